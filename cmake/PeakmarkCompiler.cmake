@@ -1,0 +1,24 @@
+# How everything is compiled. Warnings stand on an interface target, so that consumers of an installed peakmark
+# do not inherit them.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(PEAKMARK_CCACHE ccache)
+if(PEAKMARK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PEAKMARK_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${PEAKMARK_CCACHE})
+endif()
+
+add_library(peakmark_warnings INTERFACE)
+target_compile_options(peakmark_warnings INTERFACE -Wall -Wextra -Werror)
+
+if(PEAKMARK_SANITIZE)
+  add_compile_options(-fsanitize=${PEAKMARK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${PEAKMARK_SANITIZE})
+endif()

@@ -1,0 +1,50 @@
+# peakmark_add_kernel_source(TARGET NAME FILE DTYPES f32 f64 …)
+# Embeds device code into TARGET: its text, and, where CUDA is built, a fatbin per dtype (sm 75, 80, 90 and PTX).
+# Declares `const peakmark::KernelSource& NAME_source();` in the header `NAME_source.hpp`, which TARGET may include.
+function(peakmark_add_kernel_source target name file)
+  cmake_parse_arguments(SOURCE "" "" "DTYPES" ${ARGN})
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  set(path ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+
+  file(READ ${path} text HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," text "${text}")
+  set(images "")
+  set(image_list "")
+  if(PEAKMARK_HAS_CUDA)
+    foreach(dtype ${SOURCE_DTYPES})
+      peakmark_cuda_fatbin(${generated}/${name}_${dtype}.inc ${path} ${dtype})
+      list(APPEND fatbins ${generated}/${name}_${dtype}.inc)
+      string(APPEND images "alignas(16) const unsigned char kImage_${dtype}[] = {\n#include \"${name}_${dtype}.inc\"\n};\n")
+      string(APPEND image_list "      {DType::${dtype}, std::as_bytes(std::span(kImage_${dtype}))},\n")
+    endforeach()
+  endif()
+  if(image_list)
+    set(image_list "  static const CudaImage images[] = {\n${image_list}  };\n")
+    set(image_span "images")
+  else()
+    set(image_span "{}")
+  endif()
+  file(GENERATE OUTPUT ${generated}/${name}_source.hpp CONTENT
+"#pragma once
+#include \"device/kernel_source.hpp\"
+namespace peakmark {
+const KernelSource& ${name}_source();
+}
+")
+  file(GENERATE OUTPUT ${generated}/${name}_source.cpp CONTENT
+"#include \"${name}_source.hpp\"
+namespace peakmark {
+namespace {
+const char kText[] = {${text}0};
+${images}}
+const KernelSource& ${name}_source() {
+${image_list}  static const KernelSource source{\"${name}\", {kText, sizeof(kText) - 1}, ${image_span}};
+  return source;
+}
+}
+")
+  target_sources(${target} PRIVATE ${generated}/${name}_source.cpp)
+  set_source_files_properties(${generated}/${name}_source.cpp PROPERTIES OBJECT_DEPENDS "${fatbins}")
+  target_include_directories(${target} PRIVATE ${generated})
+endfunction()

@@ -1,0 +1,30 @@
+# peakmark_room(NAME SOURCES a.cpp b.cpp LINK lib… TESTS a_test.cpp … TEST_LINK lib… [LABELS …])
+# One room of the house: a static library peakmark_NAME (an interface library where it has no sources) and a test
+# program NAME_test, whose tests stand beside what they test. Includes are written from harness/ or from the root.
+function(peakmark_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;LINK;TESTS;TEST_LINK;LABELS" ${ARGN})
+  if(ROOM_SOURCES)
+    add_library(peakmark_${name} STATIC ${ROOM_SOURCES})
+    set(scope PUBLIC)
+    target_link_libraries(peakmark_${name} PRIVATE $<BUILD_INTERFACE:peakmark_warnings>)
+  else()
+    add_library(peakmark_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(peakmark_${name} ${scope}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/harness> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  target_link_libraries(peakmark_${name} ${scope} ${ROOM_LINK})
+  if(PEAKMARK_TESTS AND ROOM_TESTS)
+    peakmark_test(${name}_test SOURCES ${ROOM_TESTS} LINK peakmark_${name} ${ROOM_TEST_LINK} LABELS ${ROOM_LABELS})
+  endif()
+endfunction()
+
+# peakmark_test(NAME SOURCES … LINK … [LABELS …]): a GoogleTest program; ctest shows each of its tests.
+# Labels: `pure` (no device, also built with TSan), `dry`, `opencl`, `cuda`.
+function(peakmark_test name)
+  cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  add_executable(${name} ${TEST_SOURCES})
+  target_link_libraries(${name} PRIVATE ${TEST_LINK} GTest::gmock GTest::gtest_main peakmark_warnings)
+  include(GoogleTest)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT 300)
+endfunction()

@@ -1,0 +1,58 @@
+#include "base/dtype.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+struct Entry {
+  DType dtype;
+  std::string_view name;
+  std::string_view numpy_name;
+  Size bytes;
+};
+
+// In the order of the enumeration: the index is the value.
+constexpr std::array<Entry, 12> kEntries{{{DType::u8, "u8", "uint8", 1},
+                                          {DType::i8, "i8", "int8", 1},
+                                          {DType::u16, "u16", "uint16", 2},
+                                          {DType::i16, "i16", "int16", 2},
+                                          {DType::u32, "u32", "uint32", 4},
+                                          {DType::i32, "i32", "int32", 4},
+                                          {DType::u64, "u64", "uint64", 8},
+                                          {DType::i64, "i64", "int64", 8},
+                                          {DType::f32, "f32", "float32", 4},
+                                          {DType::f64, "f64", "float64", 8},
+                                          {DType::c64, "c64", "complex64", 8},
+                                          {DType::c128, "c128", "complex128", 16}}};
+
+const Entry& entry(DType dtype) {
+  return kEntries.at(static_cast<std::size_t>(dtype));
+}
+
+}  // namespace
+
+Size size_of(DType dtype) {
+  return entry(dtype).bytes;
+}
+
+std::string_view name_of(DType dtype) {
+  return entry(dtype).name;
+}
+
+DType parse_dtype(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Entry& candidate : kEntries) {
+    if (candidate.name == name || candidate.numpy_name == name) return candidate.dtype;
+    names.push_back(candidate.name);
+  }
+  throw UsageError(fmt::format("'{}' is no dtype; there are {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace peakmark

@@ -1,0 +1,244 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/dtype.hpp"
+#include "base/shape.hpp"
+#include "base/size.hpp"
+#include "device/kernel_source.hpp"
+
+namespace peakmark {
+
+class EventSource;
+
+enum class Backend : std::uint8_t { opencl, cuda, dry };
+std::string_view name_of(Backend backend);
+/// Throws UsageError that lists the backends.
+Backend parse_backend(std::string_view name);
+
+/// What a device says of itself. Unknown is null, never 0.
+struct DeviceInfo {
+  Backend backend{};
+  int index = 0;  ///< among the devices of its backend
+  std::string name;
+  std::string vendor;
+  std::string platform;  ///< OpenCL platform; "CUDA"; "dry"
+  std::string driver;
+  std::string version;  ///< OpenCL C or compute capability
+  bool is_cpu = false;  ///< decides the grain of kernels: a work-item a row instead of an element
+  bool has_f64 = false;
+  Size compute_units = 0;
+  std::optional<Size> memory_bytes;
+  std::optional<Size> max_allocation_bytes;
+};
+
+/// Memory of the whole device now, of all processes; null where the driver does not tell.
+struct DeviceMemory {
+  std::optional<Size> used_bytes;
+  std::optional<Size> free_bytes;
+};
+
+/// Memory on a device, released when this object dies.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  [[nodiscard]] virtual Size bytes() const = 0;
+  /// The vendor's handle: cl_mem, CUdeviceptr, or a number of the dry books.
+  [[nodiscard]] virtual std::uint64_t handle() const = 0;
+
+ protected:
+  Buffer() = default;
+};
+
+/// A typed n-d array on a device, C order, contiguous. Movable, not copyable: the copy would cost memory.
+class Array {
+ public:
+  Array() = default;
+  Array(std::unique_ptr<Buffer> buffer, Shape shape, DType dtype)
+      : buffer_(std::move(buffer)), shape_(std::move(shape)), dtype_(dtype) {}
+
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] DType dtype() const { return dtype_; }
+  [[nodiscard]] Size bytes() const { return shape_.bytes(dtype_); }
+  [[nodiscard]] Buffer& buffer() const { return *buffer_; }
+  [[nodiscard]] explicit operator bool() const { return buffer_ != nullptr; }
+  /// Releases the memory now.
+  void reset() { buffer_.reset(); }
+
+ private:
+  std::unique_ptr<Buffer> buffer_;
+  Shape shape_;
+  DType dtype_ = DType::f32;
+};
+
+/// Host data made piece by piece, so that an input larger than host memory is never held whole, and `dry`
+/// makes none: fills `piece`, whose first element is element `first` of the array in C order.
+template <typename T>
+using Generator = std::function<void(std::span<T> piece, Size first)>;
+
+/// A kernel of a device, compiled. Cheap to copy; valid as long as its device.
+class Kernel {
+ public:
+  Kernel() = default;
+  explicit Kernel(void* implementation) : implementation_(implementation) {}
+  [[nodiscard]] void* implementation() const { return implementation_; }
+
+ private:
+  void* implementation_ = nullptr;
+};
+
+/// An argument of a kernel. Integers are passed with the width they have here: `Size` is the shim's
+/// `pm_long`.
+using Argument =
+    std::variant<const Array*, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double>;
+
+/// Work-items along x (fastest), y, z. `local` 0 leaves the choice to the backend; a backend may round the
+/// global size up, so a kernel checks its bounds.
+struct Range {
+  Size x = 1, y = 1, z = 1;
+  Size local_x = 0, local_y = 0, local_z = 0;
+};
+
+/// A point in the device's queue, timed by the device.
+class TimePoint {
+ public:
+  virtual ~TimePoint() = default;
+};
+
+/// One device with one in-order queue. Every call but `finish`, `pull`, `push` and `elapsed_ns` only
+/// enqueues. Throws OutOfMemory where the device has no room, Unsupported where it cannot, Error otherwise.
+class Device {
+ public:
+  Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  [[nodiscard]] virtual const DeviceInfo& info() const = 0;
+  [[nodiscard]] virtual DeviceMemory memory() const = 0;
+
+  /// An array of zeros. `name` is what reports call it. An array of 0 elements holds no memory.
+  Array create(std::string_view name, const Shape& shape, DType dtype);
+  /// An array of whatever the memory held.
+  Array create_uninitialised(std::string_view name, const Shape& shape, DType dtype);
+  /// An array with the host's data, of exactly this type. UsageError when the shape has another number of
+  /// elements.
+  template <typename T>
+  Array push(std::string_view name, const Shape& shape, std::span<const T> data) {
+    Array array = create_uninitialised(name, shape, dtype_of<T>);
+    write<T>(array, data);
+    return array;
+  }
+  template <typename T>
+  Array push(std::string_view name, const Shape& shape, const Generator<T>& generator) {
+    Array array = create_uninitialised(name, shape, dtype_of<T>);
+    write<T>(array, generator);
+    return array;
+  }
+  /// Host to device, into an array that is there. A dtype is never converted: UsageError when it differs.
+  template <typename T>
+  void write(Array& array, std::span<const T> data) {
+    check(array, dtype_of<T>, static_cast<Size>(data.size()));
+    write_bytes(array, 0, std::as_bytes(data));
+  }
+  template <typename T>
+  void write(Array& array, const Generator<T>& generator) {
+    check(array, dtype_of<T>, array.shape().elements());
+    write_generated(array, [&](std::span<std::byte> piece, Size first) {
+      generator({reinterpret_cast<T*>(piece.data()), piece.size() / sizeof(T)}, first);
+    });
+  }
+  /// Device to host; waits. Throws UsageError when the dtype differs, Unsupported on `dry`, which holds no
+  /// data.
+  template <typename T>
+  std::vector<T> pull(const Array& array) {
+    check(array, dtype_of<T>, array.shape().elements());
+    std::vector<T> data(static_cast<std::size_t>(array.shape().elements()));
+    read_bytes(array, 0, std::as_writable_bytes(std::span(data)));
+    return data;
+  }
+  /// Elements [first, first + data.size()) of an array in C order.
+  template <typename T>
+  void pull_part(const Array& array, Size first, std::span<T> data) {
+    check(array, dtype_of<T>, array.shape().elements());
+    read_bytes(array, checked_multiply(first, size_of(array.dtype())), std::as_writable_bytes(data));
+  }
+
+  /// Every element becomes `value`, converted to the array's dtype (UsageError when it does not fit).
+  void fill(Array& array, double value);
+  /// Elements [first, first + count) become `value`.
+  virtual void fill_part(Array& array, Size first, Size count, double value) = 0;
+  /// Copies `bytes` between two arrays, which may not be the same memory.
+  virtual void copy(const Array& from, Size from_offset_bytes, Array& to, Size to_offset_bytes,
+                    Size bytes) = 0;
+
+  /// Compiles (once) the kernel `name` of `source` for elements of `dtype` (the shim's `pm_element`).
+  virtual Kernel kernel(const KernelSource& source, std::string_view name, DType dtype) = 0;
+  virtual void launch(const Kernel& kernel, const Range& range,
+                      std::initializer_list<Argument> arguments) = 0;
+
+  /// Waits until everything enqueued is done. Late errors of the device surface here.
+  virtual void finish() = 0;
+  /// Marks this point of the queue.
+  virtual std::unique_ptr<TimePoint> time_point() = 0;
+  /// Nanoseconds of the device between two points; waits for the second. Null where the device keeps no time.
+  virtual std::optional<std::int64_t> elapsed_ns(const TimePoint& from, const TimePoint& to) = 0;
+
+  /// Where names of allocations are told; null: nowhere.
+  void tell(EventSource* events) { events_ = events; }
+
+  /// True for `dry`: nothing is computed, nothing can be pulled.
+  [[nodiscard]] bool is_dry() const { return info().backend == Backend::dry; }
+
+  /// The vendor's objects, for code that allocates past our arrays: OpenCL {cl_context, cl_command_queue,
+  /// cl_device_id}; CUDA {nullptr, cudaStream_t, nullptr}.
+  struct Native {
+    void* context = nullptr;
+    void* queue = nullptr;
+    void* device = nullptr;
+  };
+  [[nodiscard]] virtual Native native() const { return {}; }
+
+ protected:
+  virtual std::unique_ptr<Buffer> allocate(Size bytes) = 0;
+  virtual void write_bytes(Array& array, Size offset_bytes, std::span<const std::byte> data) = 0;
+  virtual void read_bytes(const Array& array, Size offset_bytes, std::span<std::byte> data) = 0;
+  /// Default: by pieces of 64 MiB through write_bytes. `dry` does nothing.
+  virtual void write_generated(Array& array, const std::function<void(std::span<std::byte>, Size)>& generate);
+
+ private:
+  static void check(const Array& array, DType dtype, Size elements);
+  EventSource* events_ = nullptr;
+};
+
+/// Which device: an index among those of its backend, or a part of its name (case-insensitive).
+struct DeviceChoice {
+  std::optional<Backend> backend;  ///< none: CUDA, else an OpenCL GPU, else any OpenCL device
+  std::string device;  ///< empty: the only one, else the best (a GPU before a CPU), else the first
+};
+
+/// Every device of every backend compiled in; `dry` is last. A backend that has no loader or driver here
+/// gives none, and says why in `reasons`.
+struct DeviceList {
+  std::vector<DeviceInfo> devices;
+  std::vector<std::string> reasons;
+};
+DeviceList list_devices();
+
+/// Throws DeviceError, listing what there is, when none matches or a part of a name matches several.
+DeviceInfo choose_device(const DeviceChoice& choice, const DeviceList& list);
+std::unique_ptr<Device> open_device(const DeviceInfo& info);
+
+}  // namespace peakmark

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/size.hpp"
+#include "record/event.hpp"
+
+namespace peakmark {
+
+/// An allocation that is live, or was at the moment asked about.
+struct Allocation {
+  std::string name;   ///< as marked; empty when nobody named it
+  std::string phase;  ///< in which it was made
+  MemoryKind kind = MemoryKind::none;
+  Size bytes = 0;
+  std::uint64_t address = 0;
+  std::int64_t time_ns = 0;
+};
+
+/// One phase of a program, from its mark to the next.
+struct PhaseSummary {
+  std::string name;  ///< empty before the first mark
+  Size live_at_start_bytes = 0;
+  Size live_at_end_bytes = 0;
+  Size peak_bytes = 0;  ///< most live at any moment of the phase, what it began with included
+  std::int64_t allocations = 0;
+  std::int64_t failed_allocations = 0;
+};
+
+/// One kind of memory. Those that `counts_into_peak` leaves out are told of here only.
+struct KindSummary {
+  Size peak_bytes = 0;  ///< of this kind alone, at its own moment
+  Size live_at_end_bytes = 0;
+  Size total_bytes = 0;
+  std::int64_t allocations = 0;
+};
+
+/// What events add up to. Bytes are requested bytes of the kinds that count into the peak.
+struct LedgerSummary {
+  Size live_at_start_bytes = 0;
+  Size peak_bytes = 0;
+  std::int64_t peak_time_ns = 0;
+  Size live_at_end_bytes = 0;
+  Size total_bytes = 0;
+  std::int64_t allocations = 0;
+  std::int64_t failed_allocations = 0;
+  std::int64_t unmatched_releases = 0;  ///< of addresses never seen allocated
+  std::map<MemoryKind, KindSummary> by_kind;
+  std::vector<Allocation> at_peak;  ///< what was live at the first moment of the peak, largest first
+  std::vector<Allocation> leaked;   ///< what is live at the end, largest first
+  std::vector<PhaseSummary> phases;
+  Size pool_reserved_peak_bytes = 0;
+  bool pool_seen = false;  ///< false: pool_reserved_peak_bytes is unknown, not 0
+};
+
+/// Replays events, in the order given, that began with nothing live.
+/// An address that is allocated again without a release between is a release that was lost: it is counted as
+/// released first, so that live never counts one address twice.
+LedgerSummary summarise(std::span<const Event> events);
+
+}  // namespace peakmark

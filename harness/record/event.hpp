@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace peakmark {
+
+/// What an event says. The numbers stand in profiles on disk: never renumber, only append.
+enum class EventType : std::uint8_t {
+  allocation = 1,         ///< succeeded: `address`, `bytes`, `kind`
+  failed_allocation = 2,  ///< refused: `bytes`, `kind`, `result` (the API's error code); address 0
+  release = 3,            ///< `address`
+  name = 4,               ///< `text` names the allocation at `address`
+  phase = 5,              ///< from here on the program is in phase `text`
+  text = 6,               ///< continues the text of the slot before it (32 bytes a slot)
+  pool = 7,               ///< `bytes` reserved by the pool `address` now, `auxiliary` used
+  note = 8,  ///< `text`: what the recorder has to say (an extension unwrapped, an extent refused)
+};
+
+/// What kind of memory. `requested` says which count into the peak. The numbers stand on disk.
+enum class MemoryKind : std::uint8_t {
+  none = 0,              ///< for events that are no allocation
+  buffer = 1,            ///< OpenCL buffer
+  image = 2,             ///< OpenCL image
+  svm = 3,               ///< OpenCL shared virtual memory
+  pipe = 4,              ///< OpenCL pipe
+  alloc_host_ptr = 5,    ///< OpenCL buffer or image with CL_MEM_ALLOC_HOST_PTR
+  host_pointer = 6,      ///< OpenCL memory over the program's own (CL_MEM_USE_HOST_PTR): beside the peak
+  gl_shared = 7,         ///< OpenCL memory over an OpenGL object
+  view = 8,              ///< sub-buffer, image over a buffer: 0 bytes of its own
+  device = 16,           ///< CUDA cuMemAlloc*
+  pitched = 17,          ///< CUDA cuMemAllocPitch
+  pool_async = 18,       ///< CUDA cuMemAllocAsync, cuMemAllocFromPoolAsync
+  array = 19,            ///< CUDA array or mipmapped array
+  managed = 20,          ///< CUDA managed
+  physical = 21,         ///< CUDA cuMemCreate (cuMemMap of it counts nothing)
+  host_pinned = 22,      ///< CUDA cuMemHostAlloc, cuMemAllocHost: beside the peak
+  host_registered = 23,  ///< CUDA cuMemHostRegister: beside the peak
+  usm_device = 24,       ///< Intel's clDeviceMemAllocINTEL
+  usm_shared = 25,       ///< Intel's clSharedMemAllocINTEL
+  usm_host = 26,         ///< Intel's clHostMemAllocINTEL: beside the peak
+};
+
+/// True for the kinds that the device must hold; the others are reported beside the peak, never inside it.
+constexpr bool counts_into_peak(MemoryKind kind) {
+  return kind != MemoryKind::none && kind != MemoryKind::host_pointer && kind != MemoryKind::host_pinned &&
+         kind != MemoryKind::host_registered && kind != MemoryKind::usm_host;
+}
+
+/// The name of a kind in files and tables: `buffer`, `host_pointer`, …
+const char* name_of(MemoryKind kind);
+
+/// One slot of a profile: 64 bytes, so that a slot is a cache line. Written by any thread, in the order of
+/// the slots that the threads reserved.
+struct Event {
+  std::uint64_t commit = 0;   ///< index of this slot + 1, stored last; anything else: not (yet) written
+  std::int64_t time_ns = 0;   ///< CLOCK_MONOTONIC
+  std::uint64_t address = 0;  ///< handle (cl_mem) or device pointer; re-used over time
+  std::uint32_t thread = 0;   ///< kernel's thread id
+  EventType type{};
+  MemoryKind kind = MemoryKind::none;
+  std::uint16_t text_bytes = 0;  ///< of the whole text, over its continuation slots
+  struct Amounts {
+    std::int64_t bytes;
+    std::int64_t auxiliary;  ///< CUDA: stream or pool handle; otherwise 0
+    std::int32_t result;
+    std::uint32_t device;  ///< CUDA: ordinal
+    std::uint64_t reserved;
+  };
+  union {
+    Amounts amounts{};
+    char text[32];
+  };
+};
+static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
+
+}  // namespace peakmark

@@ -1,0 +1,40 @@
+/* The C interface of both recorders (libpeakmark-opencl.so, libpeakmark-cupti.so): what a program may tell the
+ * recorder that was loaded into it. A page, and nothing else. Never link a recorder: it is loaded by the OpenCL
+ * loader (OPENCL_LAYERS) or by CUDA (CUDA_INJECTION64_PATH); look the functions up with
+ * dlopen(path, RTLD_NOLOAD | RTLD_LAZY) and dlsym, and do nothing where they are not there.
+ */
+#ifndef PEAKMARK_RECORD_MARKS_H
+#define PEAKMARK_RECORD_MARKS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PEAKMARK_MARKS_VERSION 1
+
+/* The version of this interface that the loaded recorder speaks; 0 when it has not come up. */
+typedef int (*peakmark_marks_version_t)(void);
+/* From now on the program is in this phase. The text is copied. */
+typedef void (*peakmark_phase_t)(const char* name);
+/* Names the allocation at this address (a cl_mem, an SVM or a device pointer). The text is copied. */
+typedef void (*peakmark_name_t)(uint64_t address, const char* name);
+/* Absolute path of the profile being written, or NULL when there is none. Valid until the process ends. */
+typedef const char* (*peakmark_profile_path_t)(void);
+/* Events committed so far. */
+typedef uint64_t (*peakmark_event_count_t)(void);
+
+/* Environment: PEAKMARK_PROFILE=<path> - the recorder writes <path>.<pid>.
+ *              PEAKMARK_SYNC=1         - finish the queue after each enqueue, so that the peak repeats. */
+
+#define PEAKMARK_MARKS_VERSION_SYMBOL "peakmark_marks_version"
+#define PEAKMARK_PHASE_SYMBOL "peakmark_phase"
+#define PEAKMARK_NAME_SYMBOL "peakmark_name"
+#define PEAKMARK_PROFILE_PATH_SYMBOL "peakmark_profile_path"
+#define PEAKMARK_EVENT_COUNT_SYMBOL "peakmark_event_count"
+
+#ifdef __cplusplus
+}
+#endif
+#endif

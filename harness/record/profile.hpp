@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "record/event.hpp"
+
+namespace peakmark {
+
+/// The first page of a profile. What stands after `command_line` is zero.
+struct ProfileHeader {
+  static constexpr char kMagic[8] = {'P', 'E', 'A', 'K', 'M', 'A', 'R', 'K'};
+  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kBytes = 4096;
+
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t header_bytes;  ///< events start here
+  std::int32_t pid;
+  std::int32_t parent_pid;
+  std::int64_t start_monotonic_ns;
+  std::int64_t start_realtime_ns;
+  std::uint64_t end;        ///< events when the recorder closed the file; 0 while it runs or was killed
+  std::uint64_t lost;       ///< events that found no room (full disk)
+  char recorder[64];        ///< `opencl-layer 1`, `cupti 130001`
+  char command_line[3976];  ///< arguments separated by NUL, cut short where they do not fit
+};
+static_assert(sizeof(ProfileHeader) == ProfileHeader::kBytes);
+
+/// Reads a profile, also one that is being written or whose program was killed: every committed event is
+/// seen. Throws UsageError when the file is no profile, or one of another version.
+class ProfileReader {
+ public:
+  explicit ProfileReader(const std::filesystem::path& path);
+  ~ProfileReader();
+  ProfileReader(ProfileReader&&) noexcept;
+  ProfileReader& operator=(ProfileReader&&) noexcept;
+
+  [[nodiscard]] const ProfileHeader& header() const;
+  /// Arguments of the program.
+  [[nodiscard]] std::vector<std::string> command_line() const;
+  /// True when the recorder closed the file and lost nothing.
+  [[nodiscard]] bool complete() const;
+  /// The committed events from slot `first` on, as of now. Slots reserved but not committed (the program was
+  /// killed in between, or another thread is writing) are left out. Calling it again sees what has come
+  /// since.
+  [[nodiscard]] std::vector<Event> events(std::uint64_t first = 0);
+
+ private:
+  struct Mapping;
+  std::unique_ptr<Mapping> mapping_;
+};
+
+}  // namespace peakmark

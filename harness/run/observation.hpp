@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/size.hpp"
+#include "sweep/case.hpp"
+
+namespace peakmark {
+
+/// What became of a case.
+enum class Outcome : std::uint8_t { ok, wrong_answer, out_of_memory, timeout, crashed, unsupported };
+std::string_view name_of(Outcome outcome);
+/// Throws UsageError that lists the outcomes.
+Outcome parse_outcome(std::string_view name);
+
+/// What one estimator answered for one case.
+struct EstimateObservation {
+  std::string estimator;
+  std::string form;
+  Size slices_used = 0;
+  std::optional<Size> slices_estimated;  ///< asked with the recorded peak as available memory
+  std::optional<Size> bytes_estimated;   ///< for the slices used
+  std::optional<std::string> dtype;      ///< of the output, as the estimator says
+  std::optional<std::string> error;
+};
+
+/// One allocation live at the peak; equal names and kinds are one entry each, not summed.
+struct PeakEntry {
+  std::string name;
+  std::string kind;
+  Size bytes = 0;
+};
+
+struct KernelTime {
+  std::string name;
+  std::int64_t count = 0;
+  std::int64_t ns = 0;
+};
+
+struct GpuTime {
+  double median_ns = 0;
+  double min_ns = 0;
+  double max_ns = 0;
+  std::vector<std::vector<double>> blocks;  ///< ns a call, in the order measured
+};
+
+/// What one case gave, whatever became of it: facts only. Unknown is nullopt, never 0.
+struct Observation {
+  std::string case_name;
+  Parameters axes;  ///< defaults included
+  std::string variant;
+  std::string backend;
+  Outcome outcome = Outcome::ok;
+  std::string message;
+  std::optional<Size> requested_peak_bytes;
+  std::optional<Size> first_call_peak_bytes;
+  std::optional<Size> setup_bytes;
+  std::optional<Size> input_bytes;  ///< live at the end of inputs, without set-up: half of the floor
+  std::optional<Size> output_bytes;
+  std::optional<Size> leaked_bytes;
+  std::optional<std::int64_t> allocations;
+  std::vector<PeakEntry> at_peak;
+  std::map<std::string, Size> by_kind;  ///< peak of each kind, the kinds beside the peak too
+  std::optional<Size> pool_reserved_peak_bytes;
+  std::optional<Size> resident_peak_bytes;
+  /// The memory pass was made twice: the other peak and what moved, when they differ.
+  std::optional<Size> second_pass_peak_bytes;
+  std::vector<std::string> moved_allocations;
+  bool destroys_input = false;
+  std::optional<GpuTime> gpu_time;
+  std::vector<KernelTime> kernels;
+  std::optional<Size> bytes_moved;
+  std::optional<std::string> output_dtype;
+  std::optional<EstimateObservation> estimate;
+  std::vector<EstimateObservation> other_estimates;
+};
+
+}  // namespace peakmark

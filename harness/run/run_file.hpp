@@ -1,0 +1,65 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "run/observation.hpp"
+#include "sweep/suite.hpp"
+
+namespace peakmark {
+
+/// The reference case (a device copy), measured first and last: says whether the machine kept its pace.
+struct ReferenceTimes {
+  std::optional<double> first_ns;
+  std::optional<double> last_ns;
+};
+
+/// What was true of the whole run.
+struct RunContext {
+  std::string id;    ///< unique to this run
+  std::string date;  ///< ISO 8601, UTC
+  std::string host_name;
+  std::string suite;                 ///< name
+  std::string fingerprint;           ///< of the suite
+  std::vector<PlannedCase> planned;  ///< every case that the run was to measure, after filter and shard
+  std::optional<Shard> shard;
+  std::string commit;  ///< of the sources; empty where unknown
+  std::string build;   ///< build type and sanitizers of the worker
+  std::string worker;
+  std::string backend;  ///< of the device chosen
+  std::string device;
+  std::string driver;
+  std::string platform;
+  bool device_is_cpu = false;
+  bool memory_only = false;
+  std::optional<Size> device_memory_bytes;
+  std::map<std::string, std::string> environment;  ///< toolkit, clocks, POCL_MEMORY_LIMIT, …
+  std::vector<std::string> warnings;               ///< what spoils timings or exactness
+  ReferenceTimes reference;
+  bool complete = false;  ///< every planned case has an observation
+};
+
+struct Run {
+  RunContext context;
+  std::vector<Observation> observations;
+};
+
+/// The version of the run file's `context.peakmark`; a reader refuses another major version.
+inline constexpr int kRunFileVersion = 1;
+
+/// Throws UsageError that says what is wrong with the file (not there, not JSON and where, cut short, of
+/// another version, no run of peakmark).
+Run read_run(const std::filesystem::path& path);
+/// Writes beside the file and renames, so that a reader never sees half of it. Error (exit 2) when the folder
+/// is read-only or full; what was there before stays.
+void write_run(const Run& run, const std::filesystem::path& path);
+
+/// One observation as one line of JSON (no newline inside), and back.
+std::string to_json_line(const Observation& observation);
+Observation observation_from_json_line(std::string_view line);
+
+}  // namespace peakmark

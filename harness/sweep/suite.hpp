@@ -1,0 +1,55 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sweep/case.hpp"
+#include "sweep/description.hpp"
+
+namespace peakmark {
+
+/// The band that an estimate must stay in. `check/` says what it means in slices and in bytes.
+struct Window {
+  double lo = 0.8;
+  double hi = 1.0;
+  friend bool operator==(const Window&, const Window&) = default;
+};
+
+/// What a suite says of one of its cases: facts come from the run, these come from people.
+struct PlannedCase {
+  std::string name;
+  Case the_case;
+  Window window;
+  std::string expected_outcome = "ok";         ///< an outcome's name
+  std::vector<std::string> judged_estimators;  ///< beside the variant's own
+};
+
+/// A suite, expanded: no two cases have one name; there is at least one case.
+struct Suite {
+  std::vector<std::filesystem::path> files;
+  std::string name;                ///< of the files, joined by `+`
+  std::vector<PlannedCase> cases;  ///< in the order of the file
+  std::string fingerprint;         ///< of the cases' names and expectations: `--resume` compares it
+};
+
+/// How `auto` backends are resolved: `opencl`, `cuda`, `dry`, or `auto` where there is no device.
+struct ExpandOptions {
+  std::string automatic_backend = "auto";
+  std::optional<std::string> backend;  ///< replaces the suite's backend axis
+};
+
+/// Reads and expands suite files. Throws UsageError with `file:line: key: what, and the nearest word`.
+Suite load_suites(const std::vector<std::filesystem::path>& files, const Description& description,
+                  const ExpandOptions& options);
+
+/// The I-th of N parts (1-based), cut so that each part has every N-th case. Throws UsageError.
+struct Shard {
+  int index = 1;
+  int count = 1;
+};
+Shard parse_shard(std::string_view text);
+std::vector<PlannedCase> shard_of(const std::vector<PlannedCase>& cases, Shard shard);
+
+}  // namespace peakmark
