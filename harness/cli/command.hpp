@@ -1,0 +1,20 @@
+#pragma once
+
+#include <CLI/App.hpp>
+
+#include "base/error.hpp"
+
+namespace peakmark::cli {
+
+/// What a subcommand leaves for main(): its exit code, where it did not end with an Error.
+struct Result {
+  ExitCode code = ExitCode::clean;
+  /// Of `record`: the exit code of the program recorded, where that is not 0.
+  int program_code = 0;
+};
+
+// One function a subcommand, each in a file of its own name: adds the subcommand with its options to `app`;
+// its callback does the work and sets `result`. An Error thrown out of it ends the command with its code and
+// message.
+
+}  // namespace peakmark::cli

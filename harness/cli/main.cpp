@@ -1,0 +1,43 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "cli/command.hpp"
+
+namespace {
+
+int run(int argc, char** argv) {
+  using peakmark::ExitCode;
+  CLI::App app("Device memory peaks, run times and estimators of GPU kernels, measured and checked",
+               "peakmark");
+  app.set_version_flag("--version", PEAKMARK_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  peakmark::cli::Result result;
+
+  // The commands, in the order of the work.
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    app.exit(error);
+    return static_cast<int>(ExitCode::usage);
+  }
+  return result.program_code != 0 ? result.program_code : static_cast<int>(result.code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const peakmark::Error& error) {
+    std::fprintf(stderr, "peakmark: %s\n", error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "peakmark: unexpected error: %s\n", error.what());
+    return static_cast<int>(peakmark::ExitCode::measurement);
+  }
+}
