@@ -41,7 +41,6 @@ struct KindSummary {
 
 /// What events add up to. Bytes are requested bytes of the kinds that count into the peak.
 struct LedgerSummary {
-  Size live_at_start_bytes = 0;
   Size peak_bytes = 0;
   std::int64_t peak_time_ns = 0;
   Size live_at_end_bytes = 0;

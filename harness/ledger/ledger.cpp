@@ -1,0 +1,181 @@
+#include "ledger/ledger.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+#include "ledger/address_map.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr std::size_t kKinds = 32;  // more than MemoryKind has; a foreign number is folded into `none`
+
+std::size_t slot_of(MemoryKind kind) {
+  const auto number = static_cast<std::size_t>(kind);
+  return number < kKinds ? number : 0;
+}
+
+/// The text of the event at `at`, with what its continuation slots add.
+std::string text_at(std::span<const Event> events, std::size_t at) {
+  const std::size_t length = events[at].text_bytes;
+  std::string text;
+  for (std::size_t i = at; i < events.size() && text.size() < length; ++i) {
+    if (i != at && events[i].type != EventType::text) break;  // the writer was killed in between
+    text.append(events[i].text, std::min(sizeof(Event::text), length - text.size()));
+  }
+  return text;
+}
+
+/// One pass. An event costs one look into the map, whose cache line was asked for some events before.
+class Replay {
+ public:
+  explicit Replay(std::span<const Event> events) : events_(events) { begin_phase(0, ""); }
+
+  LedgerSummary run() {
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+      if (i + kLookAhead < events_.size()) map_.prefetch(events_[i + kLookAhead].address);
+      step(i);
+    }
+    summary_.phases.back().live_at_end_bytes = live_;
+    summary_.live_at_end_bytes = live_;
+    for (std::size_t kind = 0; kind < kKinds; ++kind) {
+      if (kinds_[kind].allocations != 0) summary_.by_kind[static_cast<MemoryKind>(kind)] = kinds_[kind];
+    }
+    summary_.leaked = describe(live_indices(events_.size()));
+    summary_.at_peak = describe(indices_at_peak());
+    return std::move(summary_);
+  }
+
+ private:
+  static constexpr std::size_t kLookAhead = 16;
+
+  void step(std::size_t i) {
+    const Event& event = events_[i];
+    switch (event.type) {
+      case EventType::allocation:
+        allocate(i, event);
+        break;
+      case EventType::release:
+        if (!release(event.address)) ++summary_.unmatched_releases;
+        break;
+      case EventType::failed_allocation:
+        ++summary_.failed_allocations;
+        ++summary_.phases.back().failed_allocations;
+        break;
+      case EventType::name:
+        // A name may come any time while the allocation lives, and belongs to whoever has the address then.
+        if (const LiveEntry* entry = map_.find(event.address)) name_of_allocation_[entry->index] = i;
+        break;
+      case EventType::phase:
+        summary_.phases.back().live_at_end_bytes = live_;
+        begin_phase(i, text_at(events_, i));
+        break;
+      case EventType::pool:
+        summary_.pool_seen = true;
+        summary_.pool_reserved_peak_bytes =
+            std::max(summary_.pool_reserved_peak_bytes, static_cast<Size>(event.amounts.bytes));
+        break;
+      case EventType::text:
+      case EventType::note:
+        break;
+    }
+  }
+
+  void begin_phase(std::size_t first_event, std::string name) {
+    phase_starts_.push_back(first_event);
+    summary_.phases.push_back({std::move(name), live_, live_, live_, 0, 0});
+  }
+
+  void allocate(std::size_t i, const Event& event) {
+    release(event.address);  // its release was lost
+    const Size bytes = event.amounts.bytes;
+    map_.insert({event.address, i, bytes, event.kind});
+    KindSummary& kind = kinds_[slot_of(event.kind)];
+    ++kind.allocations;
+    kind.total_bytes += bytes;
+    kind.live_at_end_bytes += bytes;
+    kind.peak_bytes = std::max(kind.peak_bytes, kind.live_at_end_bytes);
+    if (!counts_into_peak(event.kind)) return;
+    PhaseSummary& phase = summary_.phases.back();
+    ++summary_.allocations;
+    ++phase.allocations;
+    summary_.total_bytes += bytes;
+    live_ += bytes;
+    phase.peak_bytes = std::max(phase.peak_bytes, live_);
+    if (live_ > summary_.peak_bytes) {
+      summary_.peak_bytes = live_;
+      summary_.peak_time_ns = event.time_ns;
+      events_to_peak_ = i + 1;
+      released_since_peak_.clear();
+    }
+  }
+
+  bool release(std::uint64_t address) {
+    const LiveEntry* entry = map_.find(address);
+    if (entry == nullptr) return false;
+    kinds_[slot_of(entry->kind)].live_at_end_bytes -= entry->bytes;
+    if (counts_into_peak(entry->kind)) {
+      live_ -= entry->bytes;
+      if (entry->index < events_to_peak_) released_since_peak_.push_back(entry->index);
+    }
+    map_.erase(address);
+    return true;
+  }
+
+  /// Allocations live now that count into the peak and were made by the first `end` events.
+  [[nodiscard]] std::vector<std::uint64_t> live_indices(std::size_t end) const {
+    std::vector<std::uint64_t> indices;
+    map_.for_each([&](const LiveEntry& entry) {
+      if (counts_into_peak(entry.kind) && entry.index < end) indices.push_back(entry.index);
+    });
+    return indices;
+  }
+
+  /// What was live at the peak: what has lived since before it, and what was released since.
+  [[nodiscard]] std::vector<std::uint64_t> indices_at_peak() const {
+    std::vector<std::uint64_t> indices = live_indices(events_to_peak_);
+    indices.insert(indices.end(), released_since_peak_.begin(), released_since_peak_.end());
+    return indices;
+  }
+
+  [[nodiscard]] std::vector<Allocation> describe(std::vector<std::uint64_t> indices) const {
+    // Largest first, then oldest first.
+    std::sort(indices.begin(), indices.end(), [this](std::uint64_t a, std::uint64_t b) {
+      const std::int64_t bytes_a = events_[a].amounts.bytes;
+      const std::int64_t bytes_b = events_[b].amounts.bytes;
+      return bytes_a != bytes_b ? bytes_a > bytes_b : a < b;
+    });
+    std::vector<Allocation> allocations;
+    allocations.reserve(indices.size());
+    for (const std::uint64_t index : indices) {
+      const Event& event = events_[index];
+      const auto name = name_of_allocation_.find(index);
+      const auto phase = std::upper_bound(phase_starts_.begin(), phase_starts_.end(), index) - 1;
+      allocations.push_back(
+          {name == name_of_allocation_.end() ? std::string() : text_at(events_, name->second),
+           summary_.phases[static_cast<std::size_t>(phase - phase_starts_.begin())].name, event.kind,
+           static_cast<Size>(event.amounts.bytes), event.address, event.time_ns});
+    }
+    return allocations;
+  }
+
+  std::span<const Event> events_;
+  LedgerSummary summary_;
+  AddressMap map_;
+  std::array<KindSummary, kKinds> kinds_{};
+  Size live_ = 0;
+  std::size_t events_to_peak_ = 0;
+  std::vector<std::uint64_t> released_since_peak_;  ///< allocations of before the peak, by index
+  std::unordered_map<std::uint64_t, std::size_t> name_of_allocation_;  ///< allocation's event → name's event
+  std::vector<std::size_t> phase_starts_;                              ///< first event of each phase
+};
+
+}  // namespace
+
+LedgerSummary summarise(std::span<const Event> events) {
+  return Replay(events).run();
+}
+
+}  // namespace peakmark

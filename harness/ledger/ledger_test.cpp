@@ -1,0 +1,210 @@
+#include "ledger/ledger.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <string_view>
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::Field;
+
+/// A program of events, written as it would have been recorded.
+class Script {
+ public:
+  Script& allocate(std::uint64_t address, Size bytes, MemoryKind kind = MemoryKind::buffer) {
+    Event& event = add(EventType::allocation, address);
+    event.kind = kind;
+    event.amounts.bytes = bytes;
+    return *this;
+  }
+  Script& fail(Size bytes) {
+    add(EventType::failed_allocation, 0).amounts.bytes = bytes;
+    return *this;
+  }
+  Script& release(std::uint64_t address) {
+    add(EventType::release, address);
+    return *this;
+  }
+  Script& name(std::uint64_t address, std::string_view text) { return say(EventType::name, address, text); }
+  Script& phase(std::string_view text) { return say(EventType::phase, 0, text); }
+  Script& pool(Size reserved) {
+    add(EventType::pool, 1).amounts.bytes = reserved;
+    return *this;
+  }
+  [[nodiscard]] LedgerSummary summary() const { return summarise(events_); }
+
+ private:
+  Event& add(EventType type, std::uint64_t address) {
+    Event event;
+    event.time_ns = static_cast<std::int64_t>(events_.size());
+    event.address = address;
+    event.type = type;
+    events_.push_back(event);
+    return events_.back();
+  }
+  Script& say(EventType type, std::uint64_t address, std::string_view text) {
+    const auto length = static_cast<std::uint16_t>(text.size());
+    for (bool first = true; first || !text.empty(); first = false) {
+      Event& event = add(first ? type : EventType::text, address);
+      event.text_bytes = first ? length : 0;
+      const std::size_t part = std::min(text.size(), sizeof(event.text));
+      std::memcpy(event.text, text.data(), part);
+      text.remove_prefix(part);
+    }
+    return *this;
+  }
+  std::vector<Event> events_;
+};
+
+auto named(std::string_view name, Size bytes) {
+  return testing::AllOf(Field(&Allocation::name, name), Field(&Allocation::bytes, bytes));
+}
+
+TEST(Ledger, NothingIsNothing) {
+  const LedgerSummary summary = Script().summary();
+  EXPECT_EQ(summary.peak_bytes, 0);
+  EXPECT_TRUE(summary.at_peak.empty());
+  EXPECT_FALSE(summary.pool_seen);
+}
+
+TEST(Ledger, PeakIsTheMostThatWasLiveAtOnce) {
+  const LedgerSummary summary =
+      Script().allocate(1, 100).allocate(2, 50).release(1).allocate(3, 70).release(2).release(3).summary();
+  EXPECT_EQ(summary.peak_bytes, 150);
+  EXPECT_EQ(summary.peak_time_ns, 1);
+  EXPECT_EQ(summary.total_bytes, 220);
+  EXPECT_EQ(summary.allocations, 3);
+  EXPECT_EQ(summary.live_at_end_bytes, 0);
+}
+
+TEST(Ledger, AtEqualPeaksTheFirstIsTold) {
+  const LedgerSummary summary =
+      Script().allocate(1, 10).name(1, "first").release(1).allocate(2, 10).name(2, "second").summary();
+  EXPECT_THAT(summary.at_peak, ElementsAre(named("first", 10)));
+  EXPECT_THAT(summary.leaked, ElementsAre(named("second", 10)));
+}
+
+TEST(Ledger, NamesBelongToWhoeverHadTheAddress) {
+  const LedgerSummary summary = Script()
+                                    .allocate(8, 10)
+                                    .name(8, "gone")
+                                    .release(8)
+                                    .allocate(8, 30)
+                                    .name(8, "a name of more than thirty-two bytes, over two slots")
+                                    .allocate(16, 5)
+                                    .summary();
+  EXPECT_THAT(summary.at_peak,
+              ElementsAre(named("a name of more than thirty-two bytes, over two slots", 30), named("", 5)));
+}
+
+TEST(Ledger, AnAddressAllocatedTwiceIsALostRelease) {
+  const LedgerSummary summary = Script().allocate(1, 100).allocate(1, 40).release(1).release(1).summary();
+  EXPECT_EQ(summary.peak_bytes, 100);
+  EXPECT_EQ(summary.live_at_end_bytes, 0);
+  EXPECT_EQ(summary.unmatched_releases, 1);
+}
+
+TEST(Ledger, KindsBesideThePeakAreToldButNotCounted) {
+  const LedgerSummary summary = Script()
+                                    .allocate(1, 1000, MemoryKind::host_pointer)
+                                    .allocate(2, 10, MemoryKind::image)
+                                    .allocate(3, 20, MemoryKind::svm)
+                                    .release(2)
+                                    .allocate(4, 15, MemoryKind::image)
+                                    .summary();
+  EXPECT_EQ(summary.peak_bytes, 35);
+  EXPECT_EQ(summary.allocations, 3);
+  EXPECT_EQ(summary.by_kind.at(MemoryKind::host_pointer).peak_bytes, 1000);
+  EXPECT_EQ(summary.by_kind.at(MemoryKind::image).peak_bytes, 15);
+  EXPECT_EQ(summary.by_kind.at(MemoryKind::image).total_bytes, 25);
+  EXPECT_EQ(summary.by_kind.count(MemoryKind::buffer), 0U);
+}
+
+TEST(Ledger, PhasesHoldWhatTheyBeganWith) {
+  const LedgerSummary summary = Script()
+                                    .phase("set-up")
+                                    .allocate(1, 100)
+                                    .allocate(2, 30)
+                                    .release(2)
+                                    .phase("call")
+                                    .fail(1 << 20)
+                                    .allocate(3, 10)
+                                    .release(3)
+                                    .release(1)
+                                    .summary();
+  ASSERT_EQ(summary.phases.size(), 3U);
+  EXPECT_EQ(summary.phases[1].name, "set-up");
+  EXPECT_EQ(summary.phases[1].peak_bytes, 130);
+  EXPECT_EQ(summary.phases[1].live_at_end_bytes, 100);
+  EXPECT_EQ(summary.phases[2].live_at_start_bytes, 100);
+  EXPECT_EQ(summary.phases[2].peak_bytes, 110);
+  EXPECT_EQ(summary.phases[2].live_at_end_bytes, 0);
+  EXPECT_EQ(summary.phases[2].failed_allocations, 1);
+  EXPECT_EQ(summary.failed_allocations, 1);
+}
+
+TEST(Ledger, PoolsAreHighWaterMarks) {
+  const LedgerSummary summary = Script().pool(100).pool(300).pool(200).summary();
+  EXPECT_TRUE(summary.pool_seen);
+  EXPECT_EQ(summary.pool_reserved_peak_bytes, 300);
+}
+
+TEST(Ledger, ANameCutShortByAKillIsWhatThereIs) {
+  Event event;
+  event.type = EventType::allocation;
+  event.kind = MemoryKind::buffer;
+  event.address = 5;
+  event.amounts.bytes = 9;
+  Event name;
+  name.type = EventType::name;
+  name.address = 5;
+  name.text_bytes = 40;
+  std::memset(name.text, 'x', sizeof(name.text));
+  const LedgerSummary summary = summarise(std::vector<Event>{event, name});
+  EXPECT_THAT(summary.at_peak, ElementsAre(named(std::string(32, 'x'), 9)));
+}
+
+/// The bookkeeping of the ledger, done the slow and obvious way.
+TEST(Ledger, AgreesWithAPlainModelOnRandomPrograms) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    std::mt19937_64 random(seed);
+    std::map<std::uint64_t, Size> live;
+    Size total = 0;
+    Size peak = 0;
+    std::map<std::uint64_t, Size> at_peak;
+    Script script;
+    for (int step = 0; step < 2000; ++step) {
+      const std::uint64_t address = 1 + random() % 100;
+      if (live.contains(address)) {
+        script.release(address);
+        total -= live.at(address);
+        live.erase(address);
+      } else {
+        const auto bytes = static_cast<Size>(random() % 1000);
+        script.allocate(address, bytes);
+        live[address] = bytes;
+        total += bytes;
+        if (total > peak) {
+          peak = total;
+          at_peak = live;
+        }
+      }
+    }
+    const LedgerSummary summary = script.summary();
+    EXPECT_EQ(summary.peak_bytes, peak) << "seed " << seed;
+    EXPECT_EQ(summary.live_at_end_bytes, total) << "seed " << seed;
+    std::map<std::uint64_t, Size> told;
+    for (const Allocation& allocation : summary.at_peak) told[allocation.address] = allocation.bytes;
+    EXPECT_EQ(told, at_peak) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace peakmark
