@@ -18,6 +18,12 @@ struct AxisDescription {
   std::string help;                  ///< one line for people
 };
 
+/// Reads `text` as a value of the axis. Throws UsageError, with the nearest word, when it is none.
+AxisValue parse_axis_value(const AxisDescription& axis, std::string_view text);
+/// Throws UsageError when the value is of the wrong type, too small, no choice of the axis, or a word that
+/// would break a case name: empty, or with `/`, `:`, blanks or control characters.
+void check_axis_value(const AxisDescription& axis, const AxisValue& value);
+
 /// What a variant tells of itself. The command line knows no more of a kernel than this.
 struct VariantDescription {
   std::string name;  ///< `padding/coords1d`
@@ -34,7 +40,11 @@ struct VariantDescription {
   };
   std::vector<EstimatorDescription> estimators;  ///< the first is the variant's own
 
+  /// nullptr when the variant has no such axis.
   [[nodiscard]] const AxisDescription* axis(std::string_view axis_name) const;
+  [[nodiscard]] std::vector<std::string> axis_names() const;
+  /// Every axis at its default, in order.
+  [[nodiscard]] Parameters defaults() const;
 };
 
 /// What `WORKER --describe` prints.
@@ -47,6 +57,12 @@ struct Description {
   std::vector<VariantDescription> variants;
 
   [[nodiscard]] const VariantDescription* variant(std::string_view name) const;
+  [[nodiscard]] std::vector<std::string> variant_names() const;
 };
+
+/// The backends that a case may name. Not only those of this worker: a suite for CUDA is no mistake where
+/// CUDA is missing, its cases are `unsupported` there. `auto` stands for the device's, `dry` is there for
+/// every variant.
+const std::vector<std::string>& known_backends();
 
 }  // namespace peakmark

@@ -1,0 +1,47 @@
+#include "sweep/parameters.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+Parameters example() {
+  return Parameters({{"mode", std::string("edge")}, {"nx", Size{512}}});
+}
+
+TEST(Parameters, AreReadByNameAndType) {
+  EXPECT_EQ(example().integer("nx"), 512);
+  EXPECT_EQ(example().word("mode"), "edge");
+  EXPECT_EQ(example().find("ny"), nullptr);
+}
+
+TEST(Parameters, NameTheAxisThatIsNotThereOrOfTheOtherType) {
+  EXPECT_THAT([] { (void)example().integer("nxx"); },
+              ThrowsMessage<UsageError>(HasSubstr("no axis 'nxx'; did you mean 'nx'?")));
+  EXPECT_THAT([] { (void)example().integer("mode"); },
+              ThrowsMessage<UsageError>(HasSubstr("axis 'mode' is the word 'edge', not an integer")));
+  EXPECT_THAT([] { (void)example().word("nx"); },
+              ThrowsMessage<UsageError>(HasSubstr("axis 'nx' is the integer 512, not a word")));
+}
+
+TEST(Parameters, KeepTheirOrderWhenSet) {
+  Parameters parameters = example();
+  parameters.set("mode", std::string("wrap"));
+  parameters.set("ny", Size{7});
+  EXPECT_EQ(parameters, Parameters({{"mode", std::string("wrap")}, {"nx", Size{512}}, {"ny", Size{7}}}));
+}
+
+TEST(Parameters, AreWrittenAsText) {
+  EXPECT_EQ(to_text(Size{-3}), "-3");
+  EXPECT_EQ(to_text(Size{4'294'967'296}), "4294967296");
+  EXPECT_EQ(to_text(std::string("edge")), "edge");
+}
+
+}  // namespace
+}  // namespace peakmark
