@@ -1,0 +1,112 @@
+#include "run/json_fields.hpp"
+// json_fields.hpp first: it sets how nlohmann is compiled.
+#include "base/error.hpp"
+#include "run/context_json.hpp"
+
+namespace peakmark {
+
+using namespace json_fields;
+
+namespace {
+
+Json to_json(const PlannedCase& planned) {
+  return Json{{"case", planned.name},
+              {"variant", planned.the_case.variant},
+              {"backend", planned.the_case.backend},
+              {"axes", json_fields::to_json(planned.the_case.parameters)},
+              {"window", {planned.window.lo, planned.window.hi}},
+              {"expected_outcome", planned.expected_outcome},
+              {"judged_estimators", planned.judged_estimators}};
+}
+
+PlannedCase planned_case_from_json(const Json& json) {
+  PlannedCase planned;
+  field(json, "case", planned.name);
+  field(json, "variant", planned.the_case.variant);
+  field(json, "backend", planned.the_case.backend);
+  field(json, "axes", planned.the_case.parameters);
+  std::vector<double> window;
+  field(json, "window", window);
+  if (window.size() != 2) wrong_type(json.at("window"), "two numbers");
+  planned.window = {window[0], window[1]};
+  field(json, "expected_outcome", planned.expected_outcome);
+  field(json, "judged_estimators", planned.judged_estimators);
+  return planned;
+}
+
+void check_version(const Json& json) {
+  int version = 0;
+  field(json, "version", version);
+  if (version != kRunFileVersion) {
+    throw UsageError("it has version " + std::to_string(version) +
+                     " of the run format, this peakmark reads version " + std::to_string(kRunFileVersion) +
+                     "; measure again, or use the peakmark that wrote it");
+  }
+}
+
+}  // namespace
+
+Json to_json(const RunContext& context) {
+  Json planned = Json::array();
+  for (const PlannedCase& planned_case : context.planned) planned.push_back(to_json(planned_case));
+  Json shard(nullptr);
+  if (context.shard) shard = Json{{"index", context.shard->index}, {"count", context.shard->count}};
+  return Json{{"version", kRunFileVersion},
+              {"id", context.id},
+              {"date", context.date},
+              {"host_name", context.host_name},
+              {"complete", context.complete},
+              {"suite", context.suite},
+              {"fingerprint", context.fingerprint},
+              {"shard", shard},
+              {"commit", context.commit},
+              {"build", context.build},
+              {"worker", context.worker},
+              {"backend", context.backend},
+              {"device", context.device},
+              {"driver", context.driver},
+              {"platform", context.platform},
+              {"device_is_cpu", context.device_is_cpu},
+              {"device_memory_bytes", or_null(context.device_memory_bytes)},
+              {"memory_only", context.memory_only},
+              {"environment", Json(context.environment)},
+              {"warnings", context.warnings},
+              {"reference", Json{{"first_ns", or_null(context.reference.first_ns)},
+                                 {"last_ns", or_null(context.reference.last_ns)}}},
+              {"planned", planned}};
+}
+
+RunContext run_context_from_json(const Json& json) {
+  check_version(json);
+  RunContext context;
+  field(json, "id", context.id);
+  field(json, "date", context.date);
+  field(json, "host_name", context.host_name);
+  field(json, "complete", context.complete);
+  field(json, "suite", context.suite);
+  field(json, "fingerprint", context.fingerprint);
+  if (const Json& shard = json.at("shard"); !shard.is_null()) {
+    context.shard.emplace();
+    field(shard, "index", context.shard->index);
+    field(shard, "count", context.shard->count);
+  }
+  field(json, "commit", context.commit);
+  field(json, "build", context.build);
+  field(json, "worker", context.worker);
+  field(json, "backend", context.backend);
+  field(json, "device", context.device);
+  field(json, "driver", context.driver);
+  field(json, "platform", context.platform);
+  field(json, "device_is_cpu", context.device_is_cpu);
+  field(json, "device_memory_bytes", context.device_memory_bytes);
+  field(json, "memory_only", context.memory_only);
+  field(json, "environment", context.environment);
+  field(json, "warnings", context.warnings);
+  field(json.at("reference"), "first_ns", context.reference.first_ns);
+  field(json.at("reference"), "last_ns", context.reference.last_ns);
+  if (!json.at("planned").is_array()) wrong_type(json.at("planned"), "a list");
+  for (const Json& planned : json.at("planned")) context.planned.push_back(planned_case_from_json(planned));
+  return context;
+}
+
+}  // namespace peakmark

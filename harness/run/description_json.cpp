@@ -1,0 +1,103 @@
+#include "run/description_json.hpp"
+
+#include "run/json_fields.hpp"
+// json_fields.hpp before these: it sets how nlohmann is compiled.
+#include "base/error.hpp"
+
+namespace peakmark {
+
+using namespace json_fields;
+
+namespace {
+
+using EstimatorDescription = VariantDescription::EstimatorDescription;
+
+Json to_json(const AxisDescription& axis) {
+  return Json{{"name", axis.name},
+              {"type", std::holds_alternative<Size>(axis.default_value) ? "integer" : "word"},
+              {"default", json_fields::to_json(axis.default_value)},
+              {"choices", axis.choices},
+              {"least", axis.least},
+              {"help", axis.help}};
+}
+
+void read(const Json& json, AxisDescription& axis) {
+  field(json, "name", axis.name);
+  field(json, "default", axis.default_value);
+  field(json, "choices", axis.choices);
+  field(json, "least", axis.least);
+  field(json, "help", axis.help);
+}
+
+Json to_json(const VariantDescription& variant) {
+  Json axes = Json::array();
+  for (const AxisDescription& axis : variant.axes) axes.push_back(to_json(axis));
+  Json estimators = Json::array();
+  for (const EstimatorDescription& estimator : variant.estimators) {
+    estimators.push_back(Json{{"name", estimator.name}, {"form", estimator.form}});
+  }
+  return Json{{"name", variant.name},
+              {"help", variant.help},
+              {"backends", variant.backends},
+              {"axes", axes},
+              {"slice_axis", variant.slice_axis},
+              {"slice_dimension", variant.slice_dimension},
+              {"destroys_input", variant.destroys_input},
+              {"estimators", estimators}};
+}
+
+const Json& list_at(const Json& json, const char* key) {
+  const Json& list = json.at(key);
+  if (!list.is_array()) wrong_type(list, "a list");
+  return list;
+}
+
+void read(const Json& json, VariantDescription& variant) {
+  field(json, "name", variant.name);
+  field(json, "help", variant.help);
+  field(json, "backends", variant.backends);
+  for (const Json& axis : list_at(json, "axes")) read(axis, variant.axes.emplace_back());
+  field(json, "slice_axis", variant.slice_axis);
+  field(json, "slice_dimension", variant.slice_dimension);
+  field(json, "destroys_input", variant.destroys_input);
+  for (const Json& estimator : list_at(json, "estimators")) {
+    EstimatorDescription& read_one = variant.estimators.emplace_back();
+    field(estimator, "name", read_one.name);
+    field(estimator, "form", read_one.form);
+  }
+}
+
+}  // namespace
+
+std::string to_json_text(const Description& description) {
+  Json variants = Json::array();
+  for (const VariantDescription& variant : description.variants) variants.push_back(to_json(variant));
+  return one_line(Json{{"protocol", description.protocol},
+                       {"worker", description.worker},
+                       {"build", description.build},
+                       {"commit", description.commit},
+                       {"variants", variants}}) +
+         "\n";
+}
+
+Description description_from_json(std::string_view text) {
+  Description description;
+  try {
+    const Json json = Json::parse(text);
+    field(json, "protocol", description.protocol);
+    if (description.protocol != Description::kProtocol) {
+      throw UsageError("the worker speaks version " + std::to_string(description.protocol) +
+                       " of the protocol, this peakmark version " + std::to_string(Description::kProtocol) +
+                       "; build both from the same sources");
+    }
+    field(json, "worker", description.worker);
+    field(json, "build", description.build);
+    field(json, "commit", description.commit);
+    for (const Json& variant : list_at(json, "variants")) read(variant, description.variants.emplace_back());
+  } catch (const Json::exception& error) {
+    throw UsageError("what the worker says of itself is no description: " + message_of(error));
+  }
+  return description;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,123 @@
+#pragma once
+
+// For .cpp files only: nlohmann's header costs seconds. JSON_DIAGNOSTICS makes its messages name the place,
+// and must be set alike wherever this room includes it.
+#ifndef JSON_DIAGNOSTICS
+#define JSON_DIAGNOSTICS 1
+#endif
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/size.hpp"
+#include "sweep/parameters.hpp"
+
+// How the fields of peakmark's formats are read and written: what is unknown is null, never left out and
+// never 0; an integer is never taken from a fraction. Mistakes throw nlohmann's exceptions, which name the
+// place.
+namespace peakmark::json_fields {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+[[noreturn]] inline void wrong_type(const Json& json, const char* expected) {
+  throw Json::type_error::create(302, std::string("must be ") + expected + ", but is " + json.type_name(),
+                                 &json);
+}
+
+inline void read(const Json& json, Size& value) {
+  if (!json.is_number_integer()) wrong_type(json, "an integer");
+  if (json.is_number_unsigned() &&
+      json.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<Size>::max())) {
+    wrong_type(json, "an integer that fits 64 bits");
+  }
+  value = json.get<Size>();
+}
+inline void read(const Json& json, int& value) {
+  Size wide = 0;
+  read(json, wide);
+  if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max()) {
+    wrong_type(json, "an integer that fits 32 bits");
+  }
+  value = static_cast<int>(wide);
+}
+inline void read(const Json& json, double& value) {
+  if (!json.is_number()) wrong_type(json, "a number");
+  value = json.get<double>();
+}
+inline void read(const Json& json, bool& value) {
+  if (!json.is_boolean()) wrong_type(json, "true or false");
+  value = json.get<bool>();
+}
+inline void read(const Json& json, std::string& value) {
+  if (!json.is_string()) wrong_type(json, "a string");
+  value = json.get<std::string>();
+}
+inline void read(const Json& json, AxisValue& value) {
+  if (json.is_string()) {
+    value = json.get<std::string>();
+    return;
+  }
+  Size number = 0;
+  read(json, number);
+  value = number;
+}
+template <typename T>
+void read(const Json& json, std::optional<T>& value) {
+  value.reset();
+  if (!json.is_null()) read(json, value.emplace());
+}
+template <typename T>
+void read(const Json& json, std::vector<T>& values) {
+  if (!json.is_array()) wrong_type(json, "a list");
+  values.clear();
+  for (const Json& item : json) read(item, values.emplace_back());
+}
+template <typename T>
+void read(const Json& json, std::map<std::string, T>& values) {
+  if (!json.is_object()) wrong_type(json, "an object");
+  values.clear();
+  for (const auto& [key, item] : json.items()) read(item, values[key]);
+}
+
+inline Json to_json(const AxisValue& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
+inline Json to_json(const Parameters& parameters) {
+  Json json = Json::object();
+  for (const auto& [name, value] : parameters.values()) json[name] = to_json(value);
+  return json;
+}
+inline void read(const Json& json, Parameters& parameters) {
+  if (!json.is_object()) wrong_type(json, "an object");
+  std::vector<std::pair<std::string, AxisValue>> values;
+  for (const auto& [name, value] : json.items()) read(value, values.emplace_back(name, AxisValue{}).second);
+  parameters = Parameters(std::move(values));
+}
+
+/// A field that must be there.
+template <typename T>
+void field(const Json& json, const char* key, T& value) {
+  read(json.at(key), value);
+}
+
+/// `json`'s text on one line; bytes that are no UTF-8 (a device's name) are replaced, never thrown over.
+inline std::string one_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// An exception's message without nlohmann's own number in front.
+inline std::string message_of(const Json::exception& error) {
+  const std::string text = error.what();
+  const auto end = text.find("] ");
+  return end == std::string::npos ? text : text.substr(end + 2);
+}
+
+}  // namespace peakmark::json_fields

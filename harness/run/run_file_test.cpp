@@ -1,0 +1,188 @@
+#include "run/run_file.hpp"
+
+#include "run/json_fields.hpp"
+// json_fields.hpp before these: it sets how nlohmann is compiled.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/error.hpp"
+#include "run/run_example.hpp"
+#include "run/text_file.hpp"
+
+namespace peakmark {
+namespace {
+
+using json_fields::Json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class RunFile : public testing::Test {
+ protected:
+  RunFile() { std::filesystem::create_directories(folder_); }
+  ~RunFile() override { std::filesystem::remove_all(folder_); }
+  RunFile(const RunFile&) = delete;
+  RunFile& operator=(const RunFile&) = delete;
+
+  std::filesystem::path put(const std::string& text) const {
+    std::ofstream(path_) << text;
+    return path_;
+  }
+  std::string message_of_reading(const std::string& text) const {
+    try {
+      read_run(put(text));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "it was read without an error";
+  }
+  Json written(const peakmark::Run& run) const {
+    write_run(run, path_);
+    return Json::parse(read_text_file(path_));
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("run_file_test-" + std::to_string(::getpid()));
+  const std::filesystem::path path_ = folder_ / "run.json";
+};
+
+TEST(ObservationLine, ComesBackAsItWas) {
+  const Observation observation = example_observation("a/b/dry");
+  const std::string line = to_json_line(observation);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const Json json = Json::parse(line);
+  EXPECT_EQ(to_json_line(observation_from_json_line(line)), line);
+
+  // Field by field, since a field forgotten in both directions would not show above.
+  EXPECT_EQ(json.at("case"), "a/b/dry");
+  EXPECT_EQ(json.at("axes"), Json({{"n", 20}, {"ny", 512}, {"mode", "edge"}}));
+  EXPECT_EQ(json.at("outcome"), "wrong_answer");
+  EXPECT_EQ(json.at("requested_peak_bytes"), 1099511627776);
+  EXPECT_EQ(json.at("first_call_peak_bytes"), 12);
+  EXPECT_EQ(json.at("setup_bytes"), 0);
+  EXPECT_EQ(json.at("leaked_bytes"), 3);
+  EXPECT_EQ(json.at("allocations"), 5);
+  EXPECT_EQ(json.at("at_peak").size(), 3u);
+  EXPECT_EQ(json.at("at_peak").at(2), Json({{"name", "output"}, {"kind", "image"}, {"bytes", 8}}));
+  EXPECT_EQ(json.at("by_kind"), Json({{"buffer", 20}, {"host_pointer", 4}}));
+  EXPECT_EQ(json.at("pool_reserved_peak_bytes"), 21);
+  EXPECT_EQ(json.at("resident_peak_bytes"), 22);
+  EXPECT_EQ(json.at("destroys_input"), true);
+  EXPECT_EQ(json.at("gpu_time_ns").at("median"), 105.0);
+  EXPECT_EQ(json.at("gpu_time_ns").at("blocks"), Json({{100.0, 90.0, 110.0}, {130.0, 100.0}}));
+  EXPECT_EQ(json.at("kernels").at(0), Json({{"name", "pad"}, {"count", 4}, {"ns", 400}}));
+  EXPECT_EQ(json.at("bytes_moved"), 4096);
+  EXPECT_EQ(json.at("estimate").at("slices_estimated"), 19);
+  EXPECT_TRUE(json.at("estimate").at("error").is_null());
+  EXPECT_EQ(json.at("other_estimates").at(0).at("error"), "no such");
+  EXPECT_TRUE(json.at("other_estimates").at(0).at("bytes_estimated").is_null());
+}
+
+TEST(ObservationLine, WhatIsUnknownIsNull) {
+  const Json json = Json::parse(to_json_line(Observation{}));
+  for (const char* key :
+       {"requested_peak_bytes", "first_call_peak_bytes", "setup_bytes", "leaked_bytes", "allocations",
+        "pool_reserved_peak_bytes", "resident_peak_bytes", "gpu_time_ns", "bytes_moved", "estimate"}) {
+    EXPECT_TRUE(json.at(key).is_null()) << key;
+  }
+  const Observation back = observation_from_json_line(json.dump());
+  EXPECT_FALSE(back.requested_peak_bytes);
+  EXPECT_FALSE(back.gpu_time);
+  EXPECT_FALSE(back.estimate);
+}
+
+TEST(ObservationLine, NamesWhatIsWrong) {
+  Json json = Json::parse(to_json_line(Observation{}));
+  const auto message = [](const std::string& line) -> std::string {
+    try {
+      observation_from_json_line(line);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(message("{\"case\": \"x\""), HasSubstr("no observation"));
+  json["requested_peak_bytes"] = 1.5;
+  EXPECT_THAT(message(json.dump()),
+              AllOf(HasSubstr("/requested_peak_bytes"), HasSubstr("must be an integer")));
+  json["requested_peak_bytes"] = 18446744073709551615u;
+  EXPECT_THAT(message(json.dump()), HasSubstr("fits 64 bits"));
+  json["requested_peak_bytes"] = 1;
+  json["outcome"] = "fine";
+  EXPECT_THAT(message(json.dump()), AllOf(HasSubstr("'fine'"), HasSubstr("out_of_memory")));
+  json.erase("outcome");
+  EXPECT_THAT(message(json.dump()), HasSubstr("'outcome' not found"));
+}
+
+TEST_F(RunFile, ComesBackAsItWas) {
+  const Json first = written(example_run());
+  const peakmark::Run back = read_run(path_);
+  EXPECT_EQ(written(back).at("benchmarks"), first.at("benchmarks"));
+  EXPECT_EQ(written(back).at("context").at("peakmark"), first.at("context").at("peakmark"));
+  EXPECT_EQ(back.context.id, "20260131T020000Z-0011223344556677");
+  EXPECT_TRUE(back.context.complete);
+  EXPECT_EQ(back.context.shard->count, 3);
+  EXPECT_EQ(back.context.planned.at(0).window, (Window{0.7, 1.1}));
+  EXPECT_EQ(back.context.planned.at(0).expected_outcome, "out_of_memory");
+  EXPECT_EQ(back.context.planned.at(0).the_case.parameters,
+            example_run().context.planned[0].the_case.parameters);
+  EXPECT_EQ(back.context.reference.first_ns, 1000.5);
+  EXPECT_FALSE(back.context.reference.last_ns);
+  EXPECT_EQ(back.context.environment.at("POCL_MEMORY_LIMIT"), "8");
+  EXPECT_EQ(back.observations.size(), 1u);
+}
+
+TEST_F(RunFile, HasGoogleBenchmarksSchema) {
+  peakmark::Run run = example_run();
+  run.observations.push_back(example_observation("padding/coords1d/opencl/n:21"));
+  run.observations.back().gpu_time.reset();
+  const Json json = written(run);
+  EXPECT_EQ(json.at("context").at("peakmark").at("version"), kRunFileVersion);
+  const Json& rows = json.at("benchmarks");
+  ASSERT_EQ(rows.size(), 4u);
+  for (int index : {0, 1}) {
+    EXPECT_EQ(rows[index].at("run_type"), "iteration");
+    EXPECT_EQ(rows[index].at("name"), "padding/coords1d/opencl/n:20/ny:512");
+    EXPECT_EQ(rows[index].at("repetitions"), 2);
+    EXPECT_EQ(rows[index].at("repetition_index"), index);
+    EXPECT_EQ(rows[index].at("time_unit"), "ns");
+    EXPECT_FALSE(rows[index].contains("peakmark"));
+  }
+  EXPECT_EQ(rows[0].at("real_time"), 100.0);
+  EXPECT_EQ(rows[0].at("iterations"), 3);
+  EXPECT_EQ(rows[1].at("real_time"), 115.0);
+  for (int index : {2, 3}) {
+    EXPECT_EQ(rows[index].at("run_type"), "aggregate");
+    EXPECT_TRUE(rows[index].contains("peakmark"));
+    for (const char* key : {"real_time", "cpu_time", "time_unit"})
+      EXPECT_FALSE(rows[index].contains(key)) << key;
+  }
+}
+
+TEST_F(RunFile, ReaderSaysWhatIsWrong) {
+  const std::string good = written(example_run()).dump(1);
+  EXPECT_THAT(message_of_reading(""), AllOf(StartsWith(path_.string()), HasSubstr("empty")));
+  EXPECT_THAT(message_of_reading(good.substr(0, good.size() / 2)), HasSubstr("cut short: it ends at line"));
+  EXPECT_THAT(message_of_reading("{\n\"context\": oops}"), HasSubstr("not JSON: line 2, column 1"));
+  EXPECT_THAT(message_of_reading("[1, 2]"), HasSubstr("no run of peakmark"));
+  EXPECT_THAT(message_of_reading(R"({"context": {"date": "today"}, "benchmarks": []})"),
+              HasSubstr("no run of peakmark"));
+
+  Json json = Json::parse(good);
+  json["context"]["peakmark"]["version"] = kRunFileVersion + 1;
+  EXPECT_THAT(message_of_reading(json.dump()),
+              AllOf(HasSubstr("has version 2"), HasSubstr("reads version 1")));
+  json["context"]["peakmark"]["version"] = kRunFileVersion;
+  json["context"]["peakmark"]["id"] = 7;
+  EXPECT_THAT(message_of_reading(json.dump()),
+              AllOf(HasSubstr("/context/peakmark/id"), HasSubstr("must be a string")));
+
+  std::filesystem::remove(path_);
+  EXPECT_THROW(read_run(path_), UsageError);
+  EXPECT_THROW(read_run(folder_), UsageError);
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace peakmark {
+
+/// The whole file. UsageError that names it when it is not there, is a folder or cannot be read.
+std::string read_text_file(const std::filesystem::path& path);
+
+/// Writes a file beside `path` and renames it, so that a reader never sees half of it. UsageError with the
+/// system's reason where that fails; what was there before stays.
+void replace_text_file(const std::filesystem::path& path, std::string_view text);
+
+/// Lines added to a file one by one, each whole or not at all: a line that did not fit (full disk) is taken
+/// back. The file is locked (flock) as long as this object lives.
+class LineFile {
+ public:
+  /// Opens, creating it where it is not there. `in_use` is what to say when another process holds the lock.
+  LineFile(const std::filesystem::path& path, std::string_view in_use);
+  ~LineFile();
+  LineFile(const LineFile&) = delete;
+  LineFile& operator=(const LineFile&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// The whole lines that are there; a last one without its newline (a kill −9 in the middle of it) is cut
+  /// off.
+  std::string take_whole_lines();
+  /// `line` without its newline. UsageError where it cannot be written.
+  void append(std::string_view line);
+  void clear();
+  /// Removes the file, then gives up the lock.
+  void remove();
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace peakmark

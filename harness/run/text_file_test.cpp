@@ -1,0 +1,95 @@
+#include "run/text_file.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+/// Files may grow to `bytes`, as on a disk that is full beyond them.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+class TextFile : public testing::Test {
+ protected:
+  TextFile() { std::filesystem::create_directories(folder_); }
+  ~TextFile() override { std::filesystem::remove_all(folder_); }
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("text_file_test-" + std::to_string(::getpid()));
+  const std::filesystem::path path_ = folder_ / "file";
+};
+
+TEST_F(TextFile, ReplacingLeavesTheOldOneOnAFullDisk) {
+  replace_text_file(path_, "old");
+  {
+    const FullDisk full(8);
+    EXPECT_THROW(replace_text_file(path_, "new and too long for the disk"), UsageError);
+  }
+  EXPECT_EQ(read_text_file(path_), "old");
+  replace_text_file(path_, "new");
+  EXPECT_EQ(read_text_file(path_), "new");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(TextFile, ReplacingNeedsAFolder) {
+  EXPECT_THROW(replace_text_file(folder_ / "absent" / "file", "text"), UsageError);
+}
+
+TEST_F(TextFile, ALineThatDoesNotFitIsTakenBack) {
+  LineFile file(path_, "in use");
+  file.append("first");
+  {
+    const FullDisk full(10);
+    EXPECT_THROW(file.append("second"), UsageError);
+  }
+  EXPECT_EQ(read_text_file(path_), "first\n");
+  file.append("third");
+  EXPECT_EQ(file.take_whole_lines(), "first\nthird\n");
+}
+
+TEST_F(TextFile, HalfALineIsCutOff) {
+  std::ofstream(path_) << "one\ntwo\nthr";
+  LineFile file(path_, "in use");
+  EXPECT_EQ(file.take_whole_lines(), "one\ntwo\n");
+  file.append("three");
+  EXPECT_EQ(read_text_file(path_), "one\ntwo\nthree\n");
+}
+
+TEST_F(TextFile, IsHeldByOneAtATime) {
+  {
+    const LineFile file(path_, "in use");
+    EXPECT_THROW(LineFile(path_, "another one writes it"), UsageError);
+  }
+  LineFile again(path_, "in use");
+  again.remove();
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  const LineFile fresh(path_, "in use");
+}
+
+}  // namespace
+}  // namespace peakmark
