@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <type_traits>
 
 namespace peakmark {
@@ -73,5 +76,8 @@ struct Event {
   };
 };
 static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
+
+/// The whole text of the name, phase or note `events[index]`, its continuation slots included.
+std::string text_of(std::span<const Event> events, std::size_t index);
 
 }  // namespace peakmark

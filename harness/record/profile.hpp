@@ -24,15 +24,17 @@ struct ProfileHeader {
   std::int32_t parent_pid;
   std::int64_t start_monotonic_ns;
   std::int64_t start_realtime_ns;
-  std::uint64_t end;        ///< events when the recorder closed the file; 0 while it runs or was killed
+  std::uint64_t closed;     ///< 1 when the recorder closed the file; 0 while it runs or was killed
+  std::uint64_t end;        ///< slots when it was closed
   std::uint64_t lost;       ///< events that found no room (full disk)
   char recorder[64];        ///< `opencl-layer 1`, `cupti 130001`
-  char command_line[3976];  ///< arguments separated by NUL, cut short where they do not fit
+  char command_line[3968];  ///< arguments separated by NUL, cut short where they do not fit
 };
 static_assert(sizeof(ProfileHeader) == ProfileHeader::kBytes);
 
 /// Reads a profile, also one that is being written or whose program was killed: every committed event is
-/// seen. Throws UsageError when the file is no profile, or one of another version.
+/// seen. It reads with pread, not through a mapping: a recorder that trims its file at that moment would take
+/// pages away under the reader. Throws UsageError when the file is no profile, or one of another version.
 class ProfileReader {
  public:
   explicit ProfileReader(const std::filesystem::path& path);
@@ -40,19 +42,20 @@ class ProfileReader {
   ProfileReader(ProfileReader&&) noexcept;
   ProfileReader& operator=(ProfileReader&&) noexcept;
 
+  /// As of the last call of `events`, or of the opening.
   [[nodiscard]] const ProfileHeader& header() const;
   /// Arguments of the program.
   [[nodiscard]] std::vector<std::string> command_line() const;
   /// True when the recorder closed the file and lost nothing.
   [[nodiscard]] bool complete() const;
-  /// The committed events from slot `first` on, as of now. Slots reserved but not committed (the program was
-  /// killed in between, or another thread is writing) are left out. Calling it again sees what has come
-  /// since.
-  [[nodiscard]] std::vector<Event> events(std::uint64_t first = 0);
+  /// The committed events from slot `first` on (and before slot `last`), as of now. Slots reserved but not
+  /// committed (the program was killed in between, or another thread is writing) are left out. Calling it
+  /// again sees what has come since.
+  [[nodiscard]] std::vector<Event> events(std::uint64_t first = 0, std::uint64_t last = UINT64_MAX);
 
  private:
-  struct Mapping;
-  std::unique_ptr<Mapping> mapping_;
+  struct File;
+  std::unique_ptr<File> file_;
 };
 
 }  // namespace peakmark

@@ -1,0 +1,93 @@
+#include "record/attached_recorder.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "record/marks.h"
+#include "record/profile.hpp"
+
+namespace peakmark {
+namespace {
+
+class AttachedRecorder final : public EventSource {
+ public:
+  explicit AttachedRecorder(const std::filesystem::path& library)
+      : library_(library), profile_(connect()), reader_(profile_) {}
+
+  void phase(std::string_view name) override { phase_(std::string(name).c_str()); }
+
+  void name(std::uint64_t address, std::string_view name) override {
+    name_(address, std::string(name).c_str());
+  }
+
+  [[nodiscard]] std::uint64_t count() const override { return count_(); }
+
+  [[nodiscard]] std::vector<Event> events(std::uint64_t first) override {
+    auto events = reader_.events(first, count_());
+    if (reader_.header().lost > 0) {
+      throw RecorderError(
+          fmt::format("{}: the recording stopped for want of room, {} events are lost; make "
+                      "room on that disk or raise the limit on file sizes (ulimit -f)",
+                      profile_, reader_.header().lost));
+    }
+    return events;
+  }
+
+ private:
+  /// Looks the C interface up; gives the profile's path.
+  const char* connect() {
+    // RTLD_NOLOAD: a recorder that the loader did not load must not come up behind its back.
+    void* const handle = dlopen(library_.c_str(), RTLD_NOLOAD | RTLD_LAZY);
+    if (handle == nullptr) {
+      throw RecorderError(fmt::format(
+          "the recorder {} was not loaded: is OPENCL_LAYERS (or CUDA_INJECTION64_PATH) set to this absolute "
+          "path before the first call into OpenCL (or CUDA), and has there been such a call?",
+          library_.string()));
+    }
+    const auto version = symbol<peakmark_marks_version_t>(handle, PEAKMARK_MARKS_VERSION_SYMBOL);
+    phase_ = symbol<peakmark_phase_t>(handle, PEAKMARK_PHASE_SYMBOL);
+    name_ = symbol<peakmark_name_t>(handle, PEAKMARK_NAME_SYMBOL);
+    count_ = symbol<peakmark_event_count_t>(handle, PEAKMARK_EVENT_COUNT_SYMBOL);
+    const auto path = symbol<peakmark_profile_path_t>(handle, PEAKMARK_PROFILE_PATH_SYMBOL);
+    if (const int speaks = version(); speaks != PEAKMARK_MARKS_VERSION && speaks != 0) {
+      throw RecorderError(
+          fmt::format("{} speaks version {} of the marks, this program version {}: build and "
+                      "install both from the same sources",
+                      library_.string(), speaks, PEAKMARK_MARKS_VERSION));
+    }
+    const char* const profile = path();
+    if (version() == 0 || profile == nullptr) {
+      throw RecorderError(
+          fmt::format("the recorder {} was loaded but records nothing: PEAKMARK_PROFILE must "
+                      "name a file that can be written",
+                      library_.string()));
+    }
+    return profile;
+  }
+
+  template <typename Function>
+  Function symbol(void* handle, const char* name) const {
+    void* const address = dlsym(handle, name);
+    if (address == nullptr) {
+      throw RecorderError(
+          fmt::format("{} is no recorder of peakmark: it has no {}", library_.string(), name));
+    }
+    return reinterpret_cast<Function>(address);
+  }
+
+  std::filesystem::path library_;
+  peakmark_phase_t phase_ = nullptr;
+  peakmark_name_t name_ = nullptr;
+  peakmark_event_count_t count_ = nullptr;
+  const char* profile_;
+  ProfileReader reader_;
+};
+
+}  // namespace
+
+std::unique_ptr<EventSource> attach_recorder(const std::filesystem::path& library) {
+  return std::make_unique<AttachedRecorder>(library);
+}
+
+}  // namespace peakmark

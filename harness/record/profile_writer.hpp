@@ -1,0 +1,116 @@
+#pragma once
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "record/event.hpp"
+#include "record/profile.hpp"
+
+namespace peakmark {
+
+/// Writes the profile of this process, from inside a recorder that lives in somebody else's program. So it
+/// throws nothing, takes no lock but to extend the file, needs no destructor (place it in static storage and
+/// call `close` at the end), and what goes wrong ends the recording with one message on stderr, never the
+/// program.
+///
+/// The file is mapped and shared, so that every event whose commit is stored survives a kill −9. It grows by
+/// extents that are allocated on the disk before they are mapped: writing to a page that finds no room would
+/// kill the program with SIGBUS.
+///
+/// A forked child writes `<path>.<its pid>` from its first event on, and nothing where it has none.
+/// One writer a process follows forks: the one opened last.
+class ProfileWriter {
+ public:
+  /// Longer texts of names, phases and notes are cut.
+  static constexpr std::size_t kMaxTextBytes = 4096;
+
+  constexpr ProfileWriter() = default;
+  ProfileWriter(const ProfileWriter&) = delete;
+  ProfileWriter& operator=(const ProfileWriter&) = delete;
+
+  /// Creates `<path>.<pid>`, or `<path>.<pid>.2` and so on where that exists (a program that executed another
+  /// in its place, or a second recorder). False, with a message on stderr, when it cannot be written.
+  /// `recorder` goes into the header.
+  bool open(const char* path, const char* recorder);
+
+  /// open() with $PEAKMARK_PROFILE; a message and false where it is not set.
+  bool open_from_environment(const char* recorder);
+
+  /// Trims the file and marks it closed. Events that come later are dropped.
+  void close();
+
+  /// What an allocation is told of; `auxiliary` and `device` are CUDA's.
+  struct Details {
+    std::int64_t auxiliary = 0;
+    std::uint32_t device = 0;
+  };
+
+  /// Call it after the driver has answered, `release` before the driver is asked: so an address that the
+  /// driver gives to another thread at once is released before it is allocated again.
+  void allocation(std::uint64_t address, std::int64_t bytes, MemoryKind kind, Details details);
+  void allocation(std::uint64_t address, std::int64_t bytes, MemoryKind kind) {
+    allocation(address, bytes, kind, Details{});
+  }
+  void failed_allocation(std::int64_t bytes, MemoryKind kind, std::int32_t result, Details details);
+  void failed_allocation(std::int64_t bytes, MemoryKind kind, std::int32_t result) {
+    failed_allocation(bytes, kind, result, Details{});
+  }
+  void release(std::uint64_t address);
+  void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes);
+  void name(std::uint64_t address, const char* text) { write_text(EventType::name, address, text); }
+  void phase(const char* text) { write_text(EventType::phase, 0, text); }
+  void note(const char* text) { write_text(EventType::note, 0, text); }
+
+  /// Slots given out so far.
+  [[nodiscard]] std::uint64_t count() const;
+  /// Absolute path of the file; nullptr when there is none.
+  [[nodiscard]] const char* path();
+
+ private:
+  // Positions count slots from the start of the file; the header takes the first ones. Extents are small
+  // enough that a short program costs little, and populated when mapped: page faults one by one would cost
+  // more than all the rest of an event.
+  static constexpr std::uint64_t kExtentBytes = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t kSlotsPerExtent = kExtentBytes / sizeof(Event);
+  static constexpr std::uint64_t kHeaderSlots = ProfileHeader::kBytes / sizeof(Event);
+  static constexpr std::uint64_t kMaxExtents = std::uint64_t{1} << 16;  // 64 GiB of events
+  static constexpr std::uint64_t kClosed = std::uint64_t{1} << 62;      // added to reserved_ by close()
+  static constexpr std::size_t kMaxPath = 4096;
+
+  enum class State { unopened, open, inherited, stopped };
+
+  Event* slot(std::uint64_t index);
+  Event* grow(std::uint64_t index);
+  void write(Event& event);
+  void write_text(EventType type, std::uint64_t address, const char* text);
+
+  // With growing_ held:
+  bool create_file();
+  void fill_header();
+  Event* map_extent(std::uint64_t extent);
+  static int allocate(int descriptor, std::uint64_t offset);
+  void stop(const char* what, int error);
+
+  static void before_fork();
+  static void after_fork_in_parent();
+  static void after_fork_in_child();
+  void follow_forks();
+
+  alignas(64) std::atomic<std::uint64_t> reserved_{0};
+  alignas(64) std::atomic<ProfileHeader*> header_{nullptr};
+  pthread_mutex_t growing_ = PTHREAD_MUTEX_INITIALIZER;
+  State state_ = State::unopened;
+  std::uint64_t extents_ = 0;  // mapped so far
+  dev_t device_ = 0;           // of the file, to recognise it again
+  ino_t inode_ = 0;
+  char base_[kMaxPath] = {};  // absolute, without the process id
+  char path_[kMaxPath] = {};
+  char recorder_[sizeof(ProfileHeader::recorder)] = {};
+  std::atomic<Event*> table_[kMaxExtents] = {};
+};
+
+}  // namespace peakmark
