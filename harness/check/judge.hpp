@@ -13,21 +13,21 @@ namespace peakmark {
 
 /// What a verdict judges.
 enum class Rule : std::uint8_t {
-  outcome,        ///< the case became what the suite expects
-  window_slices,  ///< lo ≤ estimated / used ≤ hi
-  window_bytes,   ///< lo ≤ peak / bytes(n) ≤ hi
-  dtype,          ///< the estimator's output dtype is the real output's
-  leak,           ///< nothing is live after the case
-  repeat,         ///< both memory passes had one peak
   present,        ///< a case of the suite has an observation
+  outcome,        ///< the case became what the suite expects
+  window_slices,  ///< lo ≤ estimated / used ≤ hi; figure: estimated / used
+  window_bytes,   ///< lo ≤ peak / bytes(n) ≤ hi; figure: peak / bytes(n)
+  dtype,          ///< the estimator's output dtype is the real output's
+  leak,           ///< nothing is live after the case; figure: bytes
+  repeat,         ///< both memory passes had one peak; figure: the difference in bytes
 };
 std::string_view name_of(Rule rule);
 
 enum class Judgement : std::uint8_t {
   pass,
-  fail,                ///< exit 1
-  failed_measurement,  ///< exit 3: crashed, timeout, wrong_answer, missing
-  counted,             ///< does not fail, but is counted aloud: out_of_memory, unsupported, granularity
+  counted,  ///< fails nothing, and is counted aloud: out_of_memory, unsupported, granularity, no repeat
+  fail,     ///< exit 1
+  failed_measurement,  ///< exit 3: crashed, timeout, wrong_answer, no observation
 };
 std::string_view name_of(Judgement judgement);
 
@@ -46,11 +46,35 @@ struct JudgeOptions {
   std::optional<Window> window;  ///< replaces the suite's
 };
 
-/// Judges every planned case of a run. The one judge: console, JUnit, markdown and GoogleTest show its
-/// verdicts.
+/// Below so many slices one slice is more than the window's width, and no over-estimate could pass: the rule
+/// in slices is left out there (`counted`), the rule in bytes stays.
+inline constexpr Size kLeastSlicesToJudge = 5;
+
+/// Judges every planned case of a run, in the order planned. The one judge: console, JUnit, markdown and
+/// GoogleTest show its verdicts.
 std::vector<Verdict> judge(const Run& run, const JudgeOptions& options);
 
-/// clean, verdict, nothing (no case was measured) or measurement.
+/// `nothing` where no case came to an expected end or `ok`, else `measurement`, `verdict` or `clean`.
 ExitCode exit_code_of(const Run& run, const std::vector<Verdict>& verdicts);
+
+/// The worse of two exit codes, in the order of base/error.hpp.
+ExitCode worse(ExitCode a, ExitCode b);
+
+/// Everything about one planned case, as the writers show it.
+struct JudgedCase {
+  const PlannedCase* planned = nullptr;
+  const Observation* observation = nullptr;  ///< null: missing from the run
+  std::vector<Verdict> verdicts;
+
+  /// The worst of the verdicts; `pass` where there is none.
+  [[nodiscard]] Judgement judgement() const;
+  /// The verdict that explains it: the first of the worst ones; null for a pass.
+  [[nodiscard]] const Verdict* worst() const;
+  /// The figure of a rule for the variant's own estimator; null where it was not judged.
+  [[nodiscard]] std::optional<double> figure(Rule rule) const;
+};
+
+/// Verdicts by case, in the order planned. The result points into `run`.
+std::vector<JudgedCase> by_case(const Run& run, const std::vector<Verdict>& verdicts);
 
 }  // namespace peakmark

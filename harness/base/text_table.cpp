@@ -1,0 +1,48 @@
+#include "base/text_table.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace peakmark {
+namespace {
+
+/// Characters, not bytes: continuation bytes of UTF-8 take no room.
+std::size_t width_of(const std::string& cell) {
+  return static_cast<std::size_t>(std::count_if(
+      cell.begin(), cell.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+}  // namespace
+
+TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {
+  std::vector<std::string> titles;
+  for (const Column& column : columns_) titles.push_back(column.title);
+  rows_.push_back(std::move(titles));
+}
+
+void TextTable::add(std::vector<std::string> cells) {
+  if (cells.size() != columns_.size())
+    throw std::logic_error("TextTable: a row of another length than the titles");
+  rows_.push_back(std::move(cells));
+}
+
+std::string TextTable::text() const {
+  std::vector<std::size_t> widths(columns_.size(), 0);
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i != 0) line += "  ";
+      const std::string blanks(widths[i] - width_of(row[i]), ' ');
+      line += columns_[i].align == Align::left ? row[i] + blanks : blanks + row[i];
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+  }
+  return text;
+}
+
+}  // namespace peakmark

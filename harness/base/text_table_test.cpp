@@ -1,0 +1,22 @@
+#include "base/text_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace peakmark {
+namespace {
+
+TEST(TextTable, AlignsAndTrims) {
+  TextTable table({{"case", TextTable::Align::left}, {"peak", TextTable::Align::right}, {"verdict"}});
+  table.add({"a/b", "1 KiB", "pass"});
+  table.add({"größer", "10 KiB", ""});
+  EXPECT_EQ(table.text(),
+            "case      peak  verdict\n"
+            "a/b      1 KiB  pass\n"
+            "größer  10 KiB\n");
+  EXPECT_THROW(table.add({"too", "short"}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace peakmark

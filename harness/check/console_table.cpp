@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/duration.hpp"
+#include "base/size.hpp"
+#include "base/text_table.hpp"
+#include "check/reports.hpp"
+
+namespace peakmark {
+namespace {
+
+std::string bytes_text(const std::optional<Size>& bytes) {
+  return bytes ? format_size(*bytes) : "–";
+}
+
+std::string top_at_peak(const Observation& observation) {
+  if (observation.at_peak.empty()) return "–";
+  const PeakEntry& top = observation.at_peak.front();
+  return fmt::format("{} {}", top.name.empty() ? top.kind : top.name, format_size(top.bytes));
+}
+
+/// `20/20 1.000`: slices estimated and used, then peak over estimated bytes.
+std::string estimate_text(const Observation& observation) {
+  if (!observation.estimate) return "–";
+  const EstimateObservation& estimate = *observation.estimate;
+  if (estimate.error || !estimate.slices_estimated || !estimate.bytes_estimated) return "error";
+  std::string text = fmt::format("{}/{}", *estimate.slices_estimated, estimate.slices_used);
+  if (observation.requested_peak_bytes && *estimate.bytes_estimated > 0) {
+    text += fmt::format(" {:.3f}", static_cast<double>(*observation.requested_peak_bytes) /
+                                       static_cast<double>(*estimate.bytes_estimated));
+  }
+  return text;
+}
+
+std::string verdict_text(const JudgedCase& the_case) {
+  const Verdict* worst = the_case.worst();
+  if (worst == nullptr) return "pass";
+  if (worst->judgement == Judgement::counted)
+    return fmt::format("pass ({})", worst->advice.substr(0, worst->advice.find(':')));
+  return fmt::format("{} {}", worst->judgement == Judgement::fail ? "FAIL" : "ERROR", name_of(worst->rule));
+}
+
+}  // namespace
+
+std::string headline(const Run& run, const std::vector<Verdict>& verdicts) {
+  std::map<Judgement, int> cases;
+  std::map<std::string, int> counted;
+  for (const JudgedCase& the_case : by_case(run, verdicts)) {
+    ++cases[the_case.judgement()];
+    if (the_case.judgement() != Judgement::counted) continue;
+    const std::string& advice = the_case.worst()->advice;
+    ++counted[advice.substr(0, advice.find(':'))];
+  }
+  std::string text = fmt::format("{} cases: {} pass", run.context.planned.size(), cases[Judgement::pass]);
+  if (cases[Judgement::counted] != 0) {
+    text += fmt::format(", {} counted (", cases[Judgement::counted]);
+    bool first = true;
+    for (const auto& [what, count] : counted) {
+      text += fmt::format("{}{} {}", first ? "" : ", ", count, what);
+      first = false;
+    }
+    text += ")";
+  }
+  text += fmt::format(", {} fail", cases[Judgement::fail]);
+  if (cases[Judgement::failed_measurement] != 0) {
+    text += fmt::format(", {} not measured", cases[Judgement::failed_measurement]);
+  }
+  return text;
+}
+
+std::string console_table(const Run& run, const std::vector<Verdict>& verdicts) {
+  using Align = TextTable::Align;
+  TextTable table({{"case"},
+                   {"peak", Align::right},
+                   {"set-up", Align::right},
+                   {"top at the peak"},
+                   {"time", Align::right},
+                   {"estimate", Align::right},
+                   {"verdict"}});
+  std::string advice;
+  for (const JudgedCase& the_case : by_case(run, verdicts)) {
+    const std::string verdict = verdict_text(the_case);
+    if (the_case.observation == nullptr) {
+      table.add({the_case.planned->name, "–", "–", "–", "–", "–", verdict});
+    } else {
+      const Observation& observation = *the_case.observation;
+      table.add({the_case.planned->name, bytes_text(observation.requested_peak_bytes),
+                 bytes_text(observation.setup_bytes), top_at_peak(observation),
+                 observation.gpu_time ? format_duration(observation.gpu_time->median_ns) : "–",
+                 estimate_text(observation), verdict});
+    }
+    for (const Verdict& one : the_case.verdicts) {
+      if (one.judgement < Judgement::fail) continue;
+      advice += fmt::format("{}: {}{}: {}\n", one.case_name, name_of(one.rule),
+                            one.estimator.empty() ? "" : " of " + one.estimator, one.advice);
+    }
+  }
+  return table.text() + (advice.empty() ? "" : "\n" + advice) + "\n" + headline(run, verdicts) + "\n";
+}
+
+}  // namespace peakmark

@@ -1,0 +1,271 @@
+#include "check/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+namespace peakmark {
+namespace {
+
+/// Collects the verdicts on one case.
+class Bench {
+ public:
+  Bench(const PlannedCase& planned, Window window, std::vector<Verdict>& verdicts)
+      : planned_(planned), window_(window), verdicts_(verdicts) {}
+
+  void judge(const Observation* observation) {
+    if (observation == nullptr) {
+      say(Rule::present, Judgement::failed_measurement,
+          "the suite has this case and the run has no observation of it: finish the run with --resume");
+      return;
+    }
+    say(Rule::present, Judgement::pass);
+    if (!judge_outcome(*observation)) return;
+    judge_memory(*observation);
+    judge_estimates(*observation);
+  }
+
+ private:
+  /// True when the case ended well, so that its figures can be judged.
+  bool judge_outcome(const Observation& observation) {
+    const std::string outcome(name_of(observation.outcome));
+    const std::string why = observation.message.empty() ? "" : ": " + observation.message;
+    if (outcome == planned_.expected_outcome) {
+      say(Rule::outcome, Judgement::pass);
+    } else if (observation.outcome == Outcome::ok) {
+      say(Rule::outcome, Judgement::fail,
+          fmt::format(
+              "the suite expects {} and the case went well: correct the suite's expectation, or find out why",
+              planned_.expected_outcome));
+    } else if (observation.outcome == Outcome::out_of_memory || observation.outcome == Outcome::unsupported) {
+      say(Rule::outcome, Judgement::counted, outcome + why);
+    } else {
+      say(Rule::outcome, Judgement::failed_measurement, outcome + why);
+    }
+    return observation.outcome == Outcome::ok;
+  }
+
+  void judge_memory(const Observation& observation) {
+    if (observation.leaked_bytes) {
+      const Size leaked = *observation.leaked_bytes;
+      say(Rule::leak, leaked == 0 ? Judgement::pass : Judgement::fail,
+          leaked == 0 ? ""
+                      : fmt::format("{} bytes are live after the case: something is never released", leaked),
+          "", static_cast<double>(leaked));
+    }
+    if (observation.requested_peak_bytes && observation.second_pass_peak_bytes) {
+      const Size moved = *observation.second_pass_peak_bytes - *observation.requested_peak_bytes;
+      std::string advice;
+      if (moved != 0) {
+        advice = fmt::format("the second memory pass had a peak of {} bytes instead of {}",
+                             *observation.second_pass_peak_bytes, *observation.requested_peak_bytes);
+        for (const std::string& allocation : observation.moved_allocations) advice += "; " + allocation;
+      }
+      say(Rule::repeat, moved == 0 ? Judgement::pass : Judgement::counted, std::move(advice), "",
+          static_cast<double>(moved));
+    }
+  }
+
+  void judge_estimates(const Observation& observation) {
+    if (!observation.requested_peak_bytes) {
+      say(Rule::window_bytes, Judgement::failed_measurement,
+          "the case went well and its peak is unknown: no recorder was there; see `peakmark doctor`");
+      return;
+    }
+    if (observation.estimate) {
+      judge_estimate(observation, *observation.estimate);
+    } else {
+      say(Rule::window_bytes, Judgement::counted, "the variant has no estimator");
+    }
+    for (const std::string& name : planned_.judged_estimators) {
+      const auto found =
+          std::find_if(observation.other_estimates.begin(), observation.other_estimates.end(),
+                       [&](const EstimateObservation& estimate) { return estimate.estimator == name; });
+      if (found == observation.other_estimates.end()) {
+        say(Rule::window_bytes, Judgement::fail, "the suite names this estimator and it gave no answer",
+            name);
+      } else {
+        judge_estimate(observation, *found);
+      }
+    }
+  }
+
+  void judge_estimate(const Observation& observation, const EstimateObservation& estimate) {
+    if (estimate.error || !estimate.slices_estimated || !estimate.bytes_estimated) {
+      say(Rule::window_bytes, Judgement::fail,
+          fmt::format("the estimator failed: {}", estimate.error.value_or("it gave no answer")),
+          estimate.estimator);
+      return;
+    }
+    judge_slices(estimate);
+    judge_bytes(*observation.requested_peak_bytes, estimate);
+    if (observation.output_dtype && estimate.dtype) {
+      const bool same = *observation.output_dtype == *estimate.dtype;
+      say(Rule::dtype, same ? Judgement::pass : Judgement::fail,
+          same ? ""
+               : fmt::format(
+                     "the estimator says that the output is {}; it is {}: whoever chains methods by it plans "
+                     "with wrong sizes",
+                     *estimate.dtype, *observation.output_dtype),
+          estimate.estimator);
+    }
+  }
+
+  void judge_slices(const EstimateObservation& estimate) {
+    const Size used = estimate.slices_used;
+    const Size estimated = *estimate.slices_estimated;
+    if (used < kLeastSlicesToJudge) {
+      say(Rule::window_slices, Judgement::counted,
+          fmt::format("granularity: {} of {} slices estimated; below {} slices only bytes are judged",
+                      estimated, used, kLeastSlicesToJudge),
+          estimate.estimator);
+      return;
+    }
+    const double ratio = static_cast<double>(estimated) / static_cast<double>(used);
+    std::string advice;
+    if (ratio > window_.hi) {
+      advice = fmt::format(
+          "told to make do with the peak, the estimator allows {} slices where {} needed it all: it "
+          "is too low, and chunks made by it run out of memory",
+          estimated, used);
+    } else if (ratio < window_.lo) {
+      advice = fmt::format(
+          "told to make do with the peak, the estimator allows {} slices where {} fitted: it is too "
+          "high and wastes the card",
+          estimated, used);
+    }
+    say_in_window(Rule::window_slices, ratio, std::move(advice), estimate.estimator);
+  }
+
+  void judge_bytes(Size peak, const EstimateObservation& estimate) {
+    const Size bytes = *estimate.bytes_estimated;
+    if (bytes <= 0) {
+      say(Rule::window_bytes, Judgement::fail, fmt::format("the estimator answers {} bytes", bytes),
+          estimate.estimator);
+      return;
+    }
+    const double ratio = static_cast<double>(peak) / static_cast<double>(bytes);
+    std::string advice;
+    if (ratio > window_.hi) {
+      advice =
+          fmt::format("{} bytes are needed and {} estimated, {} too few: chunks made by it run out of memory",
+                      peak, bytes, peak - bytes);
+    } else if (ratio < window_.lo) {
+      advice = fmt::format("{} bytes are needed and {} estimated, {} too many: it wastes the card", peak,
+                           bytes, bytes - peak);
+    }
+    say_in_window(Rule::window_bytes, ratio, std::move(advice), estimate.estimator);
+  }
+
+  void say_in_window(Rule rule, double ratio, std::string advice, const std::string& estimator) {
+    const bool inside = window_.lo <= ratio && ratio <= window_.hi;
+    say(rule, inside ? Judgement::pass : Judgement::fail, std::move(advice), estimator, ratio);
+    verdicts_.back().bound = window_;
+  }
+
+  void say(Rule rule, Judgement judgement, std::string advice = "", std::string estimator = "",
+           std::optional<double> figure = std::nullopt) {
+    verdicts_.push_back(
+        {planned_.name, rule, judgement, std::move(estimator), figure, std::nullopt, std::move(advice)});
+  }
+
+  const PlannedCase& planned_;
+  Window window_;
+  std::vector<Verdict>& verdicts_;
+};
+
+std::unordered_map<std::string_view, const Observation*> by_name(const Run& run) {
+  std::unordered_map<std::string_view, const Observation*> found;
+  for (const Observation& observation : run.observations) {
+    if (!found.emplace(observation.case_name, &observation).second) {
+      throw UsageError(fmt::format("the run has two observations of {}: merge runs with `peakmark merge`",
+                                   observation.case_name));
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string_view name_of(Rule rule) {
+  constexpr std::array<std::string_view, 7> names{"present", "outcome", "window_slices", "window_bytes",
+                                                  "dtype",   "leak",    "repeat"};
+  return names.at(static_cast<std::size_t>(rule));
+}
+
+std::string_view name_of(Judgement judgement) {
+  constexpr std::array<std::string_view, 4> names{"pass", "counted", "fail", "failed_measurement"};
+  return names.at(static_cast<std::size_t>(judgement));
+}
+
+std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
+  const auto observations = by_name(run);
+  std::vector<Verdict> verdicts;
+  for (const PlannedCase& planned : run.context.planned) {
+    const auto found = observations.find(planned.name);
+    Bench(planned, options.window.value_or(planned.window), verdicts)
+        .judge(found == observations.end() ? nullptr : found->second);
+  }
+  return verdicts;
+}
+
+ExitCode exit_code_of(const Run& run, const std::vector<Verdict>& verdicts) {
+  bool measured = false;
+  for (const JudgedCase& the_case : by_case(run, verdicts)) {
+    if (the_case.observation == nullptr) continue;
+    measured = measured || the_case.observation->outcome == Outcome::ok ||
+               the_case.planned->expected_outcome == name_of(the_case.observation->outcome) ||
+               the_case.judgement() == Judgement::failed_measurement;
+  }
+  if (!measured) return ExitCode::nothing;
+  ExitCode code = ExitCode::clean;
+  for (const Verdict& verdict : verdicts) {
+    if (verdict.judgement == Judgement::fail) code = worse(code, ExitCode::verdict);
+    if (verdict.judgement == Judgement::failed_measurement) code = worse(code, ExitCode::measurement);
+  }
+  return code;
+}
+
+ExitCode worse(ExitCode a, ExitCode b) {
+  constexpr std::array order{ExitCode::usage,       ExitCode::recorder, ExitCode::nothing,
+                             ExitCode::measurement, ExitCode::verdict,  ExitCode::clean};
+  return *std::find_if(order.begin(), order.end(), [&](ExitCode code) { return code == a || code == b; });
+}
+
+Judgement JudgedCase::judgement() const {
+  const Verdict* verdict = worst();
+  return verdict == nullptr ? Judgement::pass : verdict->judgement;
+}
+
+const Verdict* JudgedCase::worst() const {
+  const auto found =
+      std::max_element(verdicts.begin(), verdicts.end(),
+                       [](const Verdict& a, const Verdict& b) { return a.judgement < b.judgement; });
+  return found == verdicts.end() || found->judgement == Judgement::pass ? nullptr : &*found;
+}
+
+std::optional<double> JudgedCase::figure(Rule rule) const {
+  // The variant's own estimator is judged first.
+  for (const Verdict& verdict : verdicts) {
+    if (verdict.rule == rule) return verdict.figure;
+  }
+  return std::nullopt;
+}
+
+std::vector<JudgedCase> by_case(const Run& run, const std::vector<Verdict>& verdicts) {
+  const auto observations = by_name(run);
+  std::vector<JudgedCase> cases;
+  std::unordered_map<std::string_view, std::size_t> place;
+  for (const PlannedCase& planned : run.context.planned) {
+    const auto found = observations.find(planned.name);
+    place.emplace(planned.name, cases.size());
+    cases.push_back({&planned, found == observations.end() ? nullptr : found->second, {}});
+  }
+  for (const Verdict& verdict : verdicts) cases.at(place.at(verdict.case_name)).verdicts.push_back(verdict);
+  return cases;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,184 @@
+#include "check/judge.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "check/sample_run.hpp"
+
+namespace peakmark {
+namespace {
+
+/// The verdict of one rule on the only case of a run; fails the test when there is none.
+Verdict verdict_of(const Run& run, Rule rule, const JudgeOptions& options = {}) {
+  for (const Verdict& verdict : judge(run, options)) {
+    if (verdict.rule == rule) return verdict;
+  }
+  ADD_FAILURE() << "no verdict " << name_of(rule);
+  return {};
+}
+
+ExitCode code_of(const Run& run, const JudgeOptions& options = {}) {
+  return exit_code_of(run, judge(run, options));
+}
+
+TEST(Judge, AnExactEstimateIsInsideTheWindow) {
+  SampleRun sample;
+  sample.add("case", 20, 2000, 20, 2000);
+  EXPECT_EQ(code_of(sample.run), ExitCode::clean);
+  EXPECT_EQ(verdict_of(sample.run, Rule::window_slices).figure, 1.0);
+  EXPECT_EQ(verdict_of(sample.run, Rule::window_bytes).figure, 1.0);
+}
+
+TEST(Judge, TheWindowIsClosedAtBothEnds) {
+  SampleRun low;
+  low.add("case", 20, 800, 16, 1000);
+  EXPECT_EQ(code_of(low.run), ExitCode::clean);
+  SampleRun below;
+  below.add("case", 20, 799, 15, 1000);
+  EXPECT_EQ(verdict_of(below.run, Rule::window_slices).judgement, Judgement::fail);
+  EXPECT_EQ(verdict_of(below.run, Rule::window_bytes).judgement, Judgement::fail);
+  SampleRun above;
+  above.add("case", 20, 1001, 21, 1000);
+  EXPECT_EQ(verdict_of(above.run, Rule::window_slices).judgement, Judgement::fail);
+  EXPECT_EQ(verdict_of(above.run, Rule::window_bytes).judgement, Judgement::fail);
+  EXPECT_EQ(code_of(above.run), ExitCode::verdict);
+}
+
+/// An estimate 30 % too high: 1.3 × the bytes, so 15 of 20 slices. One 5 % too low: 21 of 20.
+TEST(Judge, PlantedEstimatorsAreFound) {
+  SampleRun high;
+  high.add("case", 20, 2000, 15, 2600);
+  EXPECT_EQ(code_of(high.run), ExitCode::verdict);
+  EXPECT_THAT(verdict_of(high.run, Rule::window_bytes).advice, testing::HasSubstr("600 too many"));
+  SampleRun low;
+  low.add("case", 20, 2000, 21, 1900);
+  EXPECT_EQ(code_of(low.run), ExitCode::verdict);
+  EXPECT_THAT(verdict_of(low.run, Rule::window_bytes).advice, testing::HasSubstr("100 too few"));
+}
+
+TEST(Judge, BelowFiveSlicesOnlyBytesGate) {
+  SampleRun sample;
+  sample.add("case", 4, 900, 3, 1000);
+  EXPECT_EQ(verdict_of(sample.run, Rule::window_slices).judgement, Judgement::counted);
+  EXPECT_EQ(code_of(sample.run), ExitCode::clean);
+  sample.run.observations[0].estimate->bytes_estimated = 899;
+  EXPECT_EQ(code_of(sample.run), ExitCode::verdict);
+}
+
+TEST(Judge, ASuiteOrTheCommandLineMayHaveAnotherWindow) {
+  SampleRun sample;
+  sample.add("case", 20, 2000, 15, 2600);
+  sample.run.context.planned[0].window = {0.5, 1.0};
+  EXPECT_EQ(code_of(sample.run), ExitCode::clean);
+  EXPECT_EQ(code_of(sample.run, {Window{0.9, 1.1}}), ExitCode::verdict);
+}
+
+TEST(Judge, OutcomesAreCountedOrFailTheMeasurement) {
+  for (const Outcome outcome : {Outcome::crashed, Outcome::timeout, Outcome::wrong_answer}) {
+    SampleRun sample;
+    sample.add("good", 20, 2000, 20, 2000);
+    sample.add_ended("bad", outcome, "why");
+    EXPECT_EQ(code_of(sample.run), ExitCode::measurement) << name_of(outcome);
+  }
+  for (const Outcome outcome : {Outcome::out_of_memory, Outcome::unsupported}) {
+    SampleRun sample;
+    sample.add("good", 20, 2000, 20, 2000);
+    sample.add_ended("bad", outcome, "why");
+    EXPECT_EQ(code_of(sample.run), ExitCode::clean) << name_of(outcome);
+    EXPECT_EQ(by_case(sample.run, judge(sample.run, {}))[1].judgement(), Judgement::counted);
+  }
+}
+
+TEST(Judge, ExpectedOutcomesPassAndTheirAbsenceFails) {
+  SampleRun sample;
+  sample.add_ended("case", Outcome::out_of_memory, "");
+  sample.run.context.planned[0].expected_outcome = "out_of_memory";
+  EXPECT_EQ(code_of(sample.run), ExitCode::clean);
+  SampleRun good;
+  good.add("case", 20, 2000, 20, 2000);
+  good.run.context.planned[0].expected_outcome = "out_of_memory";
+  EXPECT_EQ(code_of(good.run), ExitCode::verdict);
+}
+
+TEST(Judge, AMissingCaseFailsAndNothingMeasuredIsNothing) {
+  SampleRun sample;
+  sample.add("good", 20, 2000, 20, 2000);
+  sample.plan("missing");
+  EXPECT_EQ(code_of(sample.run), ExitCode::measurement);
+  EXPECT_EQ(by_case(sample.run, judge(sample.run, {}))[1].observation, nullptr);
+
+  SampleRun empty;
+  empty.plan("missing");
+  EXPECT_EQ(code_of(empty.run), ExitCode::nothing);
+  EXPECT_EQ(code_of(Run{}), ExitCode::nothing);
+  SampleRun unsupported;
+  unsupported.add_ended("case", Outcome::unsupported, "no f64 here");
+  EXPECT_EQ(code_of(unsupported.run), ExitCode::nothing);
+}
+
+TEST(Judge, AnUnknownPeakIsNoZero) {
+  SampleRun sample;
+  sample.add("case", 20, 2000, 20, 2000).requested_peak_bytes.reset();
+  EXPECT_EQ(code_of(sample.run), ExitCode::measurement);
+}
+
+TEST(Judge, LeaksFailAndPeaksThatDifferAreTold) {
+  SampleRun leak;
+  leak.add("case", 20, 2000, 20, 2000).leaked_bytes = 256;
+  EXPECT_EQ(verdict_of(leak.run, Rule::leak).figure, 256);
+  EXPECT_EQ(code_of(leak.run), ExitCode::verdict);
+  SampleRun moved;
+  Observation& observation = moved.add("case", 20, 2000, 20, 2000);
+  observation.second_pass_peak_bytes = 2100;
+  observation.moved_allocations = {"workspace 100 bytes more"};
+  EXPECT_EQ(verdict_of(moved.run, Rule::repeat).judgement, Judgement::counted);
+  EXPECT_THAT(verdict_of(moved.run, Rule::repeat).advice, testing::HasSubstr("workspace"));
+}
+
+TEST(Judge, TheDtypeThatAnEstimatorReturnsMustBeReal) {
+  SampleRun sample;
+  sample.add("case", 20, 2000, 20, 2000).estimate->dtype = "f64";
+  EXPECT_EQ(verdict_of(sample.run, Rule::dtype).judgement, Judgement::fail);
+}
+
+TEST(Judge, AnEstimatorThatFailsFails) {
+  SampleRun sample;
+  EstimateObservation& estimate = *sample.add("case", 20, 2000, 20, 2000).estimate;
+  estimate.slices_estimated.reset();
+  estimate.bytes_estimated.reset();
+  estimate.error = "division by zero";
+  EXPECT_THAT(verdict_of(sample.run, Rule::window_bytes).advice, testing::HasSubstr("division by zero"));
+  EXPECT_EQ(code_of(sample.run), ExitCode::verdict);
+}
+
+TEST(Judge, OtherEstimatorsAreJudgedWhereTheSuiteNamesThem) {
+  SampleRun sample;
+  Observation& observation = sample.add("case", 20, 2000, 20, 2000);
+  EstimateObservation other = *observation.estimate;
+  other.estimator = "authors";
+  other.slices_estimated = 12;
+  other.bytes_estimated = 3300;
+  observation.other_estimates.push_back(other);
+  EXPECT_EQ(code_of(sample.run), ExitCode::clean);
+  sample.run.context.planned[0].judged_estimators = {"authors"};
+  EXPECT_EQ(code_of(sample.run), ExitCode::verdict);
+  sample.run.context.planned[0].judged_estimators = {"nobody"};
+  EXPECT_EQ(code_of(sample.run), ExitCode::verdict);
+}
+
+TEST(Judge, TwoObservationsOfOneCaseAreRefused) {
+  SampleRun sample;
+  sample.add("case", 20, 2000, 20, 2000);
+  sample.run.observations.push_back(sample.run.observations[0]);
+  EXPECT_THROW(judge(sample.run, {}), UsageError);
+}
+
+TEST(Judge, TheWorseExitCodeWins) {
+  EXPECT_EQ(worse(ExitCode::verdict, ExitCode::measurement), ExitCode::measurement);
+  EXPECT_EQ(worse(ExitCode::nothing, ExitCode::measurement), ExitCode::nothing);
+  EXPECT_EQ(worse(ExitCode::recorder, ExitCode::usage), ExitCode::usage);
+  EXPECT_EQ(worse(ExitCode::clean, ExitCode::clean), ExitCode::clean);
+}
+
+}  // namespace
+}  // namespace peakmark

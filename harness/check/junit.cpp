@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+
+#include <pugixml.hpp>
+#include <sstream>
+#include <string>
+
+#include "check/reports.hpp"
+
+namespace peakmark {
+namespace {
+
+void add_property(pugi::xml_node& properties, const char* name, const std::string& value) {
+  pugi::xml_node property = properties.append_child("property");
+  property.append_attribute("name") = name;
+  property.append_attribute("value") = value.c_str();
+}
+
+void add_properties(pugi::xml_node& test, const JudgedCase& the_case) {
+  pugi::xml_node properties = test.append_child("properties");
+  const Observation& observation = *the_case.observation;
+  add_property(properties, "outcome", std::string(name_of(observation.outcome)));
+  if (observation.requested_peak_bytes) {
+    add_property(properties, "requested_peak_bytes", std::to_string(*observation.requested_peak_bytes));
+  }
+  if (observation.setup_bytes)
+    add_property(properties, "setup_bytes", std::to_string(*observation.setup_bytes));
+  if (observation.gpu_time)
+    add_property(properties, "gpu_time_ns", fmt::format("{:.0f}", observation.gpu_time->median_ns));
+  for (const Rule rule : {Rule::window_slices, Rule::window_bytes}) {
+    const auto figure = the_case.figure(rule);
+    if (figure) add_property(properties, std::string(name_of(rule)).c_str(), fmt::format("{:.6f}", *figure));
+  }
+}
+
+/// One child a test at the most has a meaning in JUnit: the texts of all verdicts of that weight in one.
+void add_result(pugi::xml_node& test, const JudgedCase& the_case) {
+  const Verdict* worst = the_case.worst();
+  if (worst == nullptr) return;
+  if (worst->judgement == Judgement::counted) {
+    // A case whose outcome was counted did not run to its end; one of another counted rule passed.
+    if (worst->rule == Rule::outcome)
+      test.append_child("skipped").append_attribute("message") = worst->advice.c_str();
+    return;
+  }
+  pugi::xml_node result = test.append_child(worst->judgement == Judgement::fail ? "failure" : "error");
+  result.append_attribute("type") = std::string(name_of(worst->rule)).c_str();
+  result.append_attribute("message") = worst->advice.c_str();
+  std::string text;
+  for (const Verdict& verdict : the_case.verdicts) {
+    if (verdict.judgement >= Judgement::fail)
+      text += fmt::format("{}: {}\n", name_of(verdict.rule), verdict.advice);
+  }
+  result.append_child(pugi::node_pcdata).set_value(text.c_str());
+}
+
+/// `padding/coords1d` becomes `padding.coords1d`: the dots are what viewers fold by.
+std::string class_name(const JudgedCase& the_case) {
+  std::string name = the_case.planned->the_case.variant;
+  for (char& c : name) c = c == '/' ? '.' : c;
+  return name;
+}
+
+}  // namespace
+
+std::string junit(const Run& run, const std::vector<Verdict>& verdicts) {
+  pugi::xml_document document;
+  pugi::xml_node suites = document.append_child("testsuites");
+  pugi::xml_node suite = suites.append_child("testsuite");
+  int failures = 0;
+  int errors = 0;
+  int skipped = 0;
+  double seconds = 0;
+  const auto cases = by_case(run, verdicts);
+  for (const JudgedCase& the_case : cases) {
+    pugi::xml_node test = suite.append_child("testcase");
+    test.append_attribute("name") = the_case.planned->name.c_str();
+    test.append_attribute("classname") = class_name(the_case).c_str();
+    if (the_case.observation != nullptr) {
+      if (the_case.observation->gpu_time) {
+        const double time = the_case.observation->gpu_time->median_ns * 1e-9;
+        test.append_attribute("time") = fmt::format("{:.9f}", time).c_str();
+        seconds += time;
+      }
+      add_properties(test, the_case);
+    }
+    add_result(test, the_case);
+    failures += the_case.judgement() == Judgement::fail;
+    errors += the_case.judgement() == Judgement::failed_measurement;
+    skipped += !test.child("skipped").empty();
+  }
+  suite.append_attribute("name") = run.context.suite.c_str();
+  suite.append_attribute("timestamp") = run.context.date.c_str();
+  suite.append_attribute("hostname") = run.context.host_name.c_str();
+  for (pugi::xml_node node : {suites, suite}) {
+    node.append_attribute("tests") = static_cast<unsigned long long>(cases.size());
+    node.append_attribute("failures") = failures;
+    node.append_attribute("errors") = errors;
+    node.append_attribute("skipped") = skipped;
+    node.append_attribute("time") = fmt::format("{:.9f}", seconds).c_str();
+  }
+  std::ostringstream text;
+  document.save(text, "  ");
+  return text.str();
+}
+
+}  // namespace peakmark

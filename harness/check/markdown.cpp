@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/duration.hpp"
+#include "base/size.hpp"
+#include "check/reports.hpp"
+
+namespace peakmark {
+namespace {
+
+std::string cell(std::string text) {
+  for (std::size_t at = 0; (at = text.find_first_of("|\n", at)) != std::string::npos; at += 2) {
+    text.replace(at, 1, text[at] == '|' ? "\\|" : "  ");
+  }
+  return text;
+}
+
+std::string row_of(const JudgedCase& the_case) {
+  const Verdict* worst = the_case.worst();
+  const std::string judgement(name_of(the_case.judgement()));
+  const std::string advice = worst == nullptr ? "" : cell(worst->advice);
+  std::string peak = "–";
+  std::string time = "–";
+  if (the_case.observation != nullptr) {
+    const Observation& observation = *the_case.observation;
+    if (observation.requested_peak_bytes) peak = format_size(*observation.requested_peak_bytes);
+    if (observation.gpu_time) time = format_duration(observation.gpu_time->median_ns);
+  }
+  const auto figure = the_case.figure(Rule::window_bytes);
+  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", cell(the_case.planned->name), judgement, peak,
+                     time, figure ? fmt::format("{:.3f}", *figure) : "–", advice);
+}
+
+/// How far a ratio is from the middle of what is allowed: the worst of equals comes first.
+double distance(const JudgedCase& the_case) {
+  const auto figure = the_case.figure(Rule::window_bytes);
+  return figure ? std::abs(*figure - 1) : 0;
+}
+
+std::string device_line(const RunContext& context) {
+  std::string line =
+      fmt::format("Device: {} ({}, driver {})", context.device, context.backend, context.driver);
+  if (context.device_is_cpu) line += ". Times are CPU times, not a GPU's";
+  return line + ".\n";
+}
+
+}  // namespace
+
+std::string markdown(const Run& run, const std::vector<Verdict>& verdicts) {
+  const ExitCode code = exit_code_of(run, verdicts);
+  std::string text = code == ExitCode::clean ? "**No action needed.** " : "**Action needed.** ";
+  text += headline(run, verdicts) + ".\n\n" + device_line(run.context);
+  for (const std::string& warning : run.context.warnings) text += "- " + warning + "\n";
+
+  std::vector<JudgedCase> cases = by_case(run, verdicts);
+  std::stable_sort(cases.begin(), cases.end(), [](const JudgedCase& a, const JudgedCase& b) {
+    if (a.judgement() != b.judgement()) return a.judgement() > b.judgement();
+    return distance(a) > distance(b);
+  });
+  text += "\n| case | verdict | peak | time | peak / estimate | what to do |\n|---|---|---:|---:|---:|---|\n";
+  std::size_t left_out = 0;
+  constexpr std::size_t kRoomForTheLastLine = 100;
+  for (const JudgedCase& the_case : cases) {
+    const std::string row = row_of(the_case);
+    if (left_out != 0 || text.size() + row.size() + kRoomForTheLastLine > kMarkdownLimit) {
+      ++left_out;
+      continue;
+    }
+    text += row;
+  }
+  if (left_out != 0) text += fmt::format("\n{} more cases, none worse than these, are left out.\n", left_out);
+  return text;
+}
+
+}  // namespace peakmark

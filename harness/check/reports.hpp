@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "check/judge.hpp"
+
+namespace peakmark {
+
+// The forms in which verdicts are shown. Each is a pure function of what judge() said.
+
+/// `187 cases: 180 pass, 4 counted (3 granularity, 1 unsupported), 3 fail`: the first line of every form.
+std::string headline(const Run& run, const std::vector<Verdict>& verdicts);
+
+/// The console's table: case, peak, set-up, top entry at the peak, time, estimate, verdict; after it the
+/// advice on whatever did not pass, and the headline.
+std::string console_table(const Run& run, const std::vector<Verdict>& verdicts);
+
+/// Markdown for a job's summary: verdict first, worst cases first, under 1 MiB (GitHub refuses more); what is
+/// left out is said.
+std::string markdown(const Run& run, const std::vector<Verdict>& verdicts);
+inline constexpr std::size_t kMarkdownLimit = 1'000'000;
+
+/// JUnit XML: a test a case, peak and ratios as properties; `fail` a failure, `failed_measurement` an error,
+/// a case whose outcome was counted is skipped with the reason.
+std::string junit(const Run& run, const std::vector<Verdict>& verdicts);
+
+/// `{"verdicts": [{case, rule, judgement, estimator, figure, bound, advice}], "exit_code": N, "headline": …}`
+std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts);
+
+}  // namespace peakmark

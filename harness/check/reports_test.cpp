@@ -1,0 +1,100 @@
+#include "check/reports.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+
+#include "check/sample_run.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// One of each: a pass, a failed window, a crash, an unsupported case, one without an observation.
+SampleRun mixed() {
+  SampleRun sample;
+  sample.add("op/a/opencl/n:20", 20, 2048, 20, 2048).gpu_time = GpuTime{1.5e6, 1.4e6, 1.6e6, {}};
+  sample.add("op/b/opencl/n:20", 20, 2000, 15, 2600);
+  sample.add_ended("op/c/opencl/n:20", Outcome::crashed, "SIGSEGV & <gone>");
+  sample.add_ended("op/d/opencl/n:20", Outcome::unsupported, "no f64 | here");
+  sample.plan("op/e/opencl/n:20");
+  return sample;
+}
+
+TEST(Reports, HeadlineCounts) {
+  const SampleRun sample = mixed();
+  EXPECT_EQ(headline(sample.run, judge(sample.run, {})),
+            "5 cases: 1 pass, 1 counted (1 unsupported), 1 fail, 2 not measured");
+}
+
+TEST(Reports, ConsoleTableShowsWhatIsKnownAndADashForWhatIsNot) {
+  const SampleRun sample = mixed();
+  const std::string table = console_table(sample.run, judge(sample.run, {}));
+  EXPECT_THAT(table,
+              HasSubstr("op/a/opencl/n:20    2 KiB     0 B  input 2 KiB      1.5 ms   20/20 1.000  pass\n"));
+  EXPECT_THAT(table, HasSubstr("FAIL window_slices"));
+  EXPECT_THAT(table, HasSubstr("ERROR outcome"));
+  EXPECT_THAT(table, HasSubstr("op/c/opencl/n:20: outcome: crashed: SIGSEGV & <gone>\n"));
+  EXPECT_THAT(table, HasSubstr("pass (unsupported)"));
+}
+
+TEST(Reports, JunitIsXmlWithATestACase) {
+  const SampleRun sample = mixed();
+  pugi::xml_document document;
+  ASSERT_TRUE(document.load_string(junit(sample.run, judge(sample.run, {})).c_str()));
+  const pugi::xml_node suite = document.child("testsuites").child("testsuite");
+  EXPECT_EQ(suite.attribute("tests").as_int(), 5);
+  EXPECT_EQ(suite.attribute("failures").as_int(), 1);
+  EXPECT_EQ(suite.attribute("errors").as_int(), 2);
+  EXPECT_EQ(suite.attribute("skipped").as_int(), 1);
+  const pugi::xml_node first = suite.child("testcase");
+  EXPECT_STREQ(first.attribute("name").value(), "op/a/opencl/n:20");
+  EXPECT_STREQ(first.attribute("classname").value(), "operation.variant");
+  EXPECT_STREQ(first.attribute("time").value(), "0.001500000");
+  EXPECT_STREQ(first.child("properties")
+                   .find_child_by_attribute("name", "requested_peak_bytes")
+                   .attribute("value")
+                   .value(),
+               "2048");
+  EXPECT_TRUE(suite.find_child_by_attribute("name", "op/b/opencl/n:20").child("failure"));
+  EXPECT_THAT(
+      suite.find_child_by_attribute("name", "op/c/opencl/n:20").child("error").attribute("message").value(),
+      HasSubstr("SIGSEGV & <gone>"));
+  EXPECT_TRUE(suite.find_child_by_attribute("name", "op/d/opencl/n:20").child("skipped"));
+}
+
+TEST(Reports, MarkdownHasTheVerdictFirstAndTheWorstCaseOnTop) {
+  const SampleRun sample = mixed();
+  const std::string text = markdown(sample.run, judge(sample.run, {}));
+  EXPECT_THAT(text, StartsWith("**Action needed.** 5 cases"));
+  EXPECT_LT(text.find("op/c/"), text.find("op/b/"));
+  EXPECT_LT(text.find("op/b/"), text.find("op/a/"));
+  EXPECT_THAT(text, HasSubstr("no f64 \\| here"));
+}
+
+TEST(Reports, MarkdownStaysUnderItsLimitAndSaysWhatItLeavesOut) {
+  SampleRun sample;
+  for (int i = 0; i < 20'000; ++i) sample.add(fmt::format("op/a/opencl/n:{}", i), 20, 2048, 20, 2048);
+  const std::string text = markdown(sample.run, judge(sample.run, {}));
+  EXPECT_LE(text.size(), kMarkdownLimit);
+  EXPECT_THAT(text, StartsWith("**No action needed.** 20000 cases"));
+  EXPECT_THAT(text, HasSubstr("are left out"));
+}
+
+TEST(Reports, JsonHasNullsForWhatIsUnknown) {
+  const SampleRun sample = mixed();
+  const auto json = nlohmann::json::parse(verdicts_json(sample.run, judge(sample.run, {})));
+  EXPECT_EQ(json.at("exit_code"), 3);
+  const auto& verdicts = json.at("verdicts");
+  EXPECT_TRUE(verdicts.at(0).at("figure").is_null());
+  EXPECT_EQ(verdicts.back().at("case"), "op/e/opencl/n:20");
+  EXPECT_EQ(verdicts.back().at("judgement"), "failed_measurement");
+}
+
+}  // namespace
+}  // namespace peakmark
