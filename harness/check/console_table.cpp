@@ -38,8 +38,10 @@ std::string estimate_text(const Observation& observation) {
 std::string verdict_text(const JudgedCase& the_case) {
   const Verdict* worst = the_case.worst();
   if (worst == nullptr) return "pass";
-  if (worst->judgement == Judgement::counted)
-    return fmt::format("pass ({})", worst->advice.substr(0, worst->advice.find(':')));
+  if (worst->judgement == Judgement::counted) {
+    const std::string what = worst->advice.substr(0, worst->advice.find(':'));
+    return worst->rule == Rule::outcome ? what : fmt::format("pass ({})", what);
+  }
   return fmt::format("{} {}", worst->judgement == Judgement::fail ? "FAIL" : "ERROR", name_of(worst->rule));
 }
 

@@ -110,7 +110,7 @@ TEST(Judge, AMissingCaseFailsAndNothingMeasuredIsNothing) {
   SampleRun empty;
   empty.plan("missing");
   EXPECT_EQ(code_of(empty.run), ExitCode::nothing);
-  EXPECT_EQ(code_of(Run{}), ExitCode::nothing);
+  EXPECT_EQ(code_of(peakmark::Run{}), ExitCode::nothing);
   SampleRun unsupported;
   unsupported.add_ended("case", Outcome::unsupported, "no f64 here");
   EXPECT_EQ(code_of(unsupported.run), ExitCode::nothing);

@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "check/judge.hpp"
+#include "check/reports.hpp"
+#include "cli/command.hpp"
+#include "run/run_file.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+struct Options {
+  std::vector<std::filesystem::path> runs;
+  std::optional<std::string> window;
+  std::optional<std::filesystem::path> junit;
+  std::optional<std::filesystem::path> markdown;
+  bool json = false;
+};
+
+/// `0.8:1.0`. A window of the command line may be any with lo ≤ hi.
+Window parse_window(const std::string& text) {
+  Window window;
+  const char* const end = text.data() + text.size();
+  const auto lo = std::from_chars(text.data(), end, window.lo);
+  if (lo.ec == std::errc() && lo.ptr != end && *lo.ptr == ':') {
+    const auto hi = std::from_chars(lo.ptr + 1, end, window.hi);
+    if (hi.ec == std::errc() && hi.ptr == end && window.lo <= window.hi) return window;
+  }
+  throw UsageError(fmt::format("--window '{}': write two numbers lo:hi with lo ≤ hi, such as 0.8:1.0", text));
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw UsageError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+}
+
+/// Where several runs are checked, each has files of its own: `junit.xml`, `junit.2.xml`, …
+std::filesystem::path numbered(const std::filesystem::path& path, std::size_t index) {
+  if (index == 0) return path;
+  std::filesystem::path numbered = path;
+  return numbered.replace_filename(
+      fmt::format("{}.{}{}", path.stem().string(), index + 1, path.extension().string()));
+}
+
+ExitCode check(const Options& options) {
+  JudgeOptions judge_options;
+  if (options.window) judge_options.window = parse_window(*options.window);
+  ExitCode code = ExitCode::clean;
+  for (std::size_t i = 0; i < options.runs.size(); ++i) {
+    const Run run = read_run(options.runs[i]);
+    const std::vector<Verdict> verdicts = judge(run, judge_options);
+    const std::string text = options.json ? verdicts_json(run, verdicts) : console_table(run, verdicts);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    if (options.junit) write_file(numbered(*options.junit, i), junit(run, verdicts));
+    if (options.markdown) write_file(numbered(*options.markdown, i), markdown(run, verdicts));
+    code = worse(code, exit_code_of(run, verdicts));
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, Result& result) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("check", "Judge runs: outcomes, estimators against the window, leaks");
+  command->add_option("RUN", options->runs, "Run files")->required();
+  command->add_option("--window", options->window, "lo:hi instead of the suite's window, such as 0.8:1.0");
+  command->add_option("--junit", options->junit, "Write the verdicts as JUnit XML");
+  command->add_option("--markdown", options->markdown, "Write a summary in markdown");
+  command->add_flag("--json", options->json, "Print the verdicts as JSON instead of a table");
+  command->footer("Exit code: 0 clean, 1 a verdict failed, 2 a run file cannot be read, 3 a measurement failed or a case\n"
+                  "of the suite is missing, 4 nothing was measured.");
+  command->callback([options, &result] { result.code = check(*options); });
+}
+
+}  // namespace peakmark::cli
