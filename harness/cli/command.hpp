@@ -17,4 +17,6 @@ struct Result {
 // its callback does the work and sets `result`. An Error thrown out of it ends the command with its code and
 // message.
 
+void add_check_command(CLI::App& app, Result& result);
+
 }  // namespace peakmark::cli

@@ -16,6 +16,7 @@ int run(int argc, char** argv) {
   peakmark::cli::Result result;
 
   // The commands, in the order of the work.
+  peakmark::cli::add_check_command(app, result);
 
   try {
     app.parse(argc, argv);
