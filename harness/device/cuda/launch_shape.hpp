@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+#include "device/device.hpp"
+
+namespace peakmark {
+
+/// Threads a block and blocks a grid along x, y, z.
+struct LaunchShape {
+  std::uint32_t block_x = 1, block_y = 1, block_z = 1;
+  std::uint32_t grid_x = 1, grid_y = 1, grid_z = 1;
+};
+
+/// The launch that covers `range`, rounded up to whole blocks; where no local size is asked for, 256 threads
+/// along x. Throws UsageError for a range that is negative or larger than CUDA's grid (2³¹ − 1 blocks along
+/// x, 65,535 along y and z) or a block of more than 1024 threads.
+LaunchShape launch_shape(const Range& range);
+
+}  // namespace peakmark
