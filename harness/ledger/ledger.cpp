@@ -17,17 +17,6 @@ std::size_t slot_of(MemoryKind kind) {
   return number < kKinds ? number : 0;
 }
 
-/// The text of the event at `at`, with what its continuation slots add.
-std::string text_at(std::span<const Event> events, std::size_t at) {
-  const std::size_t length = events[at].text_bytes;
-  std::string text;
-  for (std::size_t i = at; i < events.size() && text.size() < length; ++i) {
-    if (i != at && events[i].type != EventType::text) break;  // the writer was killed in between
-    text.append(events[i].text, std::min(sizeof(Event::text), length - text.size()));
-  }
-  return text;
-}
-
 /// One pass. An event costs one look into the map, whose cache line was asked for some events before.
 class Replay {
  public:
@@ -173,6 +162,16 @@ class Replay {
 };
 
 }  // namespace
+
+std::string text_at(std::span<const Event> events, std::size_t at) {
+  const std::size_t length = events[at].text_bytes;
+  std::string text;
+  for (std::size_t i = at; i < events.size() && text.size() < length; ++i) {
+    if (i != at && events[i].type != EventType::text) break;  // the writer was killed in between
+    text.append(events[i].text, std::min(sizeof(Event::text), length - text.size()));
+  }
+  return text;
+}
 
 LedgerSummary summarise(std::span<const Event> events) {
   return Replay(events).run();

@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/size.hpp"
+#include "base/text_table.hpp"
+#include "cli/command.hpp"
+#include "record/profile.hpp"
+#include "run/run_file.hpp"
+#include "show/process_tree.hpp"
+#include "show/profile_reports.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+struct Options {
+  std::vector<std::filesystem::path> files;
+  bool json = false;
+  bool events = false;
+  std::optional<std::filesystem::path> trace;
+};
+
+/// A profile, or the name of one whose processes alone are there; everything else is read as a run.
+bool is_profile(const std::filesystem::path& path) {
+  char magic[sizeof(ProfileHeader::kMagic)] = {};
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return true;
+  file.read(magic, sizeof(magic));
+  return std::memcmp(magic, ProfileHeader::kMagic, sizeof(magic)) == 0;
+}
+
+void show_profile(const std::filesystem::path& path, const Options& options) {
+  const RecordedTree tree = read_tree(path);
+  if (options.trace) {
+    std::ofstream file(*options.trace, std::ios::binary);
+    write_trace(tree, file);
+    file.close();
+    if (!file) {
+      throw UsageError(
+          fmt::format("{}: cannot be written: {}", options.trace->string(), std::strerror(errno)));
+    }
+  }
+  if (options.events) {
+    write_events(tree, std::cout);
+  } else if (options.json) {
+    std::cout << profile_json(tree);
+  } else {
+    std::cout << profile_table(tree);
+  }
+}
+
+/// What was live at the peak of each case.
+void show_run(const std::filesystem::path& path, const Options& options) {
+  if (options.json || options.events || options.trace) {
+    throw UsageError(fmt::format(
+        "{}: --json, --events and --trace are for profiles; a run file is JSON itself", path.string()));
+  }
+  for (const Observation& observation : read_run(path).observations) {
+    const auto& peak = observation.requested_peak_bytes;
+    std::cout << fmt::format("{}  {}  peak {}\n", observation.case_name, name_of(observation.outcome),
+                             peak ? format_size(*peak) : "unknown");
+    TextTable table(
+        {{"  at the peak"}, {"kind"}, {"bytes", TextTable::Align::right}, {"", TextTable::Align::right}});
+    for (const PeakEntry& entry : observation.at_peak) {
+      table.add({"  " + (entry.name.empty() ? "(unnamed)" : entry.name), entry.kind,
+                 std::to_string(entry.bytes), format_size(entry.bytes)});
+    }
+    if (!observation.at_peak.empty()) std::cout << table.text();
+    if (observation.leaked_bytes.value_or(0) != 0) {
+      std::cout << fmt::format("  never released: {}\n", format_size(*observation.leaked_bytes));
+    }
+  }
+}
+
+void show(const Options& options) {
+  if (options.trace && options.files.size() > 1) {
+    throw UsageError("--trace writes one file: give one profile");
+  }
+  for (const std::filesystem::path& path : options.files) {
+    if (is_profile(path)) {
+      show_profile(path, options);
+    } else {
+      show_run(path, options);
+    }
+  }
+}
+
+}  // namespace
+
+void add_show_command(CLI::App& app, Result& /*result*/) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("show", "Peak, what was live at it, and leaks: of a profile or of a run");
+  command->add_option("FILE", options->files, "Profiles, or run files")->required();
+  auto* json = command->add_flag("--json", options->json, "The whole summary as JSON");
+  command->add_flag("--events", options->events, "Every event, a line each")->excludes(json);
+  command->add_option("--trace", options->trace, "Write a timeline that ui.perfetto.dev opens");
+  command->callback([options] { show(*options); });
+}
+
+}  // namespace peakmark::cli

@@ -1,0 +1,87 @@
+#include "show/process_tree.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+#include <string_view>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+RecordedProcess read_process(const std::filesystem::path& path) {
+  ProfileReader reader(path);
+  RecordedProcess process;
+  process.path = path;
+  process.events = reader.events();
+  process.header = reader.header();
+  process.command_line = reader.command_line();
+  process.complete = reader.complete();
+  return process;
+}
+
+/// True for `NAME.<digits>` where NAME is the file name of `path`.
+bool belongs_to(const std::filesystem::path& candidate, const std::filesystem::path& path) {
+  const std::string name = candidate.filename().string();
+  const std::string prefix = path.filename().string() + ".";
+  return name.size() > prefix.size() && name.starts_with(prefix) &&
+         name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+}
+
+}  // namespace
+
+RecordedTree read_tree(const std::filesystem::path& path) {
+  RecordedTree tree;
+  std::error_code error;
+  const bool own = std::filesystem::is_regular_file(path, error);
+  if (own) tree.processes.push_back(read_process(path));
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.is_regular_file(error) && belongs_to(entry.path(), path)) {
+      tree.processes.push_back(read_process(entry.path()));
+    }
+  }
+  if (tree.processes.empty()) {
+    throw UsageError(fmt::format("{}: no such profile, and none of a process of it ({}.<pid>)", path.string(),
+                                 path.filename().string()));
+  }
+  std::sort(tree.processes.begin() + (own ? 1 : 0), tree.processes.end(),
+            [](const RecordedProcess& a, const RecordedProcess& b) {
+              return a.header.start_monotonic_ns < b.header.start_monotonic_ns;
+            });
+  return tree;
+}
+
+std::vector<Event> merge_by_time(const RecordedTree& tree) {
+  // A merge of heads, not a sort: within a process the order of the slots is the truth, and two threads'
+  // clocks may contradict it by some nanoseconds.
+  using Head = std::pair<std::int64_t, std::size_t>;  // time of the next event, process
+  std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
+  std::vector<std::size_t> next(tree.processes.size(), 0);
+  std::size_t total = 0;
+  for (std::size_t p = 0; p < tree.processes.size(); ++p) {
+    const auto& events = tree.processes[p].events;
+    total += events.size();
+    if (!events.empty()) heads.emplace(events.front().time_ns, p);
+  }
+  std::vector<Event> merged;
+  merged.reserve(total);
+  while (!heads.empty()) {
+    const std::size_t p = heads.top().second;
+    heads.pop();
+    const auto& events = tree.processes[p].events;
+    // A text and its continuations stay together.
+    do {
+      Event event = events[next[p]++];
+      if (event.address != 0) event.address ^= static_cast<std::uint64_t>(p) << 48U;
+      merged.push_back(event);
+    } while (next[p] < events.size() && events[next[p]].type == EventType::text);
+    if (next[p] < events.size()) heads.emplace(events[next[p]].time_ns, p);
+  }
+  return merged;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "ledger/ledger.hpp"
+#include "record/profile.hpp"
+
+namespace peakmark {
+
+/// One process as its profile tells it.
+struct RecordedProcess {
+  std::filesystem::path path;
+  ProfileHeader header{};
+  std::vector<std::string> command_line;
+  bool complete = false;
+  std::vector<Event> events;
+};
+
+/// What one `record` wrote: the program itself first, then the other processes by the time they started.
+struct RecordedTree {
+  std::vector<RecordedProcess> processes;
+};
+
+/// Reads `path` and, beside it, the profiles `path.<pid>` of the program's other processes. Where only those
+/// are there (the program was killed before `record` could rename), the one that started first stands for the
+/// program. Throws UsageError when there is none.
+RecordedTree read_tree(const std::filesystem::path& path);
+
+/// The events of all processes in the order of time, each process's own order kept. Handles of two processes
+/// may be equal numbers: they are kept apart by the place of the process in their upper 16 bits.
+std::vector<Event> merge_by_time(const RecordedTree& tree);
+
+}  // namespace peakmark

@@ -1,0 +1,81 @@
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "show/allocation_groups.hpp"
+#include "show/profile_reports.hpp"
+
+namespace peakmark {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json groups_json(const std::vector<Allocation>& allocations) {
+  Json list = Json::array();
+  for (const AllocationGroup& one : group(allocations)) {
+    list.push_back({{"name", one.name},
+                    {"kind", name_of(one.kind)},
+                    {"phase", one.phase},
+                    {"bytes", one.bytes},
+                    {"count", one.count}});
+  }
+  return list;
+}
+
+Json process_json(const RecordedProcess& process) {
+  const LedgerSummary summary = summarise(process.events);
+  Json by_kind = Json::object();
+  for (const auto& [kind, one] : summary.by_kind) {
+    by_kind[name_of(kind)] = {{"peak_bytes", one.peak_bytes},
+                              {"live_at_end_bytes", one.live_at_end_bytes},
+                              {"total_bytes", one.total_bytes},
+                              {"allocations", one.allocations},
+                              {"counts_into_peak", counts_into_peak(kind)}};
+  }
+  Json phases = Json::array();
+  for (const PhaseSummary& phase : summary.phases) {
+    phases.push_back({{"name", phase.name},
+                      {"live_at_start_bytes", phase.live_at_start_bytes},
+                      {"peak_bytes", phase.peak_bytes},
+                      {"live_at_end_bytes", phase.live_at_end_bytes},
+                      {"allocations", phase.allocations},
+                      {"failed_allocations", phase.failed_allocations}});
+  }
+  Json notes = Json::array();
+  for (std::size_t i = 0; i < process.events.size(); ++i) {
+    if (process.events[i].type == EventType::note) notes.push_back(text_at(process.events, i));
+  }
+  Json json = {{"program", process.command_line},
+               {"pid", process.header.pid},
+               {"recorder", process.header.recorder},
+               {"complete", process.complete},
+               {"lost_events", process.header.lost},
+               {"requested",
+                {{"peak_bytes", summary.peak_bytes},
+                 {"live_at_end_bytes", summary.live_at_end_bytes},
+                 {"allocations", summary.allocations},
+                 {"failed_allocations", summary.failed_allocations},
+                 {"total_bytes", summary.total_bytes}}},
+               {"pool_reserved_peak_bytes", nullptr},
+               {"by_kind", std::move(by_kind)},
+               {"at_peak", groups_json(summary.at_peak)},
+               {"leaked", groups_json(summary.leaked)},
+               {"phases", std::move(phases)},
+               {"notes", std::move(notes)}};
+  if (summary.pool_seen) json["pool_reserved_peak_bytes"] = summary.pool_reserved_peak_bytes;
+  return json;
+}
+
+}  // namespace
+
+std::string profile_json(const RecordedTree& tree) {
+  Json json = process_json(tree.processes.front());
+  Json others = Json::array();
+  for (std::size_t i = 1; i < tree.processes.size(); ++i) others.push_back(process_json(tree.processes[i]));
+  json["processes"] = std::move(others);
+  json["tree_peak_bytes"] = summarise(merge_by_time(tree)).peak_bytes;
+  // A program's arguments need not be UTF-8; JSON must be.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace peakmark

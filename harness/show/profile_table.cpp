@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/text_table.hpp"
+#include "show/allocation_groups.hpp"
+#include "show/profile_reports.hpp"
+
+namespace peakmark {
+namespace {
+
+using Align = TextTable::Align;
+
+std::string both(Size bytes) {
+  return fmt::format("{} ({} B)", format_size(bytes), bytes);
+}
+
+std::string groups_text(const std::vector<Allocation>& allocations) {
+  TextTable table({{"  name"},
+                   {"kind"},
+                   {"phase"},
+                   {"count", Align::right},
+                   {"bytes", Align::right},
+                   {"", Align::right}});
+  constexpr std::size_t kMost = 20;
+  const std::vector<AllocationGroup> groups = group(allocations);
+  for (std::size_t i = 0; i < std::min(kMost, groups.size()); ++i) {
+    const AllocationGroup& one = groups[i];
+    table.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), name_of(one.kind), one.phase,
+               std::to_string(one.count), std::to_string(one.bytes), format_size(one.bytes)});
+  }
+  std::string text = table.text();
+  if (groups.size() > kMost)
+    text += fmt::format("  and {} more; --json has them all\n", groups.size() - kMost);
+  return text;
+}
+
+std::string phases_text(const std::vector<PhaseSummary>& phases) {
+  TextTable table({{"  phase"},
+                   {"peak", Align::right},
+                   {"live at its end", Align::right},
+                   {"allocations", Align::right},
+                   {"failed", Align::right}});
+  for (const PhaseSummary& phase : phases) {
+    table.add({"  " + (phase.name.empty() ? "(before the first mark)" : phase.name),
+               format_size(phase.peak_bytes), format_size(phase.live_at_end_bytes),
+               std::to_string(phase.allocations), std::to_string(phase.failed_allocations)});
+  }
+  return table.text();
+}
+
+std::string kinds_text(const LedgerSummary& summary) {
+  TextTable table(
+      {{"  kind"}, {"peak", Align::right}, {"total", Align::right}, {"allocations", Align::right}, {""}});
+  for (const auto& [kind, one] : summary.by_kind) {
+    table.add({std::string("  ") + name_of(kind), format_size(one.peak_bytes), format_size(one.total_bytes),
+               std::to_string(one.allocations), counts_into_peak(kind) ? "" : "beside the peak"});
+  }
+  return table.text();
+}
+
+std::string process_text(const RecordedProcess& process) {
+  const LedgerSummary summary = summarise(process.events);
+  std::string text = fmt::format("{}  (pid {}, {})\n", fmt::join(process.command_line, " "),
+                                 process.header.pid, process.header.recorder);
+  if (!process.complete) {
+    text += process.header.lost != 0
+                ? fmt::format("incomplete: {} events found no room on the disk\n", process.header.lost)
+                : std::string("incomplete: the program was killed or still runs; up to its last event\n");
+  }
+  text += fmt::format("peak            {}\n", both(summary.peak_bytes));
+  text += fmt::format("live at the end {}\n", both(summary.live_at_end_bytes));
+  text += fmt::format("allocations     {}, {} in all; {} failed\n", summary.allocations,
+                      format_size(summary.total_bytes), summary.failed_allocations);
+  if (summary.unmatched_releases != 0) {
+    text += fmt::format("releases of memory never seen allocated: {}\n", summary.unmatched_releases);
+  }
+  if (summary.pool_seen)
+    text += fmt::format("pools reserved  {} at most\n", both(summary.pool_reserved_peak_bytes));
+  if (!summary.at_peak.empty()) text += "\nat the peak\n" + groups_text(summary.at_peak);
+  if (!summary.leaked.empty()) text += "\nnever released\n" + groups_text(summary.leaked);
+  if (summary.phases.size() > 1) text += "\nphases\n" + phases_text(summary.phases);
+  if (!summary.by_kind.empty()) text += "\nkinds\n" + kinds_text(summary);
+  for (std::size_t i = 0; i < process.events.size(); ++i) {
+    if (process.events[i].type == EventType::note) text += "note: " + text_at(process.events, i) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string profile_table(const RecordedTree& tree) {
+  std::string text = process_text(tree.processes.front());
+  if (tree.processes.size() == 1) return text;
+  text += "\nother processes\n";
+  TextTable table(
+      {{"  program"}, {"pid", Align::right}, {"peak", Align::right}, {"live at the end", Align::right}});
+  for (std::size_t i = 1; i < tree.processes.size(); ++i) {
+    const RecordedProcess& process = tree.processes[i];
+    const LedgerSummary summary = summarise(process.events);
+    table.add({"  " + fmt::format("{}", fmt::join(process.command_line, " ")),
+               std::to_string(process.header.pid), format_size(summary.peak_bytes),
+               format_size(summary.live_at_end_bytes)});
+  }
+  text += table.text();
+  text += fmt::format("\npeak of all together  {}\n", both(summarise(merge_by_time(tree)).peak_bytes));
+  return text;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,178 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "record/temporary_folder.hpp"
+#include "show/allocation_groups.hpp"
+#include "show/process_tree.hpp"
+#include "show/profile_reports.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+
+/// A process made by hand.
+class Process {
+ public:
+  explicit Process(std::int32_t pid) {
+    std::memcpy(process.header.magic, ProfileHeader::kMagic, sizeof(ProfileHeader::kMagic));
+    process.header.version = ProfileHeader::kVersion;
+    process.header.header_bytes = ProfileHeader::kBytes;
+    process.header.pid = pid;
+    std::strcpy(process.header.recorder, "opencl-layer 1");
+    process.command_line = {"program", "--flag"};
+    process.complete = true;
+  }
+  Process& allocate(std::int64_t time, std::uint64_t address, std::int64_t bytes,
+                    MemoryKind kind = MemoryKind::buffer) {
+    Event& event = add(EventType::allocation, time, address);
+    event.kind = kind;
+    event.amounts.bytes = bytes;
+    return *this;
+  }
+  Process& release(std::int64_t time, std::uint64_t address) {
+    add(EventType::release, time, address);
+    return *this;
+  }
+  Process& fail(std::int64_t time, std::int64_t bytes) {
+    Event& event = add(EventType::failed_allocation, time, 0);
+    event.kind = MemoryKind::image;
+    event.amounts.bytes = bytes;
+    event.amounts.result = -4;
+    return *this;
+  }
+  Process& say(EventType type, std::int64_t time, std::uint64_t address, std::string_view text) {
+    Event& event = add(type, time, address);
+    event.text_bytes = static_cast<std::uint16_t>(text.size());
+    std::memcpy(event.text, text.data(), text.size());
+    return *this;
+  }
+  RecordedProcess process;
+
+ private:
+  Event& add(EventType type, std::int64_t time, std::uint64_t address) {
+    Event event;
+    event.type = type;
+    event.time_ns = time;
+    event.address = address;
+    event.thread = 11;
+    process.events.push_back(event);
+    return process.events.back();
+  }
+};
+
+RecordedTree example() {
+  Process process(100);
+  process.say(EventType::phase, 1000, 0, "set-up")
+      .allocate(2000, 16, 4096)
+      .say(EventType::name, 2001, 16, "coords \"x\"")
+      .say(EventType::phase, 3000, 0, "call")
+      .allocate(4000, 32, 1024)
+      .allocate(5000, 48, 1024)
+      .fail(5500, 1 << 20)
+      .allocate(5600, 64, 512, MemoryKind::host_pointer)
+      .release(6000, 32)
+      .release(7000, 48);
+  return {{process.process}};
+}
+
+TEST(Show, TableNamesPeakContentsLeaksAndPhases) {
+  const std::string table = profile_table(example());
+  EXPECT_THAT(table, HasSubstr("program --flag  (pid 100, opencl-layer 1)"));
+  EXPECT_THAT(table, HasSubstr("peak            6 KiB (6144 B)"));
+  EXPECT_THAT(table, HasSubstr("coords \"x\""));
+  EXPECT_THAT(table, HasSubstr("never released"));
+  EXPECT_THAT(table, HasSubstr("beside the peak"));
+  EXPECT_THAT(table, HasSubstr("1 failed"));
+}
+
+TEST(Show, JsonHasTheDocumentedKeys) {
+  const auto json = nlohmann::json::parse(profile_json(example()));
+  EXPECT_EQ(json.at("program"), (nlohmann::json{"program", "--flag"}));
+  EXPECT_EQ(json.at("pid"), 100);
+  EXPECT_EQ(json.at("complete"), true);
+  EXPECT_EQ(json.at("requested").at("peak_bytes"), 6144);
+  EXPECT_EQ(json.at("requested").at("live_at_end_bytes"), 4096);
+  EXPECT_EQ(json.at("requested").at("allocations"), 3);
+  EXPECT_EQ(json.at("requested").at("failed_allocations"), 1);
+  EXPECT_EQ(json.at("requested").at("total_bytes"), 6144);
+  EXPECT_EQ(json.at("by_kind").at("host_pointer").at("peak_bytes"), 512);
+  EXPECT_EQ(json.at("at_peak").at(0).at("name"), "coords \"x\"");
+  EXPECT_EQ(json.at("at_peak").at(1).at("count"), 2);
+  EXPECT_TRUE(json.at("pool_reserved_peak_bytes").is_null());
+  EXPECT_TRUE(json.at("processes").empty());
+  EXPECT_EQ(json.at("tree_peak_bytes"), 6144);
+}
+
+TEST(Show, EventsAreALineEach) {
+  std::ostringstream out;
+  write_events(example(), out);
+  const std::string text = out.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10);
+  EXPECT_THAT(text, HasSubstr("failed"));
+  EXPECT_THAT(text, HasSubstr("error -4"));
+}
+
+TEST(Show, TraceIsJsonWhoseSpansBeginAndEnd) {
+  std::ostringstream out;
+  write_trace(example(), out);
+  const auto trace = nlohmann::json::parse(out.str());
+  int begun = 0;
+  int ended = 0;
+  std::int64_t last_live = -1;
+  for (const auto& event : trace.at("traceEvents")) {
+    const std::string ph = event.at("ph");
+    begun += ph == "b";
+    ended += ph == "e";
+    if (ph == "C" && event.at("name") == "requested bytes") last_live = event.at("args").at("live");
+  }
+  EXPECT_EQ(begun, 4);
+  EXPECT_EQ(ended, 2);
+  EXPECT_EQ(last_live, 4096);
+}
+
+/// Two processes of 100 bytes each that never overlap need 100, not 200; two that do need 200, though their
+/// handles are the same number.
+TEST(Show, ATreesPeakIsMergedByTime) {
+  RecordedTree apart{{Process(1).allocate(10, 16, 100).release(20, 16).process,
+                      Process(2).allocate(30, 16, 100).release(40, 16).process}};
+  EXPECT_EQ(summarise(merge_by_time(apart)).peak_bytes, 100);
+  RecordedTree together{{Process(1).allocate(10, 16, 100).release(35, 16).process,
+                         Process(2).allocate(30, 16, 100).release(40, 16).process}};
+  EXPECT_EQ(summarise(merge_by_time(together)).peak_bytes, 200);
+  EXPECT_EQ(summarise(merge_by_time(together)).live_at_end_bytes, 0);
+  EXPECT_THAT(profile_table(together), HasSubstr("peak of all together  200 B"));
+}
+
+TEST(Show, AProfileBringsTheOtherProcessesBesideIt) {
+  const TemporaryFolder folder;
+  const auto write = [&](const char* name, std::int32_t pid, std::int64_t start) {
+    ProfileHeader header = Process(pid).process.header;
+    header.start_monotonic_ns = start;
+    std::ofstream(folder.path() / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(&header), sizeof(header));
+  };
+  EXPECT_THROW(read_tree(folder.path() / "run.peak"), UsageError);
+  write("run.peak.12", 12, 300);
+  write("run.peak.7", 7, 200);
+  write("run.peak.txt", 1, 1);
+  write("other.peak.9", 9, 1);
+  EXPECT_EQ(read_tree(folder.path() / "run.peak").processes.front().header.pid, 7);
+  write("run.peak", 3, 250);
+  const RecordedTree tree = read_tree(folder.path() / "run.peak");
+  ASSERT_EQ(tree.processes.size(), 3U);
+  EXPECT_EQ(tree.processes[0].header.pid, 3);
+  EXPECT_EQ(tree.processes[1].header.pid, 7);
+  EXPECT_EQ(tree.processes[2].header.pid, 12);
+}
+
+}  // namespace
+}  // namespace peakmark
