@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+#include "base/size.hpp"
+
+namespace peakmark {
+
+/// Stacks of radios (n_a, n_z, nx), n_a = the number of shifts, shifted by scipy (make_vectors.py).
+struct ScipyShift {
+  Size n_z, nx;
+  std::vector<float> shifts, radios, shifted;
+};
+
+inline const std::vector<ScipyShift>& scipy_shifts() {
+  static const std::vector<ScipyShift> vectors{
+#include "kernels/vertical_shift/scipy_vectors.inc"
+  };
+  return vectors;
+}
+
+/// How far nabu's own test lets its result be from scipy's.
+inline constexpr double kScipyTolerance = 1e-5;
+
+}  // namespace peakmark

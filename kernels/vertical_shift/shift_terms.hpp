@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "base/dtype.hpp"
+#include "base/size.hpp"
+
+namespace peakmark {
+
+/// One of the two terms of a shifted radio: `rows` rows from row `from` of the radio, times `factor`, are
+/// added to the rows from `to` on. 0 rows: the term is dropped.
+struct ShiftTerm {
+  Size from = 0;
+  Size to = 0;
+  Size rows = 0;
+  double factor = 0;  ///< as computed in the dtype of the radios
+};
+
+/// new[z] = (1 − f)·r[z + S0] + f·r[z + S0 + 1] with S0 = floor(shift), f = shift − S0, as two terms of a
+/// radio of n_z rows. A term that reaches no row, or whose factor is 0, is dropped.
+std::array<ShiftTerm, 2> shift_terms(float shift, Size n_z, DType dtype);
+
+/// The shifts of a chunk of radios: radio i of the chunk was taken at angle `angles[i]`, an index into the
+/// shifts of all angles. Any order, any start, repeats too. UsageError for an angle that is not there.
+std::vector<float> shifts_of_chunk(std::span<const float> shifts, std::span<const Size> angles);
+
+/// Throws UsageError, naming the radio, unless there is one finite shift for each of n_a radios.
+void check_shifts(std::span<const float> shifts, Size n_a);
+
+}  // namespace peakmark

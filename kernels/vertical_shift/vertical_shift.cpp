@@ -1,0 +1,123 @@
+#include "kernels/vertical_shift/vertical_shift.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "kernels/common/floating.hpp"
+#include "kernels/vertical_shift/shift_terms.hpp"
+#include "vertical_shift_source.hpp"
+
+namespace peakmark {
+namespace {
+
+// Columns of a work-item of a CPU: its rows stay in the first-level cache from one step to the next.
+constexpr Size kCpuColumns = 2048;
+
+void check_radios(const Array& radios, DType dtype, Size n_z, Size nx) {
+  const Shape& shape = radios.shape();
+  if (shape.rank() != 3 || shape[1] != n_z || shape[2] != nx)
+    throw UsageError(
+        fmt::format("radios have shape {}; this shift was made for (n_a, {}, {})", shape.text(), n_z, nx));
+  if (radios.dtype() != dtype)
+    throw UsageError(
+        fmt::format("radios are {}; this shift was made for {}", name_of(radios.dtype()), name_of(dtype)));
+}
+
+Size divide_up(Size a, Size b) {
+  return (a + b - 1) / b;
+}
+
+// One work-item a row of this length on a CPU, one an element elsewhere.
+Range grain(const Device& device, Size elements, Size row, Size& width) {
+  width = device.info().is_cpu ? row : 1;
+  return {.x = divide_up(elements, width), .local_x = device.info().is_cpu ? 1 : 0};
+}
+
+}  // namespace
+
+ShiftWithTemporaries::ShiftWithTemporaries(Device& device, DType dtype, Size n_z, Size nx) : device_(device) {
+  with_floating(dtype, [](auto) {});
+  require_dtype(device.info(), dtype);
+  product_ = device.kernel(vertical_shift_source(), "vertical_shift_product", dtype);
+  add_ = device.kernel(vertical_shift_source(), "vertical_shift_add", dtype);
+  shifted_ = device.create_uninitialised("shifted", {n_z, nx}, dtype);
+}
+
+void ShiftWithTemporaries::operator()(Array& radios, std::span<const float> shifts) {
+  const DType dtype = shifted_.dtype();
+  const Size n_z = shifted_.shape()[0];
+  const Size nx = shifted_.shape()[1];
+  check_radios(radios, dtype, n_z, nx);
+  check_shifts(shifts, radios.shape()[0]);
+  const Size image = shifted_.bytes();
+  for (Size a = 0; a < radios.shape()[0]; ++a) {
+    device_.fill(shifted_, 0);
+    for (const ShiftTerm& term : shift_terms(shifts[static_cast<std::size_t>(a)], n_z, dtype)) {
+      if (term.rows == 0) continue;
+      Array product = device_.create_uninitialised("product", {term.rows, nx}, dtype);
+      const Size count = product.shape().elements();
+      Size width = 0;
+      const Range range = grain(device_, count, nx, width);
+      device_.launch(product_, range,
+                     {&product, &radios, (a * n_z + term.from) * nx, count, width,
+                      floating_argument(dtype, term.factor)});
+      device_.launch(add_, range, {&shifted_, &product, term.to * nx, count, width});
+      device_.finish();
+    }
+    device_.copy(shifted_, 0, radios, a * image, image);
+  }
+}
+
+ShiftWithMulAdd::ShiftWithMulAdd(Device& device, DType dtype, Size n_z, Size nx)
+    : device_(device), mul_add_(device, dtype) {
+  radio_ = device.create_uninitialised("radio", {1, n_z, nx}, dtype);
+  shifted_ = device.create_uninitialised("shifted", {1, n_z, nx}, dtype);
+}
+
+void ShiftWithMulAdd::operator()(Array& radios, std::span<const float> shifts) {
+  const DType dtype = shifted_.dtype();
+  const Size n_z = shifted_.shape()[1];
+  const Size nx = shifted_.shape()[2];
+  check_radios(radios, dtype, n_z, nx);
+  check_shifts(shifts, radios.shape()[0]);
+  const Size image = shifted_.bytes();
+  for (Size a = 0; a < radios.shape()[0]; ++a) {
+    device_.fill(shifted_, 0);
+    device_.copy(radios, a * image, radio_, 0, image);
+    for (const ShiftTerm& term : shift_terms(shifts[static_cast<std::size_t>(a)], n_z, dtype)) {
+      if (term.rows == 0) continue;
+      mul_add_(shifted_, {0, 1, term.to, 0, term.rows, nx}, 1, radio_, {0, 1, term.from, 0, term.rows, nx},
+               term.factor);
+    }
+    device_.copy(shifted_, 0, radios, a * image, image);
+  }
+}
+
+FusedShift::FusedShift(Device& device, DType dtype) : device_(device), dtype_(dtype) {
+  with_floating(dtype, [](auto) {});
+  require_dtype(device.info(), dtype);
+  kernel_ = device.kernel(vertical_shift_source(),
+                          device.info().is_cpu ? "vertical_shift_blocks" : "vertical_shift_columns", dtype);
+}
+
+void FusedShift::operator()(Array& radios, const Array& shifts) {
+  const Shape& shape = radios.shape();
+  if (shape.rank() != 3) throw UsageError("radios have shape " + shape.text() + "; (n_a, n_z, nx) is needed");
+  check_radios(radios, dtype_, shape[1], shape[2]);
+  if (shifts.dtype() != DType::f32 || shifts.shape().elements() != shape[0])
+    throw UsageError(fmt::format("shifts are {} {}; {} f32, one for each radio, are needed",
+                                 shifts.shape().text(), name_of(shifts.dtype()), shape[0]));
+  const auto [n_a, n_z, nx] = std::tuple(shape[0], shape[1], shape[2]);
+  if (!device_.info().is_cpu) {
+    device_.launch(kernel_, {.x = checked_multiply(n_a, nx)}, {&radios, &shifts, n_a, n_z, nx});
+    return;
+  }
+  const Size width = std::min(nx, kCpuColumns);
+  const Size blocks = divide_up(nx, width);
+  device_.launch(kernel_, {.x = checked_multiply(n_a, blocks), .local_x = 1},
+                 {&radios, &shifts, n_a, n_z, nx, width, blocks});
+}
+
+}  // namespace peakmark

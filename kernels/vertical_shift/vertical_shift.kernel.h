@@ -1,0 +1,118 @@
+/* new[z] = (1 - f) * r[z + S0] + f * r[z + S0 + 1] with S0 = floor(s), f = s - S0; rows that are not there count as 0.
+ * A term whose factor is 0 is dropped, so an integer shift moves rows and reads nothing else.
+ *
+ * `fused` is one launch for the whole stack, in place: a work-item walks its columns in the direction of the
+ * shift, upwards where rows come from z or above (S0 >= 0), else downwards, and so reads each row before it
+ * overwrites it. Two grains: `_columns` for GPUs, a work-item a column; `_blocks` for CPUs, a work-item `width`
+ * columns, whose compiler vectorises over x.
+ */
+typedef struct {
+  pm_long s0;
+  pm_element e; /* of row z + s0 */
+  pm_element f; /* of row z + s0 + 1 */
+} shift_t;
+
+PM_DEVICE shift_t shift_of(float s, pm_long n_z) {
+  shift_t shift;
+  /* Beyond the radio nothing is left, and floor(s) might not fit an integer. */
+  const int beyond = !(s > -(float)n_z && s < (float)n_z);
+  shift.s0 = beyond ? n_z : (pm_long)floor(s);
+  shift.f = beyond ? 0 : (pm_element)s - (pm_element)shift.s0;
+  shift.e = 1 - shift.f;
+  return shift;
+}
+
+/* Rows loaded before the first of them is stored: the loads are then in flight together. A compiler cannot
+ * arrange that, for it does not know that the stores never meet the rows still to be loaded. */
+#define SHIFT_ROWS 8
+
+PM_KERNEL(vertical_shift_columns)(PM_GLOBAL pm_element* radios, PM_GLOBAL const float* shifts, pm_long n_a,
+                                  pm_long n_z, pm_long nx) {
+  const pm_long i = pm_global_x();
+  if (i >= n_a * nx) return;
+  const pm_long a = i / nx;
+  PM_GLOBAL pm_element* column = radios + a * n_z * nx + (i - a * nx);
+  const shift_t shift = shift_of(shifts[a], n_z);
+  /* Walking up, the far row of one step is the near row of the next; walking down, the reverse. Either way a
+   * step loads one row and carries the other over. */
+  const int up = shift.s0 >= 0;
+  const pm_long step = up ? 1 : -1;
+  const pm_element of_carried = up ? shift.e : shift.f;
+  const pm_element of_loaded = up ? shift.f : shift.e;
+  pm_long z = up ? 0 : n_z - 1;
+  pm_long source = up ? shift.s0 : n_z + shift.s0;
+  pm_element carried = source >= 0 && source < n_z ? column[source * nx] : 0;
+  source += step;
+  for (pm_long done = 0; done < n_z; done += SHIFT_ROWS) {
+    pm_element loaded[SHIFT_ROWS];
+    for (int k = 0; k < SHIFT_ROWS; ++k) {
+      const pm_long row = source + k * step;
+      loaded[k] = row >= 0 && row < n_z ? column[row * nx] : 0;
+    }
+    for (int k = 0; k < SHIFT_ROWS; ++k) {
+      pm_element sum = 0;
+      if (of_carried != 0) sum += of_carried * carried;
+      if (of_loaded != 0) sum += of_loaded * loaded[k];
+      if (done + k < n_z) column[(z + k * step) * nx] = sum;
+      carried = loaded[k];
+    }
+    z += SHIFT_ROWS * step;
+    source += SHIFT_ROWS * step;
+  }
+}
+
+/* A row may be its own source (S0 is 0 or -1): an element then meets only itself, which a compiler cannot know. */
+#if defined(__clang__) && !defined(__CUDACC__)
+#define SHIFT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define SHIFT_INDEPENDENT
+#endif
+
+PM_KERNEL(vertical_shift_blocks)(PM_GLOBAL pm_element* radios, PM_GLOBAL const float* shifts, pm_long n_a,
+                                 pm_long n_z, pm_long nx, pm_long width, pm_long blocks) {
+  const pm_long i = pm_global_x();
+  if (i >= n_a * blocks) return;
+  const pm_long a = i / blocks;
+  const pm_long x0 = (i - a * blocks) * width;
+  const pm_long w = x0 + width <= nx ? width : nx - x0;
+  PM_GLOBAL pm_element* block = radios + a * n_z * nx + x0;
+  const shift_t shift = shift_of(shifts[a], n_z);
+  for (pm_long k = 0; k < n_z; ++k) {
+    const pm_long z = shift.s0 >= 0 ? k : n_z - 1 - k;
+    const pm_long near = z + shift.s0;
+    const pm_long far = near + 1;
+    const int has_near = shift.e != 0 && near >= 0 && near < n_z;
+    const int has_far = shift.f != 0 && far >= 0 && far < n_z;
+    PM_GLOBAL pm_element* row = block + z * nx;
+    PM_GLOBAL const pm_element* near_row = block + near * nx;
+    PM_GLOBAL const pm_element* far_row = block + far * nx;
+    if (has_near && has_far) {
+      SHIFT_INDEPENDENT
+      for (pm_long x = 0; x < w; ++x) row[x] = shift.e * near_row[x] + shift.f * far_row[x];
+    } else if (has_near) {
+      SHIFT_INDEPENDENT
+      for (pm_long x = 0; x < w; ++x) row[x] = shift.e * near_row[x];
+    } else if (has_far) {
+      SHIFT_INDEPENDENT
+      for (pm_long x = 0; x < w; ++x) row[x] = shift.f * far_row[x];
+    } else {
+      for (pm_long x = 0; x < w; ++x) row[x] = 0;
+    }
+  }
+}
+
+/* `temporaries`: a product of rows of a radio, and its sum into rows of the shifted image; `count` elements from
+ * `first` on, `width` a work-item. */
+PM_KERNEL(vertical_shift_product)(PM_GLOBAL pm_element* product, PM_GLOBAL const pm_element* radios, pm_long first,
+                                  pm_long count, pm_long width, pm_element factor) {
+  const pm_long begin = pm_global_x() * width;
+  const pm_long end = begin + width <= count ? begin + width : count;
+  for (pm_long x = begin; x < end; ++x) product[x] = factor * radios[first + x];
+}
+
+PM_KERNEL(vertical_shift_add)(PM_GLOBAL pm_element* shifted, PM_GLOBAL const pm_element* product, pm_long first,
+                              pm_long count, pm_long width) {
+  const pm_long begin = pm_global_x() * width;
+  const pm_long end = begin + width <= count ? begin + width : count;
+  for (pm_long x = begin; x < end; ++x) shifted[first + x] += product[x];
+}
