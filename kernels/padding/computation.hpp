@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+
+#include "kernels/padding/problem.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+
+/// What the variants of padding share: the stack in, the stack out, the grain of the kernels and the
+/// comparison with the reference. A variant adds what it keeps on the device and its call.
+class PaddingComputation : public Computation {
+ public:
+  PaddingComputation(Device& device, PaddingProblem problem);
+
+  void create_inputs() override;
+  void create_outputs() override;
+  /// Bit by bit. Outputs below 64 MiB whole; of larger ones the rows at the borders of the first, the middle
+  /// and the last slice, and 256 more. Throws Unsupported on `dry`.
+  Verification verify() override;
+  [[nodiscard]] Size bytes_moved() const override;
+  [[nodiscard]] DType output_dtype() const override { return problem_.dtype; }
+
+  /// The padded stack.
+  [[nodiscard]] const Array& output() const { return output_; }
+
+ protected:
+  /// The kernel `name` in the grain of this device.
+  Kernel kernel(std::string_view name) const;
+
+  /// How work-items share `n` images of (rows, columns) elements, and what every kernel is told of it.
+  struct Grain {
+    Range range;
+    Size y_step = 0,
+         z_step = 0;  ///< an item that owns a column takes every y_step-th row of every z_step-th image
+    std::int32_t past_cache = 0;  ///< 1 when an item owns a row and the output is larger than caches are
+  };
+  [[nodiscard]] Grain grain(Size n, Size rows, Size columns) const;
+  [[nodiscard]] bool by_rows() const { return device_.info().is_cpu; }
+
+  Device& device_;
+  const PaddingProblem problem_;
+  Array input_, output_;
+};
+
+/// Old: a source row and a source column for each padded element; a padded template for `constant`.
+std::unique_ptr<PaddingComputation> make_coords2d(Device& device, PaddingProblem problem);
+/// New: a source row for each padded row and a source column for each padded column; the same template.
+std::unique_ptr<PaddingComputation> make_coords1d(Device& device, PaddingProblem problem);
+/// Next: nothing on the device but input and output; the vectors of `custom` are inputs.
+std::unique_ptr<PaddingComputation> make_computed(Device& device, PaddingProblem problem);
+
+}  // namespace peakmark

@@ -1,0 +1,94 @@
+#include "kernels/padding/coordinates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "base/error.hpp"
+#include "kernels/padding/reference.hpp"
+
+namespace peakmark {
+namespace {
+
+using Coordinates = std::vector<std::int32_t>;
+
+Coordinates narrowed(const std::vector<Size>& wide) {
+  return {wide.begin(), wide.end()};
+}
+
+/// Made when the first piece is asked for: `dry` never asks.
+template <typename Make>
+auto on_demand(Make make) {
+  return [make, made = std::make_shared<Coordinates>()]() -> const Coordinates& {
+    if (made->empty()) *made = narrowed(make());
+    return *made;
+  };
+}
+
+template <typename Values>
+Generator<std::int32_t> vector_generator(Values values) {
+  return [values](std::span<std::int32_t> piece, Size first) {
+    std::copy_n(values().begin() + first, piece.size(), piece.begin());
+  };
+}
+
+/// Calls `fill(stretch, row, column)` for the stretches of rows of which a piece of an image consists.
+template <typename Fill>
+void for_each_stretch(std::span<std::int32_t> piece, Size first, Size width, Fill&& fill) {
+  while (!piece.empty()) {
+    const Size column = first % width;
+    const auto count = std::min(piece.size(), static_cast<std::size_t>(width - column));
+    fill(piece.first(count), first / width, column);
+    piece = piece.subspan(count);
+    first += static_cast<Size>(count);
+  }
+}
+
+}  // namespace
+
+void require_int32_coordinates(const PaddingProblem& problem) {
+  constexpr Size kMost = std::numeric_limits<std::int32_t>::max();
+  if (problem.y.extent > kMost || problem.x.extent > kMost)
+    throw Unsupported(
+        fmt::format("padding: int32 coordinates cannot count an image of {} by {}; use "
+                    "padding/computed, which keeps none",
+                    problem.y.extent, problem.x.extent));
+}
+
+CoordinateVectors push_coordinate_vectors(Device& device, const PaddingProblem& problem) {
+  require_int32_coordinates(problem);
+  const auto rows = on_demand([&problem] { return source_rows(problem); });
+  const auto columns = on_demand([&problem] { return source_columns(problem); });
+  CoordinateVectors vectors;
+  vectors.rows = device.push<std::int32_t>("row_coordinates", {problem.y.padded()}, vector_generator(rows));
+  vectors.columns =
+      device.push<std::int32_t>("column_coordinates", {problem.x.padded()}, vector_generator(columns));
+  return vectors;
+}
+
+CoordinateVectors push_coordinate_images(Device& device, const PaddingProblem& problem) {
+  require_int32_coordinates(problem);
+  const auto rows = on_demand([&problem] { return source_rows(problem); });
+  const auto columns = on_demand([&problem] { return source_columns(problem); });
+  const Size width = problem.x.padded();
+  CoordinateVectors images;
+  images.rows = device.push<std::int32_t>(
+      "row_coordinates", problem.image_shape(),
+      Generator<std::int32_t>([rows, width](std::span<std::int32_t> piece, Size first) {
+        for_each_stretch(piece, first, width, [&](std::span<std::int32_t> stretch, Size row, Size) {
+          std::ranges::fill(stretch, rows()[static_cast<std::size_t>(row)]);
+        });
+      }));
+  images.columns = device.push<std::int32_t>(
+      "column_coordinates", problem.image_shape(),
+      Generator<std::int32_t>([columns, width](std::span<std::int32_t> piece, Size first) {
+        for_each_stretch(piece, first, width, [&](std::span<std::int32_t> stretch, Size, Size column) {
+          std::copy_n(columns().begin() + column, stretch.size(), stretch.begin());
+        });
+      }));
+  return images;
+}
+
+}  // namespace peakmark

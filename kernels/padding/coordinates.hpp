@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "device/device.hpp"
+#include "kernels/padding/problem.hpp"
+
+namespace peakmark {
+
+/// Throws Unsupported when the image has an axis that int32 coordinates cannot count.
+void require_int32_coordinates(const PaddingProblem& problem);
+
+/// The int32 vectors of a source row for each padded row and of a source column for each padded column. Not
+/// for `constant`, whose padding has no source.
+struct CoordinateVectors {
+  Array rows, columns;
+};
+CoordinateVectors push_coordinate_vectors(Device& device, const PaddingProblem& problem);
+
+/// The same, spread over a padded image: two int32 images (padded rows, padded columns).
+CoordinateVectors push_coordinate_images(Device& device, const PaddingProblem& problem);
+
+}  // namespace peakmark

@@ -1,0 +1,85 @@
+// The two variants that keep coordinates on the device. They differ in how far these are spread.
+#include "kernels/padding/computation.hpp"
+#include "kernels/padding/coordinates.hpp"
+#include "kernels/padding/padded_template.hpp"
+
+namespace peakmark {
+namespace {
+
+class CoordinatesPadding final : public PaddingComputation {
+ public:
+  enum class Spread : std::uint8_t { vectors, images };
+
+  CoordinatesPadding(Device& device, PaddingProblem problem, Spread spread)
+      : PaddingComputation(device, std::move(problem)), spread_(spread) {
+    if (!keeps_template()) require_int32_coordinates(problem_);
+  }
+
+  void set_up() override {
+    if (keeps_template()) {
+      template_ = push_padded_template(device_, problem_);
+      embed_ = kernel("embed");
+      if (by_rows()) copy_image_ = kernel("copy_image");
+      return;
+    }
+    const bool vectors = spread_ == Spread::vectors;
+    coordinates_ =
+        vectors ? push_coordinate_vectors(device_, problem_) : push_coordinate_images(device_, problem_);
+    gather_ = kernel(vectors ? "gather_vectors" : "gather_images");
+  }
+
+  void call() override {
+    if (keeps_template())
+      for (Size slice = 0; slice < problem_.n; ++slice) pad_by_template(slice);
+    else
+      gather();
+  }
+
+ private:
+  [[nodiscard]] bool keeps_template() const { return problem_.mode == PaddingMode::constant; }
+
+  void gather() {
+    const Size rows = problem_.y.padded();
+    const Size columns = problem_.x.padded();
+    const Grain g = grain(problem_.n, rows, columns);
+    device_.launch(gather_, g.range,
+                   {&input_, &output_, &coordinates_.rows, &coordinates_.columns, problem_.n,
+                    problem_.y.extent, problem_.x.extent, rows, columns, g.y_step, g.z_step, g.past_cache});
+  }
+
+  void pad_by_template(Size slice) {
+    const Size rows = problem_.y.padded();
+    const Size columns = problem_.x.padded();
+    const Grain centre = grain(1, problem_.y.extent, problem_.x.extent);
+    device_.launch(embed_, centre.range,
+                   {&input_, &template_, slice, problem_.y.extent, problem_.x.extent, columns,
+                    problem_.y.before, problem_.x.before, centre.y_step, centre.z_step, centre.past_cache});
+    // A GPU's copy command is at its bandwidth; a CPU's is one thread.
+    if (!by_rows()) {
+      device_.copy(template_, 0, output_, slice * template_.bytes(), template_.bytes());
+      return;
+    }
+    const Grain whole = grain(1, rows, columns);
+    device_.launch(
+        copy_image_, whole.range,
+        {&template_, &output_, slice, rows, columns, whole.y_step, whole.z_step, whole.past_cache});
+  }
+
+  Spread spread_;
+  CoordinateVectors coordinates_;
+  Array template_;
+  Kernel gather_, embed_, copy_image_;
+};
+
+}  // namespace
+
+std::unique_ptr<PaddingComputation> make_coords2d(Device& device, PaddingProblem problem) {
+  return std::make_unique<CoordinatesPadding>(device, std::move(problem), CoordinatesPadding::Spread::images);
+}
+
+std::unique_ptr<PaddingComputation> make_coords1d(Device& device, PaddingProblem problem) {
+  return std::make_unique<CoordinatesPadding>(device, std::move(problem),
+                                              CoordinatesPadding::Spread::vectors);
+}
+
+}  // namespace peakmark

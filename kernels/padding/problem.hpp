@@ -1,0 +1,66 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.hpp"
+#include "base/shape.hpp"
+#include "base/size.hpp"
+#include "sweep/parameters.hpp"
+
+namespace peakmark {
+
+/// What stands outside the image: numpy.pad's modes, and `custom`, where the caller gives for each padded row
+/// and column the row and column of the image that it shows.
+enum class PaddingMode : std::uint8_t { constant, edge, reflect, symmetric, wrap, custom };
+
+std::string_view name_of(PaddingMode mode);
+/// Throws UsageError that lists the modes.
+PaddingMode parse_padding_mode(std::string_view name);
+/// All modes' names, in the order of the enumeration.
+std::vector<std::string> padding_mode_names();
+
+/// One direction of an image: what it has and what is put before and after it. Elements.
+struct PaddedAxis {
+  Size extent = 1;
+  Size before = 0;
+  Size after = 0;
+  [[nodiscard]] Size padded() const { return before + extent + after; }
+};
+
+/// One value a side, for `constant`. Where two sides meet, in the corners, x has the word, as in numpy, which
+/// pads y first.
+struct SideValues {
+  double y0 = 1, y1 = 2, x0 = 3, x1 = 4;
+};
+
+/// A stack (n, y.extent, x.extent) to be padded to (n, y.padded(), x.padded()).
+struct PaddingProblem {
+  PaddingMode mode = PaddingMode::edge;
+  Size n = 1;
+  PaddedAxis y, x;
+  DType dtype = DType::f32;
+  SideValues values;          ///< `constant` only
+  std::vector<Size> rows;     ///< `custom` only: for each padded row, a row of the image
+  std::vector<Size> columns;  ///< `custom` only: for each padded column, a column of the image
+
+  [[nodiscard]] Shape input_shape() const { return {n, y.extent, x.extent}; }
+  [[nodiscard]] Shape output_shape() const { return {n, y.padded(), x.padded()}; }
+  [[nodiscard]] Shape image_shape() const { return {y.padded(), x.padded()}; }
+};
+
+/// The bits of `value` as an element of `dtype`, in the low bytes. Throws UsageError when the type cannot
+/// hold it.
+std::uint64_t element_bits(double value, DType dtype);
+
+/// Throws UsageError that names the axis or the coordinate: an extent below 1, a negative pad, a size that
+/// does not fit 64 bits, a dtype without a C++ type, a value of a side that the dtype cannot hold, `custom`
+/// coordinates that are not one for each padded row and column or that lie outside the image.
+void check(const PaddingProblem& problem);
+
+/// The problem that a case's axes describe, checked. Its side values are 1, 2, 3, 4; its custom coordinates
+/// are drawn from a fixed seed in stretches of neighbours: upward, downward or one and the same.
+PaddingProblem padding_problem(const Parameters& parameters);
+
+}  // namespace peakmark
