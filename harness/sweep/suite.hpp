@@ -7,15 +7,9 @@
 
 #include "sweep/case.hpp"
 #include "sweep/description.hpp"
+#include "sweep/window.hpp"
 
 namespace peakmark {
-
-/// The band that an estimate must stay in. `check/` says what it means in slices and in bytes.
-struct Window {
-  double lo = 0.8;
-  double hi = 1.0;
-  friend bool operator==(const Window&, const Window&) = default;
-};
 
 /// What a suite says of one of its cases: facts come from the run, these come from people.
 struct PlannedCase {
@@ -40,7 +34,12 @@ struct ExpandOptions {
   std::optional<std::string> backend;  ///< replaces the suite's backend axis
 };
 
-/// Reads and expands suite files. Throws UsageError with `file:line: key: what, and the nearest word`.
+/// More cases than this are a mistake, and said before memory and time are spent on them.
+inline constexpr std::size_t kMostCases = 100'000;
+
+/// Reads and expands suite files; `docs/suites.md` tells the format. Each sweep expands in the order of its
+/// variants, then its backends, then its axes as they stand in the file, the last one fastest.
+/// Throws UsageError with `file:line: key: what, and the nearest word`.
 Suite load_suites(const std::vector<std::filesystem::path>& files, const Description& description,
                   const ExpandOptions& options);
 

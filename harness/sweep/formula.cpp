@@ -1,0 +1,257 @@
+#include "sweep/formula.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+#include "base/error.hpp"
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark {
+namespace {
+
+using Operation = Formula::Operation;
+using Step = Formula::Step;
+
+// The parser calls itself for each parenthesis; without a bound a long line of them would end the stack.
+constexpr int kDeepest = 100;
+
+std::string at(const std::string& text, std::size_t column, std::string_view what) {
+  return fmt::format("formula '{}', column {}: {}", text, column, what);
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool starts_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+class Parser {
+ public:
+  Parser(const std::string& text, std::vector<std::string>& axes, std::vector<Step>& steps)
+      : text_(text), axes_(axes), steps_(steps) {}
+
+  void parse() {
+    sum();
+    if (next() != '\0' || position_ < text_.size()) fail("an operator is missing");
+  }
+
+ private:
+  void sum() {
+    if (++depth_ > kDeepest) fail("it is nested too deeply");
+    product();
+    for (char c = next(); c == '+' || c == '-'; c = next()) {
+      const std::size_t column = take();
+      product();
+      steps_.push_back({c == '+' ? Operation::add : Operation::subtract, column});
+    }
+    --depth_;
+  }
+
+  void product() {
+    factor();
+    for (char c = next(); c == '*' || c == '/' || c == '%'; c = next()) {
+      const std::size_t column = take();
+      factor();
+      steps_.push_back({c == '*'   ? Operation::multiply
+                        : c == '/' ? Operation::divide
+                                   : Operation::remainder,
+                        column});
+    }
+  }
+
+  void factor() {
+    std::vector<std::size_t> minuses;
+    while (next() == '-') minuses.push_back(take());
+    const char c = next();
+    if (c == '(') {
+      take();
+      sum();
+      close();
+    } else if (is_digit(c)) {
+      integer();
+    } else if (starts_name(c)) {
+      name();
+    } else {
+      fail(c == '\0' ? "it ends where a number or an axis should stand" : "no number and no axis");
+    }
+    for (auto column = minuses.rbegin(); column != minuses.rend(); ++column) {
+      steps_.push_back({Operation::negate, *column});
+    }
+  }
+
+  void integer() {
+    Size value = 0;
+    const char* begin = text_.data() + position_;
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (error == std::errc::result_out_of_range) {
+      throw OverflowError(at(text_, position_ + 1, "the number does not fit 64 bits"));
+    }
+    if (end != text_.data() + text_.size() && (*end == '.' || starts_name(*end))) fail("no integer");
+    steps_.push_back({Operation::integer, position_ + 1, value});
+    position_ += static_cast<std::size_t>(end - begin);
+  }
+
+  void name() {
+    const std::size_t begin = position_;
+    while (position_ < text_.size() && (starts_name(text_[position_]) || is_digit(text_[position_])))
+      ++position_;
+    const std::string word = text_.substr(begin, position_ - begin);
+    if (next() == '(') {
+      function(word, begin);
+      return;
+    }
+    auto found = std::ranges::find(axes_, word);
+    if (found == axes_.end()) found = axes_.insert(axes_.end(), word);
+    steps_.push_back({Operation::axis, begin + 1, static_cast<Size>(found - axes_.begin())});
+  }
+
+  void function(const std::string& word, std::size_t begin) {
+    static constexpr std::array<std::pair<std::string_view, Operation>, 4> kFunctions{
+        {{"min", Operation::min},
+         {"max", Operation::max},
+         {"pow2", Operation::pow2},
+         {"next_pow2", Operation::next_pow2}}};
+    const auto found =
+        std::ranges::find(kFunctions, word, [](const auto& entry) { return std::string(entry.first); });
+    if (found == kFunctions.end()) {
+      position_ = begin;
+      fail(fmt::format("no function '{}'{}", word, suggest_word(word, {"max", "min", "next_pow2", "pow2"})));
+    }
+    const Operation operation = found->second;
+    take();
+    sum();
+    if (operation == Operation::min || operation == Operation::max) {
+      while (next() == ',') {
+        take();
+        sum();
+        steps_.push_back({operation, begin + 1});
+      }
+    } else {
+      if (next() == ',') fail(fmt::format("{} takes one value", word));
+      steps_.push_back({operation, begin + 1});
+    }
+    close();
+  }
+
+  void close() {
+    if (next() != ')') fail("')' is missing");
+    take();
+  }
+
+  // '\0' at the end; a zero byte inside the text is refused as no number.
+  char next() {
+    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\t')) ++position_;
+    return position_ < text_.size() ? text_[position_] : '\0';
+  }
+
+  std::size_t take() { return ++position_; }
+
+  [[noreturn]] void fail(std::string_view what) const { throw UsageError(at(text_, position_ + 1, what)); }
+
+  const std::string& text_;
+  std::vector<std::string>& axes_;
+  std::vector<Step>& steps_;
+  std::size_t position_ = 0;
+  int depth_ = 0;
+};
+
+constexpr Size kLeast = std::numeric_limits<Size>::min();
+
+Size floor_divide(Size a, Size b) {
+  if (b == 0) throw UsageError(fmt::format("{} / 0 has no value", a));
+  if (a == kLeast && b == -1) throw OverflowError(fmt::format("{} / -1 does not fit 64 bits", a));
+  const Size quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+Size floor_remainder(Size a, Size b) {
+  if (b == 0) throw UsageError(fmt::format("{} % 0 has no value", a));
+  if (b == -1) return 0;
+  const Size remainder = a % b;
+  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+}
+
+Size power_of_two(Size exponent) {
+  if (exponent < 0) throw UsageError(fmt::format("pow2({}) is no integer", exponent));
+  if (exponent > 62) throw OverflowError(fmt::format("pow2({}) does not fit 64 bits", exponent));
+  return Size{1} << exponent;
+}
+
+Size next_power_of_two(Size least) {
+  Size power = 1;
+  while (power < least) power = checked_multiply(power, 2);
+  return power;
+}
+
+Size apply(Operation operation, Size a, Size b) {
+  switch (operation) {
+    case Operation::add:
+      return checked_add(a, b);
+    case Operation::subtract:
+      return checked_subtract(a, b);
+    case Operation::multiply:
+      return checked_multiply(a, b);
+    case Operation::divide:
+      return floor_divide(a, b);
+    case Operation::remainder:
+      return floor_remainder(a, b);
+    case Operation::min:
+      return std::min(a, b);
+    default:
+      return std::max(a, b);
+  }
+}
+
+Size apply(Operation operation, Size a) {
+  switch (operation) {
+    case Operation::negate:
+      return checked_subtract(0, a);
+    case Operation::pow2:
+      return power_of_two(a);
+    default:
+      return next_power_of_two(a);
+  }
+}
+
+bool takes_one(Operation operation) {
+  return operation == Operation::negate || operation == Operation::pow2 || operation == Operation::next_pow2;
+}
+
+}  // namespace
+
+Formula::Formula(std::string text) : text_(std::move(text)) {
+  Parser(text_, axes_, steps_).parse();
+}
+
+Size Formula::evaluate(const std::function<Size(const std::string& axis)>& value_of) const {
+  std::vector<Size> stack;
+  for (const Step& step : steps_) {
+    if (step.operation == Operation::integer) {
+      stack.push_back(step.operand);
+    } else if (step.operation == Operation::axis) {
+      stack.push_back(value_of(axes_[static_cast<std::size_t>(step.operand)]));
+    } else {
+      try {
+        const Size last = stack.back();
+        stack.pop_back();
+        if (takes_one(step.operation)) {
+          stack.push_back(apply(step.operation, last));
+        } else {
+          stack.back() = apply(step.operation, stack.back(), last);
+        }
+      } catch (const OverflowError& error) {
+        throw OverflowError(at(text_, step.column, error.what()));
+      } catch (const UsageError& error) {
+        throw UsageError(at(text_, step.column, error.what()));
+      }
+    }
+  }
+  return stack.back();
+}
+
+}  // namespace peakmark

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/size.hpp"
+
+namespace peakmark {
+
+/// An axis derived from other axes: `2 * nx + 1`, `max(ny, nx) / 2`, `next_pow2(2 * w)`.
+///
+/// 64-bit integers, axis names, parentheses, `+ - * / %`, and the functions `min` and `max` (of one or more),
+/// `pow2(k)` = 2^k and `next_pow2(x)`, the least power of two that is ≥ x. `/` rounds down, and `%` is what
+/// it leaves, so that -7 / 2 is -4 and -7 % 2 is 1, as `//` and `%` in Python.
+///
+/// The evaluator is our own because libraries for formulas compute in doubles: from 2^53 on they are silently
+/// off, where a size must be exact or an error.
+class Formula {
+ public:
+  /// Throws UsageError with the text and the column of the mistake.
+  explicit Formula(std::string text);
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+  /// The axes it reads, each once, in order of appearance.
+  [[nodiscard]] const std::vector<std::string>& axes() const { return axes_; }
+  /// `value_of` gives the value of an axis. Throws OverflowError, or UsageError for a division by 0, with
+  /// text and column.
+  [[nodiscard]] Size evaluate(const std::function<Size(const std::string& axis)>& value_of) const;
+
+  enum class Operation : unsigned char {
+    integer,
+    axis,
+    add,
+    subtract,
+    multiply,
+    divide,
+    remainder,
+    negate,
+    min,
+    max,
+    pow2,
+    next_pow2,
+  };
+  /// A formula is kept as steps on a stack, operands before their operation.
+  struct Step {
+    Operation operation;
+    std::size_t column;  ///< 1-based
+    Size operand = 0;    ///< the integer; the index into `axes`
+  };
+
+ private:
+  std::string text_;
+  std::vector<std::string> axes_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace peakmark

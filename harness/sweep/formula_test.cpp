@@ -1,0 +1,100 @@
+#include "sweep/formula.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+Size value(const std::string& text) {
+  static const std::map<std::string, Size> axes{{"n", 20}, {"ny", 512}, {"nx", 1337}, {"pad", -3}};
+  return Formula(text).evaluate([](const std::string& axis) { return axes.at(axis); });
+}
+
+auto making(std::string text) {
+  return [text] { (void)value(text); };
+}
+
+TEST(Formula, AgreesWithPythonsIntegers) {
+  struct Vector {
+    const char* formula;
+    const char* value;
+  };
+  static const Vector vectors[] = {
+#include "formula_vectors.inc"
+  };
+  for (const Vector& vector : vectors) {
+    std::string got;
+    try {
+      got = std::to_string(value(vector.formula));
+    } catch (const OverflowError&) {
+      got = "overflow";
+    } catch (const UsageError&) {
+      got = "division by zero";
+    }
+    EXPECT_EQ(got, vector.value) << vector.formula;
+  }
+}
+
+TEST(Formula, RoundsDownAndReadsNamesAndSpaces) {
+  EXPECT_EQ(value("-7 / 2"), -4);
+  EXPECT_EQ(value("-7 % 2"), 1);
+  EXPECT_EQ(value("7 % -2"), -1);
+  EXPECT_EQ(value("  ny/2+1 "), 257);
+  EXPECT_EQ(value("2 * (ny + 1) - nx"), -311);
+  EXPECT_EQ(value("- -pad"), -3);
+  EXPECT_EQ(value("10 - 3 - 2"), 5);
+  EXPECT_EQ(value("pow2(10) + pow2(0)"), 1025);
+  EXPECT_EQ(value("pow2(62)"), Size{1} << 62);
+  EXPECT_EQ(value("next_pow2(2 * nx)"), 4096);
+  EXPECT_EQ(value("next_pow2(pad)"), 1);
+  EXPECT_EQ(value("max(n)"), 20);
+  EXPECT_EQ(value("9223372036854775807"), 9'223'372'036'854'775'807);
+  EXPECT_THAT(Formula("nx + ny * nx + min(n, ny)").axes(), ElementsAre("nx", "ny", "n"));
+}
+
+TEST(Formula, MistakesHaveTextAndColumn) {
+  EXPECT_THAT(making("ny +"),
+              ThrowsMessage<UsageError>(HasSubstr("formula 'ny +', column 5: it ends where")));
+  EXPECT_THAT(making(""), ThrowsMessage<UsageError>(HasSubstr("column 1: it ends where")));
+  EXPECT_THAT(making("ny nx"), ThrowsMessage<UsageError>(HasSubstr("column 4: an operator is missing")));
+  EXPECT_THAT(making("(ny"), ThrowsMessage<UsageError>(HasSubstr("column 4: ')' is missing")));
+  EXPECT_THAT(making("ny)"), ThrowsMessage<UsageError>(HasSubstr("column 3: an operator is missing")));
+  EXPECT_THAT(making("1.5"), ThrowsMessage<UsageError>(HasSubstr("no integer")));
+  EXPECT_THAT(making("2nx"), ThrowsMessage<UsageError>(HasSubstr("no integer")));
+  EXPECT_THAT(making("ny & 3"), ThrowsMessage<UsageError>(HasSubstr("column 4")));
+  EXPECT_THROW(making(std::string("1\0", 2))(), UsageError);
+  EXPECT_THAT(making("maxx(ny, 2)"),
+              ThrowsMessage<UsageError>(HasSubstr("column 1: no function 'maxx'; did you mean 'max'?")));
+  EXPECT_THAT(making("pow2(1, 2)"), ThrowsMessage<UsageError>(HasSubstr("pow2 takes one value")));
+  EXPECT_THAT(making("min()"), ThrowsMessage<UsageError>(HasSubstr("column 5: no number and no axis")));
+  EXPECT_THAT(making(std::string(100'000, '(')), ThrowsMessage<UsageError>(HasSubstr("nested too deeply")));
+  EXPECT_THAT(making("ny / (n - 20)"),
+              ThrowsMessage<UsageError>(HasSubstr("column 4: 512 / 0 has no value")));
+  EXPECT_THAT(making("ny % 0"), ThrowsMessage<UsageError>(HasSubstr("column 4: 512 % 0 has no value")));
+  EXPECT_THAT(making("pow2(pad)"), ThrowsMessage<UsageError>(HasSubstr("pow2(-3) is no integer")));
+}
+
+TEST(Formula, OverflowIsAnError) {
+  EXPECT_THAT(
+      making("ny * 9223372036854775807"),
+      ThrowsMessage<OverflowError>(HasSubstr("column 4: 512 * 9223372036854775807 does not fit 64 bits")));
+  EXPECT_THAT(making("9223372036854775808"), ThrowsMessage<OverflowError>(HasSubstr("column 1")));
+  EXPECT_THAT(making("(-9223372036854775807 - 1) / -1"),
+              ThrowsMessage<OverflowError>(HasSubstr("fit 64 bits")));
+  EXPECT_EQ(value("(-9223372036854775807 - 1) % -1"), 0);
+  EXPECT_THAT(making("-(-9223372036854775807 - 1)"), ThrowsMessage<OverflowError>(HasSubstr("column 1")));
+  EXPECT_THAT(making("pow2(63)"), ThrowsMessage<OverflowError>(HasSubstr("pow2(63)")));
+  EXPECT_THAT(making("next_pow2(pow2(62) + 1)"), ThrowsMessage<OverflowError>(HasSubstr("fit 64 bits")));
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,102 @@
+#include "sweep/suite.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "sweep/nearest_word.hpp"
+#include "sweep/suite_document.hpp"
+#include "sweep/sweep_expansion.hpp"
+
+namespace peakmark {
+namespace {
+
+// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. std::hash may differ from build to build.
+class Fingerprint {
+ public:
+  void add(std::string_view text) {
+    for (const char c : text) add_byte(static_cast<unsigned char>(c));
+    add_byte(0);  // "ab", "c" is not "a", "bc"
+  }
+  [[nodiscard]] std::string text() const { return fmt::format("{:016x}", hash_); }
+
+ private:
+  void add_byte(std::uint64_t byte) { hash_ = (hash_ ^ byte) * 0x100000001b3; }
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+std::string fingerprint_of(const std::vector<PlannedCase>& cases) {
+  Fingerprint fingerprint;
+  for (const PlannedCase& planned : cases) {
+    fingerprint.add(planned.name);
+    fingerprint.add(to_text(planned.window));
+    fingerprint.add(planned.expected_outcome);
+    for (const std::string& estimator : planned.judged_estimators) fingerprint.add(estimator);
+    fingerprint.add("");
+  }
+  return fingerprint.text();
+}
+
+class Collector {
+ public:
+  explicit Collector(Suite& suite) : suite_(suite) {}
+
+  void add(const SweepExpansion& sweep, const Place& place) {
+    at_most_ += sweep.cases_at_most();
+    if (at_most_ > kMostCases) fail(place, fmt::format("the suite has more than {} cases", kMostCases));
+    sweep.walk([&](SweepExpansion::Expanded expanded) {
+      Case written = expanded.planned.the_case;
+      written.backend = expanded.written_backend;
+      const std::string written_name = name_of(written, *expanded.variant);
+      const auto [first, is_new] = first_places_.try_emplace(written_name, place);
+      if (!is_new) {
+        fail(place, fmt::format("gives the case {} a second time; the first time is at {}:{}", written_name,
+                                first->second.file, first->second.line));
+      }
+      expanded.planned.name = name_of(expanded.planned.the_case, *expanded.variant);
+      // Cases for `auto` and `dry` are two as written and one where auto is dry: measured once.
+      if (names_.insert(expanded.planned.name).second) suite_.cases.push_back(std::move(expanded.planned));
+    });
+  }
+
+ private:
+  Suite& suite_;
+  std::size_t at_most_ = 0;
+  std::unordered_map<std::string, Place> first_places_;
+  std::unordered_set<std::string> names_;
+};
+
+}  // namespace
+
+Suite expand_suites(const std::vector<SuiteDocument>& documents, const Description& description,
+                    const ExpandOptions& options) {
+  if (options.backend && std::ranges::find(known_backends(), *options.backend) == known_backends().end()) {
+    throw UsageError(fmt::format("--backend {}: there is no such backend{}", *options.backend,
+                                 suggest_word(*options.backend, known_backends())));
+  }
+  Suite suite;
+  Collector collector(suite);
+  for (const SuiteDocument& document : documents) {
+    suite.files.push_back(document.file);
+    suite.name += (suite.name.empty() ? "" : "+") + document.name;
+    for (const SweepDocument& sweep : document.sweeps) {
+      collector.add(SweepExpansion(sweep, document, description, options), sweep.place);
+    }
+  }
+  suite.fingerprint = fingerprint_of(suite.cases);
+  return suite;
+}
+
+Suite load_suites(const std::vector<std::filesystem::path>& files, const Description& description,
+                  const ExpandOptions& options) {
+  if (files.empty()) throw UsageError("no suite file is named");
+  std::vector<SuiteDocument> documents;
+  for (const std::filesystem::path& file : files) documents.push_back(read_suite_document(file));
+  return expand_suites(documents, description, options);
+}
+
+}  // namespace peakmark

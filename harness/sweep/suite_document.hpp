@@ -1,0 +1,100 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sweep/formula.hpp"
+#include "sweep/parameters.hpp"
+#include "sweep/suite.hpp"
+#include "sweep/window.hpp"
+
+namespace peakmark {
+
+/// Where something stands in a suite file, for the messages about it.
+struct Place {
+  std::string file;
+  std::size_t line = 0;
+  std::string key;  ///< `axes.nx`
+};
+
+/// Throws UsageError with `file:line: key: what`.
+[[noreturn]] void fail(const Place& place, std::string_view what);
+
+template <typename T>
+struct Placed {
+  T value;
+  Place place;
+};
+
+/// What is expected of cases, as far as this part of the file says.
+struct Expectation {
+  std::optional<Window> window;
+  std::optional<std::string> outcome;
+  std::optional<std::vector<Placed<std::string>>> estimators;
+};
+
+/// The values of one axis: a list, a range or powers of two, written out.
+struct AxisValues {
+  std::string axis;
+  Place place;
+  std::vector<Placed<AxisValue>> values;
+};
+
+/// An axis, or axes zipped: these step together and have as many values each.
+struct Dimension {
+  std::vector<AxisValues> axes;
+  [[nodiscard]] std::size_t size() const { return axes.front().values.size(); }
+};
+
+/// An axis computed from others.
+struct DerivedAxis {
+  std::string axis;
+  Place place;
+  Formula formula;
+};
+
+/// Cases that differ from the rest of their sweep.
+struct CaseRule {
+  struct Condition {
+    std::string key;  ///< `variant`, `backend` or an axis
+    Place place;
+    std::vector<Placed<AxisValue>> values;  ///< one of them
+  };
+  Place place;
+  std::vector<Condition> when;  ///< all of them
+  Expectation expectation;
+  bool skip = false;
+};
+
+struct SweepDocument {
+  Place place;
+  std::vector<Placed<std::string>> variants;  ///< names, or patterns with `*`
+  std::optional<std::vector<Placed<std::string>>> backends;
+  std::vector<Dimension> dimensions;  ///< in the order of the file
+  std::vector<DerivedAxis> derived;
+  Expectation expectation;
+  std::vector<CaseRule> rules;
+};
+
+/// A suite file as it is written: its form is checked, its words are not.
+struct SuiteDocument {
+  std::filesystem::path file;
+  std::string name;
+  std::optional<std::vector<Placed<std::string>>> backends;
+  Expectation expectation;
+  std::vector<SweepDocument> sweeps;
+};
+
+/// Throws UsageError.
+SuiteDocument read_suite_document(const std::filesystem::path& file);
+/// `file` is the name that messages give.
+SuiteDocument parse_suite_document(std::string_view text, const std::filesystem::path& file);
+
+/// Throws UsageError.
+Suite expand_suites(const std::vector<SuiteDocument>& documents, const Description& description,
+                    const ExpandOptions& options);
+
+}  // namespace peakmark

@@ -1,0 +1,365 @@
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.hpp"
+#include "sweep/nearest_word.hpp"
+#include "sweep/suite.hpp"
+#include "sweep/suite_document.hpp"
+
+namespace peakmark {
+namespace {
+
+/// A key of a table with its value. toml++ keeps tables sorted by key: this restores the order of the file.
+struct Entry {
+  std::string key;
+  const toml::node* node;
+  toml::source_position position;
+};
+
+std::vector<Entry> in_file_order(const toml::table& table) {
+  std::vector<Entry> entries;
+  for (const auto& [key, node] : table)
+    entries.push_back({std::string(key.str()), &node, key.source().begin});
+  std::ranges::stable_sort(entries, [](const Entry& a, const Entry& b) { return a.position < b.position; });
+  return entries;
+}
+
+class Reader {
+ public:
+  explicit Reader(std::filesystem::path file) : file_(std::move(file)), file_name_(file_.string()) {}
+
+  SuiteDocument read(const toml::table& table) {
+    SuiteDocument suite;
+    suite.file = file_;
+    suite.name = file_.stem().string();
+    for (const Entry& entry : in_file_order(table)) {
+      const Place place = at(entry, "");
+      if (entry.key == "name") {
+        suite.name = word(*entry.node, place);
+        if (suite.name.empty()) fail(place, "the name is empty");
+      } else if (entry.key == "backend") {
+        suite.backends = words(*entry.node, place);
+      } else if (entry.key == "sweep") {
+        for (const toml::table* sweep : tables(*entry.node, place, "[[sweep]]")) {
+          suite.sweeps.push_back(read_sweep(*sweep));
+        }
+      } else if (!read_expectation(entry, place, suite.expectation)) {
+        unknown(place, entry.key, {"name", "window", "expect", "estimators", "backend", "sweep"});
+      }
+    }
+    if (suite.sweeps.empty()) fail({file_name_, 1, "sweep"}, "the suite has no [[sweep]]");
+    return suite;
+  }
+
+ private:
+  SweepDocument read_sweep(const toml::table& table) {
+    SweepDocument sweep;
+    sweep.place = {file_name_, table.source().begin.line, "sweep"};
+    std::vector<std::pair<toml::source_position, Dimension>> dimensions;
+    for (const Entry& entry : in_file_order(table)) {
+      const Place place = at(entry, "");
+      if (entry.key == "variants") {
+        sweep.variants = words(*entry.node, place);
+      } else if (entry.key == "backend") {
+        sweep.backends = words(*entry.node, place);
+      } else if (entry.key == "axes") {
+        read_axes(entry, place, dimensions, sweep.derived);
+      } else if (entry.key == "zip") {
+        for (const toml::table* group : tables(*entry.node, place, "an array of tables")) {
+          dimensions.emplace_back(group->source().begin, read_zip(*group, place));
+        }
+      } else if (entry.key == "rule") {
+        for (const toml::table* rule : tables(*entry.node, place, "[[sweep.rule]]")) {
+          sweep.rules.push_back(read_rule(*rule));
+        }
+      } else if (!read_expectation(entry, place, sweep.expectation)) {
+        unknown(place, entry.key,
+                {"variants", "backend", "axes", "zip", "window", "expect", "estimators", "rule"});
+      }
+    }
+    if (sweep.variants.empty())
+      fail({file_name_, sweep.place.line, "variants"}, "the sweep names no variants");
+    std::ranges::stable_sort(dimensions, [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [position, dimension] : dimensions) sweep.dimensions.push_back(std::move(dimension));
+    refuse_repeated_axes(sweep);
+    return sweep;
+  }
+
+  void read_axes(const Entry& axes, const Place& place,
+                 std::vector<std::pair<toml::source_position, Dimension>>& dimensions,
+                 std::vector<DerivedAxis>& derived) {
+    const toml::table* table = axes.node->as_table();
+    if (table == nullptr) fail(place, "is a table of axes: axes.nx = 512");
+    for (const Entry& axis : in_file_order(*table)) {
+      const Place axis_place = at(axis, "axes.");
+      const toml::table* spec = axis.node->as_table();
+      if (spec != nullptr && spec->contains("formula")) {
+        derived.push_back(read_derived(axis.key, *spec, axis_place));
+      } else {
+        dimensions.emplace_back(axis.position, Dimension{{read_values(axis.key, *axis.node, axis_place)}});
+      }
+    }
+  }
+
+  DerivedAxis read_derived(const std::string& axis, const toml::table& spec, const Place& place) {
+    for (const Entry& entry : in_file_order(spec)) {
+      if (entry.key != "formula") unknown(at(entry, place.key + "."), entry.key, {"formula"});
+    }
+    const std::string text = word(*spec.get("formula"), place);
+    try {
+      return {axis, place, Formula(text)};
+    } catch (const UsageError& error) {
+      fail(place, error.what());
+    }
+  }
+
+  Dimension read_zip(const toml::table& group, const Place& place) {
+    Dimension zipped;
+    for (const Entry& axis : in_file_order(group)) {
+      const Place axis_place = at(axis, "zip.");
+      const toml::table* spec = axis.node->as_table();
+      if (spec != nullptr && spec->contains("formula")) {
+        fail(axis_place, "a formula stands under axes; it is computed for each case anyway");
+      }
+      zipped.axes.push_back(read_values(axis.key, *axis.node, axis_place));
+      if (zipped.axes.back().values.size() != zipped.size()) {
+        fail(axis_place,
+             fmt::format("has {} values, but '{}', which it is zipped with, has {}",
+                         zipped.axes.back().values.size(), zipped.axes.front().axis, zipped.size()));
+      }
+    }
+    if (zipped.axes.empty()) fail({file_name_, group.source().begin.line, place.key}, "a group without axes");
+    return zipped;
+  }
+
+  AxisValues read_values(const std::string& axis, const toml::node& node, const Place& place) {
+    AxisValues values{axis, place, {}};
+    if (const toml::table* spec = node.as_table()) {
+      for (const Size integer : read_span(*spec, place)) values.values.push_back({integer, place});
+    } else {
+      values.values = list(node, place);
+    }
+    return values;
+  }
+
+  std::vector<Size> read_span(const toml::table& spec, const Place& place) {
+    if (spec.contains("pow2")) {
+      only(spec, place, {"pow2"});
+      return powers_of_two(*spec.get("pow2"), place);
+    }
+    only(spec, place, {"from", "to", "step"});
+    if (!spec.contains("from") || !spec.contains("to")) {
+      fail(place, "is a list, { from, to, step }, { pow2 = [LEAST, MOST] } or { formula = \"…\" }");
+    }
+    const Size from = integer(*spec.get("from"), place);
+    const Size to = integer(*spec.get("to"), place);
+    const Size step = spec.contains("step") ? integer(*spec.get("step"), place) : 1;
+    if (step < 1) fail(place, fmt::format("the step is at least 1, not {}", step));
+    if (from > to) fail(place, fmt::format("the range from {} to {} is empty", from, to));
+    std::vector<Size> values;
+    for (Size value = from;; value += step) {
+      values.push_back(value);
+      if (values.size() > kMostCases)
+        fail(place, fmt::format("the range has more than {} values", kMostCases));
+      // Said without value + step, which could overflow.
+      if (static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(value) <
+          static_cast<std::uint64_t>(step)) {
+        return values;
+      }
+    }
+  }
+
+  std::vector<Size> powers_of_two(const toml::node& node, const Place& place) {
+    const toml::array* bounds = node.as_array();
+    if (bounds == nullptr || bounds->size() != 2) {
+      fail(place, "pow2 is [LEAST, MOST], two exponents: pow2 = [8, 11] is 256, 512, 1024, 2048");
+    }
+    const Size least = integer(*bounds->get(0), place);
+    const Size most = integer(*bounds->get(1), place);
+    if (least < 0 || most > 62 || least > most) {
+      fail(place, fmt::format("pow2 = [{}, {}]: write 0 ≤ LEAST ≤ MOST ≤ 62", least, most));
+    }
+    std::vector<Size> values;
+    for (Size exponent = least; exponent <= most; ++exponent) values.push_back(Size{1} << exponent);
+    return values;
+  }
+
+  CaseRule read_rule(const toml::table& table) {
+    CaseRule rule;
+    rule.place = {file_name_, table.source().begin.line, "rule"};
+    for (const Entry& entry : in_file_order(table)) {
+      const Place place = at(entry, "rule.");
+      if (entry.key == "when") {
+        const toml::table* when = entry.node->as_table();
+        if (when == nullptr) fail(place, "is a table: when = { mode = \"edge\" }");
+        for (const Entry& condition : in_file_order(*when)) {
+          const Place condition_place = at(condition, "rule.when.");
+          rule.when.push_back({condition.key, condition_place, list(*condition.node, condition_place)});
+        }
+      } else if (entry.key == "skip") {
+        const auto skip = entry.node->value_exact<bool>();
+        if (!skip) fail(place, "is true or false");
+        rule.skip = *skip;
+      } else if (!read_expectation(entry, place, rule.expectation)) {
+        unknown(place, entry.key, {"when", "skip", "window", "expect", "estimators"});
+      }
+    }
+    if (rule.when.empty()) fail(rule.place, "a rule says when it holds: when = { mode = \"edge\" }");
+    return rule;
+  }
+
+  bool read_expectation(const Entry& entry, const Place& place, Expectation& expectation) {
+    if (entry.key == "window") {
+      const std::string text = word(*entry.node, place);
+      try {
+        expectation.window = parse_window(text);
+      } catch (const UsageError& error) {
+        fail(place, error.what());
+      }
+    } else if (entry.key == "expect") {
+      const std::string outcome = word(*entry.node, place);
+      const std::vector<std::string> outcomes{"ok",      "wrong_answer", "out_of_memory",
+                                              "timeout", "crashed",      "unsupported"};
+      if (std::ranges::find(outcomes, outcome) == outcomes.end()) {
+        fail(place, fmt::format("no outcome '{}'{}", outcome, suggest_word(outcome, outcomes)));
+      }
+      expectation.outcome = outcome;
+    } else if (entry.key == "estimators") {
+      expectation.estimators = entry.node->is_array() && entry.node->as_array()->empty()
+                                   ? std::vector<Placed<std::string>>{}
+                                   : words(*entry.node, place);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  void refuse_repeated_axes(const SweepDocument& sweep) {
+    std::vector<const Place*> places;
+    std::vector<std::string> seen;
+    const auto once = [&](const std::string& axis, const Place& place) {
+      if (const auto found = std::ranges::find(seen, axis); found != seen.end()) {
+        const Place& first = *places[static_cast<std::size_t>(found - seen.begin())];
+        fail(place, fmt::format("the axis '{}' stands already at {}:{}", axis, first.file, first.line));
+      }
+      seen.push_back(axis);
+      places.push_back(&place);
+    };
+    for (const DerivedAxis& derived : sweep.derived) once(derived.axis, derived.place);
+    for (const Dimension& dimension : sweep.dimensions) {
+      for (const AxisValues& axis : dimension.axes) once(axis.axis, axis.place);
+    }
+  }
+
+  std::vector<const toml::table*> tables(const toml::node& node, const Place& place, std::string_view form) {
+    const toml::array* array = node.as_array();
+    std::vector<const toml::table*> found;
+    if (array != nullptr) {
+      for (const toml::node& element : *array) {
+        if (const toml::table* table = element.as_table()) found.push_back(table);
+      }
+    }
+    if (array == nullptr || found.size() != array->size()) fail(place, fmt::format("is written as {}", form));
+    return found;
+  }
+
+  std::vector<Placed<AxisValue>> list(const toml::node& node, const Place& place) {
+    std::vector<Placed<AxisValue>> values;
+    if (const toml::array* array = node.as_array()) {
+      if (array->empty()) fail(place, "the list is empty");
+      for (const toml::node& element : *array) values.push_back(scalar(element, place));
+    } else {
+      values.push_back(scalar(node, place));
+    }
+    return values;
+  }
+
+  Placed<AxisValue> scalar(const toml::node& node, const Place& place) {
+    const Place here{place.file, node.source().begin.line, place.key};
+    if (const auto integer = node.value_exact<std::int64_t>()) return {Size{*integer}, here};
+    if (const auto word = node.value_exact<std::string>()) return {*word, here};
+    if (node.is_floating_point()) {
+      fail(here, fmt::format("{} is no integer; sizes are whole numbers", *node.value_exact<double>()));
+    }
+    fail(here, "is an integer or a word in quotes");
+  }
+
+  Size integer(const toml::node& node, const Place& place) {
+    const Placed<AxisValue> value = scalar(node, place);
+    if (const Size* integer = std::get_if<Size>(&value.value)) return *integer;
+    fail(value.place, fmt::format("'{}' is no integer", to_text(value.value)));
+  }
+
+  std::string word(const toml::node& node, const Place& place) {
+    if (const auto word = node.value_exact<std::string>()) return *word;
+    fail(place, "is a text in quotes");
+  }
+
+  std::vector<Placed<std::string>> words(const toml::node& node, const Place& place) {
+    std::vector<Placed<std::string>> all;
+    for (const Placed<AxisValue>& value : list(node, place)) {
+      const std::string* word = std::get_if<std::string>(&value.value);
+      if (word == nullptr) fail(value.place, fmt::format("{} is no text in quotes", to_text(value.value)));
+      all.push_back({*word, value.place});
+    }
+    return all;
+  }
+
+  void only(const toml::table& table, const Place& place, const std::vector<std::string>& keys) {
+    for (const Entry& entry : in_file_order(table)) {
+      if (std::ranges::find(keys, entry.key) == keys.end()) {
+        const std::vector<std::string> known{"formula", "from", "pow2", "step", "to"};
+        const bool mixed = std::ranges::find(known, entry.key) != known.end();
+        if (mixed) fail(at(entry, place.key + "."), fmt::format("does not go with '{}'", keys.front()));
+        unknown(at(entry, place.key + "."), entry.key, known);
+      }
+    }
+  }
+
+  [[nodiscard]] Place at(const Entry& entry, const std::string& above) const {
+    return {file_name_, entry.position.line, above + entry.key};
+  }
+
+  [[noreturn]] static void unknown(const Place& place, const std::string& key,
+                                   const std::vector<std::string>& known) {
+    fail(place, "unknown key" + suggest_word(key, known));
+  }
+
+  std::filesystem::path file_;
+  std::string file_name_;
+};
+
+}  // namespace
+
+void fail(const Place& place, std::string_view what) {
+  throw UsageError(fmt::format("{}:{}: {}: {}", place.file, place.line, place.key, what));
+}
+
+SuiteDocument parse_suite_document(std::string_view text, const std::filesystem::path& file) {
+  toml::table table;
+  try {
+    table = toml::parse(text, file.string());
+  } catch (const toml::parse_error& error) {
+    throw UsageError(fmt::format("{}:{}: {}", file.string(), error.source().begin.line, error.description()));
+  }
+  return Reader(file).read(table);
+}
+
+SuiteDocument read_suite_document(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) {
+    throw UsageError(fmt::format("suite '{}' is a folder; name a .toml file in it", file.string()));
+  }
+  std::ifstream stream(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  if (!stream.is_open() || stream.bad()) {
+    throw UsageError(fmt::format("suite '{}' cannot be read; is it there?", file.string()));
+  }
+  return parse_suite_document(text, file);
+}
+
+}  // namespace peakmark

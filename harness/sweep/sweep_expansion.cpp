@@ -1,0 +1,280 @@
+#include "sweep/sweep_expansion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark {
+namespace {
+
+// Only the last `*` is ever tried again: an earlier one that took less can take no less well.
+bool matches(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t after_star = 0;
+  for (std::size_t t = 0; t < text.size();) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      after_star = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++after_star;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+void add_matching(const Placed<std::string>& pattern, const Description& description,
+                  std::vector<const VariantDescription*>& variants) {
+  bool found = false;
+  for (const VariantDescription& variant : description.variants) {
+    if (!matches(pattern.value, variant.name)) continue;
+    found = true;
+    if (std::ranges::find(variants, &variant) != variants.end()) {
+      fail(pattern.place, fmt::format("'{}' names {} a second time", pattern.value, variant.name));
+    }
+    variants.push_back(&variant);
+  }
+  if (!found) {
+    fail(pattern.place, fmt::format("no variant '{}'{}", pattern.value,
+                                    suggest_word(pattern.value, description.variant_names())));
+  }
+}
+
+void check_backend(const Placed<std::string>& backend) {
+  const auto& known = known_backends();
+  if (std::ranges::find(known, backend.value) == known.end()) {
+    fail(backend.place, fmt::format("no backend '{}'{}", backend.value, suggest_word(backend.value, known)));
+  }
+}
+
+const AxisDescription& axis_of(const VariantDescription& variant, std::string_view name, const Place& place) {
+  if (const AxisDescription* axis = variant.axis(name)) return *axis;
+  fail(place,
+       fmt::format("{} has no axis '{}'{}", variant.name, name, suggest_word(name, variant.axis_names())));
+}
+
+void check_integer_axis(const VariantDescription& variant, const std::string& name, const Place& place) {
+  if (!std::holds_alternative<Size>(axis_of(variant, name, place).default_value)) {
+    fail(place, fmt::format("axis '{}' of {} is a word; formulas are of integers", name, variant.name));
+  }
+}
+
+void check_value(const AxisDescription& axis, const Placed<AxisValue>& value) {
+  try {
+    check_axis_value(axis, value.value);
+  } catch (const UsageError& error) {
+    fail(value.place, error.what());
+  }
+}
+
+Size evaluate(const DerivedAxis& derived, const Parameters& parameters) {
+  try {
+    return derived.formula.evaluate([&](const std::string& axis) { return parameters.integer(axis); });
+  } catch (const UsageError& error) {
+    fail(derived.place, error.what());
+  }
+}
+
+bool holds(const CaseRule::Condition& condition, const PlannedCase& planned) {
+  return std::ranges::any_of(condition.values, [&](const Placed<AxisValue>& value) {
+    if (condition.key == "variant") return matches(to_text(value.value), planned.the_case.variant);
+    if (condition.key == "backend") return to_text(value.value) == planned.the_case.backend;
+    return value.value == *planned.the_case.parameters.find(condition.key);
+  });
+}
+
+void apply(const Expectation& expectation, PlannedCase& planned) {
+  if (expectation.window) planned.window = *expectation.window;
+  if (expectation.outcome) planned.expected_outcome = *expectation.outcome;
+  if (expectation.estimators) {
+    planned.judged_estimators.clear();
+    for (const auto& estimator : *expectation.estimators)
+      planned.judged_estimators.push_back(estimator.value);
+  }
+}
+
+}  // namespace
+
+SweepExpansion::SweepExpansion(const SweepDocument& sweep, const SuiteDocument& suite,
+                               const Description& description, const ExpandOptions& options)
+    : sweep_(sweep), suite_(suite) {
+  for (const Placed<std::string>& pattern : sweep.variants) add_matching(pattern, description, variants_);
+  std::vector<Placed<std::string>> backends{{"auto", sweep.place}};
+  if (suite.backends) backends = *suite.backends;
+  if (sweep.backends) backends = *sweep.backends;
+  for (const Placed<std::string>& backend : backends) check_backend(backend);
+  if (options.backend) backends = {{*options.backend, sweep.place}};
+  for (const Placed<std::string>& backend : backends) {
+    const bool automatic = backend.value == "auto";
+    backends_.emplace_back(backend.value, automatic ? options.automatic_backend : backend.value);
+  }
+  for (const VariantDescription* variant : variants_) {
+    check_axes(*variant);
+    check_estimators(suite.expectation, *variant);
+    check_estimators(sweep.expectation, *variant);
+  }
+  check_rules(description);
+  order_derived();
+  count();
+}
+
+void SweepExpansion::check_axes(const VariantDescription& variant) {
+  for (const Dimension& dimension : sweep_.dimensions) {
+    for (const AxisValues& values : dimension.axes) {
+      const AxisDescription& axis = axis_of(variant, values.axis, values.place);
+      for (const Placed<AxisValue>& value : values.values) check_value(axis, value);
+    }
+  }
+  for (const DerivedAxis& derived : sweep_.derived) {
+    check_integer_axis(variant, derived.axis, derived.place);
+    for (const std::string& axis : derived.formula.axes()) check_integer_axis(variant, axis, derived.place);
+  }
+}
+
+void SweepExpansion::check_estimators(const Expectation& expectation,
+                                      const VariantDescription& variant) const {
+  if (!expectation.estimators) return;
+  std::vector<std::string> names;
+  for (const auto& estimator : variant.estimators) names.push_back(estimator.name);
+  for (const Placed<std::string>& estimator : *expectation.estimators) {
+    if (std::ranges::find(names, estimator.value) != names.end()) continue;
+    fail(estimator.place, fmt::format("{} has no estimator '{}'{}", variant.name, estimator.value,
+                                      suggest_word(estimator.value, names)));
+  }
+}
+
+void SweepExpansion::check_rules(const Description& description) const {
+  for (const CaseRule& rule : sweep_.rules) {
+    std::vector<const VariantDescription*> variants = variants_;
+    for (const CaseRule::Condition& condition : rule.when) {
+      if (condition.key != "variant") continue;
+      variants.clear();
+      for (const Placed<AxisValue>& value : condition.values) {
+        add_matching({to_text(value.value), value.place}, description, variants);
+      }
+      std::erase_if(variants,
+                    [&](const auto* v) { return std::ranges::find(variants_, v) == variants_.end(); });
+    }
+    for (const CaseRule::Condition& condition : rule.when) {
+      if (condition.key == "variant") continue;
+      for (const Placed<AxisValue>& value : condition.values) {
+        if (condition.key == "backend") {
+          check_backend({to_text(value.value), value.place});
+          if (to_text(value.value) == "auto") {
+            fail(value.place, "rules see the backend that auto became: cuda, dry or opencl");
+          }
+          continue;
+        }
+        for (const VariantDescription* variant : variants_) {
+          check_value(axis_of(*variant, condition.key, condition.place), value);
+        }
+      }
+    }
+    for (const VariantDescription* variant : variants) check_estimators(rule.expectation, *variant);
+  }
+}
+
+// Formulas may read axes that are formulas themselves: each is put after those that it reads.
+void SweepExpansion::order_derived() {
+  std::vector<const DerivedAxis*> waiting;
+  for (const DerivedAxis& derived : sweep_.derived) waiting.push_back(&derived);
+  while (!waiting.empty()) {
+    const auto ready = std::ranges::find_if(waiting, [&](const DerivedAxis* derived) {
+      return std::ranges::none_of(waiting, [&](const DerivedAxis* other) {
+        const auto& read = derived->formula.axes();
+        return std::ranges::find(read, other->axis) != read.end();
+      });
+    });
+    if (ready == waiting.end()) {
+      fail(waiting.front()->place,
+           fmt::format("the formula '{}' needs itself, by way of other formulas or at once",
+                       waiting.front()->formula.text()));
+    }
+    derived_.push_back(*ready);
+    waiting.erase(ready);
+  }
+}
+
+void SweepExpansion::count() {
+  // No factor is more than kMostCases, and the product is looked at after each: it cannot overflow.
+  const auto times = [&](std::size_t& product, std::size_t factor) {
+    product *= factor;
+    if (product > kMostCases) fail(sweep_.place, fmt::format("the sweep has more than {} cases", kMostCases));
+  };
+  for (const Dimension& dimension : sweep_.dimensions) times(axis_combinations_, dimension.size());
+  count_ = axis_combinations_;
+  times(count_, variants_.size());
+  times(count_, backends_.size());
+}
+
+Parameters SweepExpansion::parameters(const VariantDescription& variant, std::size_t index) const {
+  Parameters parameters = variant.defaults();
+  for (auto dimension = sweep_.dimensions.rbegin(); dimension != sweep_.dimensions.rend(); ++dimension) {
+    const std::size_t step = index % dimension->size();
+    index /= dimension->size();
+    for (const AxisValues& axis : dimension->axes) parameters.set(axis.axis, axis.values[step].value);
+  }
+  for (const DerivedAxis* derived : derived_) {
+    const Size value = evaluate(*derived, parameters);
+    try {
+      check_axis_value(*variant.axis(derived->axis), value);
+    } catch (const UsageError& error) {
+      std::string read;
+      for (const std::string& axis : derived->formula.axes()) {
+        read += fmt::format("{} {} = {}", read.empty() ? " with" : ",", axis, parameters.integer(axis));
+      }
+      fail(derived->place, fmt::format("{} (formula '{}'{})", error.what(), derived->formula.text(), read));
+    }
+    parameters.set(derived->axis, value);
+  }
+  return parameters;
+}
+
+bool SweepExpansion::apply_rules(Expanded& expanded, std::vector<bool>& held) const {
+  bool kept = true;
+  for (std::size_t i = 0; i < sweep_.rules.size(); ++i) {
+    const CaseRule& rule = sweep_.rules[i];
+    if (!std::ranges::all_of(rule.when, [&](const auto& c) { return holds(c, expanded.planned); })) continue;
+    held[i] = true;
+    kept = kept && !rule.skip;
+    apply(rule.expectation, expanded.planned);
+  }
+  return kept;
+}
+
+void SweepExpansion::walk(const std::function<void(Expanded)>& take) const {
+  std::vector<bool> held(sweep_.rules.size());
+  bool empty = true;
+  for (const VariantDescription* variant : variants_) {
+    for (const auto& [written, resolved] : backends_) {
+      for (std::size_t i = 0; i < axis_combinations_; ++i) {
+        Expanded expanded{{}, written, variant};
+        expanded.planned.the_case = {variant->name, resolved, parameters(*variant, i)};
+        apply(suite_.expectation, expanded.planned);
+        apply(sweep_.expectation, expanded.planned);
+        if (!apply_rules(expanded, held)) continue;
+        empty = false;
+        take(std::move(expanded));
+      }
+    }
+  }
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const CaseRule& rule = sweep_.rules[i];
+    // A rule for CUDA is no mistake where the device is an OpenCL one.
+    const bool of_backend =
+        std::ranges::any_of(rule.when, [](const auto& condition) { return condition.key == "backend"; });
+    if (!held[i] && !of_backend) fail(rule.place, "the rule holds for no case of its sweep");
+  }
+  if (empty) fail(sweep_.place, "the sweep is empty: its rules skip every case");
+}
+
+}  // namespace peakmark
