@@ -1,0 +1,99 @@
+#pragma once
+
+// For tests of operations: a case of a variant made, called and verified as a trial does it; and its estimate
+// against what `dry` books.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "device/device.hpp"
+#include "device/dry/dry_device.hpp"
+#include "ledger/ledger.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark::testing_variants {
+
+using Overrides = std::initializer_list<std::pair<const char*, AxisValue>>;
+
+/// The axes of a variant at their defaults, but for some.
+inline Parameters parameters_of(const Variant& variant, Overrides overrides) {
+  Parameters parameters;
+  for (const AxisDescription& axis : variant.description.axes) parameters.set(axis.name, axis.default_value);
+  for (const auto& [name, value] : overrides) {
+    if (variant.description.axis(name) == nullptr)
+      throw UsageError(variant.description.name + " has no axis " + name);
+    parameters.set(name, value);
+  }
+  return parameters;
+}
+
+inline std::string text_of(const Parameters& parameters) {
+  std::string text;
+  for (const auto& [name, value] : parameters.values()) text += name + ":" + to_text(value) + " ";
+  return text;
+}
+
+inline std::unique_ptr<Device> open_opencl() {
+  return open_device(choose_device({.backend = Backend::opencl, .device = {}}, list_devices()));
+}
+
+/// Two calls, the second on restored inputs, as a trial makes them, then the comparison with the reference.
+inline Verification verify(Device& device, const Variant& variant, const Parameters& parameters) {
+  const auto computation = variant.make(device, parameters);
+  computation->set_up();
+  computation->create_inputs();
+  computation->create_outputs();
+  computation->call();
+  computation->restore_inputs();
+  computation->call();
+  device.finish();
+  return computation->verify();
+}
+
+inline void expect_right(Device& device, const Variant& variant, Overrides overrides) {
+  const Parameters parameters = parameters_of(variant, overrides);
+  const Verification verification = verify(device, variant, parameters);
+  EXPECT_TRUE(verification.ok) << variant.description.name << " " << text_of(parameters) << ": "
+                               << verification.message;
+}
+
+/// What `dry` books from set-up to the end of the second call.
+inline LedgerSummary dry_summary(const Variant& variant, const Parameters& parameters, bool is_cpu) {
+  const auto device = open_dry({.is_cpu = is_cpu});
+  device->tell(&device->books());
+  const auto computation = variant.make(*device, parameters);
+  computation->set_up();
+  computation->create_inputs();
+  computation->create_outputs();
+  computation->call();
+  computation->restore_inputs();
+  computation->call();
+  return summarise(device->books().events(0));
+}
+
+/// The variant's own estimator says the booked peak, to the byte, on CPUs and GPUs; with that much memory it
+/// answers the slices used, and one less with a byte less.
+inline void expect_exact(const Variant& variant, Overrides overrides) {
+  const Parameters parameters = parameters_of(variant, overrides);
+  const Estimator& estimator = *variant.estimators.at(0);
+  const Size slices = parameters.integer(variant.description.slice_axis);
+  EstimateRequest request = variant.request(parameters);
+  const std::string the_case = variant.description.name + " " + text_of(parameters);
+  for (const bool is_cpu : {true, false}) {
+    const LedgerSummary summary = dry_summary(variant, parameters, is_cpu);
+    EXPECT_EQ(estimator.bytes(request, slices), summary.peak_bytes) << the_case;
+    request.available_bytes = summary.peak_bytes;
+  }
+  EXPECT_EQ(estimator.max_slices(request).slices, slices) << the_case;
+  EXPECT_EQ(estimator.max_slices(request).dtype, request.dtype) << the_case;
+  --request.available_bytes;
+  EXPECT_EQ(estimator.max_slices(request).slices, slices - 1) << the_case;
+}
+
+}  // namespace peakmark::testing_variants

@@ -1,0 +1,78 @@
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "kernels/common/variant_testing.hpp"
+#include "kernels/mul_add/mul_add.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing_variants::dry_summary;
+using testing_variants::expect_exact;
+using testing_variants::parameters_of;
+
+class MulAddEstimate : public testing::Test {
+ protected:
+  MulAddEstimate() { add_mul_add(registry_); }
+  const Variant& whole() { return *registry_.find("mul_add/whole"); }
+  const Variant& subregion() { return *registry_.find("mul_add/subregion"); }
+  Registry registry_;
+};
+
+TEST_F(MulAddEstimate, IsExact) {
+  for (const char* dtype : {"f32", "f64"})
+    for (const Size n : {1, 20, 37})
+      for (const Size ny : {16, 127, 43200}) {
+        expect_exact(whole(), {{"n", n}, {"ny", ny}, {"nx", 16384}, {"dtype", dtype}});
+        expect_exact(subregion(), {{"n", n}, {"ny", ny}, {"nx", 131}, {"dst_y0", 1}, {"dtype", dtype}});
+        for (const Size other_y0 : {0, 1, 3, 8})
+          for (const Size other_x0 : {0, 2, 9})
+            expect_exact(subregion(), {{"n", n},
+                                       {"ny", ny},
+                                       {"nx", 131},
+                                       {"dst_y0", 1},
+                                       {"dst_x0", 2},
+                                       {"other_y0", other_y0},
+                                       {"other_x0", other_x0},
+                                       {"h", 7},
+                                       {"w", 7},
+                                       {"alias", 1},
+                                       {"dtype", dtype}});
+      }
+}
+
+TEST_F(MulAddEstimate, TheTemporaryIsOneRegionOfOneImageAndBelongsToSetUp) {
+  const Parameters parameters =
+      parameters_of(subregion(), {{"n", 20}, {"ny", 64}, {"nx", 64}, {"dst_y0", 1}, {"alias", 1}});
+  const LedgerSummary summary = dry_summary(subregion(), parameters, true);
+  ASSERT_EQ(summary.at_peak.size(), 2U);
+  EXPECT_EQ(summary.at_peak[0].name, "dst");
+  EXPECT_EQ(summary.at_peak[1].name, "copy_of_other");
+  EXPECT_EQ(summary.at_peak[1].bytes, 63 * 64 * 4);
+  EXPECT_EQ(summary.allocations, 2);
+}
+
+TEST_F(MulAddEstimate, TermsAreNamedAsTheAllocations) {
+  const Parameters parameters =
+      parameters_of(subregion(), {{"ny", 64}, {"nx", 64}, {"dst_y0", 1}, {"alias", 1}});
+  const std::vector<Term> terms = subregion().estimators[0]->terms(subregion().request(parameters));
+  ASSERT_EQ(terms.size(), 2U);
+  EXPECT_EQ(terms[0].name, "dst");
+  EXPECT_EQ(terms[1].name, "copy_of_other");
+}
+
+TEST_F(MulAddEstimate, ARegionOutOfTheImageIsAUsageError) {
+  const Parameters parameters = parameters_of(subregion(), {{"ny", 64}, {"dst_y0", 64}});
+  EXPECT_THROW(static_cast<void>(subregion().estimators[0]->bytes(subregion().request(parameters), 1)),
+               UsageError);
+}
+
+TEST_F(MulAddEstimate, AnotherSliceDimensionIsAUsageError) {
+  EstimateRequest request = whole().request(parameters_of(whole(), {}));
+  request.slice_dimension = 1;
+  EXPECT_THROW(static_cast<void>(whole().estimators[0]->max_slices(request)), UsageError);
+}
+
+}  // namespace
+}  // namespace peakmark

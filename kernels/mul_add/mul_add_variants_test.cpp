@@ -1,0 +1,108 @@
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "kernels/common/variant_testing.hpp"
+#include "kernels/mul_add/mul_add.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing_variants::expect_right;
+using testing_variants::parameters_of;
+
+class MulAddVariants : public testing::Test {
+ protected:
+  MulAddVariants() { add_mul_add(registry_); }
+  const Variant& whole() { return *registry_.find("mul_add/whole"); }
+  const Variant& subregion() { return *registry_.find("mul_add/subregion"); }
+  Registry registry_;
+  std::unique_ptr<Device> device_ = testing_variants::open_opencl();
+};
+
+TEST_F(MulAddVariants, WholeIsRight) {
+  for (const char* dtype : {"f32", "f64"}) {
+    expect_right(*device_, whole(), {{"n", 3}, {"ny", 17}, {"nx", 31}, {"dtype", dtype}});
+    expect_right(*device_, whole(), {{"n", 1}, {"ny", 1}, {"nx", 1}, {"dtype", dtype}});
+    expect_right(*device_, whole(), {{"n", 20}, {"ny", 127}, {"nx", 64}, {"dtype", dtype}});
+  }
+}
+
+TEST_F(MulAddVariants, SubregionIsRight) {
+  for (const char* dtype : {"f32", "f64"}) {
+    expect_right(*device_, subregion(), {{"n", 3}, {"ny", 17}, {"nx", 31}, {"dtype", dtype}});
+    expect_right(*device_, subregion(),
+                 {{"n", 3}, {"ny", 17}, {"nx", 31}, {"dst_y0", 2}, {"other_x0", 5}, {"dtype", dtype}});
+    expect_right(*device_, subregion(),
+                 {{"n", 2},
+                  {"ny", 19},
+                  {"nx", 23},
+                  {"dst_y0", 3},
+                  {"dst_x0", 4},
+                  {"other_y0", 7},
+                  {"other_x0", 1},
+                  {"h", 11},
+                  {"w", 13},
+                  {"dtype", dtype}});
+    for (const Size other_y0 : {0, 3, 4, 8, 14})
+      for (const Size other_x0 : {0, 3, 10})
+        expect_right(*device_, subregion(),
+                     {{"n", 3},
+                      {"ny", 19},
+                      {"nx", 23},
+                      {"dst_y0", 3},
+                      {"dst_x0", 3},
+                      {"other_y0", other_y0},
+                      {"other_x0", other_x0},
+                      {"h", 5},
+                      {"w", 7},
+                      {"alias", 1},
+                      {"dtype", dtype}});
+  }
+}
+
+// More elements than are pulled whole: rows are sampled, and a fault in every row is found.
+TEST_F(MulAddVariants, ALargeCaseIsVerifiedBySamples) {
+  expect_right(*device_, subregion(), {{"n", 5}, {"ny", 1031}, {"nx", 1021}, {"dst_y0", 1}, {"other_x0", 2}});
+}
+
+TEST_F(MulAddVariants, ASecondCallWithoutRestoredInputsIsFoundWrong) {
+  const auto computation =
+      subregion().make(*device_, parameters_of(subregion(), {{"n", 2}, {"ny", 5}, {"nx", 7}}));
+  computation->set_up();
+  computation->create_inputs();
+  computation->call();
+  computation->call();
+  const Verification verification = computation->verify();
+  EXPECT_FALSE(verification.ok);
+  EXPECT_THAT(verification.message,
+              testing::HasSubstr("70 of 70 elements compared are wrong; the first at (0, 0, 0)"));
+}
+
+TEST_F(MulAddVariants, BadAxesAreUsageErrors) {
+  const auto make = [&](testing_variants::Overrides overrides) {
+    return subregion().make(*device_, parameters_of(subregion(), overrides));
+  };
+  EXPECT_THROW(make({{"ny", 8}, {"dst_y0", 8}}), UsageError);
+  EXPECT_THROW(make({{"ny", 8}, {"dst_y0", 1}, {"h", 8}}), UsageError);
+  EXPECT_THROW(make({{"nx", 8}, {"other_x0", 4}, {"w", 5}}), UsageError);
+  EXPECT_THROW(make({{"alias", 2}}), UsageError);
+  EXPECT_THROW(make({{"dtype", "i32"}}), UsageError);
+}
+
+TEST_F(MulAddVariants, BytesMovedAreThoseOfAPerfectKernel) {
+  const auto moved = [&](const Variant& variant, testing_variants::Overrides overrides) {
+    return variant.make(*device_, parameters_of(variant, overrides))->bytes_moved();
+  };
+  EXPECT_EQ(moved(whole(), {{"n", 2}, {"ny", 3}, {"nx", 5}}), 3 * 2 * 3 * 5 * 4);
+  EXPECT_EQ(moved(subregion(), {{"n", 2}, {"ny", 9}, {"nx", 9}, {"h", 3}, {"w", 5}, {"dtype", "f64"}}),
+            3 * 2 * 3 * 5 * 8);
+  // The regions share 2 by 4 elements, which are read once.
+  EXPECT_EQ(
+      moved(subregion(),
+            {{"n", 1}, {"ny", 9}, {"nx", 9}, {"dst_y0", 1}, {"dst_x0", 1}, {"h", 3}, {"w", 5}, {"alias", 1}}),
+      (3 * 3 * 5 - 2 * 4) * 4);
+}
+
+}  // namespace
+}  // namespace peakmark

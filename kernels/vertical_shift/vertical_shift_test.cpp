@@ -1,0 +1,167 @@
+#include "kernels/vertical_shift/vertical_shift.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "kernels/common/seeded.hpp"
+#include "kernels/common/variant_testing.hpp"
+#include "kernels/vertical_shift/reference.hpp"
+#include "kernels/vertical_shift/scipy_vectors.hpp"
+#include "kernels/vertical_shift/shift_pattern.hpp"
+#include "kernels/vertical_shift/shift_terms.hpp"
+
+namespace peakmark {
+namespace {
+
+// The three ways behind one call: radios in, shifted radios out.
+enum class Way { temporaries, muladd, fused };
+
+template <typename T>
+std::vector<T> shift(Device& device, Way way, const std::vector<T>& radios, Size n_z, Size nx,
+                     const std::vector<float>& shifts) {
+  const auto n_a = static_cast<Size>(shifts.size());
+  constexpr DType dtype = dtype_of<T>;
+  Array stack = device.push<T>("radios", {n_a, n_z, nx}, radios);
+  switch (way) {
+    case Way::temporaries:
+      ShiftWithTemporaries(device, dtype, n_z, nx)(stack, shifts);
+      break;
+    case Way::muladd:
+      ShiftWithMulAdd(device, dtype, n_z, nx)(stack, shifts);
+      break;
+    case Way::fused:
+      FusedShift(device, dtype)(stack, device.push<float>("shifts", {n_a}, shifts));
+      break;
+  }
+  return device.pull<T>(stack);
+}
+
+template <typename T>
+void expect_near(const std::vector<T>& actual, const std::vector<T>& expected, double tolerance) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i)
+    ASSERT_NEAR(static_cast<double>(actual[i]), static_cast<double>(expected[i]), tolerance)
+        << "element " << i;
+}
+
+template <typename T>
+std::vector<T> seeded_radios(Size n_a, Size n_z, Size nx) {
+  std::vector<T> radios(static_cast<std::size_t>(n_a * n_z * nx));
+  fill_seeded(std::span(radios), 5, 0);
+  return radios;
+}
+
+class VerticalShift : public testing::TestWithParam<Way> {
+ protected:
+  std::unique_ptr<Device> device_ = testing_variants::open_opencl();
+
+  template <typename T>
+  void expect_reference(Size n_z, Size nx, const std::vector<float>& shifts) {
+    const auto radios = seeded_radios<T>(static_cast<Size>(shifts.size()), n_z, nx);
+    SCOPED_TRACE(testing::Message() << "n_z " << n_z << ", nx " << nx);
+    expect_near(shift(*device_, GetParam(), radios, n_z, nx, shifts),
+                vertical_shift_reference<T>(radios, n_z, nx, shifts),
+                4 * static_cast<double>(std::numeric_limits<T>::epsilon()));
+  }
+};
+
+TEST_P(VerticalShift, EqualsScipy) {
+  for (const ScipyShift& c : scipy_shifts()) {
+    expect_near(shift(*device_, GetParam(), c.radios, c.n_z, c.nx, c.shifts), c.shifted, kScipyTolerance);
+    const std::vector<double> radios(c.radios.begin(), c.radios.end());
+    const std::vector<double> shifted(c.shifted.begin(), c.shifted.end());
+    expect_near(shift(*device_, GetParam(), radios, c.n_z, c.nx, c.shifts), shifted, kScipyTolerance);
+  }
+}
+
+TEST_P(VerticalShift, EqualsTheReferenceOnOddShapes) {
+  for (const auto& [n_z, nx] : {std::pair<Size, Size>{13, 11}, {1, 1}, {2, 4099}, {31, 2048}, {8, 1}})
+    for (const std::string& pattern : shift_patterns()) {
+      expect_reference<float>(n_z, nx, shifts_of_angles(pattern, 5, n_z));
+      expect_reference<double>(n_z, nx, shifts_of_angles(pattern, 5, n_z));
+    }
+}
+
+TEST_P(VerticalShift, ShiftsAtTheEdges) {
+  const float just_below_zero = -std::numeric_limits<float>::denorm_min();
+  expect_reference<float>(
+      7, 3, {0.5F, -0.5F, 0.999999F, -0.999999F, just_below_zero, -1e-9F, 6.999F, -6.999F, 7, -7});
+  expect_reference<double>(7, 3,
+                           {0.5F, -0.5F, 0.999999F, -0.999999F, just_below_zero, -1e-9F, 6.999F, -6.999F});
+  expect_reference<float>(7, 3, {1e30F, -1e30F});
+}
+
+TEST_P(VerticalShift, AChunkThatDoesNotStartAtZero) {
+  const std::vector<float> all = shifts_of_angles("random8", 30, 17);
+  const std::vector<float> chunk = shifts_of_chunk(all, std::vector<Size>{11, 12, 13, 14});
+  ASSERT_EQ(chunk[0], all[11]);
+  expect_reference<float>(17, 5, chunk);
+}
+
+// Whatever the order of the angles, radio i is shifted once, by the shift of its angle.
+TEST_P(VerticalShift, AnyOrderOfAngles) {
+  const std::vector<float> all = shifts_of_angles("random8", 6, 17);
+  std::vector<Size> angles(6);
+  std::iota(angles.begin(), angles.end(), 0);
+  const auto radios = seeded_radios<float>(6, 17, 3);
+  const std::size_t radio = 17 * 3;
+  for (int i = 0; i < 20; ++i) {
+    std::ranges::next_permutation(angles);
+    std::ranges::reverse(angles);
+    const auto shifted = shift(*device_, GetParam(), radios, 17, 3, shifts_of_chunk(all, angles));
+    for (std::size_t a = 0; a < angles.size(); ++a) {
+      const std::vector<float> alone(radios.begin() + static_cast<std::ptrdiff_t>(a * radio),
+                                     radios.begin() + static_cast<std::ptrdiff_t>((a + 1) * radio));
+      const std::vector<float> own{all[static_cast<std::size_t>(angles[a])]};
+      const std::vector<float> got(shifted.begin() + static_cast<std::ptrdiff_t>(a * radio),
+                                   shifted.begin() + static_cast<std::ptrdiff_t>((a + 1) * radio));
+      expect_near(got, vertical_shift_reference<float>(alone, 17, 3, own), 1e-6);
+    }
+  }
+}
+
+TEST_P(VerticalShift, ARowThatIsNotUsedMayHoldAnything) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> radio{1, 2, nan, nan};
+  EXPECT_THAT(shift(*device_, GetParam(), radio, 4, 1, {-3.0F}), testing::ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(shift(*device_, GetParam(), radio, 4, 1, {-2.5F}), testing::ElementsAre(0, 0, 0.5F, 1.5F));
+  EXPECT_THAT(shift(*device_, GetParam(), radio, 4, 1, {9.0F}), testing::Each(0));
+}
+
+TEST_P(VerticalShift, UsageErrors) {
+  const auto radios = seeded_radios<float>(2, 3, 4);
+  EXPECT_THROW(shift(*device_, GetParam(), seeded_radios<float>(3, 3, 4), 3, 4, {1, 2}), UsageError);
+  Array stack = device_->push<float>("radios", {2, 3, 4}, radios);
+  const std::vector<float> three{1, 2, 3};
+  if (GetParam() == Way::fused) {
+    const Array shifts = device_->push<float>("shifts", {3}, three);
+    EXPECT_THROW(FusedShift(*device_, DType::f32)(stack, shifts), UsageError);
+    EXPECT_THROW(FusedShift(*device_, DType::i32), UsageError);
+  } else if (GetParam() == Way::muladd) {
+    EXPECT_THROW(ShiftWithMulAdd(*device_, DType::f32, 3, 4)(stack, three), UsageError);
+    EXPECT_THROW(ShiftWithMulAdd(*device_, DType::f32, 4, 4)(stack, std::span(three).first(2)), UsageError);
+    EXPECT_THROW(ShiftWithMulAdd(*device_, DType::f64, 3, 4)(stack, std::span(three).first(2)), UsageError);
+  } else {
+    EXPECT_THROW(ShiftWithTemporaries(*device_, DType::f32, 3, 4)(stack, three), UsageError);
+    EXPECT_THROW(ShiftWithTemporaries(*device_, DType::f32, 3, 5)(stack, std::span(three).first(2)),
+                 UsageError);
+    EXPECT_THROW(ShiftWithTemporaries(*device_, DType::f64, 3, 4)(stack, std::span(three).first(2)),
+                 UsageError);
+  }
+}
+
+std::string name_of_way(const testing::TestParamInfo<Way>& way) {
+  constexpr std::array kNames = {"temporaries", "muladd", "fused"};
+  return kNames.at(static_cast<std::size_t>(way.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, VerticalShift, testing::Values(Way::temporaries, Way::muladd, Way::fused),
+                         name_of_way);
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,80 @@
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "kernels/common/variant_testing.hpp"
+#include "kernels/vertical_shift/shift_pattern.hpp"
+#include "kernels/vertical_shift/vertical_shift.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing_variants::expect_right;
+using testing_variants::parameters_of;
+
+class VerticalShiftVariants : public testing::Test {
+ protected:
+  VerticalShiftVariants() { add_vertical_shift(registry_); }
+  Registry registry_;
+  std::unique_ptr<Device> device_ = testing_variants::open_opencl();
+};
+
+TEST_F(VerticalShiftVariants, AreThree) {
+  EXPECT_EQ(registry_.variants().size(), 3U);
+}
+
+TEST_F(VerticalShiftVariants, AreRight) {
+  for (const Variant& variant : registry_.variants())
+    for (const std::string& pattern : shift_patterns())
+      for (const char* dtype : {"f32", "f64"}) {
+        expect_right(*device_, variant,
+                     {{"n_a", 5}, {"n_z", 17}, {"nx", 31}, {"shift", pattern}, {"dtype", dtype}});
+        expect_right(*device_, variant,
+                     {{"n_a", 1}, {"n_z", 1}, {"nx", 1}, {"shift", pattern}, {"dtype", dtype}});
+        expect_right(*device_, variant,
+                     {{"n_a", 3}, {"n_z", 3}, {"nx", 127}, {"shift", pattern}, {"dtype", dtype}});
+      }
+}
+
+TEST_F(VerticalShiftVariants, ALargeCaseIsVerifiedBySamples) {
+  for (const Variant& variant : registry_.variants())
+    expect_right(*device_, variant, {{"n_a", 5}, {"n_z", 1031}, {"nx", 1021}});
+}
+
+TEST_F(VerticalShiftVariants, AStackShiftedTwiceIsFoundWrong) {
+  for (const Variant& variant : registry_.variants()) {
+    const auto computation =
+        variant.make(*device_, parameters_of(variant, {{"n_a", 2}, {"n_z", 17}, {"nx", 5}}));
+    computation->set_up();
+    computation->create_inputs();
+    computation->call();
+    computation->call();
+    const Verification verification = computation->verify();
+    EXPECT_FALSE(verification.ok) << variant.description.name;
+    EXPECT_THAT(verification.message, testing::HasSubstr("elements compared are wrong; the first at (0, "));
+  }
+}
+
+TEST_F(VerticalShiftVariants, AnUnknownPatternOrDtypeIsAUsageError) {
+  for (const Variant& variant : registry_.variants()) {
+    EXPECT_THROW(variant.make(*device_, parameters_of(variant, {{"shift", "random9"}})), UsageError);
+    const auto make_and_set_up = [&] {
+      variant.make(*device_, parameters_of(variant, {{"dtype", "i32"}}))->set_up();
+    };
+    EXPECT_THROW(make_and_set_up(), UsageError);
+  }
+}
+
+TEST_F(VerticalShiftVariants, BytesMovedAreRowsReadAndWritten) {
+  const Variant& variant = *registry_.find("vertical_shift/fused");
+  const auto moved = [&](const char* pattern) {
+    return variant
+        .make(*device_, parameters_of(variant, {{"n_a", 2}, {"n_z", 10}, {"nx", 4}, {"shift", pattern}}))
+        ->bytes_moved();
+  };
+  EXPECT_EQ(moved("zero"), 2 * 2 * 10 * 4 * 4);
+  EXPECT_EQ(moved("beyond"), 2 * 10 * 4 * 4);
+}
+
+}  // namespace
+}  // namespace peakmark
