@@ -129,7 +129,8 @@ class Device {
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
   [[nodiscard]] virtual DeviceMemory memory() const = 0;
 
-  /// An array of zeros. `name` is what reports call it. An array of 0 elements holds no memory.
+  /// An array of zeros. `name` is what reports call it. An array of 0 elements holds no memory: it has no
+  /// buffer, and a kernel gets a null pointer for it.
   Array create(std::string_view name, const Shape& shape, DType dtype);
   /// An array of whatever the memory held.
   Array create_uninitialised(std::string_view name, const Shape& shape, DType dtype);
@@ -165,6 +166,7 @@ class Device {
   template <typename T>
   std::vector<T> pull(const Array& array) {
     check(array, dtype_of<T>, array.shape().elements());
+    check_holds_data();
     std::vector<T> data(static_cast<std::size_t>(array.shape().elements()));
     read_bytes(array, 0, std::as_writable_bytes(std::span(data)));
     return data;
@@ -176,11 +178,12 @@ class Device {
     read_bytes(array, checked_multiply(first, size_of(array.dtype())), std::as_writable_bytes(data));
   }
 
-  /// Every element becomes `value`, converted to the array's dtype (UsageError when it does not fit).
+  /// Every element becomes `value`. UsageError when the array's dtype does not hold the value exactly: a
+  /// double is never silently rounded, so a caller who means the nearest float converts it first.
   void fill(Array& array, double value);
   /// Elements [first, first + count) become `value`.
   virtual void fill_part(Array& array, Size first, Size count, double value) = 0;
-  /// Copies `bytes` between two arrays, which may not be the same memory.
+  /// Copies `bytes` between two arrays. UsageError when they are the same memory.
   virtual void copy(const Array& from, Size from_offset_bytes, Array& to, Size to_offset_bytes,
                     Size bytes) = 0;
 
@@ -220,13 +223,17 @@ class Device {
 
  private:
   static void check(const Array& array, DType dtype, Size elements);
+  /// Before the host memory of a pull is taken, which may be more than there is.
+  void check_holds_data() const;
   EventSource* events_ = nullptr;
 };
 
-/// Which device: an index among those of its backend, or a part of its name (case-insensitive).
+/// Which device: an index among those of its backend, or a part of its name (case-insensitive). Digits alone
+/// are always an index.
 struct DeviceChoice {
-  std::optional<Backend> backend;  ///< none: CUDA, else an OpenCL GPU, else any OpenCL device
-  std::string device;  ///< empty: the only one, else the best (a GPU before a CPU), else the first
+  /// None: CUDA where it has a device (with a name: one of that name), else OpenCL; never `dry`.
+  std::optional<Backend> backend;
+  std::string device;  ///< empty: the first GPU, else the first device
 };
 
 /// Every device of every backend compiled in; `dry` is last. A backend that has no loader or driver here

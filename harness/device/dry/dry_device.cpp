@@ -1,0 +1,93 @@
+#include "device/dry/dry_device.hpp"
+
+#include "base/error.hpp"
+#include "device/bounds.hpp"
+#include "device/dry/books.hpp"
+#include "device/element.hpp"
+
+namespace peakmark {
+namespace {
+
+class DryBuffer final : public Buffer {
+ public:
+  DryBuffer(std::shared_ptr<Books> books, Size bytes)
+      : books_(std::move(books)), bytes_(bytes), address_(books_->allocate(bytes)) {}
+  ~DryBuffer() override { books_->release(address_, bytes_); }
+  [[nodiscard]] Size bytes() const override { return bytes_; }
+  [[nodiscard]] std::uint64_t handle() const override { return address_; }
+
+ private:
+  std::shared_ptr<Books> books_;  // shared: an array may outlive its device
+  Size bytes_;
+  std::uint64_t address_;
+};
+
+class DryBackend final : public DryDevice {
+ public:
+  explicit DryBackend(const DryOptions& options)
+      : info_(dry_device_info(options.is_cpu)),
+        books_(std::make_shared<Books>(options.kind, options.budget_bytes)) {}
+
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  [[nodiscard]] DeviceMemory memory() const override {
+    DeviceMemory memory{.used_bytes = books_->live(), .free_bytes = {}};
+    if (books_->budget()) memory.free_bytes = *books_->budget() - books_->live();
+    return memory;
+  }
+  EventSource& books() override { return *books_; }
+  void set_budget(std::optional<Size> bytes) override { books_->set_budget(bytes); }
+
+  // The checks are those of a real device, so that a mistake of a variant shows here too.
+  void fill_part(Array& array, Size first, Size count, double value) override {
+    elements_inside(array, first, count);
+    element_of(value, array.dtype());
+  }
+  void copy(const Array& from, Size from_offset_bytes, Array& to, Size to_offset_bytes, Size bytes) override {
+    check_copy(from, from_offset_bytes, to, to_offset_bytes, bytes);
+  }
+  Kernel kernel(const KernelSource& /*source*/, std::string_view /*name*/, DType /*dtype*/) override {
+    return Kernel{this};
+  }
+  void launch(const Kernel& /*kernel*/, const Range& /*range*/,
+              std::initializer_list<Argument> /*arguments*/) override {}
+  void finish() override {}
+  std::unique_ptr<TimePoint> time_point() override { return std::make_unique<TimePoint>(); }
+  std::optional<std::int64_t> elapsed_ns(const TimePoint& /*from*/, const TimePoint& /*to*/) override {
+    return std::nullopt;
+  }
+
+ protected:
+  std::unique_ptr<Buffer> allocate(Size bytes) override { return std::make_unique<DryBuffer>(books_, bytes); }
+  void write_bytes(Array& array, Size offset_bytes, std::span<const std::byte> data) override {
+    check_inside(array, offset_bytes, static_cast<Size>(data.size()));
+  }
+  void read_bytes(const Array& /*array*/, Size /*offset_bytes*/, std::span<std::byte> /*data*/) override {
+    throw Unsupported("the dry backend books bytes and computes nothing: there is nothing to pull");
+  }
+  void write_generated(Array& array,
+                       const std::function<void(std::span<std::byte>, Size)>& /*generate*/) override {
+    check_inside(array, 0, array.bytes());
+  }
+
+ private:
+  DeviceInfo info_;
+  std::shared_ptr<Books> books_;
+};
+
+}  // namespace
+
+DeviceInfo dry_device_info(bool is_cpu) {
+  DeviceInfo info;
+  info.backend = Backend::dry;
+  info.name = "dry";
+  info.platform = "dry";
+  info.is_cpu = is_cpu;
+  info.has_f64 = true;
+  return info;
+}
+
+std::unique_ptr<DryDevice> open_dry(const DryOptions& options) {
+  return std::make_unique<DryBackend>(options);
+}
+
+}  // namespace peakmark

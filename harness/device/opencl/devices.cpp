@@ -1,0 +1,121 @@
+#include "device/opencl/devices.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/error.hpp"
+#include "device/backends.hpp"
+#include "device/opencl/failure.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr cl_device_info kGlobalFreeMemoryAmd = 0x4039;
+
+template <typename Query>
+std::string text_of(Query query) {
+  std::size_t bytes = 0;
+  if (query(std::size_t{0}, nullptr, &bytes) != CL_SUCCESS || bytes == 0) return {};
+  std::string text(bytes, '\0');
+  if (query(bytes, text.data(), nullptr) != CL_SUCCESS) return {};
+  text.resize(text.find('\0') == std::string::npos ? text.size() : text.find('\0'));
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+std::string text_of(cl_device_id device, cl_device_info what) {
+  return text_of([&](std::size_t size, void* value, std::size_t* size_ret) {
+    return opencl().clGetDeviceInfo(device, what, size, value, size_ret);
+  });
+}
+
+std::string text_of(cl_platform_id platform, cl_platform_info what) {
+  return text_of([&](std::size_t size, void* value, std::size_t* size_ret) {
+    return opencl().clGetPlatformInfo(platform, what, size, value, size_ret);
+  });
+}
+
+template <typename T>
+T value_of(cl_device_id device, cl_device_info what, std::string_view name) {
+  T value{};
+  check_opencl(opencl().clGetDeviceInfo(device, what, sizeof(T), &value, nullptr), "clGetDeviceInfo",
+               std::string(name));
+  return value;
+}
+
+DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
+  DeviceInfo info;
+  info.backend = Backend::opencl;
+  info.name = text_of(device, CL_DEVICE_NAME);
+  info.vendor = text_of(device, CL_DEVICE_VENDOR);
+  info.platform = text_of(platform, CL_PLATFORM_NAME);
+  info.driver = text_of(device, CL_DRIVER_VERSION);
+  info.version = text_of(device, CL_DEVICE_OPENCL_C_VERSION);
+  info.is_cpu =
+      (value_of<cl_device_type>(device, CL_DEVICE_TYPE, "CL_DEVICE_TYPE") & CL_DEVICE_TYPE_CPU) != 0;
+  // 0 means "no double"; a device that does not know the question has none either.
+  cl_device_fp_config doubles = 0;
+  const cl_int answer =
+      opencl().clGetDeviceInfo(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof(doubles), &doubles, nullptr);
+  info.has_f64 = answer == CL_SUCCESS && doubles != 0;
+  info.compute_units = value_of<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS, "CL_DEVICE_MAX_COMPUTE_UNITS");
+  info.memory_bytes =
+      static_cast<Size>(value_of<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE, "CL_DEVICE_GLOBAL_MEM_SIZE"));
+  info.max_allocation_bytes = static_cast<Size>(
+      value_of<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, "CL_DEVICE_MAX_MEM_ALLOC_SIZE"));
+  return info;
+}
+
+}  // namespace
+
+std::vector<OpenClDeviceEntry> opencl_devices() {
+  const OpenClApi& cl = opencl();
+  std::vector<OpenClDeviceEntry> entries;
+  cl_uint count = 0;
+  // Loaders answer −1001 (or 0 platforms) where no driver is installed.
+  if (cl.clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return entries;
+  std::vector<cl_platform_id> platforms(count);
+  check_opencl(cl.clGetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs");
+  for (const cl_platform_id platform : platforms) {
+    cl_uint devices = 0;
+    const cl_int found = cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &devices);
+    if (found == CL_DEVICE_NOT_FOUND || devices == 0) continue;
+    check_opencl(found, "clGetDeviceIDs");
+    std::vector<cl_device_id> ids(devices);
+    check_opencl(cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, devices, ids.data(), nullptr),
+                 "clGetDeviceIDs");
+    for (const cl_device_id id : ids) {
+      OpenClDeviceEntry& entry = entries.emplace_back(platform, id, info_of(platform, id));
+      entry.info.index = static_cast<int>(entries.size()) - 1;
+    }
+  }
+  return entries;
+}
+
+std::optional<Size> opencl_free_memory(cl_device_id device) {
+  std::array<std::size_t, 2> kibibytes{};  // total free, largest free block
+  if (opencl().clGetDeviceInfo(device, kGlobalFreeMemoryAmd, sizeof(kibibytes), kibibytes.data(), nullptr) !=
+      CL_SUCCESS) {
+    return std::nullopt;
+  }
+  return static_cast<Size>(kibibytes[0]) * 1024;
+}
+
+void list_opencl(DeviceList& list) {
+  if (find_opencl() == nullptr) {
+    list.reasons.push_back("opencl: " + opencl_absence());
+    return;
+  }
+  try {
+    const std::vector<OpenClDeviceEntry> entries = opencl_devices();
+    for (const OpenClDeviceEntry& entry : entries) list.devices.push_back(entry.info);
+    if (entries.empty()) {
+      list.reasons.emplace_back("opencl: the loader finds no device; is a driver (ICD) installed?");
+    }
+  } catch (const Error& error) {
+    list.reasons.push_back(fmt::format("opencl: {}", error.what()));
+  }
+}
+
+}  // namespace peakmark
