@@ -1,0 +1,117 @@
+#include "record/opencl_layer/layer.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace peakmark::opencl_layer {
+
+constinit Layer layer;
+
+namespace {
+
+constexpr char kName[] = "peakmark recorder";
+constexpr cl_uint kSlots = sizeof(cl_icd_dispatch) / sizeof(void*);
+
+pthread_mutex_t initialising = PTHREAD_MUTEX_INITIALIZER;
+bool asked_for_profile = false;
+bool recording = false;
+
+/// A process can hold several loaders (pyopencl brings its own beside the system's), which all come here.
+/// Their functions are interchangeable, since each finds the driver through the handle; so the first loader's
+/// stay, and a later one only fills what the first lacks.
+void adopt(const cl_icd_dispatch& target, cl_uint entries) {
+  void* have[kSlots];
+  void* offered[kSlots] = {};
+  std::memcpy(have, &layer.next, sizeof(have));
+  std::memcpy(offered, &target, std::min(entries, kSlots) * sizeof(void*));
+  for (cl_uint i = 0; i < kSlots; ++i) {
+    if (have[i] == nullptr) have[i] = offered[i];
+  }
+  std::memcpy(&layer.next, have, sizeof(have));
+}
+
+cl_int initialise(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entries_ret,
+                  const cl_icd_dispatch** layer_ret) {
+  if (target == nullptr || entries_ret == nullptr || layer_ret == nullptr) return CL_INVALID_VALUE;
+  pthread_mutex_lock(&initialising);
+  if (!asked_for_profile) {
+    asked_for_profile = true;
+    recording = layer.writer.open_from_environment("opencl-layer 1");
+  }
+  if (recording) {
+    adopt(*target, entries);
+    hook_memory_objects();
+    hook_svm();
+    hook_extensions();
+    const char* const sync = std::getenv("PEAKMARK_SYNC");
+    if (sync != nullptr && std::strcmp(sync, "1") == 0) hook_enqueues();
+  }
+  pthread_mutex_unlock(&initialising);
+  *layer_ret = &layer.hooks;
+  *entries_ret = std::min(entries, kSlots);
+  return CL_SUCCESS;
+}
+
+/// At the very end of the process: after its exit handlers and the destructors of its globals, which may
+/// still release memory.
+__attribute__((destructor)) void close_profile() {
+  layer.writer.close();
+}
+
+}  // namespace
+}  // namespace peakmark::opencl_layer
+
+using peakmark::opencl_layer::initialise;
+
+#ifdef CL_LAYER_PROPERTIES_LIST_END
+using LayerProperties = const cl_layer_properties*;
+#else
+using LayerProperties = const void*;
+#endif
+
+extern "C" {
+
+PEAKMARK_EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void* value,
+                                                  size_t* size_ret) {
+  const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+  if (name == CL_LAYER_API_VERSION) {
+    from = &version;
+    bytes = sizeof(version);
+  } else if (name == CL_LAYER_NAME) {
+    from = peakmark::opencl_layer::kName;
+    bytes = sizeof(peakmark::opencl_layer::kName);
+  } else {
+    return CL_INVALID_VALUE;
+  }
+  if (value != nullptr) {
+    if (size < bytes) return CL_INVALID_VALUE;
+    std::memcpy(value, from, bytes);
+  }
+  if (size_ret != nullptr) *size_ret = bytes;
+  return CL_SUCCESS;
+}
+
+PEAKMARK_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch* target,
+                                               cl_uint* entries_ret, const cl_icd_dispatch** layer_ret) {
+  return initialise(entries, target, entries_ret, layer_ret);
+}
+
+// Newer loaders of Khronos ask for this one and refuse a layer that has only the one above.
+PEAKMARK_EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint entries, const cl_icd_dispatch* target,
+                                                             cl_uint* entries_ret,
+                                                             const cl_icd_dispatch** layer_ret,
+                                                             LayerProperties /*properties*/) {
+  return initialise(entries, target, entries_ret, layer_ret);
+}
+
+// The loader has ended; drivers and the program's globals have not. close_profile() comes later.
+PEAKMARK_EXPORT cl_int CL_API_CALL clDeinitLayer() {
+  return CL_SUCCESS;
+}
+
+}  // extern "C"

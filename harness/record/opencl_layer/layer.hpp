@@ -1,0 +1,43 @@
+#pragma once
+
+// The recorder as a layer of the OpenCL loader: it stands between a program and the drivers, writes down what
+// is allocated and released, and passes everything on. No lock is held across a call into the driver.
+
+#include <CL/cl_icd.h>
+#include <CL/cl_layer.h>
+
+#include "record/profile_writer.hpp"
+
+#define PEAKMARK_EXPORT __attribute__((visibility("default")))
+
+namespace peakmark::opencl_layer {
+
+/// The process's only layer. Static and never destroyed, since drivers call back until the very end.
+struct Layer {
+  cl_icd_dispatch next{};   ///< what the loader forwards to; a null slot is one that it lacks
+  cl_icd_dispatch hooks{};  ///< what we put before it; null slots fall through
+  ProfileWriter writer;
+};
+extern Layer layer;
+
+/// Hooks a slot where there is something to pass on to.
+template <typename Function>
+void hook(Function cl_icd_dispatch::*slot, Function function) {
+  if (layer.next.*slot != nullptr && layer.hooks.*slot == nullptr) layer.hooks.*slot = function;
+}
+
+inline std::uint64_t address_of(const void* handle) {
+  return reinterpret_cast<std::uint64_t>(handle);
+}
+
+// Each hooks what its file is about.
+void hook_memory_objects();
+void hook_svm();
+void hook_extensions();
+void hook_enqueues();  ///< with PEAKMARK_SYNC=1
+
+/// Records a memory object that the driver has made, or refused (`memory` is null): `asked` bytes of `kind`.
+cl_mem record_memory(cl_mem memory, cl_int result, std::int64_t asked, MemoryKind kind, cl_int* errcode_ret);
+MemoryKind kind_of(cl_mem_flags flags, MemoryKind plain);
+
+}  // namespace peakmark::opencl_layer

@@ -1,0 +1,29 @@
+#include "record/marks.h"
+
+#include "record/opencl_layer/layer.hpp"
+
+using peakmark::opencl_layer::layer;
+
+extern "C" {
+
+PEAKMARK_EXPORT int peakmark_marks_version() {
+  return layer.writer.path() == nullptr ? 0 : PEAKMARK_MARKS_VERSION;
+}
+
+PEAKMARK_EXPORT void peakmark_phase(const char* name) {
+  if (layer.writer.path() != nullptr) layer.writer.phase(name);
+}
+
+PEAKMARK_EXPORT void peakmark_name(uint64_t address, const char* name) {
+  if (layer.writer.path() != nullptr) layer.writer.name(address, name);
+}
+
+PEAKMARK_EXPORT const char* peakmark_profile_path() {
+  return layer.writer.path();
+}
+
+PEAKMARK_EXPORT uint64_t peakmark_event_count() {
+  return layer.writer.count();
+}
+
+}  // extern "C"

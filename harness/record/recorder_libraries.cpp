@@ -1,0 +1,91 @@
+#include "record/recorder_libraries.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+namespace peakmark {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> folders() {
+  if (const char* const folder = std::getenv("PEAKMARK_LIBRARY_DIR"); folder != nullptr && *folder != '\0') {
+    return {fs::absolute(folder)};
+  }
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  std::vector<fs::path> found;
+  // An installed program stands in bin/; in a build folder programs stand up to three folders deep.
+  fs::path up = program.parent_path();
+  for (int level = 0; level < 3 && up.has_relative_path(); ++level) {
+    up = up.parent_path();
+    found.push_back(up / "lib" / "peakmark");
+  }
+  return found;
+}
+
+std::optional<fs::path> find(const std::vector<fs::path>& folders, const char* name) {
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    if (fs::is_regular_file(folder / name, error)) return folder / name;
+  }
+  return std::nullopt;
+}
+
+std::string value_of(const std::vector<std::string>& environment, std::string_view name) {
+  for (const std::string& entry : environment) {
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
+      return entry.substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
+void set(std::vector<std::string>& environment, std::string_view name, const std::string& value) {
+  std::erase_if(environment, [&](const std::string& entry) {
+    return entry.starts_with(name) && entry.size() > name.size() && entry[name.size()] == '=';
+  });
+  environment.push_back(std::string(name) + "=" + value);
+}
+
+}  // namespace
+
+RecorderLibraries find_recorder_libraries() {
+  RecorderLibraries libraries;
+  libraries.folders = folders();
+  libraries.opencl = find(libraries.folders, "libpeakmark-opencl.so");
+  libraries.cuda = find(libraries.folders, "libpeakmark-cupti.so");
+  return libraries;
+}
+
+void add_recorders(std::vector<std::string>& environment, const RecorderLibraries& libraries,
+                   const std::filesystem::path& profile, bool sync) {
+  set(environment, "PEAKMARK_PROFILE", fs::absolute(profile).string());
+  set(environment, "PEAKMARK_SYNC", sync ? "1" : "0");
+  if (libraries.opencl) {
+    // Ours first: ocl-icd cuts the variable at the first colon, in place, so that programs started by this
+    // one see only what stands before it.
+    std::string layers = libraries.opencl->string();
+    std::string_view rest;
+    const std::string users = value_of(environment, "OPENCL_LAYERS");
+    for (rest = users; !rest.empty();) {
+      const std::string_view layer = rest.substr(0, rest.find(':'));
+      rest.remove_prefix(std::min(rest.size(), layer.size() + 1));
+      if (!layer.empty() && layer != libraries.opencl->string()) layers.append(":").append(layer);
+    }
+    set(environment, "OPENCL_LAYERS", layers);
+  }
+  if (libraries.cuda) set(environment, "CUDA_INJECTION64_PATH", libraries.cuda->string());
+}
+
+std::vector<std::string> current_environment() {
+  std::vector<std::string> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    environment.emplace_back(*entry);
+  return environment;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace peakmark {
+
+/// The recorders that stand beside this program, by absolute path; empty where one was not built or
+/// installed.
+struct RecorderLibraries {
+  std::optional<std::filesystem::path> opencl;  ///< libpeakmark-opencl.so
+  std::optional<std::filesystem::path> cuda;    ///< libpeakmark-cupti.so
+  std::vector<std::filesystem::path> folders;   ///< where they were looked for
+};
+
+/// Looks in $PEAKMARK_LIBRARY_DIR where that is set, and nowhere else then; otherwise beside this program:
+/// `../lib/peakmark` from an installed `bin`, and further up in a build folder.
+RecorderLibraries find_recorder_libraries();
+
+/// Sets in `environment` (a list of NAME=value) what makes the loaders of OpenCL and CUDA load the recorders,
+/// which then write `profile`.<pid>. Layers that the user has asked for by OPENCL_LAYERS stay, after ours.
+/// `sync`: finish the queue after each enqueue. Everything that is not said here is left alone.
+void add_recorders(std::vector<std::string>& environment, const RecorderLibraries& libraries,
+                   const std::filesystem::path& profile, bool sync);
+
+/// This process's environment as such a list.
+std::vector<std::string> current_environment();
+
+}  // namespace peakmark

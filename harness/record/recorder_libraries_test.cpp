@@ -1,0 +1,52 @@
+#include "record/recorder_libraries.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "record/temporary_folder.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Not;
+using testing::StartsWith;
+
+TEST(RecorderLibraries, TheVariableNamesTheOnlyFolder) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "libpeakmark-cupti.so") << "a library";
+  setenv("PEAKMARK_LIBRARY_DIR", folder.path().c_str(), 1);
+  const RecorderLibraries libraries = find_recorder_libraries();
+  unsetenv("PEAKMARK_LIBRARY_DIR");
+  EXPECT_EQ(libraries.cuda, folder.path() / "libpeakmark-cupti.so");
+  EXPECT_FALSE(libraries.opencl);
+  EXPECT_THAT(libraries.folders, ElementsAre(folder.path()));
+}
+
+TEST(RecorderLibraries, EnvironmentOfARecordedProgram) {
+  RecorderLibraries libraries;
+  libraries.opencl = "/p/libpeakmark-opencl.so";
+  libraries.cuda = "/p/libpeakmark-cupti.so";
+  std::vector<std::string> environment{"HOME=/root", "OPENCL_LAYERS=/a.so:/p/libpeakmark-opencl.so:/b.so",
+                                       "PEAKMARK_PROFILE=/old", "PEAKMARK_PROFILES=mine"};
+  add_recorders(environment, libraries, "/tmp/p", true);
+  EXPECT_THAT(environment, testing::UnorderedElementsAre(
+                               "HOME=/root", "OPENCL_LAYERS=/p/libpeakmark-opencl.so:/a.so:/b.so",
+                               "PEAKMARK_PROFILE=/tmp/p", "PEAKMARK_PROFILES=mine", "PEAKMARK_SYNC=1",
+                               "CUDA_INJECTION64_PATH=/p/libpeakmark-cupti.so"));
+}
+
+TEST(RecorderLibraries, WhatIsMissingIsNotSet) {
+  std::vector<std::string> environment{"OPENCL_LAYERS=/a.so"};
+  add_recorders(environment, {}, "p", false);
+  EXPECT_THAT(environment, Contains("OPENCL_LAYERS=/a.so"));
+  EXPECT_THAT(environment, Not(Contains(StartsWith("CUDA_INJECTION64_PATH="))));
+  EXPECT_THAT(environment, Contains("PEAKMARK_PROFILE=" + std::filesystem::absolute("p").string()));
+}
+
+}  // namespace
+}  // namespace peakmark
