@@ -45,7 +45,9 @@ class Computation {
 
 /// A way to compute something: what it tells of itself, its estimators, and how to make one case of it.
 struct Variant {
-  VariantDescription description;  ///< `backends` and `estimators` are filled in by the registry
+  /// The registry fills in `estimators`, and `backends` with those the worker was built with; a variant that
+  /// names backends itself keeps those of them.
+  VariantDescription description;
   std::vector<std::shared_ptr<const Estimator>> estimators;  ///< the first is the variant's own
   /// httomo's request for a case: other dimensions, dtype, parameters.
   std::function<EstimateRequest(const Parameters&)> request;
@@ -56,10 +58,11 @@ struct Variant {
 /// The variants of one worker program. Wiring is explicit: main() asks each operation for its variants.
 class Registry {
  public:
-  /// Throws UsageError for a second variant of one name.
+  /// Throws UsageError for a second variant of one name, and for one that cannot be run or asked.
   void add(Variant variant);
   [[nodiscard]] const std::vector<Variant>& variants() const { return variants_; }
   [[nodiscard]] const Variant* find(std::string_view name) const;
+  /// The variants' side of `--describe`; program, build and commit are the program's to say.
   [[nodiscard]] Description describe() const;
 
  private:

@@ -1,0 +1,15 @@
+# cmake -P: writes build_info.cpp, only when it changed, so that a new commit rebuilds one file.
+set(COMMIT "")
+find_program(GIT git)
+if(GIT)
+  execute_process(COMMAND ${GIT} -C ${SOURCE_DIR} rev-parse HEAD
+    OUTPUT_VARIABLE head OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+  if(NOT failed)
+    set(COMMIT ${head})
+    execute_process(COMMAND ${GIT} -C ${SOURCE_DIR} diff --quiet HEAD RESULT_VARIABLE changed ERROR_QUIET)
+    if(changed)
+      string(APPEND COMMIT "+")
+    endif()
+  endif()
+endif()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/build_info.cpp.in ${OUTPUT} @ONLY)

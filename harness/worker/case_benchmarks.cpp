@@ -1,0 +1,236 @@
+#include "worker/case_benchmarks.hpp"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "device/dry/dry_device.hpp"
+
+namespace peakmark {
+
+namespace {
+
+TrialOptions trial_options(const WorkerOptions& options) {
+  TrialOptions trial;
+  trial.stopping.budget_ns = options.seconds_a_case * 1e9;
+  trial.stopping.limit_ns = 10 * trial.stopping.budget_ns;
+  return trial;
+}
+
+void set_counter(benchmark::State& state, const char* name, const std::optional<Size>& value) {
+  if (value) state.counters[name] = static_cast<double>(*value);
+}
+
+void set_counters(benchmark::State& state, const Observation& observation) {
+  set_counter(state, "requested_peak_bytes", observation.requested_peak_bytes);
+  set_counter(state, "first_call_peak_bytes", observation.first_call_peak_bytes);
+  set_counter(state, "setup_bytes", observation.setup_bytes);
+  set_counter(state, "leaked_bytes", observation.leaked_bytes);
+  set_counter(state, "allocations", observation.allocations);
+  if (observation.estimate) {
+    set_counter(state, "estimated_bytes", observation.estimate->bytes_estimated);
+    set_counter(state, "estimated_slices", observation.estimate->slices_estimated);
+  }
+}
+
+/// Google Benchmark wants its loop run once even where there is nothing to time.
+void run_untimed_loop(benchmark::State& state) {
+  while (state.KeepRunning()) state.SetIterationTime(0);
+}
+
+}  // namespace
+
+class CaseBenchmarks::Entry {
+ public:
+  Entry(NamedCase named, const Variant& variant_of_case, Backend backend_of_case)
+      : named_case(std::move(named)), variant(variant_of_case), backend(backend_of_case) {}
+
+  [[nodiscard]] const Observation& observation() const { return trial ? trial->observation() : untried; }
+
+  NamedCase named_case;
+  const Variant& variant;
+  Backend backend;
+  std::unique_ptr<Trial> trial;
+  Observation untried;  ///< where there is no device to try it on
+  bool begun = false;
+};
+
+/// Passes everything on to the user's reporter, where there is one, and reports a case when it is through.
+class CaseBenchmarks::Reporter : public benchmark::BenchmarkReporter {
+ public:
+  Reporter(CaseBenchmarks& cases, benchmark::BenchmarkReporter* shown) : cases_(cases), shown_(shown) {}
+
+  bool ReportContext(const Context& context) override {
+    if (shown_ == nullptr) return true;
+    shown_->SetOutputStream(&GetOutputStream());
+    shown_->SetErrorStream(&GetErrorStream());
+    return shown_->ReportContext(context);
+  }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    if (!runs.empty()) cases_.report(runs.front().run_name.function_name);
+    if (shown_ != nullptr) shown_->ReportRuns(runs);
+  }
+  void Finalize() override {
+    if (shown_ != nullptr) shown_->Finalize();
+  }
+
+ private:
+  CaseBenchmarks& cases_;
+  benchmark::BenchmarkReporter* shown_;
+};
+
+CaseBenchmarks::CaseBenchmarks(const Registry& registry, WorkerDevices& devices, const WorkerOptions& options,
+                               ObservationWriter& writer)
+    : registry_(registry), devices_(devices), options_(options), writer_(writer) {}
+
+CaseBenchmarks::~CaseBenchmarks() = default;
+
+void CaseBenchmarks::add(const std::vector<NamedCase>& cases) {
+  const std::unique_ptr<DryDevice> checking = open_dry();
+  for (const NamedCase& named : cases) {
+    const bool twice = std::any_of(entries_.begin(), entries_.end(),
+                                   [&](const auto& entry) { return entry->named_case.name == named.name; });
+    if (twice) throw UsageError(fmt::format("case '{}' is given twice", named.name));
+    const Variant& variant = *registry_.find(named.the_case.variant);
+    try {
+      variant.make(*checking, named.the_case.parameters);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("case '{}': {}", named.name, error.what()));
+    } catch (const Error&) {
+      // What this device cannot do is for the trial, on the case's own device, to find out.
+    }
+    const Backend backend =
+        named.the_case.backend == "auto" ? devices_.automatic() : parse_backend(named.the_case.backend);
+    devices_.on(backend);  // opened before anything is measured: its errors are of the whole run
+    entries_.push_back(std::make_unique<Entry>(named, variant, backend));
+
+    Entry& entry = *entries_.back();
+    auto* registered = benchmark::RegisterBenchmark(
+        named.name.c_str(), [this, &entry](benchmark::State& state) { measure(state, entry); });
+    registered->UseManualTime();
+    if (backend == Backend::dry || options_.memory_only) registered->Iterations(1);
+  }
+}
+
+void CaseBenchmarks::begin(Entry& entry) {
+  entry.begun = true;
+  writer_.start(entry.named_case.name);
+  DeviceInUse& use = devices_.on(entry.backend);
+  const auto& backends = entry.variant.description.backends;
+  const std::string backend(name_of(entry.backend));
+  const bool known = std::find(backends.begin(), backends.end(), backend) != backends.end();
+  if (use.device == nullptr || !known) {
+    entry.untried.case_name = entry.named_case.name;
+    entry.untried.axes = entry.named_case.the_case.parameters;
+    entry.untried.variant = entry.named_case.the_case.variant;
+    entry.untried.backend = backend;
+    entry.untried.destroys_input = entry.variant.description.destroys_input;
+    entry.untried.outcome = Outcome::unsupported;
+    entry.untried.message =
+        known ? use.missing
+              : fmt::format("{} does not run on {}", entry.named_case.the_case.variant, backend);
+    return;
+  }
+  entry.trial = std::make_unique<Trial>(*use.device, use.events, entry.variant, entry.named_case.the_case,
+                                        entry.named_case.name, trial_options(options_));
+  entry.trial->measure_memory();
+}
+
+void CaseBenchmarks::measure(benchmark::State& state, Entry& entry) {
+  if (stopped_) {
+    state.SkipWithError("not measured: a case before it has spoiled the device");
+    return;
+  }
+  if (!entry.begun) begin(entry);
+  if (entry.observation().outcome == Outcome::ok) {
+    if (options_.memory_only || entry.backend == Backend::dry) {
+      run_untimed_loop(state);
+    } else if (state.max_iterations == 1) {
+      time_by_own_rule(state, entry);
+    } else {
+      time_by_the_library(state, entry);
+    }
+  }
+  const Observation& observation = entry.observation();
+  set_counters(state, observation);
+  if (observation.outcome != Outcome::ok) {
+    const std::string message =
+        observation.message.empty()
+            ? std::string(name_of(observation.outcome))
+            : fmt::format("{}: {}", name_of(observation.outcome), observation.message);
+    state.SkipWithError(message.c_str());
+  }
+}
+
+void CaseBenchmarks::time_by_own_rule(benchmark::State& state, Entry& entry) {
+  const std::optional<Timing> timing = entry.trial->measure_time();
+  if (!timing) {
+    state.SkipWithError("the device keeps no time");
+    return;
+  }
+  // One batch stands for all calls: the library asked for one iteration and takes what it is told.
+  while (state.KeepRunningBatch(timing->calls())) state.SetIterationTime(timing->total_ns * 1e-9);
+}
+
+void CaseBenchmarks::time_by_the_library(benchmark::State& state, Entry& entry) {
+  const std::unique_ptr<Computation> computation = entry.trial->instance_to_time();
+  std::vector<double> samples;
+  while (state.KeepRunning()) {
+    const std::optional<double> ns =
+        computation ? entry.trial->time_one_call(*computation) : std::optional<double>();
+    if (!ns) {
+      state.SkipWithError("the device keeps no time");
+      return;
+    }
+    samples.push_back(*ns);
+    state.SetIterationTime(*ns * 1e-9);
+  }
+  entry.trial->add_block(std::move(samples));
+}
+
+void CaseBenchmarks::report(const std::string& case_name) {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const auto& entry) { return entry->named_case.name == case_name; });
+  if (found == entries_.end() || !(*found)->begun) return;
+  Entry& entry = **found;
+  writer_.observation(entry.observation());
+  const Outcome outcome = entry.observation().outcome;
+  failed_ = failed_ || outcome == Outcome::crashed || outcome == Outcome::wrong_answer;
+  if (!entry.trial) return;
+  device_is_broken_ = device_is_broken_ || entry.trial->device_is_broken();
+  // A user who watches goes on after a leak; a supervisor has another process at hand.
+  stopped_ = stopped_ || device_is_broken_ || (options_.supervised() && entry.trial->device_is_spoiled());
+}
+
+int CaseBenchmarks::run() {
+  std::vector<std::string> arguments = {"peakmark-bench", "--benchmark_min_time=0"};
+  if (options_.repetitions > 1) {
+    arguments.push_back(fmt::format("--benchmark_repetitions={}", options_.repetitions));
+  }
+  arguments.insert(arguments.end(), options_.benchmark_arguments.begin(), options_.benchmark_arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, pointers.data());
+  if (benchmark::ReportUnrecognizedArguments(count, pointers.data()))
+    return static_cast<int>(ExitCode::usage);
+
+  Reporter reporter(*this, options_.supervised() ? nullptr : benchmark::CreateDefaultDisplayReporter());
+  const std::size_t matched = benchmark::RunSpecifiedBenchmarks(&reporter);
+  ExitCode code = ExitCode::clean;
+  if (matched == 0) code = ExitCode::nothing;
+  if (failed_ || stopped_) code = ExitCode::measurement;
+  if (device_is_broken_) {  // what its driver does in destructors and exit handlers now is anybody's guess
+    std::fflush(nullptr);
+    std::_Exit(static_cast<int>(code));
+  }
+  benchmark::Shutdown();
+  return static_cast<int>(code);
+}
+
+}  // namespace peakmark

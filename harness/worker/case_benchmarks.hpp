@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sweep/case.hpp"
+#include "worker/observation_writer.hpp"
+#include "worker/trial.hpp"
+#include "worker/worker_devices.hpp"
+#include "worker/worker_options.hpp"
+
+namespace benchmark {
+class State;
+}
+
+namespace peakmark {
+
+/// A case that this worker is to measure.
+struct NamedCase {
+  std::string name;  ///< as it was asked for: the observation bears it
+  Case the_case;
+};
+
+/// The cases of a worker as Google Benchmark benchmarks, and what became of them.
+class CaseBenchmarks {
+ public:
+  CaseBenchmarks(const Registry& registry, WorkerDevices& devices, const WorkerOptions& options,
+                 ObservationWriter& writer);
+  ~CaseBenchmarks();
+
+  /// Registers each case with Google Benchmark. Throws UsageError for a case given twice, and for parameters
+  /// that its variant refuses, so that a mistake in a suite is told before anything is measured.
+  void add(const std::vector<NamedCase>& cases);
+
+  /// Runs what Google Benchmark's flags select. Returns the worker's exit code.
+  int run();
+
+ private:
+  class Entry;
+  class Reporter;
+
+  void measure(benchmark::State& state, Entry& entry);
+  void begin(Entry& entry);
+  void time_by_own_rule(benchmark::State& state, Entry& entry);
+  void time_by_the_library(benchmark::State& state, Entry& entry);
+  void report(const std::string& case_name);
+
+  const Registry& registry_;
+  WorkerDevices& devices_;
+  const WorkerOptions& options_;
+  ObservationWriter& writer_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  bool stopped_ = false;  ///< the device is spoiled: the rest is for another process
+  bool device_is_broken_ = false;
+  bool failed_ = false;
+};
+
+}  // namespace peakmark

@@ -1,0 +1,43 @@
+#include "worker/estimates.hpp"
+
+#include <exception>
+#include <functional>
+
+namespace peakmark {
+
+namespace {
+
+/// The first thing that goes wrong is the one to tell.
+void guard(std::optional<std::string>& error, const std::function<void()>& question) {
+  try {
+    question();
+  } catch (const std::exception& thrown) {
+    if (!error) error = thrown.what();
+  }
+}
+
+}  // namespace
+
+std::vector<EstimateObservation> ask_estimators(const Variant& variant, const Parameters& parameters,
+                                                std::optional<Size> available_bytes) {
+  std::vector<EstimateObservation> answers;
+  for (const auto& estimator : variant.estimators) {
+    EstimateObservation answer;
+    answer.estimator = estimator->name();
+    answer.form = estimator->form();
+    answer.slices_used = parameters.integer(variant.description.slice_axis);
+    guard(answer.error, [&] {
+      EstimateRequest request = variant.request(parameters);
+      guard(answer.error, [&] { answer.bytes_estimated = estimator->bytes(request, answer.slices_used); });
+      if (!available_bytes) return;
+      request.available_bytes = *available_bytes;
+      const EstimateAnswer slices = estimator->max_slices(request);
+      answer.slices_estimated = slices.slices;
+      answer.dtype = std::string(name_of(slices.dtype));
+    });
+    answers.push_back(std::move(answer));
+  }
+  return answers;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,52 @@
+#include "worker/estimates.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "worker/fake_variants.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+using testing::Optional;
+using testing_support::fake_variant;
+using testing_support::FakeEstimator;
+
+Variant variant_with(std::vector<std::shared_ptr<const Estimator>> estimators) {
+  return fake_variant("a/b", {}, std::move(estimators));
+}
+
+TEST(Estimates, AreAskedWithTheRecordedPeak) {
+  const Variant variant = variant_with({std::make_shared<FakeEstimator>("own", 2000, 2000)});
+  const auto answers = ask_estimators(variant, variant.description.defaults(), 42000);
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].estimator, "own");
+  EXPECT_EQ(answers[0].form, "module");
+  EXPECT_EQ(answers[0].slices_used, 20);
+  EXPECT_THAT(answers[0].slices_estimated, Optional(20));
+  EXPECT_THAT(answers[0].bytes_estimated, Optional(42000));
+  EXPECT_THAT(answers[0].dtype, Optional(std::string("f32")));
+  EXPECT_EQ(answers[0].error, std::nullopt);
+}
+
+TEST(Estimates, WithoutAPeakOnlyBytesAreAsked) {
+  const Variant variant = variant_with({std::make_shared<FakeEstimator>("own", 0, 10)});
+  const auto answers = ask_estimators(variant, variant.description.defaults(), std::nullopt);
+  EXPECT_EQ(answers[0].slices_estimated, std::nullopt);
+  EXPECT_EQ(answers[0].dtype, std::nullopt);
+  EXPECT_THAT(answers[0].bytes_estimated, Optional(200));
+}
+
+TEST(Estimates, AnEstimatorThatThrowsLeavesTheOthersTheirSay) {
+  const Variant variant = variant_with(
+      {std::make_shared<FakeEstimator>("broken", 0, 0), std::make_shared<FakeEstimator>("fine", 0, 1)});
+  const auto answers = ask_estimators(variant, variant.description.defaults(), 100);
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_THAT(answers[0].error, Optional(HasSubstr("no bytes a slice")));
+  EXPECT_EQ(answers[0].slices_estimated, std::nullopt);
+  EXPECT_THAT(answers[1].slices_estimated, Optional(100));
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,37 @@
+#include "worker/observation_writer.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "run/json_fields.hpp"
+#include "run/run_file.hpp"
+
+namespace peakmark {
+
+void ObservationWriter::start(std::string_view case_name) {
+  line(json_fields::one_line({{"start", case_name}}));
+}
+
+void ObservationWriter::observation(const Observation& observation) {
+  line(to_json_line(observation));
+}
+
+void ObservationWriter::line(std::string text) {
+  if (descriptor_ < 0) return;
+  text += '\n';
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = write(descriptor_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      throw Error(ExitCode::measurement,
+                  std::string("observations cannot be written: ") + std::strerror(errno));
+    }
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace peakmark

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "run/observation.hpp"
+
+namespace peakmark {
+
+/// Writes lines to the supervisor's descriptor, each with one write where the pipe lets it, so that a worker
+/// that dies has left whole lines. A descriptor of −1 swallows them.
+class ObservationWriter {
+ public:
+  explicit ObservationWriter(int descriptor) : descriptor_(descriptor) {}
+
+  /// {"start": NAME}: from here on, NAME is to blame when this process dies.
+  void start(std::string_view case_name);
+  void observation(const Observation& observation);
+  /// A line made elsewhere, without its newline. Throws Error (exit 3) when the supervisor is gone.
+  void line(std::string text);
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace peakmark

@@ -1,0 +1,128 @@
+#include "worker/pass_record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+namespace peakmark {
+
+namespace {
+
+std::string_view text_of(const Event& event) {
+  return {event.text, std::min<std::size_t>(event.text_bytes, sizeof(event.text))};
+}
+
+bool marks(const Event& event, std::string_view name) {
+  return event.type == EventType::phase && text_of(event) == name;
+}
+
+bool marks_end_of_window(const Event& event) {
+  return marks(event, phase::verify) || marks(event, phase::end);
+}
+
+/// Index of the first event after a run of events that belong together: an event and the texts that continue
+/// it.
+std::size_t end_of_group(std::span<const Event> events, std::size_t first) {
+  std::size_t end = first + 1;
+  while (end < events.size() && events[end].type == EventType::text) ++end;
+  return end;
+}
+
+/// Appends what is left of a restore: first the releases of what was there before, then the allocations that
+/// stay. What comes and goes within it, and the height it reached meanwhile, is no need of the method.
+void append_net(std::vector<Event>& window, std::span<const Event> restore) {
+  std::unordered_map<std::uint64_t, std::size_t> stays;  // address → its allocation in `restore`
+  std::vector<Event> releases;
+  for (std::size_t i = 0; i < restore.size(); ++i) {
+    const Event& event = restore[i];
+    if (event.type == EventType::allocation) stays[event.address] = i;
+    if (event.type == EventType::release && stays.erase(event.address) == 0) releases.push_back(event);
+  }
+  window.insert(window.end(), releases.begin(), releases.end());
+  for (std::size_t i = 0; i < restore.size();) {
+    const std::size_t end = end_of_group(restore, i);
+    const auto kept = stays.find(restore[i].address);
+    const bool about_one_that_stays =
+        kept != stays.end() && i >= kept->second &&
+        (restore[i].type == EventType::allocation || restore[i].type == EventType::name);
+    if (about_one_that_stays) window.insert(window.end(), restore.begin() + i, restore.begin() + end);
+    i = end;
+  }
+}
+
+/// The events from `set-up` to the end of the second call, with every restore reduced to what it leaves.
+std::vector<Event> peak_window(std::span<const Event> events) {
+  std::vector<Event> window;
+  window.reserve(events.size());
+  auto at = std::find_if(events.begin(), events.end(),
+                         [](const Event& event) { return marks(event, phase::set_up); });
+  const auto end = std::find_if(at, events.end(), marks_end_of_window);
+  while (at != end) {
+    const auto restore =
+        std::find_if(at, end, [](const Event& event) { return marks(event, phase::restore); });
+    window.insert(window.end(), at, restore);
+    if (restore == end) break;
+    const auto after =
+        std::find_if(restore + 1, end, [](const Event& event) { return event.type == EventType::phase; });
+    window.push_back(*restore);
+    append_net(window, {restore + 1, after});
+    at = after;
+  }
+  return window;
+}
+
+const PhaseSummary* find_phase(const LedgerSummary& summary, std::string_view name) {
+  const auto found = std::find_if(summary.phases.begin(), summary.phases.end(),
+                                  [&](const PhaseSummary& phase) { return phase.name == name; });
+  return found == summary.phases.end() ? nullptr : &*found;
+}
+
+Size grown_in(const LedgerSummary& summary, std::string_view phase_name) {
+  const PhaseSummary* phase = find_phase(summary, phase_name);
+  return phase == nullptr ? 0 : phase->live_at_end_bytes - phase->live_at_start_bytes;
+}
+
+}  // namespace
+
+PassRecord record_of_pass(std::span<const Event> events) {
+  const std::vector<Event> window = peak_window(events);
+  LedgerSummary summary = summarise(window);
+  PassRecord record;
+  record.peak_bytes = summary.peak_bytes;
+  for (const PhaseSummary& phase : summary.phases) {
+    if (phase.name == phase::restore || phase.name == phase::call_2) break;
+    record.first_call_peak_bytes = std::max(record.first_call_peak_bytes, phase.peak_bytes);
+  }
+  record.setup_bytes = grown_in(summary, phase::set_up);
+  record.input_bytes = grown_in(summary, phase::inputs);
+  record.output_bytes = grown_in(summary, phase::outputs);
+  record.allocations = summary.allocations;
+  record.at_peak = std::move(summary.at_peak);
+  record.by_kind = std::move(summary.by_kind);
+  if (summary.pool_seen) record.pool_reserved_peak_bytes = summary.pool_reserved_peak_bytes;
+  return record;
+}
+
+Size live_after(std::span<const Event> events) {
+  return summarise(events).live_at_end_bytes;
+}
+
+std::vector<std::string> moved_allocations(const PassRecord& first, const PassRecord& second) {
+  using Key = std::tuple<std::string, MemoryKind, Size>;
+  std::map<Key, std::int64_t> balance;
+  for (const Allocation& one : first.at_peak) --balance[{one.name, one.kind, one.bytes}];
+  for (const Allocation& one : second.at_peak) ++balance[{one.name, one.kind, one.bytes}];
+  std::vector<std::string> lines;
+  for (const auto& [key, difference] : balance) {
+    if (difference == 0) continue;
+    const auto& [name, kind, bytes] = key;
+    lines.push_back(fmt::format("{} × {} ({}, {} bytes) only in the {} pass", std::abs(difference),
+                                name.empty() ? "unnamed" : name, name_of(kind), bytes,
+                                difference < 0 ? "first" : "second"));
+  }
+  return lines;
+}
+
+}  // namespace peakmark

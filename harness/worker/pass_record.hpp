@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/size.hpp"
+#include "ledger/ledger.hpp"
+#include "record/event.hpp"
+
+namespace peakmark {
+
+/// The phases of a memory pass, as they stand in profiles.
+namespace phase {
+inline constexpr std::string_view set_up = "set-up";
+inline constexpr std::string_view inputs = "inputs";
+inline constexpr std::string_view outputs = "outputs";
+inline constexpr std::string_view call_1 = "call 1";
+inline constexpr std::string_view restore = "restore";  ///< before a further call, outside the peak
+inline constexpr std::string_view call_2 = "call 2";
+inline constexpr std::string_view verify = "verify";
+inline constexpr std::string_view end = "end";
+}  // namespace phase
+
+/// What the events of one memory pass add up to. The peak and everything beside it but the leak are those of
+/// the time from the start of set-up to the end of the second call, `restore` left out.
+struct PassRecord {
+  Size peak_bytes = 0;
+  Size first_call_peak_bytes = 0;  ///< from the start of set-up to the end of the first call
+  Size setup_bytes = 0;
+  Size input_bytes = 0;
+  Size output_bytes = 0;
+  std::int64_t allocations = 0;
+  std::vector<Allocation> at_peak;
+  std::map<MemoryKind, KindSummary> by_kind;
+  std::optional<Size> pool_reserved_peak_bytes;
+};
+
+/// `events`: one pass, from before its mark `set-up` to its mark `end`, with nothing live before.
+PassRecord record_of_pass(std::span<const Event> events);
+
+/// Bytes live after all `events`, which began with nothing live: after the end of a pass, what it leaked.
+Size live_after(std::span<const Event> events);
+
+/// What was live at one peak but not at the other, a line each; empty when the peaks are alike.
+std::vector<std::string> moved_allocations(const PassRecord& first, const PassRecord& second);
+
+}  // namespace peakmark

@@ -1,0 +1,58 @@
+#include "worker/stopping_rule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace peakmark {
+
+namespace {
+
+constexpr double kLeastSampleNs = 100e3;
+constexpr std::int64_t kMostCallsASample = 1000;
+constexpr std::int64_t kMostSamplesABlock = 10;
+constexpr double kBlocksABudget = 20;
+
+}  // namespace
+
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double position = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  const double part = position - static_cast<double>(below);
+  return values[below] + part * (values[above] - values[below]);
+}
+
+void StoppingRule::add(std::span<const double> samples_ns, double cost_ns) {
+  medians_.push_back(quantile({samples_ns.begin(), samples_ns.end()}, 0.5));
+  samples_ += samples_ns.size();
+  cost_ns_ += cost_ns;
+}
+
+double StoppingRule::relative_spread() const {
+  if (medians_.size() < 2) return std::numeric_limits<double>::infinity();
+  const double median = quantile(medians_, 0.5);
+  const double middle_half = quantile(medians_, 0.75) - quantile(medians_, 0.25);
+  if (middle_half == 0) return 0;
+  return median > 0 ? middle_half / median : std::numeric_limits<double>::infinity();
+}
+
+bool StoppingRule::done() const {
+  if (cost_ns_ >= options_.limit_ns || medians_.size() >= options_.most_blocks) return true;
+  if (samples_ < options_.least_samples || medians_.size() < options_.least_blocks) return false;
+  return cost_ns_ >= options_.budget_ns || relative_spread() <= options_.relative_spread;
+}
+
+BlockPlan plan_blocks(double call_ns, const StoppingOptions& options) {
+  const double call = std::max(call_ns, 1.0);
+  BlockPlan plan;
+  plan.calls = std::clamp(static_cast<std::int64_t>(std::ceil(kLeastSampleNs / call)), std::int64_t{1},
+                          kMostCallsASample);
+  const double sample = call * static_cast<double>(plan.calls);
+  plan.samples = std::clamp(static_cast<std::int64_t>(options.budget_ns / kBlocksABudget / sample),
+                            std::int64_t{1}, kMostSamplesABlock);
+  return plan;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace peakmark {
+
+/// When a timing has seen enough.
+struct StoppingOptions {
+  std::size_t least_samples = 10;
+  std::size_t least_blocks = 9;  ///< what a Mann–Whitney test needs a side
+  std::size_t most_blocks = 60;
+  /// Enough when the middle half of the block medians lies within this part of their median.
+  double relative_spread = 0.01;
+  double budget_ns = 0.3e9;  ///< of the host's clock; noisy cases go on until then
+  double limit_ns = 3e9;     ///< ends a case too slow for the least number of samples
+};
+
+/// Fed with blocks of samples, says when to stop. It knows no device and no clock.
+class StoppingRule {
+ public:
+  explicit StoppingRule(const StoppingOptions& options) : options_(options) {}
+
+  /// One block: its samples in ns a call (at least one), and what the block cost on the host's clock.
+  void add(std::span<const double> samples_ns, double cost_ns);
+  [[nodiscard]] bool done() const;
+  /// (upper quartile − lower quartile) / median of the block medians; infinite before two blocks.
+  [[nodiscard]] double relative_spread() const;
+
+ private:
+  StoppingOptions options_;
+  std::vector<double> medians_;
+  std::size_t samples_ = 0;
+  double cost_ns_ = 0;
+};
+
+/// How the calls of a timing are cut: a sample is `calls` calls timed together, a block `samples` samples.
+struct BlockPlan {
+  std::int64_t calls = 1;
+  std::int64_t samples = 1;
+};
+
+/// Groups calls so that a sample lasts about 100 µs at least, which device clocks and launch jitter need, and
+/// a block a twentieth of the budget, so that the rule is asked often enough.
+BlockPlan plan_blocks(double call_ns, const StoppingOptions& options);
+
+/// The quantile q (0 … 1) by linear interpolation, as numpy.quantile. `values` must not be empty.
+double quantile(std::vector<double> values, double q);
+
+}  // namespace peakmark

@@ -1,0 +1,102 @@
+#include "worker/stopping_rule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace peakmark {
+namespace {
+
+std::size_t blocks_until_done(StoppingRule& rule, const std::vector<double>& block, double cost_ns) {
+  std::size_t blocks = 0;
+  while (!rule.done() && blocks < 100000) {
+    rule.add(block, cost_ns);
+    ++blocks;
+  }
+  return blocks;
+}
+
+TEST(StoppingRule, SteadyBlocksStopAtTheLeastNumber) {
+  StoppingRule rule({});
+  EXPECT_EQ(blocks_until_done(rule, {100, 101}, 200), 9U);
+}
+
+TEST(StoppingRule, BlocksOfOneSampleGoOnToTenSamples) {
+  StoppingRule rule({});
+  EXPECT_EQ(blocks_until_done(rule, {100}, 100), 10U);
+}
+
+TEST(StoppingRule, NoiseGoesOnToTheBudgetAndNoFurther) {
+  StoppingOptions options;
+  options.budget_ns = 1000;
+  options.most_blocks = 1000;
+  StoppingRule rule(options);
+  std::mt19937 random(7);
+  std::lognormal_distribution<double> noise(0, 0.5);
+  std::size_t blocks = 0;
+  while (!rule.done()) {
+    rule.add(std::vector<double>{100 * noise(random)}, 25);
+    ++blocks;
+  }
+  EXPECT_EQ(blocks, 40U);
+  EXPECT_GT(rule.relative_spread(), options.relative_spread);
+}
+
+TEST(StoppingRule, ACaseTooSlowForTheLeastNumberEndsAtTheLimit) {
+  StoppingOptions options;
+  options.limit_ns = 3e9;
+  StoppingRule rule(options);
+  EXPECT_EQ(blocks_until_done(rule, {1e9}, 1e9), 3U);
+}
+
+TEST(StoppingRule, OneWildBlockDoesNotKeepItGoing) {
+  StoppingRule rule({});
+  rule.add(std::vector<double>{5000}, 100);
+  EXPECT_EQ(blocks_until_done(rule, {100, 100}, 100), 8U);
+}
+
+TEST(StoppingRule, StopsAtTheMostBlocks) {
+  StoppingOptions options;
+  options.most_blocks = 12;
+  options.relative_spread = -1;
+  StoppingRule rule(options);
+  EXPECT_EQ(blocks_until_done(rule, {1, 2}, 0), 12U);
+}
+
+TEST(StoppingRule, SpreadIsUnknownBeforeTwoBlocks) {
+  StoppingRule rule({});
+  EXPECT_TRUE(std::isinf(rule.relative_spread()));
+  rule.add(std::vector<double>{1}, 1);
+  EXPECT_TRUE(std::isinf(rule.relative_spread()));
+}
+
+TEST(BlockPlan, ShortCallsAreGroupedToSamplesOfAHundredMicroseconds) {
+  const BlockPlan plan = plan_blocks(3e3, {});
+  EXPECT_EQ(plan.calls, 34);
+  EXPECT_GE(3e3 * static_cast<double>(plan.calls), 100e3);
+}
+
+TEST(BlockPlan, LongCallsStandAlone) {
+  const BlockPlan plan = plan_blocks(50e6, {});
+  EXPECT_EQ(plan.calls, 1);
+  EXPECT_EQ(plan.samples, 1);
+}
+
+TEST(BlockPlan, ACallWithoutMeasurableTimeIsBounded) {
+  const BlockPlan plan = plan_blocks(0, {});
+  EXPECT_EQ(plan.calls, 1000);
+  EXPECT_LE(plan.samples, 10);
+}
+
+// numpy.quantile([15, 20, 35, 40, 50], q): q = 0.4 gives 29.0, q = 0.25 gives 20.0, q = 0.9 gives 46.0.
+TEST(Quantile, InterpolatesAsNumpyDoes) {
+  const std::vector<double> values = {50, 15, 40, 20, 35};
+  EXPECT_DOUBLE_EQ(quantile(values, 0.4), 29.0);
+  EXPECT_DOUBLE_EQ(quantile(values, 0.25), 20.0);
+  EXPECT_DOUBLE_EQ(quantile(values, 0.9), 46.0);
+  EXPECT_DOUBLE_EQ(quantile({7}, 0.5), 7.0);
+}
+
+}  // namespace
+}  // namespace peakmark

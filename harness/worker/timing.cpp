@@ -1,0 +1,97 @@
+#include "worker/timing.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace peakmark {
+
+namespace {
+
+/// The first call on new memory pays for its pages, the second shows what a call costs.
+constexpr int kWarmUpCalls = 2;
+
+std::optional<double> one_interval(Device& device, const std::function<void()>& work) {
+  const auto begin = device.time_point();
+  work();
+  const auto end = device.time_point();
+  const std::optional<std::int64_t> ns = device.elapsed_ns(*begin, *end);
+  if (!ns) return std::nullopt;
+  return static_cast<double>(*ns);
+}
+
+double host_ns_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+std::optional<double> elapsed_of_calls(Device& device, Computation& computation, bool destroys_input,
+                                       std::int64_t calls) {
+  if (!destroys_input) {
+    return one_interval(device, [&] {
+      for (std::int64_t i = 0; i < calls; ++i) computation.call();
+    });
+  }
+  double sum = 0;
+  for (std::int64_t i = 0; i < calls; ++i) {
+    computation.restore_inputs();
+    const std::optional<double> ns = one_interval(device, [&] { computation.call(); });
+    if (!ns) return std::nullopt;
+    sum += *ns;
+  }
+  return sum;
+}
+
+GpuTime summarise_blocks(std::vector<std::vector<double>> blocks) {
+  std::vector<double> samples;
+  for (const auto& block : blocks) samples.insert(samples.end(), block.begin(), block.end());
+  GpuTime time;
+  time.median_ns = quantile(samples, 0.5);
+  time.min_ns = *std::min_element(samples.begin(), samples.end());
+  time.max_ns = *std::max_element(samples.begin(), samples.end());
+  time.blocks = std::move(blocks);
+  return time;
+}
+
+std::optional<Timing> time_calls(Device& device, Computation& computation, bool destroys_input,
+                                 const StoppingOptions& options, const std::optional<TimingPlan>& plan,
+                                 KernelTracer* tracer) {
+  double call_ns = 0;
+  for (int i = 0; i < kWarmUpCalls; ++i) {
+    const std::optional<double> ns = elapsed_of_calls(device, computation, destroys_input, 1);
+    if (!ns) return std::nullopt;
+    call_ns = *ns;
+  }
+
+  Timing timing;
+  timing.plan.block = plan ? plan->block : plan_blocks(call_ns, options);
+  StoppingRule rule(options);
+  std::vector<std::vector<double>> blocks;
+  while (plan ? blocks.size() < plan->blocks : !rule.done()) {
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<double> samples;
+    for (std::int64_t i = 0; i < timing.plan.block.samples; ++i) {
+      const std::optional<double> ns =
+          elapsed_of_calls(device, computation, destroys_input, timing.plan.block.calls);
+      if (!ns) return std::nullopt;
+      samples.push_back(*ns / static_cast<double>(timing.plan.block.calls));
+      timing.total_ns += *ns;
+    }
+    rule.add(samples, host_ns_since(start));
+    blocks.push_back(std::move(samples));
+  }
+  timing.plan.blocks = blocks.size();
+  timing.gpu_time = summarise_blocks(std::move(blocks));
+
+  if (tracer != nullptr) {
+    timing.traced_calls = timing.plan.block.samples * timing.plan.block.calls;
+    device.finish();
+    tracer->start();
+    elapsed_of_calls(device, computation, destroys_input, timing.traced_calls);
+    device.finish();
+    timing.kernels = tracer->stop();
+  }
+  return timing;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "device/device.hpp"
+#include "run/observation.hpp"
+#include "worker/stopping_rule.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+
+/// Records of single kernels, where a recorder can take them (CUDA). Its tracing takes device memory and
+/// time: it is on for calls of its own only.
+class KernelTracer {
+ public:
+  KernelTracer() = default;
+  KernelTracer(const KernelTracer&) = delete;
+  KernelTracer& operator=(const KernelTracer&) = delete;
+  virtual ~KernelTracer() = default;
+
+  virtual void start() = 0;
+  /// Kernels by name, in the order first seen, summed since `start`. The device has been finished before.
+  virtual std::vector<KernelTime> stop() = 0;
+};
+
+/// How many calls a timing made, so that it can be made again alike.
+struct TimingPlan {
+  BlockPlan block;
+  std::size_t blocks = 0;
+};
+
+struct Timing {
+  TimingPlan plan;
+  GpuTime gpu_time;                 ///< ns a call; every sample is kept, outliers too
+  double total_ns = 0;              ///< of all calls timed
+  std::vector<KernelTime> kernels;  ///< of one block; empty without a tracer
+  /// Calls that `kernels` tell of.
+  std::int64_t traced_calls = 0;
+
+  [[nodiscard]] std::int64_t calls() const {
+    return static_cast<std::int64_t>(plan.blocks) * plan.block.samples * plan.block.calls;
+  }
+};
+
+/// Times calls of a computation that is set up, by the device's own clock: warm-up, then blocks until the
+/// rule says stop, or exactly as in `plan`. Null where the device keeps no time.
+std::optional<Timing> time_calls(Device& device, Computation& computation, bool destroys_input,
+                                 const StoppingOptions& options, const std::optional<TimingPlan>& plan,
+                                 KernelTracer* tracer);
+
+/// ns of `calls` calls between two points of the device's queue. Inputs that a call destroys are restored
+/// outside the timer, so that each call is then timed alone and the times are added. Null where the device
+/// keeps none.
+std::optional<double> elapsed_of_calls(Device& device, Computation& computation, bool destroys_input,
+                                       std::int64_t calls);
+
+/// Median, least and most over all samples of the blocks, of which there is at least one.
+GpuTime summarise_blocks(std::vector<std::vector<double>> blocks);
+
+}  // namespace peakmark

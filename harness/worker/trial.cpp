@@ -1,0 +1,197 @@
+#include "worker/trial.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <thread>
+
+#include "base/error.hpp"
+#include "worker/estimates.hpp"
+
+namespace peakmark {
+
+Trial::Trial(Device& device, EventSource* events, const Variant& variant, const Case& the_case,
+             std::string name, const TrialOptions& options)
+    : device_(device), events_(events), variant_(variant), options_(options) {
+  observation_.case_name = std::move(name);
+  observation_.axes = the_case.parameters;
+  observation_.variant = the_case.variant;
+  observation_.backend = name_of(device.info().backend);
+  observation_.destroys_input = variant.description.destroys_input;
+}
+
+void Trial::fail(Outcome outcome, const std::string& message) {
+  if (observation_.outcome != Outcome::ok) return;  // what went wrong first is the cause
+  observation_.outcome = outcome;
+  observation_.message = message;
+}
+
+/// Runs `step`; what it throws becomes the outcome. True when it threw nothing.
+bool Trial::attempt(const std::function<void()>& step) {
+  try {
+    step();
+    return true;
+  } catch (const OutOfMemory& error) {
+    fail(Outcome::out_of_memory, error.what());
+  } catch (const Unsupported& error) {
+    fail(Outcome::unsupported, error.what());
+  } catch (const UsageError& error) {
+    fail(Outcome::crashed, error.what());
+  } catch (const std::bad_alloc&) {
+    fail(Outcome::crashed, "the host has not the memory for this case");
+  } catch (const std::exception& error) {
+    fail(Outcome::crashed, error.what());
+    broken_ = true;
+  }
+  return false;
+}
+
+void Trial::mark(std::string_view phase) {
+  if (events_ != nullptr) events_->phase(phase);
+}
+
+void Trial::run_steps(Computation& computation, bool verify) {
+  // Each phase is finished on the device before the next is marked: what it enqueued belongs to it.
+  mark(phase::set_up);
+  computation.set_up();
+  device_.finish();
+  mark(phase::inputs);
+  computation.create_inputs();
+  device_.finish();
+  mark(phase::outputs);
+  computation.create_outputs();
+  device_.finish();
+  mark(phase::call_1);
+  computation.call();
+  device_.finish();
+  if (observation_.destroys_input) {
+    mark(phase::restore);
+    computation.restore_inputs();
+    device_.finish();
+  }
+  mark(phase::call_2);
+  computation.call();
+  device_.finish();
+  mark(phase::verify);
+  observation_.bytes_moved = computation.bytes_moved();
+  observation_.output_dtype = std::string(name_of(computation.output_dtype()));
+  if (!verify || device_.is_dry()) return;
+  const Verification verification = computation.verify();
+  if (!verification.ok) fail(Outcome::wrong_answer, verification.message);
+}
+
+void Trial::settle_leak(std::uint64_t first_event) {
+  const auto deadline = std::chrono::steady_clock::now() + options_.late_release;
+  std::uint64_t seen = events_->count();
+  Size live = live_after(events_->events(first_event));
+  while (live != 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (events_->count() == seen) continue;
+    seen = events_->count();
+    live = live_after(events_->events(first_event));
+  }
+  observation_.leaked_bytes = std::max(live, observation_.leaked_bytes.value_or(0));
+}
+
+std::optional<PassRecord> Trial::memory_pass(bool verify) {
+  const std::uint64_t first_event = events_ != nullptr ? events_->count() : 0;
+  const bool passed = attempt([&] {
+    const std::unique_ptr<Computation> computation = variant_.make(device_, observation_.axes);
+    run_steps(*computation, verify);
+    mark(phase::end);
+  });
+  if (!passed) mark(phase::end);
+  if (!broken_) attempt([&] { device_.finish(); });
+  if (events_ == nullptr) return std::nullopt;
+  settle_leak(first_event);
+  if (!passed) return std::nullopt;
+  return record_of_pass(events_->events(first_event));
+}
+
+void Trial::note_peak(const PassRecord& first, const PassRecord& second) {
+  observation_.requested_peak_bytes = first.peak_bytes;
+  observation_.first_call_peak_bytes = first.first_call_peak_bytes;
+  observation_.setup_bytes = first.setup_bytes;
+  observation_.input_bytes = first.input_bytes;
+  observation_.output_bytes = first.output_bytes;
+  observation_.allocations = first.allocations;
+  for (const Allocation& one : first.at_peak) {
+    observation_.at_peak.push_back({one.name, name_of(one.kind), one.bytes});
+  }
+  for (const auto& [kind, summary] : first.by_kind) observation_.by_kind[name_of(kind)] = summary.peak_bytes;
+  observation_.pool_reserved_peak_bytes = first.pool_reserved_peak_bytes;
+  if (second.peak_bytes != first.peak_bytes) {
+    observation_.second_pass_peak_bytes = second.peak_bytes;
+    observation_.moved_allocations = moved_allocations(first, second);
+  }
+}
+
+void Trial::measure_memory() {
+  device_.tell(events_);
+  const std::optional<PassRecord> first = memory_pass(true);
+  // The second pass only repeats the count: without a recorder, or after a failure, there is nothing to
+  // repeat.
+  if (first) {
+    const std::optional<PassRecord> second = memory_pass(false);
+    note_peak(*first, second.value_or(*first));
+  }
+  device_.tell(nullptr);
+
+  attempt([&] {
+    std::vector<EstimateObservation> answers =
+        ask_estimators(variant_, observation_.axes, observation_.requested_peak_bytes);
+    if (answers.empty()) return;
+    observation_.estimate = std::move(answers.front());
+    observation_.other_estimates.assign(std::make_move_iterator(answers.begin() + 1),
+                                        std::make_move_iterator(answers.end()));
+  });
+}
+
+bool Trial::can_be_timed() const {
+  return observation_.outcome == Outcome::ok && !device_.is_dry();
+}
+
+std::unique_ptr<Computation> Trial::instance_to_time() {
+  std::unique_ptr<Computation> computation;
+  if (!can_be_timed()) return computation;
+  const bool ready = attempt([&] {
+    computation = variant_.make(device_, observation_.axes);
+    computation->set_up();
+    computation->create_inputs();
+    computation->create_outputs();
+    device_.finish();
+  });
+  if (!ready) computation.reset();
+  return computation;
+}
+
+std::optional<double> Trial::time_one_call(Computation& computation) {
+  std::optional<double> ns;
+  attempt([&] { ns = elapsed_of_calls(device_, computation, observation_.destroys_input, 1); });
+  return ns;
+}
+
+void Trial::add_block(std::vector<double> samples_ns) {
+  std::vector<std::vector<double>> blocks;
+  if (observation_.gpu_time) blocks = std::move(observation_.gpu_time->blocks);
+  blocks.push_back(std::move(samples_ns));
+  observation_.gpu_time = summarise_blocks(std::move(blocks));
+}
+
+std::optional<Timing> Trial::measure_time(KernelTracer* tracer) {
+  const std::unique_ptr<Computation> computation = instance_to_time();
+  if (!computation) return std::nullopt;
+  std::optional<Timing> timing;
+  const bool timed = attempt([&] {
+    timing = time_calls(device_, *computation, observation_.destroys_input, options_.stopping, plan_, tracer);
+  });
+  if (!timed || !timing) return std::nullopt;
+  plan_ = timing->plan;
+  for (const auto& block : timing->gpu_time.blocks) add_block(block);
+  if (!timing->kernels.empty()) observation_.kernels = timing->kernels;
+  return timing;
+}
+
+}  // namespace peakmark

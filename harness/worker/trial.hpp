@@ -1,0 +1,71 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "device/device.hpp"
+#include "record/event_source.hpp"
+#include "run/observation.hpp"
+#include "worker/pass_record.hpp"
+#include "worker/timing.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+
+struct TrialOptions {
+  StoppingOptions stopping;
+  /// How long late destructors may keep memory before it counts as leaked. Only late cases wait.
+  std::chrono::milliseconds late_release{100};
+};
+
+/// One case on one device: the memory pass, twice, then verification, estimators, and timings.
+/// Nothing that goes wrong in a case is thrown: it becomes the outcome of the observation.
+class Trial {
+ public:
+  /// `events`: what records this device's allocations; null leaves the memory figures unknown.
+  Trial(Device& device, EventSource* events, const Variant& variant, const Case& the_case, std::string name,
+        const TrialOptions& options);
+
+  /// The memory pass and what belongs to it. Made once, before any timing.
+  void measure_memory();
+
+  /// One timing on an instance of its own, added to the observation; made again as the first was, so that
+  /// repetitions are alike. Null where there is none to be had: on `dry`, or the case has already failed.
+  std::optional<Timing> measure_time(KernelTracer* tracer = nullptr);
+
+  /// The other road, for a loop that decides for itself how long it runs: an instance ready to be called
+  /// (null where there is nothing to be timed), ns of one call of it (null: it failed), and what came of it.
+  std::unique_ptr<Computation> instance_to_time();
+  std::optional<double> time_one_call(Computation& computation);
+  void add_block(std::vector<double> samples_ns);
+
+  [[nodiscard]] const Observation& observation() const { return observation_; }
+  /// The device may be broken, or memory was left on it: whoever can should go on in a new process.
+  [[nodiscard]] bool device_is_spoiled() const {
+    return broken_ || observation_.leaked_bytes.value_or(0) != 0;
+  }
+  [[nodiscard]] bool device_is_broken() const { return broken_; }
+
+ private:
+  bool attempt(const std::function<void()>& step);
+  std::optional<PassRecord> memory_pass(bool verify);
+  void run_steps(Computation& computation, bool verify);
+  void mark(std::string_view phase);
+  void settle_leak(std::uint64_t first_event);
+  void note_peak(const PassRecord& first, const PassRecord& second);
+  void fail(Outcome outcome, const std::string& message);
+  [[nodiscard]] bool can_be_timed() const;
+
+  Device& device_;
+  EventSource* events_;
+  const Variant& variant_;
+  TrialOptions options_;
+  Observation observation_;
+  std::optional<TimingPlan> plan_;
+  bool broken_ = false;
+};
+
+}  // namespace peakmark

@@ -1,0 +1,249 @@
+#include "worker/trial.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "device/dry/dry_device.hpp"
+#include "worker/fake_variants.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Optional;
+using testing::SizeIs;
+using testing_support::fake_variant;
+using testing_support::FakeComputation;
+using testing_support::FakeEstimator;
+using testing_support::Steps;
+
+/// 42,000 bytes at the peak: a plan of 2,000, an input of 10,000, an output of 20,000, a temporary of 10,000.
+Steps known_bytes() {
+  return {.set_up = [](FakeComputation& fake) { fake.hold("plan", 2000); },
+          .inputs = [](FakeComputation& fake) { fake.hold("input", 10000); },
+          .outputs = [](FakeComputation& fake) { fake.hold("output", 20000); },
+          .call =
+              [](FakeComputation& fake) {
+                fake.hold("temporary", 10000);
+                fake.drop("temporary");
+              }};
+}
+
+class TrialTest : public testing::Test {
+ protected:
+  Observation measure(const Variant& variant, TrialOptions options = {}) {
+    // No test waits for the clock: what is late here comes when the events are asked for.
+    const Case the_case{variant.description.name, "dry", variant.description.defaults()};
+    Trial trial(*device_, events_ != nullptr ? events_ : &device_->books(), variant, the_case, "the/case",
+                options);
+    trial.measure_memory();
+    spoiled_ = trial.device_is_spoiled();
+    broken_ = trial.device_is_broken();
+    timed_ = trial.measure_time().has_value();
+    return trial.observation();
+  }
+
+  std::unique_ptr<DryDevice> device_ = open_dry();
+  EventSource* events_ = nullptr;
+  bool spoiled_ = false;
+  bool broken_ = false;
+  bool timed_ = false;
+};
+
+TEST_F(TrialTest, AFakeOf42000BytesIsObservedAsThat) {
+  const Observation observation = measure(fake_variant(
+      "a/b", known_bytes(),
+      {std::make_shared<FakeEstimator>("own", 2000, 2000), std::make_shared<FakeEstimator>("other", 0, 1)}));
+  EXPECT_EQ(observation.outcome, Outcome::ok);
+  EXPECT_EQ(observation.case_name, "the/case");
+  EXPECT_EQ(observation.backend, "dry");
+  EXPECT_THAT(observation.requested_peak_bytes, Optional(42000));
+  EXPECT_THAT(observation.first_call_peak_bytes, Optional(42000));
+  EXPECT_THAT(observation.setup_bytes, Optional(2000));
+  EXPECT_THAT(observation.input_bytes, Optional(10000));
+  EXPECT_THAT(observation.output_bytes, Optional(20000));
+  EXPECT_THAT(observation.leaked_bytes, Optional(0));
+  EXPECT_THAT(observation.allocations, Optional(5));
+  EXPECT_THAT(observation.by_kind, ElementsAre(testing::Pair("buffer", 42000)));
+  ASSERT_THAT(observation.at_peak, SizeIs(4));
+  EXPECT_EQ(observation.at_peak[0].name, "output");
+  EXPECT_EQ(observation.at_peak[0].kind, "buffer");
+  EXPECT_EQ(observation.at_peak[0].bytes, 20000);
+  EXPECT_EQ(observation.second_pass_peak_bytes, std::nullopt);
+  EXPECT_EQ(observation.pool_reserved_peak_bytes, std::nullopt);
+  ASSERT_TRUE(observation.estimate);
+  EXPECT_THAT(observation.estimate->slices_estimated, Optional(20));
+  ASSERT_THAT(observation.other_estimates, SizeIs(1));
+  EXPECT_EQ(observation.other_estimates[0].estimator, "other");
+  EXPECT_FALSE(spoiled_);
+}
+
+TEST_F(TrialTest, OnDryNothingIsTimed) {
+  const Observation observation = measure(fake_variant("a/b", known_bytes()));
+  EXPECT_FALSE(timed_);
+  EXPECT_EQ(observation.gpu_time, std::nullopt);
+}
+
+TEST_F(TrialTest, EachPassIsMadeAnewAndMarked) {
+  measure(fake_variant("a/b", known_bytes()));
+  std::vector<std::string> phases;
+  for (const Event& event : device_->books().events(0)) {
+    if (event.type == EventType::phase) phases.emplace_back(event.text, event.text_bytes);
+  }
+  const std::vector<std::string> once = {"set-up", "inputs", "outputs", "call 1", "call 2", "verify", "end"};
+  std::vector<std::string> twice = once;
+  twice.insert(twice.end(), once.begin(), once.end());
+  EXPECT_EQ(phases, twice);
+}
+
+TEST_F(TrialTest, AFirstCallThatNeedsMoreIsToldBesideThePeak) {
+  auto steps = known_bytes();
+  steps.call = [](FakeComputation& fake) {
+    if (fake.arrays.count("cache") != 0) return;
+    fake.hold("autotuning", 5000);
+    fake.drop("autotuning");
+    fake.hold("cache", 1000);
+  };
+  const Observation observation = measure(fake_variant("a/b", steps));
+  EXPECT_THAT(observation.first_call_peak_bytes, Optional(37000));
+  EXPECT_THAT(observation.requested_peak_bytes, Optional(37000));
+}
+
+TEST_F(TrialTest, RestoringDestroyedInputsIsOutsideThePeak) {
+  auto steps = known_bytes();
+  steps.restore = [](FakeComputation& fake) {
+    fake.hold("staging", 1000000);
+    fake.drop("staging");
+  };
+  Variant variant = fake_variant("a/b", steps);
+  variant.description.destroys_input = true;
+  const Observation observation = measure(variant);
+  EXPECT_THAT(observation.requested_peak_bytes, Optional(42000));
+  EXPECT_THAT(observation.allocations, Optional(5));
+  EXPECT_TRUE(observation.destroys_input);
+}
+
+TEST_F(TrialTest, PassesThatDifferAreReportedWithWhatMoved) {
+  auto steps = known_bytes();
+  int instances = 0;
+  steps.set_up = [&instances](FakeComputation& fake) { fake.hold("plan", ++instances == 1 ? 2000 : 3000); };
+  const Observation observation = measure(fake_variant("a/b", steps));
+  EXPECT_THAT(observation.requested_peak_bytes, Optional(42000));
+  EXPECT_THAT(observation.second_pass_peak_bytes, Optional(43000));
+  EXPECT_THAT(observation.moved_allocations,
+              ElementsAre("1 × plan (buffer, 2000 bytes) only in the first pass",
+                          "1 × plan (buffer, 3000 bytes) only in the second pass"));
+}
+
+TEST_F(TrialTest, WhatOutlivesTheComputationIsALeak) {
+  std::vector<Array> leaks;
+  auto steps = known_bytes();
+  steps.call = [&](FakeComputation&) {
+    leaks.push_back(device_->create_uninitialised("leak", {50}, DType::u8));
+  };
+  TrialOptions impatient;
+  impatient.late_release = std::chrono::milliseconds(0);
+  const Observation observation = measure(fake_variant("a/b", steps), impatient);
+  EXPECT_THAT(observation.leaked_bytes, Optional(100)) << "of one pass: two calls";
+  EXPECT_EQ(observation.outcome, Outcome::ok);
+  EXPECT_TRUE(spoiled_);
+  EXPECT_FALSE(broken_);
+}
+
+/// Books whose owner lets go of memory only while it is being watched, as a driver that frees late.
+class LateBooks final : public EventSource {
+ public:
+  LateBooks(EventSource& books, std::vector<Array>& kept, int looks)
+      : books_(books), kept_(kept), looks_(looks) {}
+  void phase(std::string_view name) override { books_.phase(name); }
+  void name(std::uint64_t address, std::string_view name) override { books_.name(address, name); }
+  [[nodiscard]] std::uint64_t count() const override {
+    if (--looks_ == 0) kept_.clear();
+    return books_.count();
+  }
+  [[nodiscard]] std::vector<Event> events(std::uint64_t first) override { return books_.events(first); }
+
+ private:
+  EventSource& books_;
+  std::vector<Array>& kept_;
+  mutable int looks_;
+};
+
+TEST_F(TrialTest, MemoryFreedLateIsNoLeak) {
+  std::vector<Array> kept;
+  int instances = 0;
+  auto steps = known_bytes();
+  steps.set_up = [&](FakeComputation&) {
+    if (++instances == 1) kept.push_back(device_->create_uninitialised("late", {50}, DType::u8));
+  };
+  LateBooks late(device_->books(), kept, 4);
+  events_ = &late;
+  TrialOptions patient;
+  patient.late_release = std::chrono::minutes(5);
+  const Observation observation = measure(fake_variant("a/b", steps), patient);
+  EXPECT_THAT(observation.leaked_bytes, Optional(0));
+  EXPECT_FALSE(spoiled_);
+}
+
+TEST_F(TrialTest, RunningOutOfMemoryIsAnOutcome) {
+  device_->set_budget(41999);
+  const Observation observation =
+      measure(fake_variant("a/b", known_bytes(), {std::make_shared<FakeEstimator>("own", 2000, 2000)}));
+  EXPECT_EQ(observation.outcome, Outcome::out_of_memory);
+  EXPECT_THAT(observation.message, Not(IsEmpty()));
+  EXPECT_EQ(observation.requested_peak_bytes, std::nullopt) << "the peak was never reached";
+  EXPECT_THAT(observation.leaked_bytes, Optional(0));
+  ASSERT_TRUE(observation.estimate);
+  EXPECT_EQ(observation.estimate->slices_estimated, std::nullopt);
+  EXPECT_THAT(observation.estimate->bytes_estimated, Optional(42000));
+  EXPECT_FALSE(spoiled_);
+  device_->set_budget(42000);
+  EXPECT_EQ(measure(fake_variant("a/b", known_bytes())).outcome, Outcome::ok);
+}
+
+TEST_F(TrialTest, UnsupportedIsAnOutcome) {
+  auto steps = known_bytes();
+  steps.set_up = [](FakeComputation&) { throw Unsupported("no plan for this length"); };
+  const Observation observation = measure(fake_variant("a/b", steps));
+  EXPECT_EQ(observation.outcome, Outcome::unsupported);
+  EXPECT_EQ(observation.message, "no plan for this length");
+  EXPECT_FALSE(spoiled_);
+}
+
+TEST_F(TrialTest, AnErrorOfTheDeviceIsACrashAndSpoilsIt) {
+  auto steps = known_bytes();
+  steps.call = [](FakeComputation&) { throw Error(ExitCode::measurement, "illegal address"); };
+  const Observation observation = measure(fake_variant("a/b", steps));
+  EXPECT_EQ(observation.outcome, Outcome::crashed);
+  EXPECT_THAT(observation.message, HasSubstr("illegal address"));
+  EXPECT_TRUE(spoiled_);
+  EXPECT_TRUE(broken_);
+}
+
+TEST_F(TrialTest, ParametersThatAVariantRefusesDoNotSpoilTheDevice) {
+  auto steps = known_bytes();
+  steps.inputs = [](FakeComputation&) { throw UsageError("region is empty"); };
+  const Observation observation = measure(fake_variant("a/b", steps));
+  EXPECT_EQ(observation.outcome, Outcome::crashed);
+  EXPECT_EQ(observation.message, "region is empty");
+  EXPECT_FALSE(spoiled_);
+}
+
+TEST_F(TrialTest, WithoutARecorderMemoryIsUnknownNotZero) {
+  const Variant variant =
+      fake_variant("a/b", known_bytes(), {std::make_shared<FakeEstimator>("own", 2000, 2000)});
+  Trial trial(*device_, nullptr, variant, {"a/b", "dry", variant.description.defaults()}, "the/case", {});
+  trial.measure_memory();
+  const Observation& observation = trial.observation();
+  EXPECT_EQ(observation.outcome, Outcome::ok);
+  EXPECT_EQ(observation.requested_peak_bytes, std::nullopt);
+  EXPECT_EQ(observation.leaked_bytes, std::nullopt);
+  EXPECT_EQ(observation.allocations, std::nullopt);
+  EXPECT_THAT(observation.output_dtype, Optional(std::string("f32")));
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,71 @@
+#include "worker/worker_devices.hpp"
+
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "device/dry/dry_device.hpp"
+#include "record/attached_recorder.hpp"
+
+namespace peakmark {
+
+namespace {
+
+constexpr const char* kRecorderVariable = "PEAKMARK_RECORDER_LIBRARY";
+
+void attach(DeviceInUse& use, bool required) {
+  try {
+    const char* library = std::getenv(kRecorderVariable);
+    if (library == nullptr || *library == '\0') {
+      throw RecorderError(std::string("no recorder: ") + kRecorderVariable +
+                          " does not name one; start the worker through `peakmark run`");
+    }
+    use.recorder = attach_recorder(library);
+    use.events = use.recorder.get();
+  } catch (const RecorderError& error) {
+    if (required) throw;
+    use.unrecorded = error.what();
+  }
+}
+
+}  // namespace
+
+const DeviceList& WorkerDevices::list() {
+  if (!list_) list_ = list_devices();
+  return *list_;
+}
+
+Backend WorkerDevices::automatic() {
+  if (options_.backend) return *options_.backend;
+  return choose_device({std::nullopt, options_.device}, list()).backend;
+}
+
+DeviceInUse& WorkerDevices::on(Backend backend) {
+  const auto [at, is_new] = devices_.try_emplace(backend);
+  if (is_new) open(at->second, backend);
+  return at->second;
+}
+
+void WorkerDevices::open(DeviceInUse& use, Backend backend) {
+  if (backend == Backend::dry) {
+    DryOptions dry;
+    dry.budget_bytes = options_.dry_budget_bytes;
+    std::unique_ptr<DryDevice> device = open_dry(dry);
+    use.events = &device->books();
+    use.device = std::move(device);
+    return;
+  }
+  try {
+    use.device = open_device(choose_device({backend, options_.device}, list()));
+  } catch (const DeviceError& error) {
+    if (options_.backend == backend || !options_.device.empty()) throw;
+    use.missing = error.what();
+    return;
+  }
+  if (options_.no_memory) {
+    use.unrecorded = "--no-memory was asked for";
+  } else {
+    attach(use, options_.require_recorder);
+  }
+}
+
+}  // namespace peakmark

@@ -1,0 +1,132 @@
+#include "worker/worker_main.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "base/error.hpp"
+#include "run/description_json.hpp"
+#include "run/json_fields.hpp"
+#include "worker/build_info.hpp"
+#include "worker/case_benchmarks.hpp"
+#include "worker/estimate_service.hpp"
+#include "worker/reference_case.hpp"
+
+namespace peakmark {
+
+namespace {
+
+/// Killed with its supervisor, however that ends: a worker without one would hold the device.
+void die_with_supervisor() {
+  const pid_t supervisor = getppid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != supervisor) _exit(static_cast<int>(ExitCode::measurement));  // it died in between
+}
+
+Description describe(const Registry& registry, const char* program) {
+  Description description = registry.describe();
+  description.worker =
+      fmt::format("{} {}", std::filesystem::path(program).filename().string(), PEAKMARK_VERSION);
+  description.build = build_type();
+  description.commit = build_commit();
+  return description;
+}
+
+std::vector<NamedCase> read_cases(std::istream& lines, const Description& description) {
+  std::vector<NamedCase> cases;
+  std::string line;
+  while (std::getline(lines, line)) {
+    if (!line.empty()) cases.push_back({line, parse_case(line, description)});
+  }
+  return cases;
+}
+
+/// Each variant with every axis at its default, where the device can run it.
+std::vector<NamedCase> small_set(const Registry& registry, const std::string& backend) {
+  std::vector<NamedCase> cases;
+  for (const Variant& variant : registry.variants()) {
+    const VariantDescription& description = variant.description;
+    Case the_case{description.name, backend, description.defaults()};
+    cases.push_back({name_of(the_case, description), std::move(the_case)});
+  }
+  return cases;
+}
+
+std::vector<NamedCase> cases_to_measure(const Registry& registry, WorkerDevices& devices,
+                                        const WorkerOptions& options) {
+  if (options.cases.empty()) return small_set(registry, std::string(name_of(devices.automatic())));
+  const Description description = registry.describe();
+  std::vector<NamedCase> cases;
+  if (options.cases == "-") {
+    cases = read_cases(std::cin, description);
+  } else {
+    std::ifstream file(options.cases);
+    if (!file) throw UsageError(fmt::format("--cases {}: cannot be read", options.cases));
+    cases = read_cases(file, description);
+  }
+  if (cases.empty()) throw UsageError(fmt::format("--cases {}: no case in it", options.cases));
+  return cases;
+}
+
+void measure_reference(WorkerDevices& devices, const WorkerOptions& options, ObservationWriter& writer) {
+  StoppingOptions stopping;
+  stopping.budget_ns = options.seconds_a_case * 1e9;
+  const std::optional<double> ns = time_reference_case(*devices.on(devices.automatic()).device, stopping);
+  const std::string line = json_fields::one_line({{"reference_ns", json_fields::or_null(ns)}});
+  if (options.supervised()) {
+    writer.line(line);
+  } else {
+    std::puts(line.c_str());
+  }
+}
+
+int measure(const Registry& registry, const WorkerOptions& options) {
+  WorkerDevices devices(options);
+  ObservationWriter writer(options.observations_fd);
+  if (options.reference) {
+    measure_reference(devices, options, writer);
+    if (options.cases.empty()) return static_cast<int>(ExitCode::clean);
+  }
+  const std::vector<NamedCase> cases = cases_to_measure(registry, devices, options);
+  CaseBenchmarks benchmarks(registry, devices, options, writer);
+  benchmarks.add(cases);
+  return benchmarks.run();
+}
+
+int run(int argc, char** argv, const Registry& registry) {
+  const ParsedWorkerOptions parsed = parse_worker_options(argc, argv);
+  if (parsed.exit_code) return *parsed.exit_code;
+  if (parsed.options.supervised()) die_with_supervisor();
+  if (parsed.options.describe) {
+    std::fputs(to_json_text(describe(registry, argv[0])).c_str(), stdout);
+    return static_cast<int>(ExitCode::clean);
+  }
+  if (parsed.options.estimate) {
+    serve_estimates(registry, std::cin, std::cout);
+    return static_cast<int>(ExitCode::clean);
+  }
+  return measure(registry, parsed.options);
+}
+
+}  // namespace
+
+int peakmark_worker_main(int argc, char** argv, const Registry& registry) {
+  const std::string program = std::filesystem::path(argv[0]).filename().string();
+  try {
+    return run(argc, argv, registry);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: unexpected error: %s\n", program.c_str(), error.what());
+    return static_cast<int>(ExitCode::measurement);
+  }
+}
+
+}  // namespace peakmark

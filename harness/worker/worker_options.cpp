@@ -1,0 +1,78 @@
+#include "worker/worker_options.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+
+namespace {
+
+constexpr const char* kFooter =
+    "Every case is a Google Benchmark benchmark: --benchmark_filter=REGEX, --benchmark_list_tests,\n"
+    "--benchmark_repetitions=N, --benchmark_min_time=S, --benchmark_out=FILE, --benchmark_format=json and "
+    "the\n"
+    "others work as they do there. Without --benchmark_min_time a case is timed until its blocks agree.\n"
+    "Memory figures need a recorder: start the program through `peakmark run`, or with\n"
+    "OPENCL_LAYERS and PEAKMARK_RECORDER_LIBRARY naming libpeakmark-opencl.so and PEAKMARK_PROFILE a file.";
+
+void check_benchmark_arguments(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument.rfind("--benchmark_", 0) == 0 || argument.rfind("--v=", 0) == 0) continue;
+    throw UsageError(fmt::format("unknown option '{}'; --help lists what there is", argument));
+  }
+}
+
+}  // namespace
+
+ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
+  ParsedWorkerOptions parsed;
+  WorkerOptions& options = parsed.options;
+  CLI::App app("Measures memory peaks and times of the variants it was built with");
+  app.footer(kFooter);
+  app.allow_extras();
+  app.set_version_flag("--version", PEAKMARK_VERSION);
+  std::string backend;
+  std::string budget;
+  app.add_flag("--describe", options.describe, "Print the variants, their axes and estimators as JSON");
+  app.add_flag("--estimate", options.estimate,
+               "Answer estimator questions, JSON lines on standard input, one line each");
+  app.add_flag("--reference", options.reference,
+               "Measure the reference case, a copy of fixed size; alone where no --cases are given");
+  app.add_option("--cases", options.cases, "Cases to measure, a name a line; - is standard input");
+  app.add_option("--observations-fd", options.observations_fd, "Descriptor for observations, JSON lines")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--backend", backend, "opencl, cuda or dry, for cases that leave it open");
+  app.add_option("--device", options.device, "Index, or part of the name, of the device");
+  CLI::Option* memory_only = app.add_flag("--memory-only", options.memory_only, "No timings");
+  app.add_flag("--no-memory", options.no_memory, "No memory figures: nothing but verification and timings")
+      ->excludes(memory_only);
+  app.add_flag("--require-recorder", options.require_recorder, "Exit 5 when memory cannot be recorded");
+  app.add_option("--repetitions", options.repetitions, "Timings of each case")->check(CLI::Range(1, 1000));
+  app.add_option("--seconds", options.seconds_a_case, "Time for the timings of a case, about")
+      ->check(CLI::Range(0.001, 3600.0));
+  app.add_option("--dry-budget", budget, "Memory of the dry device: `4096`, `16GiB`; without it, no end");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    parsed.exit_code = app.exit(success);
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    app.exit(error);
+    parsed.exit_code = static_cast<int>(ExitCode::usage);
+    return parsed;
+  }
+  if (!backend.empty()) options.backend = parse_backend(backend);
+  if (!budget.empty()) options.dry_budget_bytes = parse_size(budget);
+  if (options.supervised() && fcntl(options.observations_fd, F_GETFD) == -1) {
+    throw UsageError(fmt::format("--observations-fd {}: no such open descriptor", options.observations_fd));
+  }
+  options.benchmark_arguments = app.remaining();
+  check_benchmark_arguments(options.benchmark_arguments);
+  return parsed;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/size.hpp"
+#include "device/device.hpp"
+
+namespace peakmark {
+
+/// What a worker was asked to do.
+struct WorkerOptions {
+  bool describe = false;
+  bool estimate = false;
+  bool reference = false;
+  std::string cases;         ///< a file, `-` for standard input, empty: a small set of the worker's own
+  int observations_fd = -1;  ///< where observations go, a JSON line each; −1: nowhere
+  std::optional<Backend> backend;
+  std::string device;
+  bool memory_only = false;
+  bool no_memory = false;
+  bool require_recorder = false;
+  int repetitions = 1;
+  double seconds_a_case = 0.3;
+  std::optional<Size> dry_budget_bytes;
+  std::vector<std::string> benchmark_arguments;  ///< Google Benchmark's own
+
+  [[nodiscard]] bool supervised() const { return observations_fd >= 0; }
+};
+
+struct ParsedWorkerOptions {
+  WorkerOptions options;
+  std::optional<int> exit_code;  ///< set when `--help` or a mistake has been told and there is nothing to do
+};
+ParsedWorkerOptions parse_worker_options(int argc, char** argv);
+
+}  // namespace peakmark
