@@ -98,8 +98,12 @@ std::string difference(const PaddingProblem& problem, Size row, std::span<const 
 
 }  // namespace
 
-PaddingComputation::PaddingComputation(Device& device, PaddingProblem problem)
-    : device_(device), problem_(std::move(problem)) {
+KernelGrain grain_for(const DeviceInfo& device) {
+  return device.is_cpu ? KernelGrain::rows : KernelGrain::elements;
+}
+
+PaddingComputation::PaddingComputation(Device& device, PaddingProblem problem, KernelGrain kernel_grain)
+    : device_(device), problem_(std::move(problem)), kernel_grain_(kernel_grain) {
   check(problem_);
 }
 

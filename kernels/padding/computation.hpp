@@ -7,11 +7,17 @@
 
 namespace peakmark {
 
+/// What a work-item owns: a row, which suits CPUs, or an element (in practice a few of one column), which
+/// suits GPUs.
+enum class KernelGrain : std::uint8_t { rows, elements };
+/// The one for this kind of device.
+KernelGrain grain_for(const DeviceInfo& device);
+
 /// What the variants of padding share: the stack in, the stack out, the grain of the kernels and the
 /// comparison with the reference. A variant adds what it keeps on the device and its call.
 class PaddingComputation : public Computation {
  public:
-  PaddingComputation(Device& device, PaddingProblem problem);
+  PaddingComputation(Device& device, PaddingProblem problem, KernelGrain kernel_grain);
 
   void create_inputs() override;
   void create_outputs() override;
@@ -22,7 +28,7 @@ class PaddingComputation : public Computation {
   [[nodiscard]] DType output_dtype() const override { return problem_.dtype; }
 
   /// The padded stack.
-  [[nodiscard]] const Array& output() const { return output_; }
+  [[nodiscard]] Array& output() { return output_; }
 
  protected:
   /// The kernel `name` in the grain of this device.
@@ -36,18 +42,21 @@ class PaddingComputation : public Computation {
     std::int32_t past_cache = 0;  ///< 1 when an item owns a row and the output is larger than caches are
   };
   [[nodiscard]] Grain grain(Size n, Size rows, Size columns) const;
-  [[nodiscard]] bool by_rows() const { return device_.info().is_cpu; }
+  [[nodiscard]] bool by_rows() const { return kernel_grain_ == KernelGrain::rows; }
 
   Device& device_;
   const PaddingProblem problem_;
   Array input_, output_;
+
+ private:
+  KernelGrain kernel_grain_;
 };
 
 /// Old: a source row and a source column for each padded element; a padded template for `constant`.
-std::unique_ptr<PaddingComputation> make_coords2d(Device& device, PaddingProblem problem);
+std::unique_ptr<PaddingComputation> make_coords2d(Device& device, PaddingProblem problem, KernelGrain grain);
 /// New: a source row for each padded row and a source column for each padded column; the same template.
-std::unique_ptr<PaddingComputation> make_coords1d(Device& device, PaddingProblem problem);
+std::unique_ptr<PaddingComputation> make_coords1d(Device& device, PaddingProblem problem, KernelGrain grain);
 /// Next: nothing on the device but input and output; the vectors of `custom` are inputs.
-std::unique_ptr<PaddingComputation> make_computed(Device& device, PaddingProblem problem);
+std::unique_ptr<PaddingComputation> make_computed(Device& device, PaddingProblem problem, KernelGrain grain);
 
 }  // namespace peakmark

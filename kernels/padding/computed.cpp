@@ -21,7 +21,8 @@ Period period_of(PaddingMode mode, Size extent) {
 
 class ComputedPadding final : public PaddingComputation {
  public:
-  ComputedPadding(Device& device, PaddingProblem problem) : PaddingComputation(device, std::move(problem)) {
+  ComputedPadding(Device& device, PaddingProblem problem, KernelGrain grain)
+      : PaddingComputation(device, std::move(problem), grain) {
     if (problem_.mode == PaddingMode::custom) require_int32_coordinates(problem_);
     if (problem_.mode == PaddingMode::constant) {
       const auto bits = [&](double value) { return element_bits(value, problem_.dtype); };
@@ -98,8 +99,8 @@ class ComputedPadding final : public PaddingComputation {
 
 }  // namespace
 
-std::unique_ptr<PaddingComputation> make_computed(Device& device, PaddingProblem problem) {
-  return std::make_unique<ComputedPadding>(device, std::move(problem));
+std::unique_ptr<PaddingComputation> make_computed(Device& device, PaddingProblem problem, KernelGrain grain) {
+  return std::make_unique<ComputedPadding>(device, std::move(problem), grain);
 }
 
 }  // namespace peakmark

@@ -10,8 +10,8 @@ class CoordinatesPadding final : public PaddingComputation {
  public:
   enum class Spread : std::uint8_t { vectors, images };
 
-  CoordinatesPadding(Device& device, PaddingProblem problem, Spread spread)
-      : PaddingComputation(device, std::move(problem)), spread_(spread) {
+  CoordinatesPadding(Device& device, PaddingProblem problem, KernelGrain grain, Spread spread)
+      : PaddingComputation(device, std::move(problem), grain), spread_(spread) {
     if (!keeps_template()) require_int32_coordinates(problem_);
   }
 
@@ -73,12 +73,13 @@ class CoordinatesPadding final : public PaddingComputation {
 
 }  // namespace
 
-std::unique_ptr<PaddingComputation> make_coords2d(Device& device, PaddingProblem problem) {
-  return std::make_unique<CoordinatesPadding>(device, std::move(problem), CoordinatesPadding::Spread::images);
+std::unique_ptr<PaddingComputation> make_coords2d(Device& device, PaddingProblem problem, KernelGrain grain) {
+  return std::make_unique<CoordinatesPadding>(device, std::move(problem), grain,
+                                              CoordinatesPadding::Spread::images);
 }
 
-std::unique_ptr<PaddingComputation> make_coords1d(Device& device, PaddingProblem problem) {
-  return std::make_unique<CoordinatesPadding>(device, std::move(problem),
+std::unique_ptr<PaddingComputation> make_coords1d(Device& device, PaddingProblem problem, KernelGrain grain) {
+  return std::make_unique<CoordinatesPadding>(device, std::move(problem), grain,
                                               CoordinatesPadding::Spread::vectors);
 }
 

@@ -7,7 +7,7 @@
 namespace peakmark {
 namespace {
 
-using Make = std::unique_ptr<PaddingComputation> (*)(Device&, PaddingProblem);
+using Make = std::unique_ptr<PaddingComputation> (*)(Device&, PaddingProblem, KernelGrain);
 
 Variant variant(std::string name, std::string help, std::shared_ptr<const Estimator> estimator, Make make) {
   Variant result;
@@ -29,7 +29,7 @@ Variant variant(std::string name, std::string help, std::shared_ptr<const Estima
   result.estimators = {std::move(estimator)};
   result.request = [](const Parameters& parameters) { return stack_request(parameters, 0, "ny", "nx"); };
   result.make = [make](Device& device, const Parameters& parameters) -> std::unique_ptr<Computation> {
-    return make(device, padding_problem(parameters));
+    return make(device, padding_problem(parameters), grain_for(device.info()));
   };
   return result;
 }
@@ -47,10 +47,6 @@ std::vector<Variant> padding_variants() {
   variants.push_back(variant("padding/computed", "next: sources worked out in the kernel, nothing kept",
                              computed_estimator(), make_computed));
   return variants;
-}
-
-void add_padding(Registry& registry) {
-  for (Variant& variant : padding_variants()) registry.add(std::move(variant));
 }
 
 }  // namespace peakmark

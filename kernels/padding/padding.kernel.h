@@ -3,9 +3,10 @@
  * Elements are moved and never computed with, so the host compiles this for the unsigned integer of an
  * element's size: no bit of a NaN changes and no device needs f64.
  *
- * Every kernel comes in two grains. `_elements`: a work-item owns a column and walks down `y_step` apart, so
- * that it works out its source column once (GPUs). `_rows`: a work-item owns a row and moves it in runs
- * (CPUs). Offsets may exceed 32 bits everywhere.
+ * Every kernel comes in two grains with the same arguments. `_rows`, for CPUs: a work-item owns a row and moves
+ * it in runs, past the caches where `past_cache` says so. `_elements`, for GPUs: a work-item owns a column,
+ * works out its source once, and takes rows y, y + y_step, ... of slices z, z + z_step, ..., since CUDA ends at
+ * 65,535 groups in y and z. A grain does not read what is the other's.
  */
 
 /* ---- Coordinates ---- */
@@ -148,10 +149,9 @@ PM_DEVICE void gather_run(PM_GLOBAL pm_element* PM_RESTRICT out, PM_GLOBAL const
 
 /* ---- computed: no coordinates in memory ---- */
 
-PM_KERNEL(pad_constant_rows)
-(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
- pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_int past_cache, pm_ulong y0,
- pm_ulong y1, pm_ulong x0, pm_ulong x1) {
+PM_KERNEL(pad_constant_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
+ pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
+ pm_int past_cache, pm_ulong y0, pm_ulong y1, pm_ulong x0, pm_ulong x1) {
   const pm_long row = pm_global_x();
   if (row >= n * out_ny) return;
   const pm_long slice = row / out_ny;
@@ -168,9 +168,9 @@ PM_KERNEL(pad_constant_rows)
   fill_run(to + nx, (pm_element)x1, out_nx - pad_x0 - nx, past_cache);
 }
 
-PM_KERNEL(pad_edge_rows)
-(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
- pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_int past_cache) {
+PM_KERNEL(pad_edge_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
+ pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
+ pm_int past_cache) {
   const pm_long row = pm_global_x();
   if (row >= n * out_ny) return;
   const pm_long slice = row / out_ny;
@@ -182,10 +182,9 @@ PM_KERNEL(pad_edge_rows)
   fill_run(to + pad_x0 + nx, from[nx - 1], out_nx - pad_x0 - nx, past_cache);
 }
 
-PM_KERNEL(pad_periodic_rows)
-(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
- pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_int past_cache,
- pm_long period_y, pm_long top_y, pm_long period_x, pm_long top_x) {
+PM_KERNEL(pad_periodic_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
+ pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
+ pm_int past_cache, pm_long period_y, pm_long top_y, pm_long period_x, pm_long top_x) {
   const pm_long row = pm_global_x();
   if (row >= n * out_ny) return;
   const pm_long slice = row / out_ny;
@@ -207,12 +206,12 @@ PM_KERNEL(pad_periodic_rows)
   }
 }
 
-/* The item's rows are y, y + y_step, ...; its slices z, z + z_step, ...: CUDA ends at 65,535 groups in y and z.
+/* The item's rows are y, y + y_step, ...; its slices z, z + z_step, ...: CUDA ends at 65,535 groups in y and
+ * z.
  */
-PM_KERNEL(pad_constant_elements)
-(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
+PM_KERNEL(pad_constant_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
- pm_ulong y0, pm_ulong y1, pm_ulong x0, pm_ulong x1) {
+ pm_int past_cache, pm_ulong y0, pm_ulong y1, pm_ulong x0, pm_ulong x1) {
   const pm_long column = pm_global_x();
   if (column >= out_nx || pm_global_y() >= y_step || pm_global_z() >= z_step) return;
   const pm_long x = column - pad_x0;
@@ -234,9 +233,9 @@ PM_KERNEL(pad_constant_elements)
     }
 }
 
-PM_KERNEL(pad_edge_elements)
-(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
- pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step) {
+PM_KERNEL(pad_edge_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
+ pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
+ pm_int past_cache) {
   const pm_long column = pm_global_x();
   if (column >= out_nx || pm_global_y() >= y_step || pm_global_z() >= z_step) return;
   const pm_long x = clamped(column - pad_x0, nx);
@@ -245,10 +244,9 @@ PM_KERNEL(pad_edge_elements)
       out[(slice * out_ny + row) * out_nx + column] = in[(slice * ny + clamped(row - pad_y0, ny)) * nx + x];
 }
 
-PM_KERNEL(pad_periodic_elements)
-(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
+PM_KERNEL(pad_periodic_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
- pm_long period_y, pm_long top_y, pm_long period_x, pm_long top_x) {
+ pm_int past_cache, pm_long period_y, pm_long top_y, pm_long period_x, pm_long top_x) {
   const pm_long column = pm_global_x();
   if (column >= out_nx || pm_global_y() >= y_step || pm_global_z() >= z_step) return;
   const pm_long x = periodic(column - pad_x0, nx, period_x, top_x);
@@ -261,10 +259,9 @@ PM_KERNEL(pad_periodic_elements)
 
 /* ---- coords1d: a source row for each row, a source column for each column ---- */
 
-PM_KERNEL(gather_vectors_rows)
-(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
+PM_KERNEL(gather_vectors_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
- pm_long nx, pm_long out_ny, pm_long out_nx, pm_int past_cache) {
+ pm_long nx, pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {
   const pm_long row = pm_global_x();
   if (row >= n * out_ny) return;
   const pm_long slice = row / out_ny;
@@ -272,10 +269,9 @@ PM_KERNEL(gather_vectors_rows)
              past_cache);
 }
 
-PM_KERNEL(gather_vectors_elements)
-(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
+PM_KERNEL(gather_vectors_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
- pm_long nx, pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step) {
+ pm_long nx, pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {
   const pm_long column = pm_global_x();
   if (column >= out_nx || pm_global_y() >= y_step || pm_global_z() >= z_step) return;
   const pm_long x = columns[column];
@@ -286,10 +282,9 @@ PM_KERNEL(gather_vectors_elements)
 
 /* ---- coords2d: a source row and a source column for each element of a padded image ---- */
 
-PM_KERNEL(gather_images_rows)
-(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
+PM_KERNEL(gather_images_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
- pm_long nx, pm_long out_ny, pm_long out_nx) {
+ pm_long nx, pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {
   const pm_long row = pm_global_x();
   if (row >= n * out_ny) return;
   const pm_long slice = row / out_ny;
@@ -299,10 +294,9 @@ PM_KERNEL(gather_images_rows)
   for (pm_long i = 0; i < out_nx; ++i) to[i] = from[rows[image_row + i] * nx + columns[image_row + i]];
 }
 
-PM_KERNEL(gather_images_elements)
-(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
+PM_KERNEL(gather_images_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
- pm_long nx, pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step) {
+ pm_long nx, pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {
   const pm_long column = pm_global_x();
   if (column >= out_nx || pm_global_y() >= y_step || pm_global_z() >= z_step) return;
   for (pm_long slice = pm_global_z(); slice < n; slice += z_step)
@@ -314,17 +308,17 @@ PM_KERNEL(gather_images_elements)
 
 /* ---- The constant mode of both: an image into the centre of a padded template ---- */
 
-PM_KERNEL(embed_rows)
-(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT padded, pm_long slice,
- pm_long ny, pm_long nx, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_int past_cache) {
+PM_KERNEL(embed_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT padded, pm_long slice,
+ pm_long ny, pm_long nx, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
+ pm_int past_cache) {
   const pm_long y = pm_global_x();
   if (y >= ny) return;
   copy_run(padded + (pad_y0 + y) * out_nx + pad_x0, in + (slice * ny + y) * nx, nx, past_cache);
 }
 
-PM_KERNEL(embed_elements)
-(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT padded, pm_long slice,
- pm_long ny, pm_long nx, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step) {
+PM_KERNEL(embed_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT padded, pm_long slice,
+ pm_long ny, pm_long nx, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
+ pm_int past_cache) {
   const pm_long x = pm_global_x();
   if (x >= nx || pm_global_y() >= y_step) return;
   for (pm_long y = pm_global_y(); y < ny; y += y_step)
@@ -332,9 +326,8 @@ PM_KERNEL(embed_elements)
 }
 
 /* A device copy of the template, for devices on which a copy command is slower than a kernel. */
-PM_KERNEL(copy_image_rows)
-(PM_GLOBAL const pm_element* PM_RESTRICT padded, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long slice,
- pm_long out_ny, pm_long out_nx, pm_int past_cache) {
+PM_KERNEL(copy_image_rows)(PM_GLOBAL const pm_element* PM_RESTRICT padded, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long slice,
+ pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {
   const pm_long y = pm_global_x();
   if (y >= out_ny) return;
   copy_run(out + (slice * out_ny + y) * out_nx, padded + y * out_nx, out_nx, past_cache);

@@ -1,0 +1,160 @@
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "kernels/padding/computation.hpp"
+#include "kernels/padding/padding_cases.hpp"
+
+namespace peakmark {
+namespace {
+
+using Make = std::unique_ptr<PaddingComputation> (*)(Device&, PaddingProblem, KernelGrain);
+constexpr KernelGrain kGrains[] = {KernelGrain::rows, KernelGrain::elements};
+
+/// One device for all tests: each would load the compiled kernels anew.
+Device& device() {
+  static const std::unique_ptr<Device> opened =
+      open_device(choose_device({.backend = Backend::opencl, .device = ""}, list_devices()));
+  return *opened;
+}
+
+Verification computed_and_verified(PaddingComputation& computation) {
+  computation.set_up();
+  computation.create_inputs();
+  computation.create_outputs();
+  computation.call();
+  computation.call();
+  device().finish();
+  return computation.verify();
+}
+
+struct MakeParameter {
+  std::string name;
+  Make make;
+};
+
+class PaddingOnOpenCl : public testing::TestWithParam<std::tuple<MakeParameter, std::string>> {
+ protected:
+  void expect_right(const PaddingProblem& problem) {
+    for (const KernelGrain grain : kGrains) {
+      const Verification verification =
+          computed_and_verified(*std::get<0>(GetParam()).make(device(), problem, grain));
+      EXPECT_TRUE(verification.ok) << verification.message << " of " << problem.input_shape().text() << " to "
+                                   << problem.output_shape().text() << " in grain "
+                                   << static_cast<int>(grain);
+    }
+  }
+  PaddingProblem drawn(const std::string& dtype, std::uint64_t seed) {
+    return padding_problem(
+        drawn_parameters(padding_variants().front(), std::get<1>(GetParam()), dtype, seed));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Variants, PaddingOnOpenCl,
+                         testing::Combine(testing::Values(MakeParameter{"coords2d", make_coords2d},
+                                                          MakeParameter{"coords1d", make_coords1d},
+                                                          MakeParameter{"computed", make_computed}),
+                                          testing::ValuesIn(padding_mode_names())),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).name + "_" + std::get<1>(info.param);
+                         });
+
+TEST_P(PaddingOnOpenCl, DrawnPadsGiveTheReferenceBitByBit) {
+  for (const std::string dtype : {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64"})
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      SCOPED_TRACE(dtype + " " + std::to_string(seed));
+      expect_right(drawn(dtype, seed));
+    }
+}
+
+TEST_P(PaddingOnOpenCl, OutputsLargerThanCachesToo) {
+  for (const std::string dtype : {"u8", "u16", "f32", "f64"}) {
+    SCOPED_TRACE(dtype);
+    PaddingProblem problem = drawn(dtype, 1);
+    const Size scale = 3 * 8 / static_cast<Size>(size_of(problem.dtype));
+    problem.n = 1;
+    problem.y = {251 * scale, 137, 1009};
+    problem.x = {509, 1601, 31};
+    if (problem.mode == PaddingMode::custom)
+      for (const auto& [axis, coordinates] :
+           {std::pair(problem.y, &problem.rows), std::pair(problem.x, &problem.columns)}) {
+        coordinates->clear();
+        // Neighbours upward, then downward, then neither.
+        for (Size i = 0; i < axis.padded(); ++i)
+          coordinates->push_back((i < 300 ? i : i < 600 ? 599 - i : i * i) % axis.extent);
+      }
+    expect_right(problem);
+  }
+}
+
+TEST_P(PaddingOnOpenCl, AxesOfOneElement) {
+  for (const auto& [y, x] : {std::pair(PaddedAxis{1, 3, 40}, PaddedAxis{1, 70, 5}),
+                             std::pair(PaddedAxis{1, 0, 2}, PaddedAxis{37, 1, 90}),
+                             std::pair(PaddedAxis{19, 41, 0}, PaddedAxis{1, 2, 1}),
+                             std::pair(PaddedAxis{1, 0, 0}, PaddedAxis{1, 0, 0})}) {
+    PaddingProblem problem;
+    problem.mode = parse_padding_mode(std::get<1>(GetParam()));
+    problem.n = 3;
+    problem.y = y;
+    problem.x = x;
+    if (problem.mode == PaddingMode::custom) {
+      problem.rows.assign(static_cast<std::size_t>(y.padded()), y.extent - 1);
+      problem.columns.assign(static_cast<std::size_t>(x.padded()), x.extent - 1);
+    }
+    expect_right(problem);
+  }
+}
+
+// CUDA ends at 65,535 groups in y and z, and the items there are shared out in steps.
+TEST_P(PaddingOnOpenCl, MoreSlicesAndRowsThanGroups) {
+  // A template is copied once a slice, with no steps over slices to prove.
+  const bool by_template =
+      std::get<1>(GetParam()) == "constant" && std::get<0>(GetParam()).name != "computed";
+  PaddingProblem problem;
+  problem.dtype = DType::u8;
+  problem.mode = parse_padding_mode(std::get<1>(GetParam()));
+  problem.n = by_template ? 5 : 65'535 + 3;
+  problem.y = {1, 1, 0};
+  problem.x = {2, 0, 1};
+  const auto set_custom = [&problem] {
+    if (problem.mode != PaddingMode::custom) return;
+    problem.rows.assign(static_cast<std::size_t>(problem.y.padded()), problem.y.extent - 1);
+    problem.columns.assign(static_cast<std::size_t>(problem.x.padded()), 1);
+  };
+  set_custom();
+  expect_right(problem);
+  problem.n = 1;
+  problem.y = {2 * 65'535, 5, 9};
+  set_custom();
+  expect_right(problem);
+}
+
+TEST(PaddingVerification, FindsOneWrongElementAndSaysWhere) {
+  PaddingProblem problem;
+  problem.n = 2;
+  problem.y = {3, 1, 2};
+  problem.x = {5, 0, 4};
+  const auto computation = make_computed(device(), problem, KernelGrain::rows);
+  ASSERT_TRUE(computed_and_verified(*computation).ok);
+  device().fill_part(computation->output(), 1 * 6 * 9 + 4 * 9 + 7, 1, 42.0);
+  const Verification verification = computation->verify();
+  EXPECT_FALSE(verification.ok);
+  EXPECT_THAT(verification.message, testing::StartsWith("padding edge: output[1, 4, 7] is 42 instead of "));
+}
+
+TEST(PaddingVerification, OfALargeOutputFindsAWrongBorder) {
+  PaddingProblem problem;
+  problem.dtype = DType::u8;
+  problem.n = 4;
+  problem.y = {4096, 17, 19};
+  problem.x = {4096, 5, 7};
+  const auto computation = make_computed(device(), problem, KernelGrain::rows);
+  ASSERT_TRUE(computed_and_verified(*computation).ok);
+  const Size last_image_row = (3 * problem.y.padded() + 17 + 4096 - 1) * problem.x.padded();
+  const auto right =
+      device().pull<std::uint8_t>(computation->output())[static_cast<std::size_t>(last_image_row)];
+  device().fill_part(computation->output(), last_image_row, 1, right == 0 ? 1 : 0);
+  EXPECT_FALSE(computation->verify().ok);
+}
+
+}  // namespace
+}  // namespace peakmark
