@@ -246,6 +246,7 @@ DeviceList list_devices();
 
 /// Throws DeviceError, listing what there is, when none matches or a part of a name matches several.
 DeviceInfo choose_device(const DeviceChoice& choice, const DeviceList& list);
+/// `is_cpu` may be set otherwise than the list says, to run the kernels of the other grain.
 std::unique_ptr<Device> open_device(const DeviceInfo& info);
 
 }  // namespace peakmark

@@ -39,8 +39,17 @@ inline std::string text_of(const Parameters& parameters) {
   return text;
 }
 
-inline std::unique_ptr<Device> open_opencl() {
-  return open_device(choose_device({.backend = Backend::opencl, .device = {}}, list_devices()));
+/// Which kernels run: those for CPUs or those for GPUs, whatever the device is.
+enum class Grain { cpu, gpu };
+
+inline std::unique_ptr<Device> open_opencl(Grain grain) {
+  DeviceInfo info = choose_device({.backend = Backend::opencl, .device = {}}, list_devices());
+  info.is_cpu = grain == Grain::cpu;
+  return open_device(info);
+}
+
+inline std::string name_of_grain(const testing::TestParamInfo<Grain>& grain) {
+  return grain.param == Grain::cpu ? "cpu_grain" : "gpu_grain";
 }
 
 /// Two calls, the second on restored inputs, as a trial makes them, then the comparison with the reference.

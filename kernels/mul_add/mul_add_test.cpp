@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <numeric>
+
 #include "base/error.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/mul_add/numpy_vectors.hpp"
@@ -10,53 +12,81 @@
 namespace peakmark {
 namespace {
 
+using testing_variants::Grain;
+using testing_variants::open_opencl;
+
 template <typename T>
 std::vector<T> as(const std::vector<float>& values) {
   return {values.begin(), values.end()};
 }
 
-template <typename T>
-class MulAddOn : public testing::Test {
+class MulAddOn : public testing::TestWithParam<Grain> {
  protected:
-  std::unique_ptr<Device> device_ = testing_variants::open_opencl();
-};
-using Elements = testing::Types<float, double>;
-TYPED_TEST_SUITE(MulAddOn, Elements);
+  std::unique_ptr<Device> device_ = open_opencl(GetParam());
 
-TYPED_TEST(MulAddOn, EqualsNumpy) {
-  MulAdd mul_add(*this->device_, dtype_of<TypeParam>);
-  for (const NumpyMulAdd& c : numpy_mul_adds()) {
-    Array dst = this->device_->template push<TypeParam>("dst", Shape(c.dst_shape), as<TypeParam>(c.dst));
-    Array other;
-    if (!c.one_array)
-      other = this->device_->template push<TypeParam>("other", Shape(c.other_shape), as<TypeParam>(c.other));
-    mul_add(dst, c.dst_region, c.a, c.one_array ? dst : other, c.other_region, c.b);
-    EXPECT_THAT(this->device_->template pull<TypeParam>(dst), testing::ElementsAreArray(c.result))
-        << c.dst_region.text() << " | " << c.other_region.text();
+  template <typename T>
+  void expect_numpy() {
+    MulAdd mul_add(*device_, dtype_of<T>);
+    for (const NumpyMulAdd& c : numpy_mul_adds()) {
+      Array dst = device_->push<T>("dst", Shape(c.dst_shape), as<T>(c.dst));
+      Array other;
+      if (!c.one_array) other = device_->push<T>("other", Shape(c.other_shape), as<T>(c.other));
+      mul_add(dst, c.dst_region, c.a, c.one_array ? dst : other, c.other_region, c.b);
+      EXPECT_THAT(device_->pull<T>(dst), testing::ElementsAreArray(c.result))
+          << c.dst_region.text() << " | " << c.other_region.text();
+    }
+  }
+
+  template <typename T>
+  void expect_as_if_copied() {
+    const Shape stack{4, 7, 9};
+    std::vector<T> values(static_cast<std::size_t>(stack.elements()));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(i * i % 61);
+    MulAdd mul_add(*device_, dtype_of<T>);
+    const Region dst_region{1, 2, 2, 3, 4, 5};
+    for (Size image0 = 0; image0 <= 2; ++image0)
+      for (Size y0 = 0; y0 <= 3; ++y0)
+        for (Size x0 = 0; x0 <= 4; ++x0) {
+          const Region other_region{image0, 2, y0, x0, 4, 5};
+          std::vector<T> expected = values;
+          mul_add_reference<T>(expected, stack, dst_region, 2, values, stack, other_region, -3);
+          Array array = device_->push<T>("array", stack, values);
+          mul_add(array, dst_region, 2, array, other_region, -3);
+          EXPECT_EQ(device_->pull<T>(array), expected) << other_region.text();
+        }
+  }
+};
+
+TEST_P(MulAddOn, EqualsNumpy) {
+  expect_numpy<float>();
+  expect_numpy<double>();
+}
+
+TEST_P(MulAddOn, OneArrayIsAsIfOtherHadBeenCopiedFirst) {
+  expect_as_if_copied<float>();
+  expect_as_if_copied<double>();
+}
+
+// More rows and more images than a launch has along y and z.
+TEST_P(MulAddOn, ManyRowsAndImages) {
+  MulAdd mul_add(*device_, DType::f32);
+  for (const Shape& stack : {Shape{1, 200000, 1}, Shape{200000, 1, 1}}) {
+    std::vector<float> values(200000);
+    std::iota(values.begin(), values.end(), 0.0F);
+    Array dst = device_->push<float>("dst", stack, values);
+    const Array other = device_->push<float>("other", stack, values);
+    mul_add(dst, whole_region(stack), 1, other, whole_region(stack), 2);
+    for (float& value : values) value *= 3;
+    EXPECT_EQ(device_->pull<float>(dst), values);
   }
 }
 
-TYPED_TEST(MulAddOn, OneArrayIsAsIfOtherHadBeenCopiedFirst) {
-  const Shape stack{4, 7, 9};
-  std::vector<TypeParam> values(static_cast<std::size_t>(stack.elements()));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<TypeParam>(i * i % 61);
-  MulAdd mul_add(*this->device_, dtype_of<TypeParam>);
-  const Region dst_region{1, 2, 2, 3, 4, 5};
-  for (Size image0 = 0; image0 <= 2; ++image0)
-    for (Size y0 = 0; y0 <= 3; ++y0)
-      for (Size x0 = 0; x0 <= 4; ++x0) {
-        const Region other_region{image0, 2, y0, x0, 4, 5};
-        std::vector<TypeParam> expected = values;
-        mul_add_reference<TypeParam>(expected, stack, dst_region, 2, values, stack, other_region, -3);
-        Array array = this->device_->template push<TypeParam>("array", stack, values);
-        mul_add(array, dst_region, 2, array, other_region, -3);
-        EXPECT_EQ(this->device_->template pull<TypeParam>(array), expected) << other_region.text();
-      }
-}
+INSTANTIATE_TEST_SUITE_P(OpenCl, MulAddOn, testing::Values(Grain::cpu, Grain::gpu),
+                         testing_variants::name_of_grain);
 
 class MulAddErrors : public testing::Test {
  protected:
-  std::unique_ptr<Device> device_ = testing_variants::open_opencl();
+  std::unique_ptr<Device> device_ = open_opencl(Grain::cpu);
   MulAdd mul_add_{*device_, DType::f32};
   Array dst_ = device_->create("dst", {2, 5, 7}, DType::f32);
   Array other_ = device_->create("other", {2, 6, 8}, DType::f32);

@@ -11,16 +11,16 @@ namespace {
 using testing_variants::expect_right;
 using testing_variants::parameters_of;
 
-class MulAddVariants : public testing::Test {
+class MulAddVariants : public testing::TestWithParam<testing_variants::Grain> {
  protected:
   MulAddVariants() { add_mul_add(registry_); }
   const Variant& whole() { return *registry_.find("mul_add/whole"); }
   const Variant& subregion() { return *registry_.find("mul_add/subregion"); }
   Registry registry_;
-  std::unique_ptr<Device> device_ = testing_variants::open_opencl();
+  std::unique_ptr<Device> device_ = testing_variants::open_opencl(GetParam());
 };
 
-TEST_F(MulAddVariants, WholeIsRight) {
+TEST_P(MulAddVariants, WholeIsRight) {
   for (const char* dtype : {"f32", "f64"}) {
     expect_right(*device_, whole(), {{"n", 3}, {"ny", 17}, {"nx", 31}, {"dtype", dtype}});
     expect_right(*device_, whole(), {{"n", 1}, {"ny", 1}, {"nx", 1}, {"dtype", dtype}});
@@ -28,7 +28,7 @@ TEST_F(MulAddVariants, WholeIsRight) {
   }
 }
 
-TEST_F(MulAddVariants, SubregionIsRight) {
+TEST_P(MulAddVariants, SubregionIsRight) {
   for (const char* dtype : {"f32", "f64"}) {
     expect_right(*device_, subregion(), {{"n", 3}, {"ny", 17}, {"nx", 31}, {"dtype", dtype}});
     expect_right(*device_, subregion(),
@@ -62,11 +62,11 @@ TEST_F(MulAddVariants, SubregionIsRight) {
 }
 
 // More elements than are pulled whole: rows are sampled, and a fault in every row is found.
-TEST_F(MulAddVariants, ALargeCaseIsVerifiedBySamples) {
+TEST_P(MulAddVariants, ALargeCaseIsVerifiedBySamples) {
   expect_right(*device_, subregion(), {{"n", 5}, {"ny", 1031}, {"nx", 1021}, {"dst_y0", 1}, {"other_x0", 2}});
 }
 
-TEST_F(MulAddVariants, ASecondCallWithoutRestoredInputsIsFoundWrong) {
+TEST_P(MulAddVariants, ASecondCallWithoutRestoredInputsIsFoundWrong) {
   const auto computation =
       subregion().make(*device_, parameters_of(subregion(), {{"n", 2}, {"ny", 5}, {"nx", 7}}));
   computation->set_up();
@@ -79,7 +79,7 @@ TEST_F(MulAddVariants, ASecondCallWithoutRestoredInputsIsFoundWrong) {
               testing::HasSubstr("70 of 70 elements compared are wrong; the first at (0, 0, 0)"));
 }
 
-TEST_F(MulAddVariants, BadAxesAreUsageErrors) {
+TEST_P(MulAddVariants, BadAxesAreUsageErrors) {
   const auto make = [&](testing_variants::Overrides overrides) {
     return subregion().make(*device_, parameters_of(subregion(), overrides));
   };
@@ -90,7 +90,7 @@ TEST_F(MulAddVariants, BadAxesAreUsageErrors) {
   EXPECT_THROW(make({{"dtype", "i32"}}), UsageError);
 }
 
-TEST_F(MulAddVariants, BytesMovedAreThoseOfAPerfectKernel) {
+TEST_P(MulAddVariants, BytesMovedAreThoseOfAPerfectKernel) {
   const auto moved = [&](const Variant& variant, testing_variants::Overrides overrides) {
     return variant.make(*device_, parameters_of(variant, overrides))->bytes_moved();
   };
@@ -103,6 +103,10 @@ TEST_F(MulAddVariants, BytesMovedAreThoseOfAPerfectKernel) {
             {{"n", 1}, {"ny", 9}, {"nx", 9}, {"dst_y0", 1}, {"dst_x0", 1}, {"h", 3}, {"w", 5}, {"alias", 1}}),
       (3 * 3 * 5 - 2 * 4) * 4);
 }
+
+INSTANTIATE_TEST_SUITE_P(OpenCl, MulAddVariants,
+                         testing::Values(testing_variants::Grain::cpu, testing_variants::Grain::gpu),
+                         testing_variants::name_of_grain);
 
 }  // namespace
 }  // namespace peakmark

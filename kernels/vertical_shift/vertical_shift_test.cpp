@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "kernels/common/seeded.hpp"
@@ -17,6 +18,8 @@
 
 namespace peakmark {
 namespace {
+
+using testing_variants::Grain;
 
 // The three ways behind one call: radios in, shifted radios out.
 enum class Way { temporaries, muladd, fused };
@@ -56,15 +59,16 @@ std::vector<T> seeded_radios(Size n_a, Size n_z, Size nx) {
   return radios;
 }
 
-class VerticalShift : public testing::TestWithParam<Way> {
+class VerticalShift : public testing::TestWithParam<std::tuple<Way, Grain>> {
  protected:
-  std::unique_ptr<Device> device_ = testing_variants::open_opencl();
+  Way way_ = std::get<0>(GetParam());
+  std::unique_ptr<Device> device_ = testing_variants::open_opencl(std::get<1>(GetParam()));
 
   template <typename T>
   void expect_reference(Size n_z, Size nx, const std::vector<float>& shifts) {
     const auto radios = seeded_radios<T>(static_cast<Size>(shifts.size()), n_z, nx);
     SCOPED_TRACE(testing::Message() << "n_z " << n_z << ", nx " << nx);
-    expect_near(shift(*device_, GetParam(), radios, n_z, nx, shifts),
+    expect_near(shift(*device_, way_, radios, n_z, nx, shifts),
                 vertical_shift_reference<T>(radios, n_z, nx, shifts),
                 4 * static_cast<double>(std::numeric_limits<T>::epsilon()));
   }
@@ -72,10 +76,10 @@ class VerticalShift : public testing::TestWithParam<Way> {
 
 TEST_P(VerticalShift, EqualsScipy) {
   for (const ScipyShift& c : scipy_shifts()) {
-    expect_near(shift(*device_, GetParam(), c.radios, c.n_z, c.nx, c.shifts), c.shifted, kScipyTolerance);
+    expect_near(shift(*device_, way_, c.radios, c.n_z, c.nx, c.shifts), c.shifted, kScipyTolerance);
     const std::vector<double> radios(c.radios.begin(), c.radios.end());
     const std::vector<double> shifted(c.shifted.begin(), c.shifted.end());
-    expect_near(shift(*device_, GetParam(), radios, c.n_z, c.nx, c.shifts), shifted, kScipyTolerance);
+    expect_near(shift(*device_, way_, radios, c.n_z, c.nx, c.shifts), shifted, kScipyTolerance);
   }
 }
 
@@ -113,7 +117,7 @@ TEST_P(VerticalShift, AnyOrderOfAngles) {
   for (int i = 0; i < 20; ++i) {
     std::ranges::next_permutation(angles);
     std::ranges::reverse(angles);
-    const auto shifted = shift(*device_, GetParam(), radios, 17, 3, shifts_of_chunk(all, angles));
+    const auto shifted = shift(*device_, way_, radios, 17, 3, shifts_of_chunk(all, angles));
     for (std::size_t a = 0; a < angles.size(); ++a) {
       const std::vector<float> alone(radios.begin() + static_cast<std::ptrdiff_t>(a * radio),
                                      radios.begin() + static_cast<std::ptrdiff_t>((a + 1) * radio));
@@ -128,21 +132,21 @@ TEST_P(VerticalShift, AnyOrderOfAngles) {
 TEST_P(VerticalShift, ARowThatIsNotUsedMayHoldAnything) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> radio{1, 2, nan, nan};
-  EXPECT_THAT(shift(*device_, GetParam(), radio, 4, 1, {-3.0F}), testing::ElementsAre(0, 0, 0, 1));
-  EXPECT_THAT(shift(*device_, GetParam(), radio, 4, 1, {-2.5F}), testing::ElementsAre(0, 0, 0.5F, 1.5F));
-  EXPECT_THAT(shift(*device_, GetParam(), radio, 4, 1, {9.0F}), testing::Each(0));
+  EXPECT_THAT(shift(*device_, way_, radio, 4, 1, {-3.0F}), testing::ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(shift(*device_, way_, radio, 4, 1, {-2.5F}), testing::ElementsAre(0, 0, 0.5F, 1.5F));
+  EXPECT_THAT(shift(*device_, way_, radio, 4, 1, {9.0F}), testing::Each(0));
 }
 
 TEST_P(VerticalShift, UsageErrors) {
   const auto radios = seeded_radios<float>(2, 3, 4);
-  EXPECT_THROW(shift(*device_, GetParam(), seeded_radios<float>(3, 3, 4), 3, 4, {1, 2}), UsageError);
+  EXPECT_THROW(shift(*device_, way_, seeded_radios<float>(3, 3, 4), 3, 4, {1, 2}), UsageError);
   Array stack = device_->push<float>("radios", {2, 3, 4}, radios);
   const std::vector<float> three{1, 2, 3};
-  if (GetParam() == Way::fused) {
+  if (way_ == Way::fused) {
     const Array shifts = device_->push<float>("shifts", {3}, three);
     EXPECT_THROW(FusedShift(*device_, DType::f32)(stack, shifts), UsageError);
     EXPECT_THROW(FusedShift(*device_, DType::i32), UsageError);
-  } else if (GetParam() == Way::muladd) {
+  } else if (way_ == Way::muladd) {
     EXPECT_THROW(ShiftWithMulAdd(*device_, DType::f32, 3, 4)(stack, three), UsageError);
     EXPECT_THROW(ShiftWithMulAdd(*device_, DType::f32, 4, 4)(stack, std::span(three).first(2)), UsageError);
     EXPECT_THROW(ShiftWithMulAdd(*device_, DType::f64, 3, 4)(stack, std::span(three).first(2)), UsageError);
@@ -155,13 +159,17 @@ TEST_P(VerticalShift, UsageErrors) {
   }
 }
 
-std::string name_of_way(const testing::TestParamInfo<Way>& way) {
+std::string name_of(const testing::TestParamInfo<std::tuple<Way, Grain>>& info) {
   constexpr std::array kNames = {"temporaries", "muladd", "fused"};
-  return kNames.at(static_cast<std::size_t>(way.param));
+  const auto [way, grain] = info.param;
+  return std::string(kNames.at(static_cast<std::size_t>(way))) +
+         (grain == Grain::cpu ? "_cpu_grain" : "_gpu_grain");
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, VerticalShift, testing::Values(Way::temporaries, Way::muladd, Way::fused),
-                         name_of_way);
+INSTANTIATE_TEST_SUITE_P(OpenCl, VerticalShift,
+                         testing::Combine(testing::Values(Way::temporaries, Way::muladd, Way::fused),
+                                          testing::Values(Grain::cpu, Grain::gpu)),
+                         name_of);
 
 }  // namespace
 }  // namespace peakmark

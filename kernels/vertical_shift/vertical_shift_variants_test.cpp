@@ -12,18 +12,18 @@ namespace {
 using testing_variants::expect_right;
 using testing_variants::parameters_of;
 
-class VerticalShiftVariants : public testing::Test {
+class VerticalShiftVariants : public testing::TestWithParam<testing_variants::Grain> {
  protected:
   VerticalShiftVariants() { add_vertical_shift(registry_); }
   Registry registry_;
-  std::unique_ptr<Device> device_ = testing_variants::open_opencl();
+  std::unique_ptr<Device> device_ = testing_variants::open_opencl(GetParam());
 };
 
-TEST_F(VerticalShiftVariants, AreThree) {
+TEST_P(VerticalShiftVariants, AreThree) {
   EXPECT_EQ(registry_.variants().size(), 3U);
 }
 
-TEST_F(VerticalShiftVariants, AreRight) {
+TEST_P(VerticalShiftVariants, AreRight) {
   for (const Variant& variant : registry_.variants())
     for (const std::string& pattern : shift_patterns())
       for (const char* dtype : {"f32", "f64"}) {
@@ -36,12 +36,12 @@ TEST_F(VerticalShiftVariants, AreRight) {
       }
 }
 
-TEST_F(VerticalShiftVariants, ALargeCaseIsVerifiedBySamples) {
+TEST_P(VerticalShiftVariants, ALargeCaseIsVerifiedBySamples) {
   for (const Variant& variant : registry_.variants())
     expect_right(*device_, variant, {{"n_a", 5}, {"n_z", 1031}, {"nx", 1021}});
 }
 
-TEST_F(VerticalShiftVariants, AStackShiftedTwiceIsFoundWrong) {
+TEST_P(VerticalShiftVariants, AStackShiftedTwiceIsFoundWrong) {
   for (const Variant& variant : registry_.variants()) {
     const auto computation =
         variant.make(*device_, parameters_of(variant, {{"n_a", 2}, {"n_z", 17}, {"nx", 5}}));
@@ -55,7 +55,7 @@ TEST_F(VerticalShiftVariants, AStackShiftedTwiceIsFoundWrong) {
   }
 }
 
-TEST_F(VerticalShiftVariants, AnUnknownPatternOrDtypeIsAUsageError) {
+TEST_P(VerticalShiftVariants, AnUnknownPatternOrDtypeIsAUsageError) {
   for (const Variant& variant : registry_.variants()) {
     EXPECT_THROW(variant.make(*device_, parameters_of(variant, {{"shift", "random9"}})), UsageError);
     const auto make_and_set_up = [&] {
@@ -65,7 +65,7 @@ TEST_F(VerticalShiftVariants, AnUnknownPatternOrDtypeIsAUsageError) {
   }
 }
 
-TEST_F(VerticalShiftVariants, BytesMovedAreRowsReadAndWritten) {
+TEST_P(VerticalShiftVariants, BytesMovedAreRowsReadAndWritten) {
   const Variant& variant = *registry_.find("vertical_shift/fused");
   const auto moved = [&](const char* pattern) {
     return variant
@@ -75,6 +75,10 @@ TEST_F(VerticalShiftVariants, BytesMovedAreRowsReadAndWritten) {
   EXPECT_EQ(moved("zero"), 2 * 2 * 10 * 4 * 4);
   EXPECT_EQ(moved("beyond"), 2 * 10 * 4 * 4);
 }
+
+INSTANTIATE_TEST_SUITE_P(OpenCl, VerticalShiftVariants,
+                         testing::Values(testing_variants::Grain::cpu, testing_variants::Grain::gpu),
+                         testing_variants::name_of_grain);
 
 }  // namespace
 }  // namespace peakmark

@@ -248,6 +248,7 @@ std::unique_ptr<Device> open_opencl(const DeviceInfo& info) {
   if (info.index < 0 || index >= entries.size() || entries[index].info.name != info.name) {
     throw DeviceError(fmt::format("opencl {}: {} is not there any more", info.index, info.name));
   }
+  entries[index].info.is_cpu = info.is_cpu;  // the caller's choice: a CPU can run the grain of GPUs
   return std::make_unique<OpenClDevice>(std::move(entries[index]));
 }
 
