@@ -127,6 +127,11 @@ void LineFile::clear() {
   if (::ftruncate(descriptor_, 0) != 0) fail(path_, "write", errno);
 }
 
+bool LineFile::is_empty() const {
+  struct stat status {};
+  return ::fstat(descriptor_, &status) == 0 && status.st_size == 0;
+}
+
 void LineFile::remove() {
   ::unlink(path_.c_str());
   ::close(descriptor_);

@@ -30,6 +30,9 @@ class LineFile {
   /// `line` without its newline. UsageError where it cannot be written.
   void append(std::string_view line);
   void clear();
+  [[nodiscard]] bool is_empty() const;
+  /// False after remove().
+  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
   /// Removes the file, then gives up the lock.
   void remove();
 

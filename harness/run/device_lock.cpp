@@ -1,0 +1,73 @@
+#include "run/device_lock.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+std::filesystem::path path_of(const DeviceInfo& device) {
+  std::string name =
+      "peakmark-" + std::string(name_of(device.backend)) + "-" + std::to_string(device.index) + "-";
+  for (const char letter : device.name) {
+    name += std::isalnum(static_cast<unsigned char>(letter)) != 0 ? letter : '_';
+  }
+  return std::filesystem::temp_directory_path() / (name + ".lock");
+}
+
+/// A file of another user in a sticky folder may not be opened to create it, nor to write
+/// (fs.protected_regular): so an existing one is opened for reading, which is enough for flock.
+int open_lock(const std::filesystem::path& path) {
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor >= 0 || errno != ENOENT) return descriptor;
+    descriptor = ::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (descriptor >= 0 || errno != EEXIST) {
+      if (descriptor >= 0) ::fchmod(descriptor, 0644);
+      return descriptor;
+    }
+  }
+  return -1;
+}
+
+}  // namespace
+
+DeviceLock::DeviceLock(const DeviceInfo& device, const std::function<void(const std::string&)>& waiting,
+                       const std::function<bool()>& give_up) {
+  if (device.backend == Backend::dry) return;
+  const std::filesystem::path path = path_of(device);
+  descriptor_ = open_lock(path);
+  if (descriptor_ < 0) throw UsageError(path.string() + ": cannot lock the device: " + std::strerror(errno));
+  bool told = false;
+  while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      const int error = errno;
+      ::close(descriptor_);
+      throw UsageError(path.string() + ": cannot lock the device: " + std::strerror(error));
+    }
+    if (!told) waiting(path.string());
+    told = true;
+    // The system does not tell when a lock is free without a thread that blocks.
+    ::poll(nullptr, 0, 200);
+    if (give_up()) {
+      ::close(descriptor_);
+      throw Error(ExitCode::interrupted, "stopped while waiting for the device; nothing was measured");
+    }
+  }
+}
+
+DeviceLock::~DeviceLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+}  // namespace peakmark

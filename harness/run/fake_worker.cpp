@@ -1,0 +1,192 @@
+// A worker without a device, which does what the name of its case says: it stands for programs that crash,
+// hang and write nonsense. A case is `fake/case/dry/does:WHAT/n:NUMBER`. The environment variable FAKE_WORKER
+// names what it does before its first case.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "run/description_json.hpp"
+#include "run/run_file.hpp"
+
+namespace peakmark {
+namespace {
+
+int observations = -1;
+
+const std::vector<std::string> kDeeds{"ok",    "null_write",  "abort",      "exit_0",  "exit_3",
+                                      "hang",  "ignore_term", "grandchild", "garbage", "half_line",
+                                      "flood", "leave",       "other_case", "restart", "say",
+                                      "wrong", "unsupported", "tell_pid"};
+
+Description description() {
+  Description description;
+  description.worker = "fake worker 1";
+  description.build = "Release";
+  VariantDescription variant;
+  variant.name = "fake/case";
+  variant.help = "does what it is told";
+  variant.backends = {"dry", "opencl"};
+  variant.axes = {{"does", std::string("ok"), kDeeds, 0, "what"}, {"n", Size{1}, {}, 0, "a number"}};
+  variant.slice_axis = "n";
+  variant.estimators = {{"fake/case", "direct"}};
+  description.variants = {variant};
+  return description;
+}
+
+void write_text(int descriptor, const std::string& text) {
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t part = ::write(descriptor, text.data() + written, text.size() - written);
+    if (part < 0) std::exit(99);
+    written += static_cast<std::size_t>(part);
+  }
+}
+
+[[noreturn]] void wait_for_ever() {
+  for (;;) ::pause();
+}
+
+std::string value_of(const std::string& name, const std::string& axis, const std::string& otherwise) {
+  const auto start = name.find("/" + axis + ":");
+  if (start == std::string::npos) return otherwise;
+  const auto value = start + axis.size() + 2;
+  return name.substr(value, name.find('/', value) - value);
+}
+
+Observation observation_of(const std::string& name) {
+  Observation observation;
+  observation.case_name = name;
+  observation.variant = "fake/case";
+  observation.backend = "dry";
+  const Size n = std::stoll(value_of(name, "n", "1"));
+  observation.axes = Parameters({{"does", value_of(name, "does", "ok")}, {"n", n}});
+  observation.requested_peak_bytes = 1000 * n;
+  return observation;
+}
+
+void finish(const Observation& observation) {
+  write_text(observations, to_json_line(observation) + "\n");
+}
+
+void do_deed(const std::string& deed, const std::string& name) {
+  Observation observation = observation_of(name);
+  if (deed == "null_write") *static_cast<volatile int*>(nullptr) = 1;
+  if (deed == "abort") {
+    std::fputs("giving up\n", stderr);
+    std::abort();
+  }
+  if (deed == "exit_0") std::exit(0);
+  if (deed == "exit_3") std::exit(3);
+  if (deed == "hang") wait_for_ever();
+  if (deed == "ignore_term") {
+    std::signal(SIGTERM, SIG_IGN);
+    wait_for_ever();
+  }
+  if (deed == "grandchild") {
+    if (::fork() == 0) wait_for_ever();  // it holds the descriptors open
+    std::exit(0);
+  }
+  if (deed == "garbage") {
+    write_text(observations, "no JSON at all\n");
+    wait_for_ever();
+  }
+  if (deed == "half_line") {
+    const std::string line = to_json_line(observation);
+    write_text(observations, line.substr(0, line.size() / 2));
+    std::exit(0);
+  }
+  if (deed == "flood") {
+    const std::string line(4000, 'x');
+    for (;;) write_text(STDERR_FILENO, line + "\n");
+  }
+  if (deed == "other_case") observation.case_name = "another";
+  if (deed == "restart") write_text(observations, "{\"start\": \"" + name + "\"}\n");
+  if (deed == "say") std::fputs("something to read\n", stdout);
+  if (deed == "wrong") observation.outcome = Outcome::wrong_answer;
+  if (deed == "unsupported") observation.outcome = Outcome::unsupported;
+  if (deed == "tell_pid") {
+    // The test waits for this at the other end of a FIFO, and then kills somebody.
+    const int fifo = ::open(std::getenv("FAKE_WORKER_FIFO"), O_WRONLY);
+    write_text(fifo, std::to_string(::getpid()) + "\n");
+    ::close(fifo);
+    wait_for_ever();
+  }
+  std::fflush(stdout);
+  finish(observation);
+  if (deed == "leave") std::exit(0);
+}
+
+void before_first_case(const std::string& what) {
+  if (what == "exit_2") {
+    std::fputs("a mistake of yours\n", stderr);
+    std::exit(2);
+  }
+  if (what == "exit_5") {
+    std::fputs("no recorder\n", stderr);
+    std::exit(5);
+  }
+  if (what == "exit_4") std::exit(4);
+  if (what == "abort") std::abort();
+  if (what == "hang") wait_for_ever();
+}
+
+int run(const std::map<std::string, std::string>& options) {
+  const char* const told = std::getenv("FAKE_WORKER");
+  const std::string what = told == nullptr ? "" : told;
+  if (options.contains("--describe")) {
+    Description answer = description();
+    if (what == "other_protocol") answer.protocol = 99;
+    std::cout << to_json_text(answer);
+    return 0;
+  }
+  before_first_case(what);
+  if (options.contains("--estimate")) {
+    std::string line;
+    while (std::getline(std::cin, line)) {
+      // The question comes back as the error, so that a test sees what was asked.
+      if (line.find("\"n\":13") != std::string::npos) {
+        std::cout << R"({"slices": null, "bytes": null, "dtype": null, "terms": null, "error": "unlucky"})"
+                  << "\n";
+      } else {
+        std::cout << R"({"slices": 9, "bytes": 14400, "dtype": "f32", "terms": [)"
+                  << R"({"name": "input", "per_slice_bytes": 800, "fixed_bytes": 7200}], "error": null})"
+                  << "\n";
+      }
+    }
+    return 0;
+  }
+  observations = std::stoi(options.at("--observations-fd"));
+  if (options.contains("--reference")) {
+    const char* const ns = std::getenv("FAKE_WORKER_REFERENCE_NS");
+    write_text(observations, "{\"reference_ns\": " + std::string(ns == nullptr ? "1000" : ns) + "}\n");
+    return 0;
+  }
+  std::string name;
+  while (std::getline(std::cin, name)) {
+    write_text(observations, "{\"start\": \"" + name + "\"}\n");
+    do_deed(value_of(name, "does", "ok"), name);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace peakmark
+
+int main(int argc, char** argv) {
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  std::map<std::string, std::string> options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    const bool has_value = i + 1 < argc && std::string(argv[i + 1]).rfind("--", 0) != 0;
+    options[option] = has_value ? argv[++i] : "";
+  }
+  return peakmark::run(options);
+}

@@ -1,0 +1,173 @@
+#include "run/run_journal.hpp"
+
+#include "run/json_fields.hpp"
+// json_fields.hpp before these: it sets how nlohmann is compiled.
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "run/context_json.hpp"
+#include "run/observation_json.hpp"
+
+namespace peakmark {
+
+using json_fields::Json;
+
+namespace {
+
+std::vector<std::string> names_of(const std::vector<PlannedCase>& planned) {
+  std::vector<std::string> names;
+  for (const PlannedCase& one : planned) names.push_back(one.name);
+  return names;
+}
+
+/// As it comes back from a file: a device's name may hold bytes that are no UTF-8.
+RunContext as_written(const RunContext& context) {
+  return run_context_from_json(Json::parse(json_fields::one_line(to_json(context))));
+}
+
+}  // namespace
+
+void check_same_run(const RunContext& recorded, const RunContext& context,
+                    const std::filesystem::path& file) {
+  const auto compare = [&file](const char* what, const std::string& old_value, const std::string& new_value) {
+    if (old_value == new_value) return;
+    throw UsageError(file.string() + " was measured with another " + what + " ('" + old_value + "', now '" +
+                     new_value + "'); resume with that one, or measure anew without --resume");
+  };
+  compare("suite", recorded.suite, context.suite);
+  compare("suite: its cases or what is expected of them have changed: fingerprint", recorded.fingerprint,
+          context.fingerprint);
+  if (names_of(recorded.planned) != names_of(context.planned)) {
+    throw UsageError(file.string() + " was measured with another --filter, --shard or --backend (" +
+                     std::to_string(recorded.planned.size()) + " cases, now " +
+                     std::to_string(context.planned.size()) +
+                     "); resume with the same, or measure anew without --resume");
+  }
+  compare("backend", recorded.backend, context.backend);
+  compare("device", recorded.device, context.device);
+  compare("driver", recorded.driver, context.driver);
+  compare("platform", recorded.platform, context.platform);
+  compare("worker", recorded.worker, context.worker);
+  compare("build", recorded.build, context.build);
+  compare("commit", recorded.commit, context.commit);
+  compare("set of passes", recorded.memory_only ? "memory only" : "memory and time",
+          context.memory_only ? "memory only" : "memory and time");
+}
+
+std::filesystem::path RunJournal::partial_of(const std::filesystem::path& run_file) {
+  return run_file.string() + ".partial";
+}
+
+RunJournal::RunJournal(std::filesystem::path run_file)
+    : run_file_(std::move(run_file)),
+      partial_(partial_of(run_file_), "another peakmark measures into " + run_file_.string() +
+                                          "; wait for it, or name another file with -o") {}
+
+RunJournal::~RunJournal() {
+  if (partial_.is_open() && (run_.observations.empty() || partial_.is_empty())) partial_.remove();
+}
+
+bool RunJournal::start(RunContext context) {
+  const bool given_up = !partial_.take_whole_lines().empty();
+  run_ = Run{std::move(context), {}};
+  run_.context.complete = false;
+  write_all();
+  return given_up;
+}
+
+void RunJournal::write_all() {
+  partial_.clear();
+  change(run_.context);
+  for (const Observation& observation : run_.observations) partial_.append(to_json_line(observation));
+}
+
+bool RunJournal::resume(const RunContext& context) {
+  const std::string partial = partial_.take_whole_lines();
+  if (!partial.empty()) {
+    read_partial(partial);
+    check_same_run(run_.context, as_written(context), partial_.path());
+    return true;
+  }
+  if (!std::filesystem::exists(run_file_)) return false;
+  run_ = read_run(run_file_);
+  check_same_run(run_.context, as_written(context), run_file_);
+  check_observations();
+  if (!missing().empty()) write_all();
+  return true;
+}
+
+void RunJournal::read_partial(const std::string& text) {
+  run_ = Run{};
+  bool has_context = false;
+  std::size_t number = 0;
+  std::size_t start = 0;
+  for (auto end = text.find('\n'); end != std::string::npos; start = end + 1, end = text.find('\n', start)) {
+    ++number;
+    const auto fail = [&](const std::string& why) {
+      throw UsageError(partial_.path().string() + ": line " + std::to_string(number) + ": " + why +
+                       "; measure anew without --resume");
+    };
+    try {
+      const Json json = Json::parse(std::string_view(text).substr(start, end - start));
+      if (json.contains("context")) {
+        run_.context = run_context_from_json(json.at("context"));
+        has_context = true;
+      } else {
+        run_.observations.push_back(observation_from_json(json));
+      }
+    } catch (const Json::exception& error) {
+      fail(json_fields::message_of(error));
+    } catch (const UsageError& error) {
+      fail(error.what());
+    }
+  }
+  if (!has_context)
+    throw UsageError(partial_.path().string() + ": no run of peakmark; remove it to measure anew");
+  check_observations();
+}
+
+void RunJournal::check_observations() const {
+  std::unordered_set<std::string> planned;
+  for (const PlannedCase& one : run_.context.planned) planned.insert(one.name);
+  for (const Observation& observation : run_.observations) {
+    if (planned.erase(observation.case_name) == 1) continue;
+    throw UsageError("the run to resume holds the case " + observation.case_name +
+                     " twice, or was not to measure it; measure anew without --resume");
+  }
+}
+
+void RunJournal::add(const Observation& observation) {
+  partial_.append(to_json_line(observation));
+  run_.observations.push_back(observation);
+}
+
+void RunJournal::change(const RunContext& context) {
+  run_.context = context;
+  partial_.append(json_fields::one_line(Json{{"context", to_json(run_.context)}}));
+}
+
+std::vector<PlannedCase> RunJournal::missing() const {
+  std::unordered_set<std::string> there;
+  for (const Observation& observation : run_.observations) there.insert(observation.case_name);
+  std::vector<PlannedCase> missing;
+  for (const PlannedCase& planned : run_.context.planned) {
+    if (!there.contains(planned.name)) missing.push_back(planned);
+  }
+  return missing;
+}
+
+void RunJournal::finish() {
+  std::unordered_map<std::string, std::size_t> place;
+  for (const PlannedCase& planned : run_.context.planned) place.emplace(planned.name, place.size());
+  std::stable_sort(run_.observations.begin(), run_.observations.end(),
+                   [&](const Observation& a, const Observation& b) {
+                     return place.at(a.case_name) < place.at(b.case_name);
+                   });
+  run_.context.complete = missing().empty();
+  write_run(run_, run_file_);
+  partial_.remove();
+}
+
+}  // namespace peakmark

@@ -1,0 +1,186 @@
+#include "run/run_journal.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "base/error.hpp"
+#include "record/temporary_folder.hpp"
+#include "run/run_example.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class RunJournalTest : public testing::Test {
+ protected:
+  RunJournalTest() {
+    context_ = example_run().context;
+    context_.complete = false;
+    PlannedCase planned = context_.planned.front();
+    context_.planned.clear();
+    for (const char* name : {"a", "b", "c"}) {
+      planned.name = name;
+      context_.planned.push_back(planned);
+    }
+  }
+  std::string resume_error(const RunContext& context) const {
+    RunJournal journal(path_);
+    try {
+      journal.resume(context);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  const TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path() / "run.json";
+  const std::filesystem::path partial_ = RunJournal::partial_of(path_);
+  RunContext context_;
+};
+
+TEST_F(RunJournalTest, KeepsEachObservationAsItComes) {
+  RunJournal journal(path_);
+  EXPECT_FALSE(journal.start(context_));
+  journal.add(example_observation("b"));
+  EXPECT_THAT(read_text_file(partial_), HasSubstr("\"case\":\"b\""));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_EQ(journal.missing().size(), 2u);
+  journal.add(example_observation("a"));
+  journal.add(example_observation("c"));
+  journal.finish();
+  EXPECT_FALSE(std::filesystem::exists(partial_));
+  const peakmark::Run run = read_run(path_);
+  EXPECT_TRUE(run.context.complete);
+  EXPECT_EQ(run.observations.at(0).case_name, "a");
+  EXPECT_EQ(run.observations.at(1).case_name, "b");
+}
+
+TEST_F(RunJournalTest, ResumesAKilledRunWithoutItsHalfLine) {
+  {
+    RunJournal journal(path_);
+    journal.start(context_);
+    journal.add(example_observation("a"));
+  }
+  std::ofstream(partial_, std::ios::app) << "{\"case\":\"b\",";
+  RunJournal journal(path_);
+  EXPECT_TRUE(journal.resume(context_));
+  ASSERT_EQ(journal.missing().size(), 2u);
+  EXPECT_EQ(journal.missing().at(0).name, "b");
+  EXPECT_EQ(journal.run().context.id, context_.id);
+  journal.add(example_observation("b"));
+  journal.add(example_observation("c"));
+  journal.finish();
+  EXPECT_EQ(read_run(path_).observations.size(), 3u);
+}
+
+TEST_F(RunJournalTest, ResumesARunThatStoppedInGoodOrder) {
+  {
+    RunJournal journal(path_);
+    journal.start(context_);
+    journal.add(example_observation("a"));
+    journal.finish();
+  }
+  EXPECT_FALSE(read_run(path_).context.complete);
+  RunJournal journal(path_);
+  EXPECT_TRUE(journal.resume(context_));
+  EXPECT_EQ(journal.missing().size(), 2u);
+}
+
+TEST_F(RunJournalTest, ResumingWithoutARunStartsNone) {
+  {
+    RunJournal journal(path_);
+    EXPECT_FALSE(journal.resume(context_));
+  }
+  EXPECT_FALSE(std::filesystem::exists(partial_)) << "an empty partial run was left behind";
+}
+
+TEST_F(RunJournalTest, ResumingACompleteRunFindsNothingToDo) {
+  {
+    RunJournal journal(path_);
+    journal.start(context_);
+    for (const char* name : {"a", "b", "c"}) journal.add(example_observation(name));
+    journal.finish();
+  }
+  const std::string before = read_text_file(path_);
+  {
+    RunJournal journal(path_);
+    EXPECT_TRUE(journal.resume(context_));
+    EXPECT_TRUE(journal.missing().empty());
+  }
+  EXPECT_EQ(read_text_file(path_), before);
+  EXPECT_FALSE(std::filesystem::exists(partial_));
+}
+
+TEST_F(RunJournalTest, RefusesToGoOnWithAnotherRun) {
+  {
+    RunJournal journal(path_);
+    journal.start(context_);
+    journal.add(example_observation("a"));
+  }
+  EXPECT_EQ(resume_error(context_), "no error");
+  const auto changed = [&](auto&& change) {
+    RunContext context = context_;
+    change(context);
+    return resume_error(context);
+  };
+  EXPECT_THAT(changed([](RunContext& context) { context.device = "H200"; }),
+              AllOf(HasSubstr("another device"), HasSubstr("H200")));
+  EXPECT_THAT(changed([](RunContext& context) { context.driver = "4"; }), HasSubstr("another driver"));
+  EXPECT_THAT(changed([](RunContext& context) { context.backend = "cuda"; }), HasSubstr("another backend"));
+  EXPECT_THAT(changed([](RunContext& context) { context.build = "Debug"; }), HasSubstr("another build"));
+  EXPECT_THAT(changed([](RunContext& context) { context.commit = "ff"; }), HasSubstr("another commit"));
+  EXPECT_THAT(changed([](RunContext& context) { context.suite = "smoke"; }), HasSubstr("another suite"));
+  EXPECT_THAT(changed([](RunContext& context) { context.fingerprint = "x"; }), HasSubstr("fingerprint"));
+  EXPECT_THAT(changed([](RunContext& context) { context.memory_only = false; }), HasSubstr("memory only"));
+  EXPECT_THAT(changed([](RunContext& context) { context.planned.pop_back(); }),
+              AllOf(HasSubstr("--filter"), HasSubstr("3 cases, now 2")));
+  // None of these attempts has harmed the run.
+  EXPECT_EQ(resume_error(context_), "no error");
+}
+
+TEST_F(RunJournalTest, RefusesAPartialRunThatItDoesNotUnderstand) {
+  std::ofstream(partial_) << "something else\n";
+  EXPECT_THAT(resume_error(context_), AllOf(HasSubstr(partial_.string()), HasSubstr("line 1")));
+}
+
+TEST_F(RunJournalTest, StartingAnewGivesUpWhatWasThere) {
+  {
+    RunJournal journal(path_);
+    journal.start(context_);
+    journal.add(example_observation("a"));
+  }
+  RunJournal journal(path_);
+  EXPECT_TRUE(journal.start(context_));
+  EXPECT_EQ(journal.missing().size(), 3u);
+}
+
+TEST_F(RunJournalTest, IsWrittenByOneAtATime) {
+  const RunJournal journal(path_);
+  try {
+    const RunJournal second(path_);
+    FAIL() << "two journals of one run";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("another peakmark measures into"));
+  }
+}
+
+TEST_F(RunJournalTest, LaterContextWins) {
+  {
+    RunJournal journal(path_);
+    journal.start(context_);
+    RunContext context = context_;
+    context.reference.first_ns = 77;
+    journal.change(context);
+    journal.add(example_observation("a"));
+  }
+  RunJournal journal(path_);
+  journal.resume(context_);
+  EXPECT_EQ(journal.run().context.reference.first_ns, 77);
+}
+
+}  // namespace
+}  // namespace peakmark

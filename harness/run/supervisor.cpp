@@ -1,0 +1,250 @@
+#include "run/supervisor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <list>
+
+#include "base/error.hpp"
+#include "run/worker_line.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr int kMostFailedStarts = 3;
+
+using Kind = WorkerEvent::Kind;
+using Clock = WorkerProcess::Clock;
+
+std::string seconds_text(std::chrono::milliseconds limit) {
+  return fmt::format("{:g} s", static_cast<double>(limit.count()) / 1000);
+}
+
+Observation failed_observation(const PlannedCase& planned, Outcome outcome, std::string message) {
+  Observation observation;
+  observation.case_name = planned.name;
+  observation.axes = planned.the_case.parameters;
+  observation.variant = planned.the_case.variant;
+  observation.backend = planned.the_case.backend;
+  observation.outcome = outcome;
+  observation.message = std::move(message);
+  return observation;
+}
+
+WorkerCommand command_for(const SupervisorOptions& options, std::vector<std::string> arguments) {
+  WorkerCommand command = options.worker;
+  arguments.insert(arguments.end(),
+                   {"--observations-fd", std::to_string(WorkerProcess::kObservationDescriptor)});
+  command.arguments.insert(command.arguments.begin(), arguments.begin(), arguments.end());
+  return command;
+}
+
+/// The cases of a run that have no observation yet, and the one being measured.
+class Supervision {
+ public:
+  Supervision(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
+              SupervisorListener& listener)
+      : options_(options), listener_(listener), pending_(cases.begin(), cases.end()) {}
+
+  Stop run() {
+    while (!pending_.empty()) {
+      WorkerProcess worker(command());
+      current_ = nullptr;
+      progressed_ = false;
+      last_words_.clear();
+      limit_from(options_.start_limit);
+      if (const std::optional<Stop> stop = serve(worker)) return *stop;
+      if (progressed_) {
+        failed_starts_ = 0;
+      } else {
+        note_failed_start(worker.end());
+      }
+    }
+    return Stop::done;
+  }
+
+ private:
+  WorkerCommand command() const {
+    WorkerCommand command = command_for(options_, {"--cases", "-"});
+    command.input.clear();
+    for (const PlannedCase& planned : pending_) command.input += planned.name + "\n";
+    return command;
+  }
+
+  void limit_from(std::chrono::milliseconds limit) { limit_ = Clock::now() + limit; }
+
+  /// Until the worker has ended, or the run is to stop.
+  std::optional<Stop> serve(WorkerProcess& worker) {
+    for (;;) {
+      const auto until = options_.deadline ? std::min(limit_, *options_.deadline) : limit_;
+      const WorkerEvent event = worker.next(until, options_.interrupt);
+      switch (event.kind) {
+        case Kind::observation:
+          if (!take(event.text, worker)) return std::nullopt;
+          break;
+        case Kind::output:
+        case Kind::error:
+          if (!event.text.empty()) last_words_ = event.text;
+          listener_.said(event.text);
+          break;
+        case Kind::ended:
+          note_end(worker.end());
+          return std::nullopt;
+        case Kind::interrupted:
+          worker.kill();
+          return Stop::interrupted;
+        case Kind::late:
+          worker.kill();
+          // A worker that hangs when all is measured costs nothing but its own end.
+          if (options_.deadline && Clock::now() >= *options_.deadline && !pending_.empty())
+            return Stop::deadline;
+          note_late();
+          return std::nullopt;
+      }
+    }
+  }
+
+  /// False when the worker was not understood and is dead now.
+  bool take(const std::string& text, WorkerProcess& worker) {
+    try {
+      WorkerLine line = parse_worker_line(text);
+      if (line.start) start(*line.start);
+      if (line.observation) finish(*line.observation);
+      return true;
+    } catch (const Misunderstanding& misunderstanding) {
+      not_understood(misunderstanding.what(), worker);
+    } catch (const UsageError& error) {
+      if (in_listener_) throw;  // the run file cannot be written
+      not_understood(error.what(), worker);
+    }
+    return false;
+  }
+
+  struct Misunderstanding : std::runtime_error {
+    using std::runtime_error::runtime_error;
+  };
+
+  void start(const std::string& name) {
+    if (current_ != nullptr) throw Misunderstanding("it starts a case in the middle of another");
+    const auto found = std::find_if(pending_.begin(), pending_.end(),
+                                    [&](const PlannedCase& one) { return one.name == name; });
+    if (found == pending_.end())
+      throw Misunderstanding("it starts the case " + name + ", which it was not given");
+    current_ = &*found;
+    progressed_ = true;
+    last_words_.clear();
+    limit_from(options_.case_limit);
+    listener_.started(*found);
+  }
+
+  void finish(const Observation& observation) {
+    if (current_ == nullptr || current_->name != observation.case_name) {
+      throw Misunderstanding("it observes the case " + observation.case_name + ", which it has not started");
+    }
+    record(observation);
+    limit_from(options_.start_limit);
+  }
+
+  void record(const Observation& observation) {
+    const auto place = std::find_if(pending_.begin(), pending_.end(),
+                                    [&](const PlannedCase& one) { return &one == current_; });
+    in_listener_ = true;
+    listener_.finished(*place, observation);
+    in_listener_ = false;
+    pending_.erase(place);
+    current_ = nullptr;
+  }
+
+  void fail_current(Outcome outcome, const std::string& message) {
+    record(failed_observation(*current_, outcome, message));
+  }
+
+  std::string with_last_words(const std::string& message) const {
+    return last_words_.empty() ? message : message + "; the last it said: " + last_words_;
+  }
+
+  void not_understood(const std::string& why, WorkerProcess& worker) {
+    worker.kill();
+    last_words_ = why;
+    if (current_ != nullptr)
+      fail_current(Outcome::crashed, "the worker writes what nobody understands: " + why);
+  }
+
+  void note_end(const WorkerEnd& end) {
+    if (current_ != nullptr) {
+      std::string how = "the worker ended in the middle of the case: " + end.text();
+      if (end.signal == SIGKILL) how += ": somebody, or the system for want of memory, killed it";
+      fail_current(Outcome::crashed, with_last_words(how));
+    } else if (end.exit_code == static_cast<int>(ExitCode::recorder)) {
+      throw RecorderError(last_words_.empty() ? "the recorder did not come up in the worker" : last_words_);
+    }
+  }
+
+  void note_late() {
+    if (current_ != nullptr) {
+      fail_current(Outcome::timeout, with_last_words("no result after " + seconds_text(options_.case_limit) +
+                                                     " (--timeout); the worker was killed"));
+    } else if (!pending_.empty()) {
+      last_words_ = "it started no case within " + seconds_text(options_.start_limit);
+    }
+  }
+
+  void note_failed_start(const WorkerEnd& end) {
+    const std::string why =
+        with_last_words(options_.worker.program.string() + " ended before its first case: " + end.text());
+    if (end.exit_code == static_cast<int>(ExitCode::usage)) throw UsageError(why);
+    if (end.exit_code == static_cast<int>(ExitCode::nothing)) throw DeviceError(why);
+    if (++failed_starts_ < kMostFailedStarts) return;
+    throw UsageError("three workers in a row could not start: " + why);
+  }
+
+  const SupervisorOptions& options_;
+  SupervisorListener& listener_;
+  std::list<PlannedCase> pending_;
+  const PlannedCase* current_ = nullptr;
+  bool progressed_ = false;
+  bool in_listener_ = false;
+  int failed_starts_ = 0;
+  std::string last_words_;
+  Clock::time_point limit_;
+};
+
+}  // namespace
+
+Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
+               SupervisorListener& listener) {
+  return Supervision(options, cases, listener).run();
+}
+
+std::optional<double> measure_reference(const SupervisorOptions& options, SupervisorListener& listener) {
+  const auto until = Clock::now() + options.start_limit;
+  WorkerProcess worker(command_for(options, {"--reference"}));
+  for (;;) {
+    const WorkerEvent event = worker.next(until, options.interrupt);
+    switch (event.kind) {
+      case Kind::observation:
+        try {
+          if (const auto line = parse_worker_line(event.text); line.reference_ns) return line.reference_ns;
+        } catch (const UsageError& error) {
+          listener.said(std::string("the reference case: ") + error.what());
+          return std::nullopt;
+        }
+        break;
+      case Kind::output:
+      case Kind::error:
+        listener.said(event.text);
+        break;
+      case Kind::ended:
+        listener.said("the reference case gave no time: the worker ended with " + worker.end().text());
+        return std::nullopt;
+      case Kind::late:
+        listener.said("the reference case gave no time within " + seconds_text(options.start_limit));
+        return std::nullopt;
+      case Kind::interrupted:
+        return std::nullopt;
+    }
+  }
+}
+
+}  // namespace peakmark

@@ -1,0 +1,279 @@
+#include "run/supervisor.hpp"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+PlannedCase planned(const std::string& deed, int n = 1) {
+  PlannedCase planned;
+  planned.name = "fake/case/dry/does:" + deed + "/n:" + std::to_string(n);
+  planned.the_case = {"fake/case", "dry", Parameters({{"does", deed}, {"n", Size{n}}})};
+  return planned;
+}
+
+class Listener : public SupervisorListener {
+ public:
+  void started(const PlannedCase& planned) override {
+    started_.push_back(planned.name);
+    if (at_start_) at_start_();
+  }
+  void finished(const PlannedCase& planned, const Observation& observation) override {
+    EXPECT_EQ(planned.name, observation.case_name);
+    if (at_finish_) at_finish_();
+    observations_.push_back(observation);
+  }
+  void said(std::string_view line) override { said_.emplace_back(line); }
+
+  std::vector<std::string> outcomes() const {
+    std::vector<std::string> outcomes;
+    for (const Observation& observation : observations_) outcomes.emplace_back(name_of(observation.outcome));
+    return outcomes;
+  }
+
+  std::vector<std::string> started_;
+  std::vector<Observation> observations_;
+  std::vector<std::string> said_;
+  std::function<void()> at_start_;
+  std::function<void()> at_finish_;
+};
+
+class Supervisor : public testing::Test {
+ protected:
+  Supervisor() { options_.worker.program = PEAKMARK_FAKE_WORKER; }
+  ~Supervisor() override { ::unsetenv("FAKE_WORKER"); }
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  Stop run(const std::vector<PlannedCase>& cases) { return supervise(options_, cases, listener_); }
+  /// Measures a case that fails between two good ones.
+  Observation failing(const std::string& deed) {
+    EXPECT_EQ(run({planned("ok", 1), planned(deed, 2), planned("ok", 3)}), Stop::done);
+    EXPECT_EQ(listener_.observations_.size(), 3u);
+    EXPECT_THAT(listener_.outcomes(), ElementsAre("ok", testing::_, "ok"));
+    EXPECT_EQ(listener_.observations_.at(2).requested_peak_bytes, 3000);
+    return listener_.observations_.at(1);
+  }
+  std::string start_error(const char* what) {
+    ::setenv("FAKE_WORKER", what, 1);
+    try {
+      run({planned("ok")});
+    } catch (const Error& error) {
+      code_ = error.code();
+      return error.what();
+    }
+    return "no error";
+  }
+
+  SupervisorOptions options_;
+  Listener listener_;
+  ExitCode code_ = ExitCode::clean;
+};
+
+TEST_F(Supervisor, MeasuresEveryCaseInOrder) {
+  EXPECT_EQ(run({planned("ok", 1), planned("ok", 2), planned("say", 3)}), Stop::done);
+  ASSERT_EQ(listener_.observations_.size(), 3u);
+  EXPECT_EQ(listener_.observations_[1].requested_peak_bytes, 2000);
+  EXPECT_EQ(listener_.started_.size(), 3u);
+  EXPECT_THAT(listener_.said_, ElementsAre("something to read"));
+}
+
+TEST_F(Supervisor, ManyCasesDoNotFillAPipe) {
+  std::vector<PlannedCase> cases;
+  for (int n = 0; n < 5000; ++n) cases.push_back(planned("ok", n));
+  EXPECT_EQ(run(cases), Stop::done);
+  EXPECT_EQ(listener_.observations_.size(), 5000u);
+}
+
+TEST_F(Supervisor, ANullWriteIsACrash) {
+  const Observation observation = failing("null_write");
+  EXPECT_EQ(observation.outcome, Outcome::crashed);
+#if defined(__SANITIZE_ADDRESS__)
+  EXPECT_THAT(observation.message, HasSubstr("exit code 1"));  // ASan reports the write, then exits
+#else
+  EXPECT_THAT(observation.message, HasSubstr("signal SIGSEGV"));
+#endif
+  EXPECT_EQ(observation.axes.integer("n"), 2);
+  EXPECT_FALSE(observation.requested_peak_bytes);
+}
+
+TEST_F(Supervisor, AnAbortIsACrashWithItsLastWords) {
+  const Observation observation = failing("abort");
+  EXPECT_EQ(observation.outcome, Outcome::crashed);
+  EXPECT_THAT(observation.message, AllOf(HasSubstr("signal SIGABRT"), HasSubstr("giving up")));
+}
+
+TEST_F(Supervisor, ASilentExitIsACrash) {
+  EXPECT_EQ(failing("exit_0").outcome, Outcome::crashed);
+  EXPECT_THAT(listener_.observations_.at(1).message, HasSubstr("exit code 0"));
+}
+
+TEST_F(Supervisor, AnExitCodeIsNamed) {
+  EXPECT_THAT(failing("exit_3").message, HasSubstr("exit code 3"));
+}
+
+TEST_F(Supervisor, AGrandchildThatHoldsThePipeDoesNotHoldTheRun) {
+  EXPECT_EQ(failing("grandchild").outcome, Outcome::crashed);
+}
+
+TEST_F(Supervisor, GarbageIsACrash) {
+  const Observation observation = failing("garbage");
+  EXPECT_EQ(observation.outcome, Outcome::crashed);
+  EXPECT_THAT(observation.message, HasSubstr("nobody understands"));
+}
+
+TEST_F(Supervisor, HalfALineIsACrash) {
+  const Observation observation = failing("half_line");
+  EXPECT_EQ(observation.outcome, Outcome::crashed);
+  EXPECT_FALSE(observation.requested_peak_bytes);
+}
+
+TEST_F(Supervisor, AnObservationOfAnotherCaseIsACrash) {
+  EXPECT_THAT(failing("other_case").message, HasSubstr("has not started"));
+}
+
+TEST_F(Supervisor, AStartInTheMiddleOfACaseIsACrash) {
+  EXPECT_THAT(failing("restart").message, HasSubstr("in the middle of another"));
+}
+
+TEST_F(Supervisor, AHangIsATimeout) {
+  options_.case_limit = 1000ms;
+  const Observation observation = failing("hang");
+  EXPECT_EQ(observation.outcome, Outcome::timeout);
+  EXPECT_THAT(observation.message, HasSubstr("after 1 s (--timeout)"));
+}
+
+TEST_F(Supervisor, IgnoringSigtermIsATimeout) {
+  options_.case_limit = 1000ms;
+  EXPECT_EQ(failing("ignore_term").outcome, Outcome::timeout);
+}
+
+TEST_F(Supervisor, AFloodOfMessagesIsATimeout) {
+  options_.case_limit = 1000ms;
+  EXPECT_EQ(failing("flood").outcome, Outcome::timeout);
+}
+
+TEST_F(Supervisor, AWorkerMayLeaveBetweenCases) {
+  EXPECT_EQ(run({planned("leave", 1), planned("leave", 2), planned("leave", 3), planned("leave", 4)}),
+            Stop::done);
+  EXPECT_THAT(listener_.outcomes(), ElementsAre("ok", "ok", "ok", "ok"));
+}
+
+TEST_F(Supervisor, ManyCrashesInARowAreNotFailedStarts) {
+  std::vector<PlannedCase> cases;
+  for (int n = 0; n < 8; ++n) cases.push_back(planned("abort", n));
+  EXPECT_EQ(run(cases), Stop::done);
+  EXPECT_EQ(listener_.observations_.size(), 8u);
+}
+
+TEST_F(Supervisor, ARecorderThatDoesNotComeUpEndsTheRun) {
+  EXPECT_EQ(start_error("exit_5"), "no recorder");
+  EXPECT_EQ(code_, ExitCode::recorder);
+}
+
+TEST_F(Supervisor, AMistakeEndsTheRunAtOnce) {
+  EXPECT_THAT(start_error("exit_2"), HasSubstr("a mistake of yours"));
+  EXPECT_EQ(code_, ExitCode::usage);
+  EXPECT_EQ(listener_.said_.size(), 1u);
+}
+
+TEST_F(Supervisor, AMissingDeviceEndsTheRunAtOnce) {
+  start_error("exit_4");
+  EXPECT_EQ(code_, ExitCode::nothing);
+}
+
+TEST_F(Supervisor, ThreeFailedStartsEndTheRun) {
+  EXPECT_THAT(start_error("abort"), AllOf(HasSubstr("three workers in a row"), HasSubstr("SIGABRT")));
+  EXPECT_EQ(code_, ExitCode::usage);
+}
+
+TEST_F(Supervisor, AHangBeforeTheFirstCaseEndsTheRun) {
+  options_.start_limit = 200ms;
+  EXPECT_THAT(start_error("hang"), HasSubstr("started no case within 0.2 s"));
+}
+
+TEST_F(Supervisor, AProgramThatIsNotThereIsSaid) {
+  options_.worker.program = "/no/such/worker";
+  EXPECT_THAT(start_error(""),
+              AllOf(HasSubstr("/no/such/worker"), HasSubstr("No such file"), HasSubstr("--worker")));
+  EXPECT_EQ(code_, ExitCode::usage);
+}
+
+TEST_F(Supervisor, AnInterruptStopsInTheMiddleOfACase) {
+  const int interrupt = ::eventfd(0, 0);
+  options_.interrupt = interrupt;
+  listener_.at_start_ = [&] {
+    if (listener_.started_.size() == 2) ::eventfd_write(interrupt, 1);
+  };
+  EXPECT_EQ(run({planned("ok"), planned("hang"), planned("ok", 3)}), Stop::interrupted);
+  EXPECT_EQ(listener_.observations_.size(), 1u);
+  ::close(interrupt);
+}
+
+TEST_F(Supervisor, TheDeadlineStopsInTheMiddleOfACase) {
+  options_.deadline = WorkerProcess::Clock::now() + 1500ms;
+  EXPECT_EQ(run({planned("ok"), planned("hang"), planned("ok", 3)}), Stop::deadline);
+  EXPECT_EQ(listener_.observations_.size(), 1u);
+}
+
+TEST_F(Supervisor, AnObservationThatCannotBeKeptEndsTheRun) {
+  listener_.at_finish_ = [] { throw UsageError("the disk is full"); };
+  EXPECT_THROW(run({planned("ok"), planned("ok", 2)}), UsageError);
+  EXPECT_EQ(listener_.started_.size(), 1u);
+}
+
+TEST_F(Supervisor, TheReferenceHasATime) {
+  EXPECT_EQ(measure_reference(options_, listener_), 1000.0);
+  ::setenv("FAKE_WORKER", "abort", 1);
+  EXPECT_EQ(measure_reference(options_, listener_), std::nullopt);
+  EXPECT_THAT(listener_.said_.back(), HasSubstr("SIGABRT"));
+}
+
+TEST(WorkerProcess, DiesWithItsObject) {
+  pid_t pid = 0;
+  {
+    WorkerCommand command;
+    command.program = PEAKMARK_FAKE_WORKER;
+    command.arguments = {"--cases", "-", "--observations-fd", "3"};
+    command.input = planned("ignore_term").name + "\n";
+    WorkerProcess worker(command);
+    EXPECT_THAT(worker.next(std::nullopt).text, HasSubstr("start"));
+    pid = worker.pid();
+    EXPECT_EQ(::kill(pid, 0), 0);
+  }
+  EXPECT_EQ(::kill(pid, 0), -1);
+}
+
+TEST(WorkerProcess, Answers) {
+  WorkerCommand command{"/bin/sh", {"-c", "cat; echo no >&2; exit 7"}, {}, "a question"};
+  const Answer answer = ask(command, 60s);
+  EXPECT_EQ(answer.output, "a question\n");
+  EXPECT_EQ(answer.errors, "no\n");
+  EXPECT_EQ(answer.end.exit_code, 7);
+}
+
+TEST(WorkerProcess, HasOnlyItsOwnDescriptorsAndDefaultSignals) {
+  std::signal(SIGTERM, SIG_IGN);
+  const int open_here = ::dup(1);
+  WorkerCommand command{
+      "/bin/sh", {"-c", "ls /proc/self/fd; grep SigIgn /proc/self/status"}, {"PATH=/usr/bin:/bin"}, ""};
+  // 3 is the observation descriptor, 4 the folder that ls reads.
+  EXPECT_EQ(ask(command, 60s).output, "0\n1\n2\n3\n4\nSigIgn:\t0000000000000000\n");
+  ::close(open_here);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+}  // namespace
+}  // namespace peakmark

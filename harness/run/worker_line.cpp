@@ -1,0 +1,30 @@
+#include "run/worker_line.hpp"
+
+#include "run/json_fields.hpp"
+// json_fields.hpp before these: it sets how nlohmann is compiled.
+#include "base/error.hpp"
+#include "run/observation_json.hpp"
+
+namespace peakmark {
+
+using json_fields::Json;
+
+WorkerLine parse_worker_line(std::string_view line) {
+  try {
+    const Json json = Json::parse(line);
+    WorkerLine parsed;
+    if (json.contains("start")) {
+      json_fields::field(json, "start", parsed.start.emplace());
+    } else if (json.contains("reference_ns")) {
+      json_fields::field(json, "reference_ns", parsed.reference_ns);
+      if (!parsed.reference_ns) throw UsageError("the reference case has no time");
+    } else {
+      parsed.observation = observation_from_json(json);
+    }
+    return parsed;
+  } catch (const Json::exception& error) {
+    throw UsageError(json_fields::message_of(error));
+  }
+}
+
+}  // namespace peakmark

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "run/observation.hpp"
+
+namespace peakmark {
+
+/// One line on a worker's observation descriptor: exactly one of these.
+struct WorkerLine {
+  std::optional<std::string> start;  ///< `{"start": "<case>"}`
+  std::optional<double> reference_ns;
+  std::optional<Observation> observation;
+};
+
+/// UsageError when it is none of them.
+WorkerLine parse_worker_line(std::string_view line);
+
+}  // namespace peakmark

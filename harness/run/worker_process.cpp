@@ -1,0 +1,245 @@
+#include "run/worker_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+#include "run/spawn.hpp"
+
+namespace peakmark {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A worker that writes without newlines must not fill our memory.
+constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+constexpr auto kDeathLimit = 20s;
+
+[[noreturn]] void fail(const char* what) {
+  throw Error(ExitCode::usage, std::string(what) + ": " + std::strerror(errno));
+}
+
+/// A descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return number_; }
+
+ private:
+  int number_;
+};
+
+/// The worker's input as a file in memory: whatever its size, nobody waits for the other.
+int input_descriptor(const std::string& input) {
+  const int descriptor = ::memfd_create("peakmark-cases", MFD_CLOEXEC);
+  if (descriptor < 0) fail("memfd_create");
+  std::size_t written = 0;
+  while (written < input.size()) {
+    const ssize_t part = ::write(descriptor, input.data() + written, input.size() - written);
+    if (part < 0) {
+      ::close(descriptor);
+      fail("writing the worker's input");
+    }
+    written += static_cast<std::size_t>(part);
+  }
+  ::lseek(descriptor, 0, SEEK_SET);
+  return descriptor;
+}
+
+int milliseconds_until(std::optional<WorkerProcess::Clock::time_point> until) {
+  if (!until) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(*until - WorkerProcess::Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
+}
+
+}  // namespace
+
+std::string WorkerEnd::text() const {
+  if (signal) {
+    const char* name = ::sigabbrev_np(*signal);
+    return "signal " + (name != nullptr ? "SIG" + std::string(name) : std::to_string(*signal)) + " (" +
+           ::strsignal(*signal) + ")";
+  }
+  return exit_code ? "exit code " + std::to_string(*exit_code) : "an unknown end";
+}
+
+WorkerProcess::WorkerProcess(const WorkerCommand& command) {
+  streams_[0].kind = WorkerEvent::Kind::observation;
+  streams_[1].kind = WorkerEvent::Kind::output;
+  streams_[2].kind = WorkerEvent::Kind::error;
+  spawn(command);
+}
+
+void WorkerProcess::spawn(const WorkerCommand& command) {
+  const Descriptor input(input_descriptor(command.input));
+  int pipes[3][2];
+  for (auto& ends : pipes) {
+    if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
+  }
+  const Descriptor observations(pipes[0][1]), output(pipes[1][1]), errors(pipes[2][1]);
+  for (int i = 0; i < 3; ++i) {
+    streams_[static_cast<std::size_t>(i)].descriptor = pipes[i][0];
+    ::fcntl(pipes[i][0], F_SETFL, O_NONBLOCK);
+  }
+  try {
+    pid_ = peakmark::spawn(command, {input.get(), output.get(), errors.get(), observations.get()});
+  } catch (...) {
+    for (const Stream& stream : streams_) ::close(stream.descriptor);
+    throw;
+  }
+  process_descriptor_ =
+      static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));  // glibc 2.36 declares it without extern "C"
+  if (process_descriptor_ < 0) {
+    const int error = errno;
+    ::kill(-pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    for (const Stream& stream : streams_) ::close(stream.descriptor);
+    errno = error;
+    fail("pidfd_open");
+  }
+}
+
+WorkerProcess::~WorkerProcess() {
+  if (!ended_) {
+    ::kill(-pid_, SIGKILL);
+    // Without waiting for one that hangs inside its driver: it would hold us too.
+    pollfd wait{process_descriptor_, POLLIN, 0};
+    if (::poll(&wait, 1, 1000) == 1) reap();
+  }
+  for (const Stream& stream : streams_) {
+    if (stream.descriptor >= 0) ::close(stream.descriptor);
+  }
+  ::close(process_descriptor_);
+}
+
+void WorkerProcess::take_lines(Stream& stream, std::string_view bytes) {
+  for (auto end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    stream.rest += bytes.substr(0, end);
+    events_.push_back({stream.kind, std::exchange(stream.rest, {})});
+    bytes.remove_prefix(end + 1);
+  }
+  stream.rest += bytes;
+  if (stream.rest.size() > kLongestLine) events_.push_back({stream.kind, std::exchange(stream.rest, {})});
+}
+
+void WorkerProcess::drain(Stream& stream) {
+  char bytes[16384];
+  // As much as a full pipe holds, no more: one that writes without end must not keep us here.
+  for (int piece = 0; piece < 64 && stream.descriptor >= 0; ++piece) {
+    const ssize_t got = ::read(stream.descriptor, bytes, sizeof bytes);
+    if (got > 0) {
+      take_lines(stream, {bytes, static_cast<std::size_t>(got)});
+    } else if (got == 0) {
+      ::close(std::exchange(stream.descriptor, -1));
+    } else if (errno != EINTR) {
+      return;
+    }
+  }
+}
+
+void WorkerProcess::reap() {
+  // What the worker started may hold its pipes and the device: no waiting for the end of the file, and none
+  // of them survives. The group's number stays taken as long as its dead leader is not reaped.
+  for (Stream& stream : streams_) drain(stream);
+  ::kill(-pid_, SIGKILL);
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) end_.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) end_.exit_code = WEXITSTATUS(status);
+  for (Stream& stream : streams_) {
+    // Half an observation is none; half a line of a message is worth reading.
+    if (stream.kind != WorkerEvent::Kind::observation && !stream.rest.empty()) {
+      events_.push_back({stream.kind, std::exchange(stream.rest, {})});
+    }
+  }
+  ended_ = true;
+}
+
+WorkerEvent WorkerProcess::next(std::optional<Clock::time_point> until, int interrupt) {
+  while (events_.empty()) {
+    if (ended_) return {WorkerEvent::Kind::ended, {}};
+    const bool late = until && Clock::now() >= *until;
+    std::array<pollfd, 5> watched{};
+    for (std::size_t i = 0; i < 3; ++i) watched[i] = {streams_[i].descriptor, POLLIN, 0};
+    watched[3] = {process_descriptor_, POLLIN, 0};
+    watched[4] = {interrupt, POLLIN, 0};
+    const int ready = ::poll(watched.data(), watched.size(), late ? 0 : milliseconds_until(until));
+    if (ready < 0 && errno != EINTR) fail("poll");
+    if (ready > 0 && watched[4].revents != 0) return {WorkerEvent::Kind::interrupted, {}};
+    if (ready > 0 && watched[3].revents != 0) {
+      reap();
+      continue;
+    }
+    for (Stream& stream : streams_) drain(stream);
+    // Messages without end do not keep a worker from being late.
+    if (late && std::none_of(events_.begin(), events_.end(), [](const WorkerEvent& event) {
+          return event.kind == WorkerEvent::Kind::observation;
+        })) {
+      return {WorkerEvent::Kind::late, {}};
+    }
+  }
+  WorkerEvent event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+void WorkerProcess::kill() {
+  if (ended_) return;
+  ::kill(-pid_, SIGKILL);
+  pollfd wait{process_descriptor_, POLLIN, 0};
+  int ready = 0;
+  do ready = ::poll(&wait, 1, milliseconds_until(Clock::now() + kDeathLimit));
+  while (ready < 0 && errno == EINTR);
+  if (ready != 1) {
+    throw Error(ExitCode::measurement,
+                "the worker (process " + std::to_string(pid_) +
+                    ") hangs inside its driver and cannot be killed; the device may need a reset");
+  }
+  reap();
+}
+
+Answer ask(const WorkerCommand& command, std::chrono::milliseconds limit, int interrupt) {
+  WorkerProcess process(command);
+  Answer answer;
+  const auto until = WorkerProcess::Clock::now() + limit;
+  for (;;) {
+    const WorkerEvent event = process.next(until, interrupt);
+    switch (event.kind) {
+      case WorkerEvent::Kind::output:
+        answer.output += event.text + '\n';
+        break;
+      case WorkerEvent::Kind::error:
+        answer.errors += event.text + '\n';
+        break;
+      case WorkerEvent::Kind::observation:
+        break;
+      case WorkerEvent::Kind::ended:
+        answer.end = process.end();
+        return answer;
+      case WorkerEvent::Kind::late:
+        throw UsageError("the worker " + command.program.string() + " " +
+                         (command.arguments.empty() ? "" : command.arguments.front()) + " does not answer");
+      case WorkerEvent::Kind::interrupted:
+        throw Error(ExitCode::interrupted, "interrupted");
+    }
+  }
+}
+
+}  // namespace peakmark

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace peakmark {
+
+struct WorkerCommand {
+  std::filesystem::path program;
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;  ///< NAME=value each; empty: our own
+  std::string input;                     ///< what stands on its standard input
+};
+
+/// What a worker did next.
+struct WorkerEvent {
+  enum class Kind {
+    observation,  ///< a line on the observation descriptor
+    output,       ///< a line on standard output
+    error,        ///< a line on standard error
+    ended,        ///< the process ended; every whole line it had written has been told before
+    late,         ///< nothing until the time given
+    interrupted,  ///< the interrupt descriptor became readable
+  };
+  Kind kind{};
+  std::string text;
+};
+
+/// How a process ended.
+struct WorkerEnd {
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  /// `exit code 3`, `signal SIGSEGV (Segmentation fault)`
+  [[nodiscard]] std::string text() const;
+};
+
+/// One worker: a process in a group of its own, with default signals and only its own descriptors open. It
+/// dies with this object, and with this process, even by a kill −9; so does what it started itself, as long
+/// as that stays in its group and we live.
+class WorkerProcess {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// The number under which the worker finds its observation descriptor.
+  static constexpr int kObservationDescriptor = 3;
+
+  /// UsageError when the program cannot be started.
+  explicit WorkerProcess(const WorkerCommand& command);
+  /// Kills the whole group.
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+  /// Waits for the next event. `interrupt`: a descriptor to watch as well, −1 for none.
+  WorkerEvent next(std::optional<Clock::time_point> until, int interrupt = -1);
+
+  /// How it ended, after an event `ended`.
+  [[nodiscard]] const WorkerEnd& end() const { return end_; }
+
+  /// SIGKILL to the whole group (a hanging worker may ignore everything else), and waits for the end. Error
+  /// when the system does not let it die: it hangs inside its driver.
+  void kill();
+
+ private:
+  struct Stream {
+    int descriptor = -1;
+    WorkerEvent::Kind kind{};
+    std::string rest;  ///< what has come of a line that has not ended
+  };
+
+  void spawn(const WorkerCommand& command);
+  void drain(Stream& stream);
+  void take_lines(Stream& stream, std::string_view bytes);
+  void reap();
+
+  pid_t pid_ = -1;
+  int process_descriptor_ = -1;
+  std::array<Stream, 3> streams_;
+  std::deque<WorkerEvent> events_;
+  WorkerEnd end_;
+  bool ended_ = false;
+};
+
+/// What a program answered on its standard output.
+struct Answer {
+  std::string output;
+  std::string errors;
+  WorkerEnd end;
+};
+/// Runs a worker to its end. Error when it does not end within `limit`, or `interrupt` became readable.
+Answer ask(const WorkerCommand& command, std::chrono::milliseconds limit, int interrupt = -1);
+
+}  // namespace peakmark
