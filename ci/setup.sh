@@ -1,0 +1,49 @@
+# What ci/nightly and ci/test share: sourced, never run. Installs what is missing (apt packages, a virtual environment
+# from PyPI) and says what it does. On another system than Debian 12 it says what is needed.
+
+say() { printf '\nci: %s\n' "$*"; }
+die() { printf 'ci: %s\n' "$*" >&2; exit 2; }
+
+# packages_missing NAME…: those of the packages that are not installed.
+packages_missing() {
+  local package
+  for package in "$@"; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || printf '%s\n' "$package"
+  done
+}
+
+# install_packages NAME…: as root, with sudo, or else names what to install.
+install_packages() {
+  command -v dpkg-query >/dev/null || die "this is no Debian. Install the equivalents of these Debian 12 packages, then
+build with cmake as docs/tour.md says: $*"
+  local missing as_root=()
+  missing=$(packages_missing "$@" | tr '\n' ' ')
+  [ -n "$missing" ] || return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null && sudo -n true 2>/dev/null ||
+      die "packages are missing, and neither root nor sudo is to be had. Have them installed:
+  apt-get install $missing"
+    as_root=(sudo)
+  fi
+  say "installing $missing"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  # shellcheck disable=SC2086 # one word a package
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
+
+# packages_of FILE…: the names in them; what follows a # is a comment.
+packages_of() { sed 's/#.*//' "$@" | xargs; }
+
+# make_environment FOLDER REQUIREMENTS…: a virtual environment with these requirements, made anew when they change.
+make_environment() {
+  local folder=$1 stamp arguments=() file
+  shift
+  stamp=$(cat "$@" | sha256sum)
+  [ "$(cat "$folder/.stamp" 2>/dev/null)" != "$stamp" ] || return 0
+  say "making the Python environment $folder"
+  rm -rf "$folder"
+  python3 -m venv "$folder"
+  for file in "$@"; do arguments+=(-r "$file"); done
+  "$folder/bin/pip" install -q --disable-pip-version-check "${arguments[@]}"
+  printf '%s\n' "$stamp" >"$folder/.stamp"
+}

@@ -1,0 +1,1 @@
+"""Plots and pages from peakmark's run files."""

@@ -1,0 +1,83 @@
+"""Run files as tables of pandas."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+RUN_FILE_VERSION = 1
+
+
+class RunFileError(Exception):
+    """The file is no run that this version reads; the message says why."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: what was true of all of it, and a row a case.
+
+    `cases` has the columns `case`, `operation`, `variant`, `backend`, `figure`, `window_lo`, `window_hi`, `outcome`,
+    bytes (`peak`, `setup`, `floor`, `estimate`) and nanoseconds (`time`, `time_min`, `time_max`); beside them
+    `axis:NAME` for every axis. What is unknown is NaN or None, never 0.
+    """
+
+    context: dict[str, Any]
+    cases: pd.DataFrame
+
+    def axes_of(self, cases: pd.DataFrame) -> list[str]:
+        """Names of the axes that any of these cases has, in the order of case names."""
+        present = [column for column in cases.columns if column.startswith("axis:")]
+        return [column for column in present if cases[column].notna().any()]
+
+
+def _floor_bytes(observation: dict[str, Any]) -> int | None:
+    """Input and output: what any way to compute it must hold. In place, the output is the input."""
+    input_bytes, output_bytes = observation.get("input_bytes"), observation.get("output_bytes")
+    if input_bytes is None or output_bytes is None:
+        return None
+    return input_bytes + output_bytes
+
+
+def _row(observation: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]:
+    time = observation.get("gpu_time_ns") or {}
+    estimate = observation.get("estimate") or {}
+    row = {
+        "case": observation["case"],
+        "operation": planned["variant"].split("/")[0],
+        "variant": planned["variant"],
+        "backend": planned["backend"],
+        "figure": planned.get("figure"),
+        "window_lo": planned["window"][0],
+        "window_hi": planned["window"][1],
+        "outcome": observation["outcome"],
+        "peak": observation.get("requested_peak_bytes"),
+        "setup": observation.get("setup_bytes"),
+        "floor": _floor_bytes(observation),
+        "estimate": estimate.get("bytes_estimated"),
+        "time": time.get("median"),
+        "time_min": time.get("min"),
+        "time_max": time.get("max"),
+    }
+    row.update({f"axis:{name}": value for name, value in observation["axes"].items()})
+    return row
+
+
+def load_run(path: Path) -> Run:
+    """Reads a run file. Raises RunFileError, or OSError where the file cannot be opened."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise RunFileError(f"{path}: not JSON, or cut short: {error}") from error
+    context = document.get("context", {}).get("peakmark") if isinstance(document, dict) else None
+    if context is None:
+        raise RunFileError(f"{path}: no run of peakmark: it has no context.peakmark")
+    if context.get("version") != RUN_FILE_VERSION:
+        raise RunFileError(f"{path}: version {context.get('version')} of the run file; this reads {RUN_FILE_VERSION}")
+    planned = {entry["case"]: entry for entry in context["planned"]}
+    observations = [row["peakmark"] for row in document["benchmarks"] if "peakmark" in row]
+    rows = [_row(observation, planned[observation["case"]]) for observation in observations]
+    return Run(context, pd.DataFrame(rows))
