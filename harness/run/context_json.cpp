@@ -16,7 +16,8 @@ Json to_json(const PlannedCase& planned) {
               {"axes", json_fields::to_json(planned.the_case.parameters)},
               {"window", {planned.window.lo, planned.window.hi}},
               {"expected_outcome", planned.expected_outcome},
-              {"judged_estimators", planned.judged_estimators}};
+              {"judged_estimators", planned.judged_estimators},
+              {"figure", planned.figure.empty() ? Json(nullptr) : Json(planned.figure)}};
 }
 
 PlannedCase planned_case_from_json(const Json& json) {
@@ -31,6 +32,7 @@ PlannedCase planned_case_from_json(const Json& json) {
   planned.window = {window[0], window[1]};
   field(json, "expected_outcome", planned.expected_outcome);
   field(json, "judged_estimators", planned.judged_estimators);
+  if (const Json& figure = json.at("figure"); !figure.is_null()) planned.figure = figure.get<std::string>();
   return planned;
 }
 

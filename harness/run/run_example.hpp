@@ -51,6 +51,7 @@ inline Run example_run() {
   planned.window = {0.7, 1.1};
   planned.expected_outcome = "out_of_memory";
   planned.judged_estimators = {"planted"};
+  planned.figure = "growth";
   context.planned = {planned};
   context.shard = Shard{2, 3};
   context.commit = "0123abc";

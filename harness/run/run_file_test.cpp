@@ -126,6 +126,7 @@ TEST_F(RunFile, ComesBackAsItWas) {
   EXPECT_EQ(back.context.shard->count, 3);
   EXPECT_EQ(back.context.planned.at(0).window, (Window{0.7, 1.1}));
   EXPECT_EQ(back.context.planned.at(0).expected_outcome, "out_of_memory");
+  EXPECT_EQ(back.context.planned.at(0).figure, "growth");
   EXPECT_EQ(back.context.planned.at(0).the_case.parameters,
             example_run().context.planned[0].the_case.parameters);
   EXPECT_EQ(back.context.reference.first_ns, 1000.5);

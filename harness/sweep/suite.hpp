@@ -18,6 +18,7 @@ struct PlannedCase {
   Window window;
   std::string expected_outcome = "ok";         ///< an outcome's name
   std::vector<std::string> judged_estimators;  ///< beside the variant's own
+  std::string figure;  ///< the plot that shows it, as its sweep says; empty where the suite leaves it open
 };
 
 /// A suite, expanded: no two cases have one name; there is at least one case.

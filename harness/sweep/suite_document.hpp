@@ -71,6 +71,7 @@ struct CaseRule {
 
 struct SweepDocument {
   Place place;
+  std::string figure;                         ///< empty: none named
   std::vector<Placed<std::string>> variants;  ///< names, or patterns with `*`
   std::optional<std::vector<Placed<std::string>>> backends;
   std::vector<Dimension> dimensions;  ///< in the order of the file

@@ -193,6 +193,15 @@ axes.ny = { pow2 = [0, 40] }
   }
 }
 
+TEST(Suite, ASweepMayNameTheFigureThatShowsIt) {
+  const Suite suite = expand(
+      "[[sweep]]\nvariants = 'padding/coords1d'\nfigure = 'growth'\naxes.n = 2\n"
+      "[[sweep]]\nvariants = 'padding/coords1d'\naxes.n = 3\n");
+  EXPECT_EQ(suite.cases.at(0).figure, "growth");
+  EXPECT_EQ(suite.cases.at(1).figure, "");
+  EXPECT_THROW(expand("[[sweep]]\nvariants = 'padding/coords1d'\nfigure = '../x'\n"), UsageError);
+}
+
 TEST(Suite, FingerprintTellsNamesAndExpectationsApart) {
   const auto fingerprint = [](const std::string& line) {
     return expand("[[sweep]]\nvariants = 'padding/coords1d'\n" + line).fingerprint;

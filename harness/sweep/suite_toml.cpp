@@ -66,6 +66,8 @@ class Reader {
         sweep.variants = words(*entry.node, place);
       } else if (entry.key == "backend") {
         sweep.backends = words(*entry.node, place);
+      } else if (entry.key == "figure") {
+        sweep.figure = figure(*entry.node, place);
       } else if (entry.key == "axes") {
         read_axes(entry, place, dimensions, sweep.derived);
       } else if (entry.key == "zip") {
@@ -78,7 +80,7 @@ class Reader {
         }
       } else if (!read_expectation(entry, place, sweep.expectation)) {
         unknown(place, entry.key,
-                {"variants", "backend", "axes", "zip", "window", "expect", "estimators", "rule"});
+                {"variants", "backend", "figure", "axes", "zip", "window", "expect", "estimators", "rule"});
       }
     }
     if (sweep.variants.empty())
@@ -292,6 +294,16 @@ class Reader {
     const Placed<AxisValue> value = scalar(node, place);
     if (const Size* integer = std::get_if<Size>(&value.value)) return *integer;
     fail(value.place, fmt::format("'{}' is no integer", to_text(value.value)));
+  }
+
+  /// It becomes a part of file names.
+  std::string figure(const toml::node& node, const Place& place) {
+    const std::string text = word(node, place);
+    constexpr const char* kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    if (text.empty() || text.find_first_not_of(kAllowed) != std::string::npos) {
+      fail(place, fmt::format("'{}' is no name of a figure: write letters, digits, - and _", text));
+    }
+    return text;
   }
 
   std::string word(const toml::node& node, const Place& place) {

@@ -261,6 +261,7 @@ void SweepExpansion::walk(const std::function<void(Expanded)>& take) const {
         expanded.planned.the_case = {variant->name, resolved, parameters(*variant, i)};
         apply(suite_.expectation, expanded.planned);
         apply(sweep_.expectation, expanded.planned);
+        expanded.planned.figure = sweep_.figure;
         if (!apply_rules(expanded, held)) continue;
         empty = false;
         take(std::move(expanded));

@@ -1,0 +1,59 @@
+"""Compares what `dry` booked with what was recorded on a device, case by case: `compare_dry.py RECORDED DRY`.
+
+The same host code runs on both, so every allocation must be the same. Exit 1, naming the cases, when one is not.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+COMPARED = [
+    "requested_peak_bytes", "first_call_peak_bytes", "setup_bytes", "input_bytes", "output_bytes", "leaked_bytes",
+    "allocations",
+]
+
+
+def observations(path: Path) -> dict[str, dict]:
+    """By case name without the backend, which is the third part of it."""
+    rows = json.loads(path.read_text(encoding="utf-8"))["benchmarks"]
+    found = {}
+    for row in rows:
+        if "peakmark" not in row:
+            continue
+        parts = row["peakmark"]["case"].split("/")
+        found["/".join(parts[:2] + parts[3:])] = row["peakmark"]
+    return found
+
+
+def contents(observation: dict) -> list[tuple[str, int]]:
+    return sorted((entry["name"], entry["bytes"]) for entry in observation["at_peak"])
+
+
+def main() -> int:
+    recorded, dry = (observations(Path(argument)) for argument in sys.argv[1:3])
+    different = 0
+    compared = 0
+    for name in sorted(recorded.keys() | dry.keys()):
+        if name not in recorded or name not in dry:
+            print(f"{name}: only {'recorded' if name in recorded else 'dry'}")
+            different += 1
+            continue
+        one, other = recorded[name], dry[name]
+        if one["outcome"] == other["outcome"] == "unsupported":
+            continue
+        compared += 1
+        for key in COMPARED:
+            if one[key] != other[key]:
+                print(f"{name}: {key}: recorded {one[key]}, dry {other[key]}")
+                different += 1
+        if contents(one) != contents(other):
+            print(f"{name}: at the peak: recorded {contents(one)}, dry {contents(other)}")
+            different += 1
+    print(f"{compared} cases compared, {different} differences")
+    return 1 if different or not compared else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
