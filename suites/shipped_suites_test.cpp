@@ -1,0 +1,144 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "device/dry/dry_device.hpp"
+#include "kernels/operations.hpp"
+#include "sweep/suite.hpp"
+#include "worker/trial.hpp"
+
+namespace peakmark {
+namespace {
+
+const Registry& operations() {
+  static const Registry registry = [] {
+    Registry all;
+    add_operations(all);
+    return all;
+  }();
+  return registry;
+}
+
+std::filesystem::path shipped(const std::string& name) {
+  return std::filesystem::path(PEAKMARK_SUITES) / (name + ".toml");
+}
+
+Suite load(const std::vector<std::string>& names, const ExpandOptions& options = {}) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& name : names) files.push_back(shipped(name));
+  return load_suites(files, operations().describe(), options);
+}
+
+Suite load(const std::string& name, const ExpandOptions& options = {}) {
+  return load(std::vector<std::string>{name}, options);
+}
+
+std::set<std::string> variants_of(const Suite& suite) {
+  std::set<std::string> variants;
+  for (const PlannedCase& planned : suite.cases) variants.insert(planned.the_case.variant);
+  return variants;
+}
+
+std::set<std::string> all_variants() {
+  std::set<std::string> names;
+  for (const Variant& variant : operations().variants()) names.insert(variant.description.name);
+  return names;
+}
+
+Size slices_of(const PlannedCase& planned) {
+  const Variant* variant = operations().find(planned.the_case.variant);
+  return planned.the_case.parameters.integer(variant->description.slice_axis);
+}
+
+TEST(ShippedSuites, HaveTheSizesThatTheyPromise) {
+  EXPECT_LE(load("smoke").cases.size(), 20U);
+  EXPECT_GE(load("nightly").cases.size(), 200U);
+  EXPECT_LE(load("nightly").cases.size(), 400U);
+  EXPECT_LE(load("large").cases.size(), 50U);
+}
+
+TEST(ShippedSuites, ShareNoCase) {
+  const std::size_t together = load({"smoke", "nightly", "large"}).cases.size();
+  EXPECT_EQ(together, load("smoke").cases.size() + load("nightly").cases.size() + load("large").cases.size());
+}
+
+TEST(ShippedSuites, HaveEveryVariant) {
+  for (const char* name : {"smoke", "nightly", "large"})
+    EXPECT_EQ(variants_of(load(name)), all_variants()) << name;
+}
+
+TEST(ShippedSuites, NightlyHasEveryWordOfEveryAxis) {
+  const Suite suite = load("nightly");
+  std::map<std::string, std::set<std::string>> seen;
+  for (const PlannedCase& planned : suite.cases) {
+    for (const char* axis : {"mode", "shift"}) {
+      if (planned.the_case.parameters.find(axis) != nullptr) {
+        seen[planned.the_case.variant + " " + axis].insert(planned.the_case.parameters.word(axis));
+      }
+    }
+  }
+  for (const Variant& variant : operations().variants()) {
+    for (const char* axis : {"mode", "shift"}) {
+      const AxisDescription* described = variant.description.axis(axis);
+      if (described == nullptr) continue;
+      EXPECT_THAT(seen[variant.description.name + " " + axis],
+                  testing::UnorderedElementsAreArray(described->choices))
+          << variant.description.name;
+    }
+  }
+}
+
+TEST(ShippedSuites, NightlyHasTwentySlicesOrOne) {
+  std::set<std::string> batches_of_one;
+  for (const PlannedCase& planned : load("nightly").cases) {
+    if (slices_of(planned) == 1) {
+      batches_of_one.insert(planned.the_case.variant);
+    } else {
+      EXPECT_GE(slices_of(planned), 20) << planned.name;
+    }
+  }
+  EXPECT_EQ(batches_of_one, all_variants());
+}
+
+TEST(ShippedSuites, CasesOfLargeNeedMoreThan32Bits) {
+  for (const PlannedCase& planned : load("large").cases) {
+    const Variant* variant = operations().find(planned.the_case.variant);
+    const EstimateRequest request = variant->request(planned.the_case.parameters);
+    EXPECT_GT(variant->estimators.front()->bytes(request, slices_of(planned)), Size{1} << 32) << planned.name;
+    EXPECT_LT(variant->estimators.front()->bytes(request, slices_of(planned)), 140'000'000'000)
+        << planned.name;
+  }
+}
+
+// Every case is one that its variant accepts, and every estimate is exact: 0 bytes off what is booked.
+class ShippedSuiteOnDry : public testing::TestWithParam<std::tuple<const char*, bool>> {};
+
+TEST_P(ShippedSuiteOnDry, IsEstimatedExactly) {
+  const auto [name, is_cpu] = GetParam();
+  const std::unique_ptr<DryDevice> device = open_dry({.is_cpu = is_cpu});
+  device->tell(&device->books());
+  for (const PlannedCase& planned : load(name, {"dry", "dry"}).cases) {
+    const Variant& variant = *operations().find(planned.the_case.variant);
+    Trial trial(*device, &device->books(), variant, planned.the_case, planned.name, {});
+    trial.measure_memory();
+    const Observation& observation = trial.observation();
+    ASSERT_EQ(observation.outcome, Outcome::ok) << planned.name << ": " << observation.message;
+    ASSERT_TRUE(observation.estimate && observation.requested_peak_bytes) << planned.name;
+    EXPECT_EQ(observation.estimate->error, std::nullopt) << planned.name;
+    EXPECT_EQ(observation.estimate->bytes_estimated, observation.requested_peak_bytes) << planned.name;
+    EXPECT_EQ(observation.estimate->slices_estimated, slices_of(planned)) << planned.name;
+    EXPECT_EQ(observation.leaked_bytes, 0) << planned.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ShippedSuiteOnDry,
+                         testing::Combine(testing::Values("smoke", "nightly", "large"), testing::Bool()),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param)) +
+                                  (std::get<1>(info.param) ? "_cpu" : "_gpu");
+                         });
+
+}  // namespace
+}  // namespace peakmark
