@@ -18,6 +18,7 @@ struct Result {
 // message.
 
 void add_check_command(CLI::App& app, Result& result);
+void add_record_command(CLI::App& app, Result& result);
 void add_show_command(CLI::App& app, Result& result);
 
 }  // namespace peakmark::cli

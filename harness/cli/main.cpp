@@ -17,6 +17,7 @@ int run(int argc, char** argv) {
 
   // The commands, in the order of the work.
   peakmark::cli::add_check_command(app, result);
+  peakmark::cli::add_record_command(app, result);
   peakmark::cli::add_show_command(app, result);
 
   try {

@@ -1,0 +1,58 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "record/record_program.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+struct Options {
+  std::string program;
+  std::filesystem::path profile = "peakmark.profile";
+  bool sync = false;
+};
+
+void record(const Options& options, const std::vector<std::string>& arguments, Result& result) {
+  RecordRequest request{{options.program}, options.profile, options.sync};
+  request.command.insert(request.command.end(), arguments.begin(), arguments.end());
+  const Recording recording = record_program(request, find_recorder_libraries());
+  result.program_code = recording.program_code;
+  if (!recording.trouble.empty()) {
+    std::fprintf(stderr, "peakmark: %s\n", recording.trouble.c_str());
+    result.code = ExitCode::recorder;
+  } else if (isatty(STDERR_FILENO) != 0) {
+    std::fprintf(stderr, "peakmark: recorded; see it with: peakmark show %s\n", options.profile.c_str());
+  }
+}
+
+}  // namespace
+
+void add_record_command(CLI::App& app, Result& result) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("record",
+                                         "Run any program, unchanged, and record its device memory: peakmark "
+                                         "record [-o PROFILE] -- PROGRAM ARGS...");
+  command
+      ->add_option("-o,--output", options->profile, "The profile to write; further processes: PROFILE.<pid>")
+      ->capture_default_str();
+  command->add_flag(
+      "--sync", options->sync,
+      "Finish the queue after each enqueue, so that the peak of an asynchronous program repeats");
+  // The arguments are what is left over: as values of an option, CLI11 would take `[a,b]` apart.
+  command->add_option("PROGRAM", options->program, "The program; all that follows is its own")->required();
+  command->prefix_command();
+  command->footer(
+      "Exit code: the program's own when it is not 0 (128 + signal, 127 not found); 5 when no recorder came "
+      "up,\n"
+      "with a line that says why; else 0.");
+  command->callback([command, options, &result] { record(*options, command->remaining(), result); });
+}
+
+}  // namespace peakmark::cli

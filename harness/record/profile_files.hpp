@@ -1,0 +1,13 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace peakmark {
+
+/// The profiles of further processes that stand beside the profile `name`: NAME.<pid>, and NAME.<pid>.2 where
+/// one process wrote several (it executed another program in its place, or has both recorders). Sorted.
+/// Files of such a name that are no profile are left out.
+std::vector<std::filesystem::path> profiles_beside(const std::filesystem::path& name);
+
+}  // namespace peakmark

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/recorder_libraries.hpp"
+
+namespace peakmark {
+
+struct RecordRequest {
+  std::vector<std::string> command;  ///< the program and its arguments; the program is looked up in PATH
+  std::filesystem::path profile;  ///< NAME; profiles of an earlier recording of that name are removed first
+  bool sync = false;              ///< finish the queue after each enqueue, so that the peak repeats
+};
+
+struct Recording {
+  int program_code = 0;                          ///< of the program; 128 + signal; 126, 127: it did not start
+  std::optional<std::filesystem::path> profile;  ///< NAME, when a recorder came up in the program
+  std::vector<std::filesystem::path> others;     ///< NAME.<pid> of further processes
+  std::string trouble;                           ///< one line, when there is no whole recording: why
+};
+
+/// Runs a program under the recorders, with this process's standard streams, and waits for its end. Signals
+/// that this process gets meanwhile reach the program. The program's own profile gets the name `profile`;
+/// where it wrote none but its children did (a shell script), that of the first of them does. Throws
+/// UsageError when the profile cannot be written there, or a file that is no profile has its name.
+Recording record_program(const RecordRequest& request, const RecorderLibraries& libraries);
+
+}  // namespace peakmark
