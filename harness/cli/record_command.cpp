@@ -19,7 +19,9 @@ struct Options {
   bool sync = false;
 };
 
-void record(const Options& options, const std::vector<std::string>& arguments, Result& result) {
+void record(const Options& options, std::vector<std::string> arguments, Result& result) {
+  // The mark that ends our own options; a second one is the program's.
+  if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
   RecordRequest request{{options.program}, options.profile, options.sync};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
   const Recording recording = record_program(request, find_recorder_libraries());
