@@ -57,6 +57,7 @@ class CaseBenchmarks::Entry {
   std::unique_ptr<Trial> trial;
   Observation untried;  ///< where there is no device to try it on
   bool begun = false;
+  bool reported = false;
 };
 
 /// Passes everything on to the user's reporter, where there is one, and reports a case when it is through.
@@ -197,6 +198,8 @@ void CaseBenchmarks::report(const std::string& case_name) {
                                   [&](const auto& entry) { return entry->named_case.name == case_name; });
   if (found == entries_.end() || !(*found)->begun) return;
   Entry& entry = **found;
+  if (entry.reported) return;  // the library comes again with the aggregates of repetitions
+  entry.reported = true;
   writer_.observation(entry.observation());
   const Outcome outcome = entry.observation().outcome;
   failed_ = failed_ || outcome == Outcome::crashed || outcome == Outcome::wrong_answer;

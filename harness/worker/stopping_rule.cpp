@@ -8,9 +8,8 @@ namespace peakmark {
 
 namespace {
 
-constexpr double kLeastSampleNs = 100e3;
 constexpr std::int64_t kMostCallsASample = 1000;
-constexpr std::int64_t kMostSamplesABlock = 10;
+constexpr std::int64_t kMostSamplesABlock = 5;
 constexpr double kBlocksABudget = 20;
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace peakmark {
 struct StoppingOptions {
   std::size_t least_samples = 10;
   std::size_t least_blocks = 9;  ///< what a Mann–Whitney test needs a side
-  std::size_t most_blocks = 60;
+  std::size_t most_blocks = 40;
   /// Enough when the middle half of the block medians lies within this part of their median.
   double relative_spread = 0.01;
   double budget_ns = 0.3e9;  ///< of the host's clock; noisy cases go on until then
@@ -35,14 +35,17 @@ class StoppingRule {
   double cost_ns_ = 0;
 };
 
+/// Shorter than this, device clocks and launch jitter weigh more than the work.
+inline constexpr double kLeastSampleNs = 100e3;
+
 /// How the calls of a timing are cut: a sample is `calls` calls timed together, a block `samples` samples.
 struct BlockPlan {
   std::int64_t calls = 1;
   std::int64_t samples = 1;
 };
 
-/// Groups calls so that a sample lasts about 100 µs at least, which device clocks and launch jitter need, and
-/// a block a twentieth of the budget, so that the rule is asked often enough.
+/// Groups calls so that a sample lasts at least about `kLeastSampleNs`, and a block at most a twentieth of
+/// the budget, so that the rule is asked often enough.
 BlockPlan plan_blocks(double call_ns, const StoppingOptions& options);
 
 /// The quantile q (0 … 1) by linear interpolation, as numpy.quantile. `values` must not be empty.

@@ -7,8 +7,11 @@ namespace peakmark {
 
 namespace {
 
-/// The first call on new memory pays for its pages, the second shows what a call costs.
-constexpr int kWarmUpCalls = 2;
+// The first call on new memory pays for its pages, and the threads of a CPU device wake up over some
+// milliseconds: until then a short call seems thirty times longer than it is.
+constexpr std::int64_t kLeastWarmUpCalls = 2;
+constexpr std::int64_t kMostWarmUpCalls = 1000;
+constexpr double kWarmUpNs = 5e6;
 
 std::optional<double> one_interval(Device& device, const std::function<void()>& work) {
   const auto begin = device.time_point();
@@ -21,6 +24,21 @@ std::optional<double> one_interval(Device& device, const std::function<void()>& 
 
 double host_ns_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Calls until the device is warm; ns a call at the end.
+std::optional<double> warm_up(Device& device, Computation& computation, bool destroys_input) {
+  std::int64_t made = 0;
+  double spent_ns = 0;
+  for (std::int64_t calls = 1;;) {
+    const std::optional<double> ns = elapsed_of_calls(device, computation, destroys_input, calls);
+    if (!ns) return std::nullopt;
+    made += calls;
+    spent_ns += *ns;
+    const bool warm = spent_ns >= kWarmUpNs && made >= kLeastWarmUpCalls;
+    if (warm || made >= kMostWarmUpCalls) return *ns / static_cast<double>(calls);
+    if (*ns < kLeastSampleNs) calls *= 2;
+  }
 }
 
 }  // namespace
@@ -56,15 +74,11 @@ GpuTime summarise_blocks(std::vector<std::vector<double>> blocks) {
 std::optional<Timing> time_calls(Device& device, Computation& computation, bool destroys_input,
                                  const StoppingOptions& options, const std::optional<TimingPlan>& plan,
                                  KernelTracer* tracer) {
-  double call_ns = 0;
-  for (int i = 0; i < kWarmUpCalls; ++i) {
-    const std::optional<double> ns = elapsed_of_calls(device, computation, destroys_input, 1);
-    if (!ns) return std::nullopt;
-    call_ns = *ns;
-  }
+  const std::optional<double> call_ns = warm_up(device, computation, destroys_input);
+  if (!call_ns) return std::nullopt;
 
   Timing timing;
-  timing.plan.block = plan ? plan->block : plan_blocks(call_ns, options);
+  timing.plan.block = plan ? plan->block : plan_blocks(*call_ns, options);
   StoppingRule rule(options);
   std::vector<std::vector<double>> blocks;
   while (plan ? blocks.size() < plan->blocks : !rule.done()) {

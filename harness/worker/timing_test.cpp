@@ -61,7 +61,7 @@ TEST(Timing, AKernelOfKnownTimeIsTimedAsThat) {
   EXPECT_EQ(timing->plan.block.calls, 3);
   EXPECT_EQ(timing->plan.blocks, timing->gpu_time.blocks.size());
   EXPECT_GE(timing->plan.blocks, 9U);
-  EXPECT_EQ(timing->calls() + 2, calls) << "all calls are timed but the two of the warm-up";
+  EXPECT_GT(calls, timing->calls()) << "the warm-up is not timed";
   EXPECT_EQ(timing->total_ns, 42000.0 * static_cast<double>(timing->calls()));
 }
 
@@ -79,7 +79,7 @@ TEST(Timing, OutliersAreKept) {
   ClockDevice device;
   int calls = 0;
   FakeComputation computation(
-      device, {.call = [&](FakeComputation&) { device.work(++calls == 5 ? 900000 : 200000); }});
+      device, {.call = [&](FakeComputation&) { device.work(++calls == 40 ? 900000 : 200000); }});
   const auto timing = time_calls(device, computation, false, {}, std::nullopt, nullptr);
   ASSERT_TRUE(timing);
   EXPECT_EQ(timing->gpu_time.median_ns, 200000);
@@ -104,6 +104,7 @@ TEST(Timing, RestoringInputsIsNotTimed) {
   ASSERT_TRUE(timing);
   EXPECT_EQ(timing->gpu_time.max_ns, 1000);
   EXPECT_EQ(restored, calls) << "every call sees fresh inputs";
+  EXPECT_GE(calls, 1000) << "restoring does not warm a device up";
 }
 
 TEST(Timing, APlanIsRepeatedExactly) {
@@ -132,16 +133,17 @@ TEST(Timing, KernelsAreTracedOutsideTheTimedBlocks) {
                               }});
   struct Tracer final : KernelTracer {
     explicit Tracer(const int& calls) : calls_(calls) {}
-    void start() override { first_ = calls_; }
-    std::vector<KernelTime> stop() override { return {{"shift", calls_ - first_, 200000}}; }
+    void start() override { first = calls_; }
+    std::vector<KernelTime> stop() override { return {{"shift", calls_ - first, 200000}}; }
     const int& calls_;
-    int first_ = -1;
+    int first = -1;
   } tracer(calls);
   const auto timing = time_calls(device, computation, false, {}, std::nullopt, &tracer);
   ASSERT_TRUE(timing);
   ASSERT_THAT(timing->kernels, SizeIs(1));
   EXPECT_EQ(timing->kernels[0].count, timing->traced_calls);
-  EXPECT_EQ(calls, 2 + timing->calls() + timing->traced_calls);
+  EXPECT_EQ(calls - tracer.first, timing->traced_calls);
+  EXPECT_GE(tracer.first, timing->calls()) << "blocks come first, untraced";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "worker/worker_devices.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/error.hpp"
@@ -23,7 +24,7 @@ void attach(DeviceInUse& use, bool required) {
     use.events = use.recorder.get();
   } catch (const RecorderError& error) {
     if (required) throw;
-    use.unrecorded = error.what();
+    std::fprintf(stderr, "memory figures are unknown: %s\n", error.what());
   }
 }
 
@@ -50,7 +51,7 @@ void WorkerDevices::open(DeviceInUse& use, Backend backend) {
     DryOptions dry;
     dry.budget_bytes = options_.dry_budget_bytes;
     std::unique_ptr<DryDevice> device = open_dry(dry);
-    use.events = &device->books();
+    if (!options_.no_memory) use.events = &device->books();
     use.device = std::move(device);
     return;
   }
@@ -61,11 +62,7 @@ void WorkerDevices::open(DeviceInUse& use, Backend backend) {
     use.missing = error.what();
     return;
   }
-  if (options_.no_memory) {
-    use.unrecorded = "--no-memory was asked for";
-  } else {
-    attach(use, options_.require_recorder);
-  }
+  if (!options_.no_memory) attach(use, options_.require_recorder);
 }
 
 }  // namespace peakmark

@@ -16,7 +16,6 @@ struct DeviceInUse {
   std::unique_ptr<Device> device;  ///< null: there is none
   std::string missing;             ///< why there is no device
   EventSource* events = nullptr;   ///< null: memory is not recorded
-  std::string unrecorded;          ///< why not
   std::unique_ptr<EventSource> recorder;
 };
 

@@ -6,7 +6,25 @@ namespace peakmark {
 
 /// The whole of a worker program but its variants: describes them, answers for their estimators, or measures
 /// cases, each a Google Benchmark benchmark. Returns the exit code; throws nothing. `--help` tells the
-/// options; docs/formats.md the protocol with the supervisor.
+/// options.
+///
+/// Between worker and supervisor:
+/// - `--describe` prints the Description as JSON (run/description_json.hpp);
+/// - `--estimate` answers questions on standard input, a line each (worker/estimate_service.hpp);
+/// - `--cases -` reads the names of all cases, a line each, until the end of standard input;
+/// - `--observations-fd N` gets, for each case, the line {"start": "<case>"} before anything is done for it,
+/// and
+///   its observation (run/run_file.hpp, `to_json_line`) when it is through;
+/// - `--reference` gives the line {"reference_ns": …} before the first case, and without --cases nothing
+/// else.
+///   Without --observations-fd it goes to standard output.
+/// Environment: PEAKMARK_RECORDER_LIBRARY is the absolute path of the recorder that OPENCL_LAYERS or
+/// CUDA_INJECTION64_PATH has loaded; PEAKMARK_PROFILE where it writes.
+///
+/// Exit codes, of ExitCode: 2, 4, 5 before the first case, for a mistake in the cases, no such device, no
+/// recorder though --require-recorder. 3 after a case that failed; also when the worker has ended early,
+/// because a case left memory on the device or broke it: the cases without a start line are for its
+/// successor. A supervised worker is killed when its supervisor ends.
 int peakmark_worker_main(int argc, char** argv, const Registry& registry);
 
 }  // namespace peakmark
