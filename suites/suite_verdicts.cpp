@@ -1,0 +1,88 @@
+// A GoogleTest program over one run: a test a case, judged by the judge that `peakmark check` calls.
+//   suite_verdicts RUN [GoogleTest's options]      or PEAKMARK_RUN=RUN suite_verdicts
+// A run that is not there, cannot be read or has no cases is one failing test, never an empty success.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "check/judge.hpp"
+#include "run/run_file.hpp"
+
+namespace {
+
+using peakmark::JudgedCase;
+using peakmark::Judgement;
+using peakmark::Verdict;
+
+class CaseTest : public testing::Test {
+ public:
+  explicit CaseTest(JudgedCase the_case) : case_(std::move(the_case)) {}
+
+  void TestBody() override {
+    if (case_.observation != nullptr && case_.observation->requested_peak_bytes) {
+      RecordProperty("requested_peak_bytes", std::to_string(*case_.observation->requested_peak_bytes));
+    }
+    for (const Verdict& verdict : case_.verdicts) {
+      if (verdict.figure) {
+        RecordProperty(std::string(name_of(verdict.rule)), fmt::format("{:.6f}", *verdict.figure));
+      }
+      if (verdict.judgement >= Judgement::fail) {
+        ADD_FAILURE() << name_of(verdict.rule)
+                      << (verdict.estimator.empty() ? "" : " of " + verdict.estimator) << ": "
+                      << verdict.advice;
+      }
+    }
+  }
+
+ private:
+  JudgedCase case_;
+};
+
+class BrokenRun : public testing::Test {
+ public:
+  explicit BrokenRun(std::string why) : why_(std::move(why)) {}
+  void TestBody() override { ADD_FAILURE() << why_; }
+
+ private:
+  std::string why_;
+};
+
+void register_broken(const std::string& why) {
+  testing::RegisterTest("suite", "run", nullptr, nullptr, __FILE__, __LINE__,
+                        [why]() -> testing::Test* { return new BrokenRun(why); });
+}
+
+void register_cases(const peakmark::Run& run) {
+  const auto verdicts = judge(run, {});
+  const auto cases = by_case(run, verdicts);
+  if (exit_code_of(run, verdicts) == peakmark::ExitCode::nothing) register_broken("nothing was measured");
+  for (const JudgedCase& the_case : cases) {
+    testing::RegisterTest("suite", the_case.planned->name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [the_case]() -> testing::Test* { return new CaseTest(the_case); });
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const char* path = argc > 1 ? argv[1] : std::getenv("PEAKMARK_RUN");
+  // The verdicts point into the run: it lives as long as the tests.
+  std::unique_ptr<peakmark::Run> run;
+  if (path == nullptr) {
+    register_broken("no run file: give one as argument or in PEAKMARK_RUN");
+  } else {
+    try {
+      run = std::make_unique<peakmark::Run>(peakmark::read_run(path));
+      register_cases(*run);
+    } catch (const std::exception& error) {
+      register_broken(error.what());
+    }
+  }
+  return RUN_ALL_TESTS();
+}
