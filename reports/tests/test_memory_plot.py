@@ -1,0 +1,92 @@
+import xml.etree.ElementTree
+
+import pytest
+from peakmark_reports.__main__ import main
+from peakmark_reports.figure_style import pyplot, size_text, time_text
+from peakmark_reports.memory_plot import draw
+from peakmark_reports.run_file import load_run
+from peakmark_reports.series import figures_of
+from sample_run import MODES, SHAPES, VARIANTS, observation, write_run
+
+
+@pytest.fixture
+def run(tmp_path):
+    return load_run(write_run(tmp_path / "run.json"))
+
+
+def test_an_operation_is_a_figure_and_a_mode_a_panel(run):
+    (figure,) = figures_of(run)
+    assert figure.name == "padding"
+    assert figure.x == "axis:ny"
+    assert [panel.title for panel in figure.panels] == [f"mode {mode}" for mode in MODES]
+    assert all(len(panel.cases) == len(VARIANTS) * len(SHAPES) for panel in figure.panels)
+
+
+def test_axes_that_vary_freely_are_drawn_against_the_floor(tmp_path):
+    observations = [observation("padding/new", "edge", ny) for ny in SHAPES]
+    observations += [observation("padding/new", "edge", ny) for ny in SHAPES]
+    for one in observations[len(SHAPES) :]:
+        one["case"] += "/nx:7"
+        one["axes"] = {**one["axes"], "nx": 16}
+    (figure,) = figures_of(load_run(write_run(tmp_path / "run.json", observations)))
+    assert figure.x == "floor"
+
+
+def test_cases_without_a_figure_are_left_out_where_others_have_one(tmp_path):
+    path = write_run(tmp_path / "run.json", [observation("padding/new", "edge", ny) for ny in SHAPES], figure=None)
+    assert figures_of(load_run(path))[0].name == "padding"
+
+
+def test_two_shapes_make_no_line(tmp_path):
+    path = write_run(tmp_path / "run.json", [observation("padding/new", "edge", ny) for ny in SHAPES[:2]])
+    assert figures_of(load_run(path)) == []
+    assert main(["plots", str(path), "-o", str(tmp_path)]) == 4
+
+
+def test_what_is_drawn_is_what_was_measured(run):
+    (figure,) = figures_of(run)
+    drawing = draw(figure, run.context)
+    peak_axes = drawing.axes[0]
+    drawn = [line.get_ydata() for line in peak_axes.get_lines()]
+    cases = figure.panels[0].cases
+    floor = sorted(cases["floor"].unique())
+    assert list(drawn[0]) == floor
+    for i, variant in enumerate(VARIANTS):
+        expected = list(cases[cases["variant"] == variant]["peak"])
+        assert list(drawn[1 + 2 * i]) == expected  # the peak
+        assert list(drawn[2 + 2 * i]) == expected  # the estimate, which is exact here
+    assert "CPU device" in drawing.axes[2].get_ylabel()
+    pyplot.close(drawing)
+
+
+def test_a_run_of_memory_alone_has_no_empty_panels(tmp_path):
+    observations = [observation("padding/new", "edge", ny, time=False) for ny in SHAPES]
+    run = load_run(write_run(tmp_path / "run.json", observations))
+    drawing = draw(figures_of(run)[0], run.context)
+    assert len([axes for axes in drawing.axes if axes.get_visible()]) == 1
+    pyplot.close(drawing)
+
+
+def test_files_are_written_and_repeat(tmp_path):
+    path = write_run(tmp_path / "run.json")
+    assert main(["plots", str(path), "-o", str(tmp_path / "a")]) == 0
+    assert main(["plots", str(path), "-o", str(tmp_path / "b")]) == 0
+    for name in ("padding.png", "padding.svg"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    root = xml.etree.ElementTree.parse(tmp_path / "a" / "padding.svg").getroot()
+    assert any("computed" in (text or "") or "new" in (text or "") for text in root.itertext())
+
+
+def test_wrong_input_is_exit_2(tmp_path, capsys):
+    assert main(["plots", str(tmp_path / "none.json")]) == 2
+    assert "none.json" in capsys.readouterr().err
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert main(["plots", str(write_run(tmp_path / "run.json")), "-o", str(blocked / "plots")]) == 2
+
+
+def test_units():
+    assert size_text(1536) == "1.5 KiB"
+    assert size_text(872_415_232) == "832 MiB"
+    assert time_text(1_500_000) == "1.5 ms"
+    assert time_text(120) == "120 ns"

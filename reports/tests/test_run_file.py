@@ -1,0 +1,40 @@
+import json
+
+import pandas as pd
+import pytest
+from peakmark_reports.run_file import RunFileError, load_run
+from sample_run import observation, run_document, write_run
+
+
+def test_a_row_a_case_and_what_is_unknown_is_no_zero(tmp_path):
+    unsupported = observation("padding/old", "edge", 32, time=False, outcome="unsupported")
+    run = load_run(write_run(tmp_path / "run.json", [unsupported, observation("padding/new", "edge", 32)]))
+    assert list(run.cases["variant"]) == ["padding/old", "padding/new"]
+    assert run.cases["operation"].unique() == ["padding"]
+    assert pd.isna(run.cases["peak"][0]) and pd.isna(run.cases["time"][0])
+    assert run.cases["floor"][1] == 4 * 20 * 32 * 32 * 5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON"),
+        ('{"context": {"peakmark"', "cut short"),
+        ('{"context": {}}', "no run of peakmark"),
+        ("[1]", "no run of peakmark"),
+    ],
+)
+def test_what_is_no_run_is_said(tmp_path, text, message):
+    path = tmp_path / "run.json"
+    path.write_text(text)
+    with pytest.raises(RunFileError, match=message):
+        load_run(path)
+
+
+def test_another_version_is_refused(tmp_path):
+    document = run_document([observation("padding/new", "edge", 32)])
+    document["context"]["peakmark"]["version"] = 2
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(RunFileError, match="version 2"):
+        load_run(path)
