@@ -12,6 +12,9 @@ from .run_file import Run
 from .series import Figure, Panel, figures_of
 
 MOST_COLUMNS = 4
+INCHES_A_LEGEND_ENTRY = 1.6
+# Room around the points, as a factor: the axes are logarithmic.
+MARGIN = 1.4
 
 
 def _x_label(figure: Figure) -> str:
@@ -33,11 +36,37 @@ def _draw_peak(axes, panel: Panel, x: str, styles: dict[str, tuple[str, str]]) -
         axes.plot(estimated[x], estimated["estimate"], color="black", linestyle=(0, (4, 3)), linewidth=0.8, zorder=3)
 
 
+def _draw_overhead(axes, panel: Panel, x: str, styles: dict[str, tuple[str, str]]) -> None:
+    """The peak as a multiple of the floor: where lines of the panel above lie too close to be told apart."""
+    axes.axhline(1, linestyle=":", color="0.3", linewidth=1.4, zorder=1)
+    for variant, (colour, marker) in styles.items():
+        cases = panel.cases[panel.cases["variant"] == variant].dropna(subset=["floor"])
+        times_floor = cases["peak"] / cases["floor"]
+        axes.fill_between(
+            cases[x], times_floor / cases["window_hi"], times_floor / cases["window_lo"],
+            color=colour, alpha=0.13, linewidth=0, zorder=0,
+        )
+        axes.plot(cases[x], times_floor, color=colour, marker=marker, zorder=2)
+        estimated = cases.dropna(subset=["estimate"])
+        axes.plot(
+            estimated[x], estimated["estimate"] / estimated["floor"],
+            color="black", linestyle=(0, (4, 3)), linewidth=0.8, zorder=3,
+        )
+
+
 def _draw_time(axes, panel: Panel, x: str, styles: dict[str, tuple[str, str]]) -> None:
     for variant, (colour, marker) in styles.items():
         cases = panel.cases[panel.cases["variant"] == variant].dropna(subset=["time"])
         spread = [cases["time"] - cases["time_min"], cases["time_max"] - cases["time"]]
         axes.errorbar(cases[x], cases["time"], yerr=spread, color=colour, marker=marker, elinewidth=0.7, capsize=1.5)
+
+
+def _limit_peaks(axes, panel: Panel) -> None:
+    low = panel.cases[["floor", "peak"]].min(axis=None) / MARGIN
+    high = (panel.cases["peak"] / panel.cases["window_lo"]).max() * MARGIN
+    axes.set_yscale("log", base=2)
+    set_size_axis(axes.yaxis, low, high)
+    axes.set_ylim(low, high)
 
 
 def _legend(drawing, styles: dict[str, tuple[str, str]]) -> None:
@@ -50,48 +79,49 @@ def _legend(drawing, styles: dict[str, tuple[str, str]]) -> None:
         pyplot.Line2D([], [], color="0.3", linestyle=":", linewidth=1.4, label="floor: input + output"),
         pyplot.Rectangle((0, 0), 1, 1, color="0.5", alpha=0.25, linewidth=0, label="window of the estimate"),
     ]
-    drawing.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6), frameon=False)
+    columns = max(1, min(len(handles), int(drawing.get_figwidth() / INCHES_A_LEGEND_ENTRY)))
+    drawing.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
 
 
 def draw(figure: Figure, context: dict) -> pyplot.Figure:
-    """Peaks in the upper row, times in the lower one (none where the run has no times); a column a panel."""
+    """Peaks, peaks over the floor, and times (none where the run has no times), a row each; a column a panel."""
     use_style()
     panels = figure.panels
+    every = pd.concat([panel.cases for panel in panels])
+    has_time = every["time"].notna().any()
+    rows_of = [("peak", _draw_peak), ("peak / floor", _draw_overhead)]
+    if has_time:
+        rows_of.append(("time, CPU device" if context.get("device_is_cpu") else "time", _draw_time))
     columns = min(len(panels), MOST_COLUMNS)
-    has_time = any(panel.cases["time"].notna().any() for panel in panels)
-    blocks = -(-len(panels) // columns)
-    rows = blocks * (2 if has_time else 1)
+    rows = -(-len(panels) // columns) * len(rows_of)
     width = max(3.5, 1.9 * columns + 0.6)
     drawing, grid = pyplot.subplots(
-        rows, columns, figsize=(width, 1.8 * rows + 0.8), squeeze=False, sharex="col", layout="constrained"
+        rows, columns, figsize=(width, 1.5 * rows + 0.8), squeeze=False, layout="constrained"
     )
-    every = pd.concat([panel.cases for panel in panels])
     variants = list(dict.fromkeys(every["variant"]))
     styles = {variant: (COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]) for i, variant in enumerate(variants)}
+    low, high = every[figure.x].min(), every[figure.x].max()
 
     for axes in grid.flat:
         axes.set_visible(False)
     for place, panel in enumerate(panels):
         block, column = divmod(place, columns)
-        row = block * (2 if has_time else 1)
-        shown = [(grid[row][column], _draw_peak)] + ([(grid[row + 1][column], _draw_time)] if has_time else [])
-        for axes, draw_one in shown:
+        shown = [grid[block * len(rows_of) + row][column] for row in range(len(rows_of))]
+        for axes, (label, draw_one) in zip(shown, rows_of):
             axes.set_visible(True)
             axes.set_xscale("log", base=2)
-            axes.set_yscale("log", base=2 if draw_one is _draw_peak else 10)
             draw_one(axes, panel, figure.x, styles)
-            low, high = every[figure.x].min(), every[figure.x].max()
             (set_size_axis if figure.x == "floor" else set_count_axis)(axes.xaxis, low, high)
-            axes.tick_params(labelbottom=True)
-        set_size_axis(shown[0][0].yaxis, panel.cases["floor"].min(), panel.cases["peak"].max())
-        shown[0][0].set_title(panel.title)
+            axes.set_xlim(low / MARGIN, high * MARGIN)
+            if column == 0:
+                axes.set_ylabel(label)
+        _limit_peaks(shown[0], panel)
         if has_time:
-            set_time_axis(shown[1][0].yaxis)
-        shown[-1][0].set_xlabel(_x_label(figure))
-        if column == 0:
-            shown[0][0].set_ylabel("peak of device memory")
-            if has_time:
-                shown[1][0].set_ylabel("time of a CPU device" if context.get("device_is_cpu") else "time on the device")
+            shown[2].set_yscale("log")
+            set_time_axis(shown[2].yaxis)
+            shown[2].set_ylim(panel.cases["time_min"].min() / MARGIN, panel.cases["time_max"].max() * MARGIN)
+        shown[0].set_title(panel.title)
+        shown[-1].set_xlabel(_x_label(figure))
     device = f"{context['device']} ({context['backend']}, driver {context['driver']})"
     drawing.suptitle(f"{figure.name}   –   {device}", fontsize=9)
     _legend(drawing, styles)

@@ -55,7 +55,7 @@ def test_what_is_drawn_is_what_was_measured(run):
         expected = list(cases[cases["variant"] == variant]["peak"])
         assert list(drawn[1 + 2 * i]) == expected  # the peak
         assert list(drawn[2 + 2 * i]) == expected  # the estimate, which is exact here
-    assert "CPU device" in drawing.axes[2].get_ylabel()
+    assert "CPU device" in drawing.axes[4].get_ylabel()
     pyplot.close(drawing)
 
 
@@ -63,7 +63,7 @@ def test_a_run_of_memory_alone_has_no_empty_panels(tmp_path):
     observations = [observation("padding/new", "edge", ny, time=False) for ny in SHAPES]
     run = load_run(write_run(tmp_path / "run.json", observations))
     drawing = draw(figures_of(run)[0], run.context)
-    assert len([axes for axes in drawing.axes if axes.get_visible()]) == 1
+    assert len([axes for axes in drawing.axes if axes.get_visible()]) == 2
     pyplot.close(drawing)
 
 
