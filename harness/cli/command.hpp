@@ -19,6 +19,8 @@ struct Result {
 
 void add_check_command(CLI::App& app, Result& result);
 void add_record_command(CLI::App& app, Result& result);
+void add_devices_command(CLI::App& app, Result& result);
+void add_doctor_command(CLI::App& app, Result& result);
 void add_show_command(CLI::App& app, Result& result);
 
 }  // namespace peakmark::cli

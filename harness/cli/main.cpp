@@ -16,6 +16,8 @@ int run(int argc, char** argv) {
   peakmark::cli::Result result;
 
   // The commands, in the order of the work.
+  peakmark::cli::add_devices_command(app, result);
+  peakmark::cli::add_doctor_command(app, result);
   peakmark::cli::add_check_command(app, result);
   peakmark::cli::add_record_command(app, result);
   peakmark::cli::add_show_command(app, result);

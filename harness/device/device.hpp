@@ -35,6 +35,7 @@ struct DeviceInfo {
   std::string platform;  ///< OpenCL platform; "CUDA"; "dry"
   std::string driver;
   std::string version;  ///< OpenCL C or compute capability
+  std::string pci;      ///< `0000:3b:00`, domain, bus and device in hex; empty where unknown
   bool is_cpu = false;  ///< decides the grain of kernels: a work-item a row instead of an element
   bool has_f64 = false;
   Size compute_units = 0;

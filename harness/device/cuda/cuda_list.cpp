@@ -23,6 +23,8 @@ DeviceInfo describe(int index, const std::string& driver) {
   info.platform = "CUDA";
   info.driver = driver;
   info.version = fmt::format("compute capability {}.{}", properties.major, properties.minor);
+  info.pci = fmt::format("{:04x}:{:02x}:{:02x}", properties.pciDomainID, properties.pciBusID,
+                         properties.pciDeviceID);
   info.has_f64 = true;
   info.compute_units = properties.multiProcessorCount;
   info.memory_bytes = static_cast<Size>(properties.totalGlobalMem);

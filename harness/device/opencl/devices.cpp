@@ -11,7 +11,11 @@
 namespace peakmark {
 namespace {
 
+// Extensions: cl_amd_device_attribute_query, cl_nv_device_attribute_query.
 constexpr cl_device_info kGlobalFreeMemoryAmd = 0x4039;
+constexpr cl_device_info kPciBusNv = 0x4008;
+constexpr cl_device_info kPciSlotNv = 0x4009;
+constexpr cl_device_info kPciDomainNv = 0x400A;
 
 template <typename Query>
 std::string text_of(Query query) {
@@ -44,6 +48,18 @@ T value_of(cl_device_id device, cl_device_info what, std::string_view name) {
   return value;
 }
 
+/// NVIDIA's extension; empty elsewhere.
+std::string pci_of(cl_device_id device) {
+  cl_uint domain = 0;
+  cl_uint bus = 0;
+  cl_uint slot = 0;
+  const auto ask = [&](cl_device_info what, cl_uint& value) {
+    return opencl().clGetDeviceInfo(device, what, sizeof(value), &value, nullptr) == CL_SUCCESS;
+  };
+  if (!ask(kPciBusNv, bus) || !ask(kPciSlotNv, slot) || !ask(kPciDomainNv, domain)) return {};
+  return fmt::format("{:04x}:{:02x}:{:02x}", domain, bus, slot >> 3);  // the slot holds device and function
+}
+
 DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
   DeviceInfo info;
   info.backend = Backend::opencl;
@@ -52,6 +68,7 @@ DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
   info.platform = text_of(platform, CL_PLATFORM_NAME);
   info.driver = text_of(device, CL_DRIVER_VERSION);
   info.version = text_of(device, CL_DEVICE_OPENCL_C_VERSION);
+  info.pci = pci_of(device);
   info.is_cpu =
       (value_of<cl_device_type>(device, CL_DEVICE_TYPE, "CL_DEVICE_TYPE") & CL_DEVICE_TYPE_CPU) != 0;
   // 0 means "no double"; a device that does not know the question has none either.

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/size.hpp"
+#include "base/text_table.hpp"
+#include "cli/command.hpp"
+#include "device/device.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json json_of(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json json_of(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+/// Asked of the device itself, so it is opened for a moment; a device that does not open has null.
+DeviceMemory memory_of(const DeviceInfo& info) {
+  try {
+    return open_device(info)->memory();
+  } catch (const Error& error) {
+    std::cerr << fmt::format("peakmark: {} {}: {}\n", name_of(info.backend), info.index, error.what());
+    return {};
+  }
+}
+
+Json json_of(const DeviceInfo& info) {
+  const DeviceMemory memory = memory_of(info);
+  return {{"backend", name_of(info.backend)},
+          {"index", info.index},
+          {"name", info.name},
+          {"vendor", json_of(info.vendor)},
+          {"platform", info.platform},
+          {"driver", json_of(info.driver)},
+          {"version", json_of(info.version)},
+          {"pci", json_of(info.pci)},
+          {"is_cpu", info.is_cpu},
+          {"has_f64", info.has_f64},
+          {"compute_units", info.compute_units > 0 ? Json(info.compute_units) : Json(nullptr)},
+          {"memory_bytes", json_of(info.memory_bytes)},
+          {"max_allocation_bytes", json_of(info.max_allocation_bytes)},
+          {"used_bytes", json_of(memory.used_bytes)},
+          {"free_bytes", json_of(memory.free_bytes)}};
+}
+
+std::string text_of(const std::optional<Size>& bytes) {
+  return bytes ? format_size(*bytes) : "-";
+}
+
+void print_table(const DeviceList& list) {
+  using Align = TextTable::Align;
+  TextTable table({{"backend"},
+                   {"index", Align::right},
+                   {"name"},
+                   {"kind"},
+                   {"driver"},
+                   {"memory", Align::right},
+                   {"largest allocation", Align::right},
+                   {"used", Align::right},
+                   {"free", Align::right}});
+  for (const DeviceInfo& info : list.devices) {
+    if (info.backend == Backend::dry) {
+      table.add({"dry", "0", info.name, "books", "-", "-", "-", "-", "-"});
+      continue;
+    }
+    const DeviceMemory memory = memory_of(info);
+    table.add({std::string(name_of(info.backend)), std::to_string(info.index), info.name,
+               info.is_cpu ? "CPU" : "GPU", info.driver.empty() ? "-" : info.driver,
+               text_of(info.memory_bytes), text_of(info.max_allocation_bytes), text_of(memory.used_bytes),
+               text_of(memory.free_bytes)});
+  }
+  std::cout << table.text();
+  for (const std::string& reason : list.reasons) std::cerr << "no device of " << reason << '\n';
+}
+
+void print_json(const DeviceList& list) {
+  Json devices = Json::array();
+  for (const DeviceInfo& info : list.devices) devices.push_back(json_of(info));
+  std::cout << Json{{"devices", devices}, {"reasons", list.reasons}}.dump(2, ' ', false,
+                                                                          Json::error_handler_t::replace)
+            << '\n';
+}
+
+}  // namespace
+
+void add_devices_command(CLI::App& app, Result& result) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("devices", "The devices here, and their memory");
+  command->add_flag("--json", *json, "Everything that is known of them as JSON; null: unknown");
+  command->footer("Exit code 4 when there is no device but `dry`.");
+  command->callback([json, &result] {
+    const DeviceList list = list_devices();
+    if (*json) {
+      print_json(list);
+    } else {
+      print_table(list);
+    }
+    const bool any = std::ranges::any_of(list.devices,
+                                         [](const DeviceInfo& info) { return info.backend != Backend::dry; });
+    result.code = any ? ExitCode::clean : ExitCode::nothing;
+  });
+}
+
+}  // namespace peakmark::cli

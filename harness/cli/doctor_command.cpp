@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "device/doctor/doctor.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json json_of(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json json_of(const GpuFacts& gpu) {
+  return {{"name", gpu.name},
+          {"pci", gpu.pci},
+          {"used_bytes", json_of(gpu.used_bytes)},
+          {"free_bytes", json_of(gpu.free_bytes)},
+          {"other_processes", json_of(gpu.other_processes)},
+          {"mig", json_of(gpu.mig)},
+          {"persistence", json_of(gpu.persistence)},
+          {"sm_clock_mhz", json_of(gpu.sm_clock_mhz)},
+          {"max_sm_clock_mhz", json_of(gpu.max_sm_clock_mhz)},
+          {"slowed_by", gpu.slowed_by}};
+}
+
+Json json_of(const MachineFacts& facts) {
+  Json devices = Json::array();
+  for (const DeviceInfo& info : facts.devices.devices) {
+    devices.push_back({{"backend", name_of(info.backend)}, {"index", info.index}, {"name", info.name}});
+  }
+  Json gpus = nullptr;
+  if (facts.nvml) {
+    gpus = Json::array();
+    for (const GpuFacts& gpu : facts.nvml->gpus) gpus.push_back(json_of(gpu));
+  }
+  return {{"build_type", facts.build_type},
+          {"asserts", facts.asserts},
+          {"sanitizers", facts.sanitizers},
+          {"devices", devices},
+          {"nvidia_driver", facts.nvml ? Json(facts.nvml->driver) : Json(nullptr)},
+          {"nvidia_gpus", gpus},
+          {"opencl_recorder", json_of(facts.opencl_recorder)},
+          {"cuda_recorder", json_of(facts.cuda_recorder)},
+          {"cupti", json_of(facts.cupti)},
+          {"OPENCL_LAYERS", json_of(facts.opencl_layers)},
+          {"CUDA_INJECTION64_PATH", json_of(facts.cuda_injection)},
+          {"POCL_MEMORY_LIMIT", json_of(facts.pocl_memory_limit)},
+          {"POCL_CACHE_DIR", json_of(facts.pocl_cache_folder)},
+          {"cpu_governor", json_of(facts.governor)},
+          {"load_average", json_of(facts.load_average)},
+          {"cpus", facts.cpus}};
+}
+
+void print_json(const MachineFacts& facts, const std::vector<Finding>& findings) {
+  Json list = Json::array();
+  for (const Finding& finding : findings) {
+    list.push_back({{"id", finding.id},
+                    {"effect", name_of(finding.effect)},
+                    {"what", finding.what},
+                    {"mend", finding.mend}});
+  }
+  std::cout << Json{{"findings", list}, {"facts", json_of(facts)}}.dump(2, ' ', false,
+                                                                        Json::error_handler_t::replace)
+            << '\n';
+}
+
+void print_text(const MachineFacts& facts, const std::vector<Finding>& findings) {
+  for (const DeviceInfo& info : facts.devices.devices) {
+    if (info.backend == Backend::dry) continue;
+    std::cout << fmt::format("{} {}: {}\n", name_of(info.backend), info.index, info.name);
+  }
+  if (findings.empty()) {
+    std::cout << "nothing found that would spoil a measurement\n";
+    return;
+  }
+  for (const Finding& finding : findings) {
+    std::cout << fmt::format("\n[{}] {}\n    {}\n", name_of(finding.effect), finding.what, finding.mend);
+  }
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, Result& result) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand(
+      "doctor", "What here would keep a measurement from being possible, exact or quiet, and how to mend it");
+  command->add_flag("--json", *json, "Findings, and the facts they rest on, as JSON; null: unknown");
+  command->footer("Exit code 4 when there is no device but `dry`; findings alone are no failure.");
+  command->callback([json, &result] {
+    const MachineFacts facts = gather_machine_facts();
+    const std::vector<Finding> findings = diagnose(facts);
+    if (*json) {
+      print_json(facts, findings);
+    } else {
+      print_text(facts, findings);
+    }
+    const bool none = std::ranges::any_of(findings, [](const Finding& it) { return it.id == "no-device"; });
+    result.code = none ? ExitCode::nothing : ExitCode::clean;
+  });
+}
+
+}  // namespace peakmark::cli
