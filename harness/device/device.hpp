@@ -195,6 +195,12 @@ class Device {
 
   /// Waits until everything enqueued is done. Late errors of the device surface here.
   virtual void finish() = 0;
+  /// Releases an array's memory before it returns, as a blocking free does: waits for the queue, and for the
+  /// driver to let go of what its work used. A destructor leaves that moment to the driver, and a peak to it.
+  virtual void release(Array& array) {
+    finish();
+    array.reset();
+  }
   /// Marks this point of the queue.
   virtual std::unique_ptr<TimePoint> time_point() = 0;
   /// Nanoseconds of the device between two points; waits for the second. Null where the device keeps no time.

@@ -137,6 +137,15 @@ TEST_P(DeviceSuite, RangesMustLieInside) {
   EXPECT_THROW(device().copy(a, 0, a, 16, 16), UsageError);
 }
 
+TEST_P(DeviceSuite, AReleasedArrayIsGone) {
+  Array array = device().create("a", {1000}, DType::f32);
+  device().fill(array, 1);
+  device().release(array);
+  EXPECT_FALSE(array);
+  device().release(array);
+  EXPECT_THROW(device().fill(array, 1), UsageError);
+}
+
 TEST_P(DeviceSuite, AnArrayThatWasResetIsRefused) {
   Array a = device().create("a", {8}, DType::f32);
   a.reset();

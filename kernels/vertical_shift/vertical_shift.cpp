@@ -64,7 +64,7 @@ void ShiftWithTemporaries::operator()(Array& radios, std::span<const float> shif
                      {&product, &radios, (a * n_z + term.from) * nx, count, width,
                       floating_argument(dtype, term.factor)});
       device_.launch(add_, range, {&shifted_, &product, term.to * nx, count, width});
-      device_.finish();
+      device_.release(product);
     }
     device_.copy(shifted_, 0, radios, a * image, image);
   }

@@ -30,6 +30,7 @@ namespace peakmark {
   X(clGetKernelArgInfo)              \
   X(clGetKernelInfo)                 \
   X(clGetKernelWorkGroupInfo)        \
+  X(clGetMemObjectInfo)              \
   X(clGetPlatformIDs)                \
   X(clGetPlatformInfo)               \
   X(clGetProgramBuildInfo)           \
