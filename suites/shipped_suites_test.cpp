@@ -27,6 +27,7 @@ std::filesystem::path shipped(const std::string& name) {
 
 Suite load(const std::vector<std::string>& names, const ExpandOptions& options = {}) {
   std::vector<std::filesystem::path> files;
+  files.reserve(names.size());
   for (const std::string& name : names) files.push_back(shipped(name));
   return load_suites(files, operations().describe(), options);
 }

@@ -95,6 +95,7 @@ Suite load_suites(const std::vector<std::filesystem::path>& files, const Descrip
                   const ExpandOptions& options) {
   if (files.empty()) throw UsageError("no suite file is named");
   std::vector<SuiteDocument> documents;
+  documents.reserve(files.size());
   for (const std::filesystem::path& file : files) documents.push_back(read_suite_document(file));
   return expand_suites(documents, description, options);
 }

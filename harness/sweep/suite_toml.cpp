@@ -298,7 +298,7 @@ class Reader {
 
   /// It becomes a part of file names.
   std::string figure(const toml::node& node, const Place& place) {
-    const std::string text = word(node, place);
+    std::string text = word(node, place);
     constexpr const char* kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     if (text.empty() || text.find_first_not_of(kAllowed) != std::string::npos) {
       fail(place, fmt::format("'{}' is no name of a figure: write letters, digits, - and _", text));
