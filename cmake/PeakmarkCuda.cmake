@@ -96,3 +96,22 @@ function(peakmark_cuda_fatbin output source dtype)
     COMMENT "Compiling ${name} for CUDA"
     VERBATIM)
 endfunction()
+
+# peakmark_cuda_test(NAME SOURCES … LINK …): a test program that needs a CUDA device. It is compiled always; ctest
+# knows it (label `cuda`) only where there is a device now, and ci/gpu-check runs it on a machine that has one.
+if(PEAKMARK_HAS_CUDA)
+  file(GLOB PEAKMARK_CUDA_DEVICES /dev/nvidia[0-9]* /dev/dxg)
+  if(NOT PEAKMARK_CUDA_DEVICES)
+    message(STATUS "CUDA: no device here; tests labelled cuda are compiled and not run (ci/gpu-check runs them)")
+  endif()
+endif()
+function(peakmark_cuda_test name)
+  if(PEAKMARK_CUDA_DEVICES)
+    peakmark_test(${name} ${ARGN} LABELS cuda)
+  else()
+    cmake_parse_arguments(TEST "" "" "SOURCES;LINK" ${ARGN})
+    add_executable(${name} ${TEST_SOURCES})
+    target_link_libraries(${name} PRIVATE ${TEST_LINK} GTest::gmock GTest::gtest_main peakmark_warnings)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY PEAKMARK_CUDA_TESTS ${name})
+endfunction()

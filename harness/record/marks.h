@@ -34,6 +34,26 @@ typedef uint64_t (*peakmark_event_count_t)(void);
 #define PEAKMARK_PROFILE_PATH_SYMBOL "peakmark_profile_path"
 #define PEAKMARK_EVENT_COUNT_SYMBOL "peakmark_event_count"
 
+/* Times of single kernels, by CUPTI's records (the CUDA recorder only; the other has no such symbols). Tracing
+ * kernels costs time and device memory: it is off until started, and is for a timing pass, never for one in which
+ * bytes are counted. The process must have been started with PEAKMARK_KERNEL_RECORDS=1.
+ * Environment: PEAKMARK_ACTIVITY_CHECK=1 - writes a second profile, <path>.activity.<pid>, from CUPTI's memory
+ *                                          records, to check the first one by. */
+#define PEAKMARK_KERNEL_RECORDS_VERSION 1
+typedef struct peakmark_kernel_record {
+  const char* name; /* demangled; valid until the next stop */
+  uint64_t count;
+  uint64_t ns; /* of all `count` runs */
+} peakmark_kernel_record;
+/* NULL, or why there are no records: say so, and report none. The text is valid until the next call. */
+typedef const char* (*peakmark_kernel_records_start_t)(int version);
+/* Waits for the device and stops. Writes at most `capacity` records, the longest first, and their whole number.
+ * NULL, or why the records are not to be used (CUPTI dropped some); `count` is 0 then. */
+typedef const char* (*peakmark_kernel_records_stop_t)(peakmark_kernel_record* records, uint64_t capacity,
+                                                      uint64_t* count);
+#define PEAKMARK_KERNEL_RECORDS_START_SYMBOL "peakmark_kernel_records_start"
+#define PEAKMARK_KERNEL_RECORDS_STOP_SYMBOL "peakmark_kernel_records_stop"
+
 #ifdef __cplusplus
 }
 #endif

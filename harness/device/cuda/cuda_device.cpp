@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstring>
-#include <deque>
 #include <vector>
 
 #include "base/error.hpp"
@@ -62,7 +61,7 @@ std::byte* at(const Array& array, Size offset) {
   return static_cast<const CudaBuffer&>(array.buffer()).at(offset);
 }
 
-/// What cuMemsetD8Async, D16 and D32 have in common; taken from the runtime, since nothing links libcuda.
+/// Taken from the runtime, since nothing links libcuda.
 template <typename Function>
 Function driver_function(const char* name) {
   void* function = nullptr;
@@ -138,7 +137,8 @@ class CudaDevice : public Device {
   }
 
   void launch(const Kernel& kernel, const Range& range, std::initializer_list<Argument> arguments) override {
-    const LaunchShape shape = launch_shape(range);
+    const auto shape = launch_shape(range, info_);
+    if (!shape) return;
     std::vector<std::uint64_t> values(arguments.size());
     std::vector<void*> pointers(arguments.size());
     std::size_t i = 0;
@@ -147,10 +147,7 @@ class CudaDevice : public Device {
       pointers[i] = &values[i];
       ++i;
     }
-    check_cuda(
-        cudaLaunchKernel(kernel.implementation(), dim3(shape.grid_x, shape.grid_y, shape.grid_z),
-                         dim3(shape.block_x, shape.block_y, shape.block_z), pointers.data(), 0, stream_),
-        "launch a kernel");
+    start(kernel.implementation(), *shape, pointers.data(), "launch a kernel");
   }
 
   void finish() override { check_cuda(cudaStreamSynchronize(stream_), "finish the work on the device"); }
@@ -199,11 +196,14 @@ class CudaDevice : public Device {
   void fill_words(CUdeviceptr address, Size count, std::uint64_t even, std::uint64_t odd,
                   const std::string& what) {
     void* kernel = kernels_.get(fill_source(), "pm_fill", DType::u64);
-    const LaunchShape shape = launch_shape({.x = count});
     std::array<void*, 4> arguments{&address, &count, &even, &odd};
-    check_cuda(
-        cudaLaunchKernel(kernel, dim3(shape.grid_x), dim3(shape.block_x), arguments.data(), 0, stream_),
-        what);
+    start(kernel, launch_shape({.x = count}, info_).value(), arguments.data(), what);
+  }
+
+  void start(const void* kernel, const LaunchShape& shape, void** arguments, std::string_view what) {
+    check_cuda(cudaLaunchKernel(kernel, dim3(shape.grid_x, shape.grid_y, shape.grid_z),
+                                dim3(shape.block_x, shape.block_y, shape.block_z), arguments, 0, stream_),
+               what);
   }
 
   /// Kernel parameters are read with the kernel's own widths, from the start of the slot.

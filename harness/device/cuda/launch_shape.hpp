@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "device/device.hpp"
 
@@ -12,9 +13,9 @@ struct LaunchShape {
   std::uint32_t grid_x = 1, grid_y = 1, grid_z = 1;
 };
 
-/// The launch that covers `range`, rounded up to whole blocks; where no local size is asked for, 256 threads
-/// along x. Throws UsageError for a range that is negative or larger than CUDA's grid (2³¹ − 1 blocks along
-/// x, 65,535 along y and z) or a block of more than 1024 threads.
-LaunchShape launch_shape(const Range& range);
+/// The launch that covers `range`, rounded up to whole blocks; null for a range without work-items. Throws
+/// UsageError for a range beyond CUDA's grid (2³¹ − 1 blocks along x, 65,535 along y and z) or block (1024
+/// threads, 64 along z).
+std::optional<LaunchShape> launch_shape(const Range& range, const DeviceInfo& device);
 
 }  // namespace peakmark

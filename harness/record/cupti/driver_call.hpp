@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cuda.h>
+#include <cupti_callbacks.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "record/event.hpp"
+
+namespace peakmark {
+
+/// A call into the driver as CUPTI shows it, at its start or its end.
+struct DriverCall {
+  CUpti_CallbackId id = 0;
+  bool entering = false;
+  const void* parameters = nullptr;      ///< the call's `…_params` of generated_cuda_meta.h
+  CUresult result = CUDA_SUCCESS;        ///< at the end
+  std::uint64_t* correlation = nullptr;  ///< 64 bits that the recorder passes from start to end
+  CUcontext context = nullptr;
+  std::uint32_t context_id = 0;
+};
+
+/// The calls that the recorder wants to see: those about memory, and those that enqueue work.
+std::span<const CUpti_CallbackId> memory_calls();
+std::span<const CUpti_CallbackId> enqueueing_calls();
+
+/// What a call asks for, or got.
+struct AllocationRequest {
+  std::uint64_t address = 0;  ///< 0 unless the call succeeded
+  std::int64_t bytes = 0;
+  MemoryKind kind = MemoryKind::none;
+  bool sized = true;            ///< false: the size of this array format is not known, bytes is 0
+  bool stream_ordered = false;  ///< of cuMemAllocAsync and cuMemAllocFromPoolAsync
+  CUstream stream = nullptr;
+  CUmemoryPool pool = nullptr;  ///< of cuMemAllocFromPoolAsync
+};
+
+/// The allocation of a call at its end; null for calls that allocate nothing.
+std::optional<AllocationRequest> allocation_of(const DriverCall& call);
+/// What a call frees; null for calls that free nothing (cuMemRelease and cuMemUnmap are told apart, by
+/// PhysicalMemory).
+std::optional<std::uint64_t> freed_by(const DriverCall& call);
+/// The graph node that a call adds, when it allocates memory.
+struct GraphAllocation {
+  std::uint64_t address;
+  std::int64_t bytes;
+};
+std::optional<GraphAllocation> graph_allocation_of(const DriverCall& call);
+/// The stream that a call of `enqueueing_calls` enqueues on; null for other calls.
+std::optional<CUstream> stream_of(const DriverCall& call);
+
+}  // namespace peakmark

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+#include "record/event.hpp"
+
+namespace peakmark {
+
+/// An allocation as the recorder knows it.
+struct CudaAllocation {
+  std::uint64_t address = 0;
+  std::int64_t bytes = 0;
+  MemoryKind kind = MemoryKind::none;
+  std::uint64_t pool = 0;     ///< CUmemoryPool it came from; 0: none
+  std::uint32_t device = 0;   ///< ordinal
+  std::uint32_t context = 0;  ///< CUPTI's id of the context
+};
+
+/// Where the recorder tells what it saw: the profile, or a list in a test. Called by any thread.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void allocation(const CudaAllocation& allocation) = 0;
+  virtual void failed_allocation(const CudaAllocation& wanted, std::int32_t result) = 0;
+  virtual void release(std::uint64_t address) = 0;
+  virtual void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes) = 0;
+  virtual void note(const char* text) = 0;
+};
+
+}  // namespace peakmark

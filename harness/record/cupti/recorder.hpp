@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "record/cupti/activity.hpp"
+#include "record/cupti/call_recorder.hpp"
+#include "record/cupti/cupti_library.hpp"
+#include "record/cupti/kernel_times.hpp"
+#include "record/cupti/loaded_driver.hpp"
+#include "record/cupti/memory_records.hpp"
+#include "record/profile_writer.hpp"
+
+namespace peakmark {
+
+/// The recorder of this process: subscribes to the driver's calls and writes the profile. Made once and never
+/// destroyed, for calls may come until the process has ended.
+class Recorder {
+ public:
+  /// Null, with one line on stderr that says why and how to mend it, when the recorder cannot come up: then
+  /// there is no profile either, so that nobody takes silence for zero bytes.
+  static Recorder* start();
+
+  [[nodiscard]] ProfileWriter& profile() const { return profile_; }
+
+  /// Kernel records, between `start_kernels` and `stop_kernels`. False, with `reason`, where there are none.
+  bool start_kernels(std::string& reason);
+  /// Waits for the device, then gives what ran. False when records were dropped: then the sums are wrong.
+  bool stop_kernels(std::vector<KernelTotal>& totals, std::string& reason);
+
+  /// Activity records go while CUDA still stands, the profile is closed at the very end.
+  void finish_activity();
+  void finish();
+
+ private:
+  explicit Recorder(ProfileWriter& profile);
+
+  static void on_callback(void* recorder, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
+  bool subscribe(std::string& reason);
+  bool enable_calls(std::string& reason);
+  void open_activity();
+
+  enum class Use : std::uint8_t { none, kernels, check };
+
+  CuptiLibrary cupti_;
+  std::uint32_t version_ = 0;
+  int pid_ = 0;
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  ProfileWriter& profile_;
+  std::unique_ptr<EventSink> sink_;
+  std::unique_ptr<LoadedDriver> driver_;
+  std::unique_ptr<CallRecorder> calls_;
+  Use use_ = Use::none;
+  std::string no_activity_;  // why there are no activity records, where they were asked for
+  Activity activity_;
+  KernelTimes kernels_;
+  MemoryRecords memory_;
+};
+
+}  // namespace peakmark
