@@ -29,6 +29,8 @@ constexpr Size kMostSteps = 65'535;
 /// works out its column once for them.
 constexpr Size kEnoughItems = Size{1} << 20;
 constexpr Size kMostRowsAnItem = 8;
+/// On a CPU enough groups to share the work out evenly while other programs run.
+constexpr Size kItemsAUnit = 32;
 
 Size distinct(std::vector<Size> coordinates) {
   std::ranges::sort(coordinates);
@@ -161,6 +163,17 @@ PaddingComputation::Grain PaddingComputation::grain(Size n, Size rows, Size colu
   return {.range = {.x = columns, .y = y_step, .z = z_step, .local_x = 64, .local_y = 4, .local_z = 1},
           .y_step = y_step,
           .z_step = z_step};
+}
+
+PaddingComputation::Grain PaddingComputation::gather_vectors_grain() const {
+  const Size rows = problem_.y.padded();
+  Grain result = grain(problem_.n, rows, problem_.x.padded());
+  if (!by_rows()) return result;
+  const Size all_rows = problem_.n * rows;
+  const Size enough_items = std::max<Size>(1, device_.info().compute_units) * kItemsAUnit;
+  result.y_step = std::clamp(all_rows / enough_items, Size{1}, kMostRowsAnItem);
+  result.range = {.x = (all_rows + result.y_step - 1) / result.y_step, .local_x = 4};
+  return result;
 }
 
 }  // namespace peakmark

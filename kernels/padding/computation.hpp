@@ -34,14 +34,18 @@ class PaddingComputation : public Computation {
   /// The kernel `name` in the grain of this device.
   Kernel kernel(std::string_view name) const;
 
-  /// How work-items share `n` images of (rows, columns) elements, and what every kernel is told of it.
+  /// How work-items share images of (rows, columns) elements, and what every kernel is told of it.
   struct Grain {
     Range range;
-    Size y_step = 0,
-         z_step = 0;  ///< an item that owns a column takes every y_step-th row of every z_step-th image
-    std::int32_t past_cache = 0;  ///< 1 when an item owns a row and the output is larger than caches are
+    /// An item that owns a column takes every y_step-th row of every z_step-th image; one that owns rows,
+    /// y_step neighbours where the kernel can.
+    Size y_step = 1, z_step = 1;
+    std::int32_t past_cache = 0;  ///< 1 when an item owns rows and the output is larger than caches are
   };
   [[nodiscard]] Grain grain(Size n, Size rows, Size columns) const;
+  /// For the whole output from coordinate vectors: an item that owns rows reads the columns once for all of
+  /// them.
+  [[nodiscard]] Grain gather_vectors_grain() const;
   [[nodiscard]] bool by_rows() const { return kernel_grain_ == KernelGrain::rows; }
 
   Device& device_;

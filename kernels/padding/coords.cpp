@@ -41,7 +41,7 @@ class CoordinatesPadding final : public PaddingComputation {
   void gather() {
     const Size rows = problem_.y.padded();
     const Size columns = problem_.x.padded();
-    const Grain g = grain(problem_.n, rows, columns);
+    const Grain g = spread_ == Spread::vectors ? gather_vectors_grain() : grain(problem_.n, rows, columns);
     device_.launch(gather_, g.range,
                    {&input_, &output_, &coordinates_.rows, &coordinates_.columns, problem_.n,
                     problem_.y.extent, problem_.x.extent, rows, columns, g.y_step, g.z_step, g.past_cache});

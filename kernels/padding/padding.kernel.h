@@ -3,10 +3,10 @@
  * Elements are moved and never computed with, so the host compiles this for the unsigned integer of an
  * element's size: no bit of a NaN changes and no device needs f64.
  *
- * Every kernel comes in two grains with the same arguments. `_rows`, for CPUs: a work-item owns a row and moves
- * it in runs, past the caches where `past_cache` says so. `_elements`, for GPUs: a work-item owns a column,
- * works out its source once, and takes rows y, y + y_step, ... of slices z, z + z_step, ..., since CUDA ends at
- * 65,535 groups in y and z. A grain does not read what is the other's.
+ * Every kernel comes in two grains with the same arguments. `_rows`, for CPUs: a work-item owns a row
+ * (gather_vectors: y_step rows) and moves it in runs, past the caches where `past_cache` says so. `_elements`,
+ * for GPUs: a work-item owns a column, works out its source once, and takes rows y, y + y_step, ... of slices
+ * z, z + z_step, ..., since CUDA ends at 65,535 groups in y and z.
  */
 
 /* ---- Coordinates ---- */
@@ -45,11 +45,8 @@ PM_DEVICE pm_long periodic(pm_long i, pm_long extent, pm_long period, pm_long to
 #if defined(PM_DTYPE_u64)
 #define PADDING_LANES 8
 typedef ulong8 padding_vector;
-typedef int8 padding_columns;
 #define PADDING_REVERSED(v) (v).s76543210
 #define PADDING_LOAD(p) vload8(0, p)
-#define PADDING_COUNT ((int8)(0, 1, 2, 3, 4, 5, 6, 7))
-#define PADDING_GATHER(p, c) (ulong8)(p[c.s0], p[c.s1], p[c.s2], p[c.s3], p[c.s4], p[c.s5], p[c.s6], p[c.s7])
 #else
 #define PADDING_LANES 16
 #if defined(PM_DTYPE_u8)
@@ -59,15 +56,9 @@ typedef ushort16 padding_vector;
 #else
 typedef uint16 padding_vector;
 #endif
-typedef int16 padding_columns;
 #define PADDING_REVERSED(v) (v).sfedcba9876543210
 #define PADDING_LOAD(p) vload16(0, p)
-#define PADDING_COUNT ((int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
-#define PADDING_GATHER(p, c)                                                                                 \
-  (padding_vector)(p[c.s0], p[c.s1], p[c.s2], p[c.s3], p[c.s4], p[c.s5], p[c.s6], p[c.s7], p[c.s8], p[c.s9], \
-                   p[c.sa], p[c.sb], p[c.sc], p[c.sd], p[c.se], p[c.sf])
 #endif
-#define PADDING_STORE(v, p) *(PM_GLOBAL padding_vector*)(p) = (v)
 #define PADDING_STORE_PAST_CACHE(v, p) __builtin_nontemporal_store(v, (PM_GLOBAL padding_vector*)(p))
 
 /* Elements before the next place where a vector may be stored. */
@@ -75,18 +66,6 @@ PM_DEVICE pm_long head_of(PM_GLOBAL const pm_element* out, pm_long count) {
   const pm_long misplaced = (pm_long)(((pm_ulong)out / sizeof(pm_element)) & (PADDING_LANES - 1));
   const pm_long head = misplaced == 0 ? 0 : PADDING_LANES - misplaced;
   return head < count ? head : count;
-}
-
-/* Coordinates of a padding are mostly neighbours, upward, downward or all the same: one load serves those. */
-PM_DEVICE padding_vector gathered(PM_GLOBAL const pm_element* in, padding_columns columns) {
-  const pm_int first = columns.s0;
-  if (all(columns == first + PADDING_COUNT)) return PADDING_LOAD(in + first);
-  if (all(columns == first)) return (padding_vector)(in[first]);
-  if (all(columns == first - PADDING_COUNT)) {
-    const padding_vector backward = PADDING_LOAD(in + first - (PADDING_LANES - 1));
-    return PADDING_REVERSED(backward);
-  }
-  return PADDING_GATHER(in, columns);
 }
 #endif
 
@@ -129,22 +108,6 @@ PM_DEVICE void reverse_run(PM_GLOBAL pm_element* PM_RESTRICT out, PM_GLOBAL cons
   }
 #endif
   for (; i < count; ++i) out[i] = in[-i];
-}
-
-/* out[i] = in[columns[i]] */
-PM_DEVICE void gather_run(PM_GLOBAL pm_element* PM_RESTRICT out, PM_GLOBAL const pm_element* PM_RESTRICT in,
-                          PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long count, pm_int past_cache) {
-  pm_long i = 0;
-#ifdef PADDING_VECTORS
-  for (const pm_long head = head_of(out, count); i < head; ++i) out[i] = in[columns[i]];
-  if (past_cache)
-    for (; i + PADDING_LANES <= count; i += PADDING_LANES)
-      PADDING_STORE_PAST_CACHE(gathered(in, PADDING_LOAD(columns + i)), out + i);
-  else
-    for (; i + PADDING_LANES <= count; i += PADDING_LANES)
-      PADDING_STORE(gathered(in, PADDING_LOAD(columns + i)), out + i);
-#endif
-  for (; i < count; ++i) out[i] = in[columns[i]];
 }
 
 /* ---- computed: no coordinates in memory ---- */
@@ -259,14 +222,50 @@ PM_KERNEL(pad_periodic_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_
 
 /* ---- coords1d: a source row for each row, a source column for each column ---- */
 
+/* How many columns follow the first in equal steps. Stretches are compared whole, so that it is vectorised.
+ */
+#define PADDING_STRETCH 64
+PM_DEVICE pm_long run_of(PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_int step, pm_long count) {
+  const pm_int first = columns[0];
+  pm_long run = 0;
+  for (pm_int differing = 0; run + PADDING_STRETCH <= count; run += PADDING_STRETCH) {
+    const pm_int expected = first + (pm_int)run * step;
+    for (pm_int k = 0; k < PADDING_STRETCH; ++k) differing |= columns[run + k] ^ (expected + k * step);
+    if (differing) break;
+  }
+  while (run < count && columns[run] == first + (pm_int)run * step) ++run;
+  return run;
+}
+
+/* A work-item owns `y_step` rows. Columns of a padding are mostly neighbours, upward, downward or one and the
+ * same: such runs are looked for once for all of its rows and moved as runs. */
 PM_KERNEL(gather_vectors_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {
-  const pm_long row = pm_global_x();
-  if (row >= n * out_ny) return;
-  const pm_long slice = row / out_ny;
-  gather_run(out + row * out_nx, in + (slice * ny + rows[row - slice * out_ny]) * nx, columns, out_nx,
-             past_cache);
+  const pm_long first_row = pm_global_x() * y_step;
+  const pm_long end_row = first_row + y_step < n * out_ny ? first_row + y_step : n * out_ny;
+  for (pm_long x = 0; x < out_nx;) {
+    const pm_long left = out_nx - x;
+    const pm_int first = columns[x];
+    const pm_int step = left > 1 ? columns[x + 1] - first : 0;
+    pm_long run = step < -1 || step > 1 ? 1 : run_of(columns + x, step, left);
+    const pm_int is_run = run >= 16;
+    if (!is_run) run = left < PADDING_STRETCH ? left : PADDING_STRETCH;
+    for (pm_long row = first_row; row < end_row; ++row) {
+      const pm_long slice = row / out_ny;
+      PM_GLOBAL const pm_element* from = in + (slice * ny + rows[row - slice * out_ny]) * nx;
+      PM_GLOBAL pm_element* to = out + row * out_nx + x;
+      if (!is_run)
+        for (pm_long k = 0; k < run; ++k) to[k] = from[columns[x + k]];
+      else if (step == 1)
+        copy_run(to, from + first, run, past_cache);
+      else if (step == 0)
+        fill_run(to, from[first], run, past_cache);
+      else
+        reverse_run(to, from + first, run, past_cache);
+    }
+    x += run;
+  }
 }
 
 PM_KERNEL(gather_vectors_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,

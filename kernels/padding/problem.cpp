@@ -40,7 +40,6 @@ void check_coordinates(std::string_view what, const std::vector<Size>& coordinat
 }
 
 std::vector<Size> drawn_coordinates(const PaddedAxis& axis, std::uint64_t seed) {
-  constexpr Size kLongestStretch = 200;
   std::mt19937_64 random(seed);
   const auto below = [&](Size bound) {
     return static_cast<Size>(random() % static_cast<std::uint64_t>(bound));
@@ -49,7 +48,7 @@ std::vector<Size> drawn_coordinates(const PaddedAxis& axis, std::uint64_t seed) 
   coordinates.reserve(static_cast<std::size_t>(axis.padded()));
   while (std::ssize(coordinates) < axis.padded()) {
     const Size step = below(3) - 1;
-    const Size length = std::min(1 + below(kLongestStretch), axis.padded() - std::ssize(coordinates));
+    const Size length = std::min(1 + below(axis.extent), axis.padded() - std::ssize(coordinates));
     Size source = below(axis.extent);
     for (Size i = 0; i < length; ++i, source += step)
       coordinates.push_back(std::clamp<Size>(source, 0, axis.extent - 1));

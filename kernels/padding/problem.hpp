@@ -60,7 +60,8 @@ std::uint64_t element_bits(double value, DType dtype);
 void check(const PaddingProblem& problem);
 
 /// The problem that a case's axes describe, checked. Its side values are 1, 2, 3, 4; its custom coordinates
-/// are drawn from a fixed seed in stretches of neighbours: upward, downward or one and the same.
+/// are drawn from a fixed seed in stretches, up to the image's length, of neighbours upward, downward or one
+/// and the same.
 PaddingProblem padding_problem(const Parameters& parameters);
 
 }  // namespace peakmark
