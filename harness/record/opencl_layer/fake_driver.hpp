@@ -1,0 +1,171 @@
+#pragma once
+
+// A driver that knows no device: what PoCL lacks (pipes, OpenGL objects, Intel's shared memory) and what it
+// never refuses can be tried with it.
+#include <CL/cl_ext.h>
+#include <CL/cl_icd.h>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace peakmark::opencl_layer {
+
+/// What the next call answers.
+struct FakeAnswers {
+  cl_int result = CL_SUCCESS;  ///< of creations and allocations; anything else refuses them
+  std::size_t size = 0;        ///< CL_MEM_SIZE of what is made
+  bool has_parent = false;     ///< CL_MEM_ASSOCIATED_MEMOBJECT is not null
+  bool callbacks = true;       ///< destructor callbacks are taken
+  std::vector<std::string> calls;
+};
+inline FakeAnswers fake;
+
+struct FakeObject {
+  std::size_t size = 0;
+  bool has_parent = false;
+  void(CL_CALLBACK* destroyed)(cl_mem, void*) = nullptr;
+  void* user_data = nullptr;
+};
+
+inline FakeObject& object_of(cl_mem memory) {
+  return *reinterpret_cast<FakeObject*>(memory);
+}
+
+/// The end of an object, as a driver goes about it.
+inline void destroy(cl_mem memory) {
+  FakeObject* const object = &object_of(memory);
+  if (object->destroyed != nullptr) object->destroyed(memory, object->user_data);
+  delete object;
+}
+
+inline cl_mem made(const char* call, cl_int* errcode_ret) {
+  fake.calls.emplace_back(call);
+  if (errcode_ret != nullptr) *errcode_ret = fake.result;
+  if (fake.result != CL_SUCCESS) return nullptr;
+  return reinterpret_cast<cl_mem>(new FakeObject{fake.size, fake.has_parent});
+}
+
+inline char fake_heap[1024];
+
+inline void* CL_API_CALL fake_device_alloc(cl_context, cl_device_id, const cl_mem_properties_intel*, size_t,
+                                           cl_uint, cl_int* errcode_ret) {
+  fake.calls.emplace_back("usm alloc");
+  if (errcode_ret != nullptr) *errcode_ret = fake.result;
+  return fake.result == CL_SUCCESS ? fake_heap : nullptr;
+}
+
+inline void* CL_API_CALL fake_host_alloc(cl_context, const cl_mem_properties_intel*, size_t, cl_uint,
+                                         cl_int* errcode_ret) {
+  fake.calls.emplace_back("usm host alloc");
+  if (errcode_ret != nullptr) *errcode_ret = fake.result;
+  return fake.result == CL_SUCCESS ? fake_heap + 512 : nullptr;
+}
+
+inline cl_int CL_API_CALL fake_usm_free(cl_context, void*) {
+  fake.calls.emplace_back("usm free");
+  return CL_SUCCESS;
+}
+
+inline cl_mem CL_API_CALL fake_create_buffer_intel(cl_context, const cl_mem_properties_intel*, cl_mem_flags,
+                                                   size_t, void*, cl_int* errcode_ret) {
+  return made("buffer intel", errcode_ret);
+}
+
+inline void CL_API_CALL fake_unknown() {}
+
+inline void* CL_API_CALL fake_get_function(const char* name) {
+  const std::string wanted = name;
+  if (wanted == "clDeviceMemAllocINTEL" || wanted == "clSharedMemAllocINTEL") {
+    return reinterpret_cast<void*>(fake_device_alloc);
+  }
+  if (wanted == "clHostMemAllocINTEL") return reinterpret_cast<void*>(fake_host_alloc);
+  if (wanted == "clMemFreeINTEL" || wanted == "clMemBlockingFreeINTEL") {
+    return reinterpret_cast<void*>(fake_usm_free);
+  }
+  if (wanted == "clCreateBufferWithPropertiesINTEL") {
+    return reinterpret_cast<void*>(fake_create_buffer_intel);
+  }
+  if (wanted == "clCreateFromGLBuffer" || wanted == "clImportMemoryARM" || wanted == "clSomethingElse") {
+    return reinterpret_cast<void*>(fake_unknown);
+  }
+  return nullptr;
+}
+
+/// The table that a loader would hand to a layer.
+inline cl_icd_dispatch fake_table() {
+  cl_icd_dispatch table{};
+  table.clGetMemObjectInfo = [](cl_mem memory, cl_mem_info what, size_t, void* value, size_t*) -> cl_int {
+    const cl_mem parent = object_of(memory).has_parent ? memory : nullptr;
+    if (what == CL_MEM_SIZE) std::memcpy(value, &object_of(memory).size, sizeof(std::size_t));
+    if (what == CL_MEM_ASSOCIATED_MEMOBJECT) std::memcpy(value, &parent, sizeof(parent));
+    return CL_SUCCESS;
+  };
+  table.clSetMemObjectDestructorCallback = [](cl_mem memory, void(CL_CALLBACK * function)(cl_mem, void*),
+                                              void* user_data) -> cl_int {
+    if (!fake.callbacks) return CL_INVALID_OPERATION;
+    object_of(memory).destroyed = function;
+    object_of(memory).user_data = user_data;
+    return CL_SUCCESS;
+  };
+  table.clCreateBuffer = [](cl_context, cl_mem_flags, size_t, void*, cl_int* e) { return made("buffer", e); };
+  table.clCreateImage = [](cl_context, cl_mem_flags, const cl_image_format*, const cl_image_desc*, void*,
+                           cl_int* e) { return made("image", e); };
+  table.clCreateImage2D = [](cl_context, cl_mem_flags, const cl_image_format*, size_t, size_t, size_t, void*,
+                             cl_int* e) { return made("image 2d", e); };
+  table.clCreateImage3D = [](cl_context, cl_mem_flags, const cl_image_format*, size_t, size_t, size_t, size_t,
+                             size_t, void*, cl_int* e) { return made("image 3d", e); };
+  table.clCreateBufferWithProperties = [](cl_context, const cl_mem_properties*, cl_mem_flags, size_t, void*,
+                                          cl_int* e) { return made("buffer with properties", e); };
+  table.clCreateImageWithProperties = [](cl_context, const cl_mem_properties*, cl_mem_flags,
+                                         const cl_image_format*, const cl_image_desc*, void*,
+                                         cl_int* e) { return made("image with properties", e); };
+  table.clCreateSubBuffer = [](cl_mem, cl_mem_flags, cl_buffer_create_type, const void*, cl_int* e) {
+    return made("sub-buffer", e);
+  };
+  table.clCreatePipe = [](cl_context, cl_mem_flags, cl_uint, cl_uint, const cl_pipe_properties*, cl_int* e) {
+    return made("pipe", e);
+  };
+  table.clCreateFromGLBuffer = [](cl_context, cl_mem_flags, cl_GLuint, cl_int* e) {
+    return made("gl buffer", e);
+  };
+  table.clCreateFromGLRenderbuffer = [](cl_context, cl_mem_flags, cl_GLuint, cl_int* e) {
+    return made("gl renderbuffer", e);
+  };
+  const auto texture = [](cl_context, cl_mem_flags, cl_GLenum, cl_GLint, cl_GLuint, cl_int* e) {
+    return made("gl texture", e);
+  };
+  table.clCreateFromGLTexture = texture;
+  table.clCreateFromGLTexture2D = texture;
+  table.clCreateFromGLTexture3D = texture;
+  table.clCreateFromEGLImageKHR = [](cl_context, CLeglDisplayKHR, CLeglImageKHR, cl_mem_flags,
+                                     const cl_egl_image_properties_khr*,
+                                     cl_int* e) { return made("egl image", e); };
+  table.clSVMAlloc = [](cl_context, cl_svm_mem_flags, size_t, cl_uint) -> void* {
+    fake.calls.emplace_back("svm alloc");
+    return fake.result == CL_SUCCESS ? fake_heap + 256 : nullptr;
+  };
+  table.clSVMFree = [](cl_context, void*) { fake.calls.emplace_back("svm free"); };
+  table.clGetExtensionFunctionAddress = fake_get_function;
+  table.clGetExtensionFunctionAddressForPlatform = [](cl_platform_id, const char* name) {
+    return fake_get_function(name);
+  };
+  table.clFinish = [](cl_command_queue) -> cl_int {
+    fake.calls.emplace_back("finish");
+    return CL_SUCCESS;
+  };
+  table.clEnqueueCopyBuffer = [](cl_command_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint,
+                                 const cl_event*, cl_event*) -> cl_int {
+    fake.calls.emplace_back("copy");
+    return fake.result;
+  };
+  table.clCreateUserEvent = [](cl_context, cl_int* e) {
+    if (e != nullptr) *e = CL_SUCCESS;
+    return reinterpret_cast<cl_event>(fake_heap);
+  };
+  table.clSetUserEventStatus = [](cl_event, cl_int) -> cl_int { return CL_SUCCESS; };
+  return table;
+}
+
+}  // namespace peakmark::opencl_layer
