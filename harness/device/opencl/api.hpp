@@ -46,7 +46,9 @@ namespace peakmark {
 /// OpenCL's functions, looked up at run time: a peakmark built with OpenCL must start where no loader is
 /// installed, and say so. A library linked at build time would keep the program from starting at all.
 struct OpenClApi {
-#define PEAKMARK_OPENCL_MEMBER(name) decltype(&::name) name = nullptr;
+// A member's name takes no parentheses.
+#define PEAKMARK_OPENCL_MEMBER(name) \
+  decltype(&::name) name = nullptr; /* NOLINT(bugprone-macro-parentheses) */
   PEAKMARK_OPENCL_FUNCTIONS(PEAKMARK_OPENCL_MEMBER)
 #undef PEAKMARK_OPENCL_MEMBER
 };
@@ -57,18 +59,19 @@ const std::string& opencl_absence();
 /// Throws DeviceError where OpenCL is absent.
 const OpenClApi& opencl();
 
+template <typename Object, auto OpenClApi::*release>
+struct OpenClRelease {
+  void operator()(Object* object) const { (opencl().*release)(object); }
+};
 /// Owns one reference to an OpenCL object.
-#define PEAKMARK_OPENCL_HANDLE(Name, Object, release)                   \
-  struct Name##Release {                                                \
-    void operator()(Object* object) const { opencl().release(object); } \
-  };                                                                    \
-  using Name = std::unique_ptr<Object, Name##Release>;
-PEAKMARK_OPENCL_HANDLE(ContextHandle, _cl_context, clReleaseContext)
-PEAKMARK_OPENCL_HANDLE(QueueHandle, _cl_command_queue, clReleaseCommandQueue)
-PEAKMARK_OPENCL_HANDLE(MemoryHandle, _cl_mem, clReleaseMemObject)
-PEAKMARK_OPENCL_HANDLE(ProgramHandle, _cl_program, clReleaseProgram)
-PEAKMARK_OPENCL_HANDLE(KernelHandle, _cl_kernel, clReleaseKernel)
-PEAKMARK_OPENCL_HANDLE(EventHandle, _cl_event, clReleaseEvent)
-#undef PEAKMARK_OPENCL_HANDLE
+template <typename Object, auto OpenClApi::*release>
+using OpenClHandle = std::unique_ptr<Object, OpenClRelease<Object, release>>;
+
+using ContextHandle = OpenClHandle<_cl_context, &OpenClApi::clReleaseContext>;
+using QueueHandle = OpenClHandle<_cl_command_queue, &OpenClApi::clReleaseCommandQueue>;
+using MemoryHandle = OpenClHandle<_cl_mem, &OpenClApi::clReleaseMemObject>;
+using ProgramHandle = OpenClHandle<_cl_program, &OpenClApi::clReleaseProgram>;
+using KernelHandle = OpenClHandle<_cl_kernel, &OpenClApi::clReleaseKernel>;
+using EventHandle = OpenClHandle<_cl_event, &OpenClApi::clReleaseEvent>;
 
 }  // namespace peakmark

@@ -48,8 +48,13 @@ T value_of(cl_device_id device, cl_device_info what, std::string_view name) {
   return value;
 }
 
-/// NVIDIA's extension; empty elsewhere.
+bool has_extension(cl_device_id device, std::string_view name) {
+  return text_of(device, CL_DEVICE_EXTENSIONS).find(name) != std::string::npos;
+}
+
+/// Empty where NVIDIA's extension is not there.
 std::string pci_of(cl_device_id device) {
+  if (!has_extension(device, "cl_nv_device_attribute_query")) return {};
   cl_uint domain = 0;
   cl_uint bus = 0;
   cl_uint slot = 0;
@@ -103,14 +108,15 @@ std::vector<OpenClDeviceEntry> opencl_devices() {
     check_opencl(cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, devices, ids.data(), nullptr),
                  "clGetDeviceIDs");
     for (const cl_device_id id : ids) {
-      OpenClDeviceEntry& entry = entries.emplace_back(platform, id, info_of(platform, id));
-      entry.info.index = static_cast<int>(entries.size()) - 1;
+      entries.push_back({platform, id, info_of(platform, id)});
+      entries.back().info.index = static_cast<int>(entries.size()) - 1;
     }
   }
   return entries;
 }
 
 std::optional<Size> opencl_free_memory(cl_device_id device) {
+  if (!has_extension(device, "cl_amd_device_attribute_query")) return std::nullopt;
   std::array<std::size_t, 2> kibibytes{};  // total free, largest free block
   if (opencl().clGetDeviceInfo(device, kGlobalFreeMemoryAmd, sizeof(kibibytes), kibibytes.data(), nullptr) !=
       CL_SUCCESS) {
