@@ -17,6 +17,10 @@ struct Result {
 // its callback does the work and sets `result`. An Error thrown out of it ends the command with its code and
 // message.
 
+void add_list_command(CLI::App& app, Result& result);
+void add_run_command(CLI::App& app, Result& result);
+void add_merge_command(CLI::App& app, Result& result);
+void add_estimate_command(CLI::App& app, Result& result);
 void add_check_command(CLI::App& app, Result& result);
 void add_record_command(CLI::App& app, Result& result);
 void add_devices_command(CLI::App& app, Result& result);

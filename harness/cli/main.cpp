@@ -18,6 +18,10 @@ int run(int argc, char** argv) {
   // The commands, in the order of the work.
   peakmark::cli::add_devices_command(app, result);
   peakmark::cli::add_doctor_command(app, result);
+  peakmark::cli::add_list_command(app, result);
+  peakmark::cli::add_run_command(app, result);
+  peakmark::cli::add_merge_command(app, result);
+  peakmark::cli::add_estimate_command(app, result);
   peakmark::cli::add_check_command(app, result);
   peakmark::cli::add_record_command(app, result);
   peakmark::cli::add_show_command(app, result);

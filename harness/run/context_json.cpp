@@ -9,17 +9,6 @@ using namespace json_fields;
 
 namespace {
 
-Json to_json(const PlannedCase& planned) {
-  return Json{{"case", planned.name},
-              {"variant", planned.the_case.variant},
-              {"backend", planned.the_case.backend},
-              {"axes", json_fields::to_json(planned.the_case.parameters)},
-              {"window", {planned.window.lo, planned.window.hi}},
-              {"expected_outcome", planned.expected_outcome},
-              {"judged_estimators", planned.judged_estimators},
-              {"figure", planned.figure.empty() ? Json(nullptr) : Json(planned.figure)}};
-}
-
 PlannedCase planned_case_from_json(const Json& json) {
   PlannedCase planned;
   field(json, "case", planned.name);
@@ -47,6 +36,17 @@ void check_version(const Json& json) {
 }
 
 }  // namespace
+
+Json to_json(const PlannedCase& planned) {
+  return Json{{"case", planned.name},
+              {"variant", planned.the_case.variant},
+              {"backend", planned.the_case.backend},
+              {"axes", json_fields::to_json(planned.the_case.parameters)},
+              {"window", {planned.window.lo, planned.window.hi}},
+              {"expected_outcome", planned.expected_outcome},
+              {"judged_estimators", planned.judged_estimators},
+              {"figure", planned.figure.empty() ? Json(nullptr) : Json(planned.figure)}};
+}
 
 Json to_json(const RunContext& context) {
   Json planned = Json::array();

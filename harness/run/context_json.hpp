@@ -11,4 +11,7 @@ nlohmann::ordered_json to_json(const RunContext& context);
 /// Throws nlohmann's exceptions, naming the field, and UsageError for another major version.
 RunContext run_context_from_json(const nlohmann::ordered_json& json);
 
+/// One case as it stands in `planned`.
+nlohmann::ordered_json to_json(const PlannedCase& planned);
+
 }  // namespace peakmark

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "run/descriptor.hpp"
 
 namespace peakmark {
 namespace {
@@ -43,27 +44,25 @@ int open_lock(const std::filesystem::path& path) {
 }  // namespace
 
 DeviceLock::DeviceLock(const DeviceInfo& device, const std::function<void(const std::string&)>& waiting,
-                       const std::function<bool()>& give_up) {
+                       const std::function<void()>& still_wanted) {
   if (device.backend == Backend::dry) return;
   const std::filesystem::path path = path_of(device);
-  descriptor_ = open_lock(path);
-  if (descriptor_ < 0) throw UsageError(path.string() + ": cannot lock the device: " + std::strerror(errno));
+  const auto fail = [&path] {
+    throw UsageError(path.string() + ": cannot lock the device: " + std::strerror(errno));
+  };
+  const Descriptor lock(open_lock(path));
+  if (lock.get() < 0) fail();
   bool told = false;
-  while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) {
-      const int error = errno;
-      ::close(descriptor_);
-      throw UsageError(path.string() + ": cannot lock the device: " + std::strerror(error));
-    }
+  while (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) fail();
     if (!told) waiting(path.string());
     told = true;
-    // The system does not tell when a lock is free without a thread that blocks.
+    // The system does not tell when a lock is free, but to a thread that blocks for it.
     ::poll(nullptr, 0, 200);
-    if (give_up()) {
-      ::close(descriptor_);
-      throw Error(ExitCode::interrupted, "stopped while waiting for the device; nothing was measured");
-    }
+    still_wanted();
   }
+  descriptor_ = ::fcntl(lock.get(), F_DUPFD_CLOEXEC, 0);  // of the same lock
+  if (descriptor_ < 0) fail();
 }
 
 DeviceLock::~DeviceLock() {

@@ -12,10 +12,10 @@ namespace peakmark {
 /// process. None is taken for `dry`, which holds no memory.
 class DeviceLock {
  public:
-  /// Waits as long as another run holds the device, and calls `waiting` once, then asks `give_up` every 200
-  /// ms. Throws Error (interrupted) when it says so.
+  /// Waits as long as another run holds the device: shards and parallel jobs of one machine then simply
+  /// queue. Calls `waiting` once when it must, and `still_wanted` every 200 ms, which throws to give up.
   DeviceLock(const DeviceInfo& device, const std::function<void(const std::string& path)>& waiting,
-             const std::function<bool()>& give_up);
+             const std::function<void()>& still_wanted);
   ~DeviceLock();
   DeviceLock(const DeviceLock&) = delete;
   DeviceLock& operator=(const DeviceLock&) = delete;

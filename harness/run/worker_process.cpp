@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "run/descriptor.hpp"
 #include "run/spawn.hpp"
 
 namespace peakmark {
@@ -28,21 +29,6 @@ constexpr auto kDeathLimit = 20s;
 [[noreturn]] void fail(const char* what) {
   throw Error(ExitCode::usage, std::string(what) + ": " + std::strerror(errno));
 }
-
-/// A descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return number_; }
-
- private:
-  int number_;
-};
 
 /// The worker's input as a file in memory: whatever its size, nobody waits for the other.
 int input_descriptor(const std::string& input) {
@@ -172,6 +158,11 @@ void WorkerProcess::reap() {
   ended_ = true;
 }
 
+bool WorkerProcess::has_observation() const {
+  return std::any_of(events_.begin(), events_.end(),
+                     [](const WorkerEvent& event) { return event.kind == WorkerEvent::Kind::observation; });
+}
+
 WorkerEvent WorkerProcess::next(std::optional<Clock::time_point> until, int interrupt) {
   while (events_.empty()) {
     if (ended_) return {WorkerEvent::Kind::ended, {}};
@@ -182,18 +173,15 @@ WorkerEvent WorkerProcess::next(std::optional<Clock::time_point> until, int inte
     watched[4] = {interrupt, POLLIN, 0};
     const int ready = ::poll(watched.data(), watched.size(), late ? 0 : milliseconds_until(until));
     if (ready < 0 && errno != EINTR) fail("poll");
-    if (ready > 0 && watched[4].revents != 0) return {WorkerEvent::Kind::interrupted, {}};
     if (ready > 0 && watched[3].revents != 0) {
       reap();
-      continue;
+    } else {
+      for (Stream& stream : streams_) drain(stream);
     }
-    for (Stream& stream : streams_) drain(stream);
-    // Messages without end do not keep a worker from being late.
-    if (late && std::none_of(events_.begin(), events_.end(), [](const WorkerEvent& event) {
-          return event.kind == WorkerEvent::Kind::observation;
-        })) {
-      return {WorkerEvent::Kind::late, {}};
-    }
+    // What has been measured counts, however late it is read; messages without end do not put anything off.
+    if (has_observation()) break;
+    if (ready > 0 && watched[4].revents != 0) return {WorkerEvent::Kind::interrupted, {}};
+    if (late && !ended_) return {WorkerEvent::Kind::late, {}};
   }
   WorkerEvent event = std::move(events_.front());
   events_.pop_front();

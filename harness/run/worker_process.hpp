@@ -80,6 +80,7 @@ class WorkerProcess {
   void drain(Stream& stream);
   void take_lines(Stream& stream, std::string_view bytes);
   void reap();
+  [[nodiscard]] bool has_observation() const;
 
   pid_t pid_ = -1;
   int process_descriptor_ = -1;

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "record/recorder_libraries.hpp"
+#include "record/temporary_folder.hpp"
+#include "run/run_file.hpp"
+#include "run/worker_process.hpp"
+
+namespace peakmark {
+
+/// Runs the program `peakmark` in tests, with the fake worker and suites for it.
+class CommandTest : public testing::Test {
+ protected:
+  /// A suite of cases of the fake worker on `dry`: case number i (from 1) does deeds[i − 1].
+  std::filesystem::path suite(const std::vector<std::string>& deeds, const std::string& more = "") const {
+    std::string does;
+    std::string n;
+    for (std::size_t i = 0; i < deeds.size(); ++i) {
+      does += (i == 0 ? "\"" : ", \"") + deeds[i] + "\"";
+      n += (i == 0 ? "" : ", ") + std::to_string(i + 1);
+    }
+    const std::filesystem::path path = folder_.path() / "suite.toml";
+    std::ofstream(path) << "name = \"fake\"\n[[sweep]]\nvariants = \"fake/case\"\nbackend = \"dry\"\n"
+                        << more << "zip = [{ does = [" << does << "], n = [" << n << "] }]\n";
+    return path;
+  }
+
+  WorkerCommand command(std::vector<std::string> arguments) const {
+    std::vector<std::string> environment = current_environment();
+    environment.insert(environment.end(), environment_.begin(), environment_.end());
+    return {PEAKMARK_PROGRAM, std::move(arguments), std::move(environment), ""};
+  }
+  WorkerCommand run_command(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments{"run",      (folder_.path() / "suite.toml").string(),
+                                       "-o",       run_file_.string(),
+                                       "--worker", PEAKMARK_FAKE_WORKER};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return command(arguments);
+  }
+  Answer peakmark(std::vector<std::string> arguments) const {
+    return ask(command(std::move(arguments)), kLimit);
+  }
+  Answer run(const std::vector<std::string>& more = {}) const { return ask(run_command(more), kLimit); }
+
+  std::vector<std::string> outcomes() const {
+    std::vector<std::string> outcomes;
+    for (const Observation& observation : read_run(run_file_).observations) {
+      outcomes.emplace_back(name_of(observation.outcome));
+    }
+    return outcomes;
+  }
+
+  /// The deed `tell_pid` tells the worker's process id through this FIFO and then waits to be killed. A test
+  /// that reads it knows that all cases before have been measured.
+  std::string make_fifo() {
+    const std::filesystem::path path = folder_.path() / "fifo";
+    EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    environment_.push_back("FAKE_WORKER_FIFO=" + path.string());
+    return path;
+  }
+  static pid_t told_pid(const std::string& fifo) {
+    pid_t pid = 0;
+    std::ifstream(fifo) >> pid;
+    return pid;
+  }
+
+  static constexpr std::chrono::seconds kLimit{120};
+  const TemporaryFolder folder_;
+  const std::filesystem::path run_file_ = folder_.path() / "run.json";
+  const std::filesystem::path partial_ = folder_.path() / "run.json.partial";
+  std::vector<std::string> environment_;
+};
+
+}  // namespace peakmark

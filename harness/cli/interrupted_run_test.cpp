@@ -1,0 +1,165 @@
+// A run that is killed, interrupted, or has no room: nothing measured is lost, nothing is measured twice.
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <csignal>
+#include <set>
+
+#include "cli/command_test.hpp"
+#include "run/descriptor.hpp"
+#include "run/text_file.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class InterruptedRun : public CommandTest {
+ protected:
+  /// Waits until a process that is not ours has ended.
+  static bool ends(pid_t pid) {
+    const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (process.get() < 0) return true;  // gone and forgotten
+    pollfd watched{process.get(), POLLIN, 0};
+    return ::poll(&watched, 1, 30'000) == 1;
+  }
+  /// Waits until the partial run has that many lines.
+  void wait_for_lines(std::ptrdiff_t lines) const {
+    const Descriptor changes(::inotify_init1(IN_CLOEXEC));
+    ASSERT_GE(::inotify_add_watch(changes.get(), partial_.c_str(), IN_MODIFY), 0);
+    for (;;) {
+      const std::string text = read_text_file(partial_);
+      if (std::count(text.begin(), text.end(), '\n') >= lines) return;
+      pollfd watched{changes.get(), POLLIN, 0};
+      ASSERT_EQ(::poll(&watched, 1, 30'000), 1) << "no line comes";
+      char events[4096];
+      ASSERT_GT(::read(changes.get(), events, sizeof events), 0);
+    }
+  }
+  /// What is left of its output until it ends.
+  static Answer rest_of(WorkerProcess& process) {
+    Answer answer;
+    for (;;) {
+      const WorkerEvent event = process.next(WorkerProcess::Clock::now() + kLimit);
+      if (event.kind == WorkerEvent::Kind::error) answer.errors += event.text + "\n";
+      if (event.kind == WorkerEvent::Kind::late) ADD_FAILURE() << "it does not end";
+      if (event.kind == WorkerEvent::Kind::ended || event.kind == WorkerEvent::Kind::late) break;
+    }
+    answer.end = process.end();
+    return answer;
+  }
+  /// Resumes without the FIFO: `tell_pid` is then a case like any other.
+  Answer resume() {
+    environment_.clear();
+    return run({"--resume"});
+  }
+};
+
+TEST_F(InterruptedRun, AKilledRunIsResumed) {
+  suite({"ok", "ok", "tell_pid", "ok"});
+  const std::string fifo = make_fifo();
+  pid_t worker = 0;
+  {
+    WorkerProcess supervisor(run_command());
+    worker = told_pid(fifo);
+    wait_for_lines(3);  // the context and two observations
+    ::kill(supervisor.pid(), SIGKILL);
+    EXPECT_EQ(rest_of(supervisor).end.signal, SIGKILL);
+  }
+  EXPECT_TRUE(ends(worker)) << "the worker outlived its supervisor";
+  EXPECT_FALSE(std::filesystem::exists(run_file_));
+
+  const Answer answer = resume();
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.errors, HasSubstr("2 cases are measured already"));
+  std::set<std::string> names;
+  for (const Observation& observation : read_run(run_file_).observations) names.insert(observation.case_name);
+  EXPECT_EQ(names.size(), 4u);
+  EXPECT_EQ(read_run(run_file_).observations.size(), 4u);
+
+  const Answer again = resume();
+  EXPECT_EQ(again.end.exit_code, 0);
+  EXPECT_THAT(again.errors, HasSubstr("nothing to resume"));
+}
+
+TEST_F(InterruptedRun, TwoSupervisorsDoNotShareARunFile) {
+  suite({"ok", "tell_pid"});
+  const std::string fifo = make_fifo();
+  WorkerProcess first(run_command());
+  const pid_t worker = told_pid(fifo);
+  const Answer second = run();
+  EXPECT_EQ(second.end.exit_code, 2);
+  EXPECT_THAT(second.errors, HasSubstr("another peakmark measures into"));
+  ::kill(first.pid(), SIGTERM);
+  EXPECT_EQ(rest_of(first).end.exit_code, 130);
+  EXPECT_TRUE(ends(worker));
+}
+
+TEST_F(InterruptedRun, SigintKeepsWhatWasMeasured) {
+  suite({"ok", "ok", "tell_pid", "ok"});
+  const std::string fifo = make_fifo();
+  WorkerProcess supervisor(run_command());
+  const pid_t worker = told_pid(fifo);
+  ::kill(supervisor.pid(), SIGINT);
+  const Answer answer = rest_of(supervisor);
+  EXPECT_EQ(answer.end.exit_code, 130);
+  EXPECT_THAT(answer.errors, HasSubstr("interrupted: 2 cases are not measured"));
+  EXPECT_TRUE(ends(worker));
+  EXPECT_THAT(outcomes(), ElementsAre("ok", "ok"));
+  EXPECT_FALSE(read_run(run_file_).context.complete);
+  EXPECT_EQ(resume().end.exit_code, 0);
+  EXPECT_THAT(outcomes(), ElementsAre("ok", "ok", "ok", "ok"));
+  EXPECT_TRUE(read_run(run_file_).context.complete);
+}
+
+TEST_F(InterruptedRun, ResumingWithoutARunStartsOne) {
+  suite({"ok"});
+  EXPECT_EQ(run({"--resume"}).end.exit_code, 0);
+  EXPECT_TRUE(read_run(run_file_).context.complete);
+}
+
+TEST_F(InterruptedRun, AnotherSuiteIsNotResumed) {
+  suite({"ok", "ok"});
+  EXPECT_EQ(run({"--filter", "n:2"}).end.exit_code, 0);
+  EXPECT_EQ(run({"--resume"}).end.exit_code, 2);
+  suite({"ok", "say"});
+  const Answer answer = run({"--filter", "n:2", "--resume"});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("another suite"));
+}
+
+TEST_F(InterruptedRun, AFullDiskKeepsWhatIsWritten) {
+  suite(std::vector<std::string>(40, "ok"));
+  // The planned cases alone take 9 kB, all observations 30 kB more.
+  std::string line = "ulimit -f 32; exec";
+  const WorkerCommand whole = run_command();
+  line += " '" + whole.program.string() + "'";
+  for (const std::string& argument : whole.arguments) line += " '" + argument + "'";
+  const Answer full = ask({"/bin/sh", {"-c", line}, current_environment(), ""}, kLimit);
+  EXPECT_EQ(full.end.exit_code, 2) << full.errors;
+  EXPECT_THAT(full.errors,
+              AllOf(HasSubstr("run.json.partial: cannot write: File too large"), HasSubstr("--resume")));
+  EXPECT_FALSE(std::filesystem::exists(run_file_));
+  const std::string written = read_text_file(partial_);
+  EXPECT_EQ(written.back(), '\n');
+
+  EXPECT_EQ(resume().end.exit_code, 0);
+  EXPECT_EQ(outcomes(), std::vector<std::string>(40, "ok"));
+}
+
+TEST_F(InterruptedRun, AFolderThatCannotBeWrittenIsSaidBeforeAnythingIsMeasured) {
+  suite({"ok"});
+  // Nobody may create files there, root included.
+  const Answer answer = ask(command({"run", (folder_.path() / "suite.toml").string(), "--worker",
+                                     PEAKMARK_FAKE_WORKER, "-o", "/sys/kernel/run.json"}),
+                            kLimit);
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("/sys/kernel/run.json.partial: cannot write"));
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,50 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "run/list_json.hpp"
+#include "run/run_selection.hpp"
+#include "run/worker_program.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+struct Options {
+  SelectionOptions selection;
+  std::optional<std::string> worker;
+  bool json = false;
+};
+
+void list(const Options& options) {
+  const Description description = describe_worker(find_worker(options.worker));
+  const Listing listing = list_cases(options.selection, description, list_devices());
+  std::string text;
+  if (options.json) {
+    text = list_json(listing.suite, listing.cases);
+  } else {
+    for (const PlannedCase& planned : listing.cases) text += planned.name + "\n";
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app, Result& /*result*/) {
+  const auto options = std::make_shared<Options>();
+  SelectionOptions& selection = options->selection;
+  CLI::App* const command =
+      app.add_subcommand("list", "List the cases of suites, as `run` would measure them here");
+  command->add_option("SUITE", selection.suites, "Suite files")->required();
+  command->add_option("--filter", selection.filter, "Only cases whose name this regular expression finds");
+  command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own");
+  command->add_option("--device", selection.device, "Index, or part of the name, of the device");
+  command->add_option("--shard", selection.shard, "I/N: every N-th case, beginning with the I-th");
+  command->add_option("--worker", options->worker,
+                      "Program that knows the variants; default: peakmark-bench");
+  command->add_flag("--json", options->json, "Axes, windows and expected outcomes too, as JSON");
+  command->footer("Without a device, cases that leave the backend open are listed with the backend `auto`.");
+  command->callback([options] { list(*options); });
+}
+
+}  // namespace peakmark::cli

@@ -1,0 +1,38 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "run/merge.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+struct Options {
+  std::vector<std::filesystem::path> runs;
+  std::filesystem::path output;
+};
+
+void merge(const Options& options) {
+  std::vector<NamedRun> shards;
+  for (const auto& path : options.runs) shards.push_back({path, read_run(path)});
+  const Run merged = merge_runs(shards);
+  write_run(merged, options.output);
+  fmt::print(stderr, "{} cases of {} shards; {}\n", merged.observations.size(), shards.size(),
+             options.output.string());
+}
+
+}  // namespace
+
+void add_merge_command(CLI::App& app, Result& /*result*/) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* const command = app.add_subcommand("merge", "Make one run of its shards");
+  command->add_option("RUN", options->runs, "Run files of all shards")->required();
+  command->add_option("-o,--output", options->output, "Run file to write")->required();
+  command->footer("Refused: gaps, duplicates, and shards of different suites, devices, drivers or builds.");
+  command->callback([options] { merge(*options); });
+}
+
+}  // namespace peakmark::cli

@@ -1,0 +1,62 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/seconds.hpp"
+#include "run/sweep_run.hpp"
+#include "run/text_file.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+struct Options {
+  SweepOptions sweep;
+  double timeout = 60;
+  std::optional<double> deadline;
+  bool json = false;
+};
+
+void run(Options& options, Result& result) {
+  options.sweep.case_limit = milliseconds_of("--timeout", options.timeout);
+  if (options.deadline) options.sweep.deadline = milliseconds_of("--deadline", *options.deadline);
+  result.code = run_sweep(options.sweep);
+  if (!options.json || !std::filesystem::exists(options.sweep.run_file)) return;
+  const std::string text = read_text_file(options.sweep.run_file);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Result& result) {
+  const auto options = std::make_shared<Options>();
+  SweepOptions& sweep = options->sweep;
+  SelectionOptions& selection = sweep.selection;
+  CLI::App* const command = app.add_subcommand("run", "Measure every case of suites into a run file");
+  command->add_option("SUITE", selection.suites, "Suite files")->required();
+  command->add_option("-o,--output", sweep.run_file, "Run file to write")->capture_default_str();
+  command->add_option("--filter", selection.filter, "Only cases whose name this regular expression finds");
+  command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own");
+  command->add_option("--device", selection.device, "Index, or part of the name, of the device");
+  command->add_option("--require", selection.require, "cuda or gpu: exit 4 where there is none")
+      ->check(CLI::IsMember({"cuda", "gpu"}))
+      ->envname("PEAKMARK_REQUIRE");
+  command->add_option("--shard", selection.shard, "I/N: every N-th case, beginning with the I-th");
+  command->add_flag("--resume", sweep.resume, "Go on where a run into this file stopped");
+  command->add_flag("--memory-only", sweep.memory_only, "Measure no times");
+  command->add_option("--repetitions", sweep.repetitions, "Timings of each case")->check(CLI::Range(1, 1000));
+  command->add_option("--timeout", options->timeout, "Seconds that a case may take")->capture_default_str();
+  command->add_option("--deadline", options->deadline, "Seconds that the whole run may take");
+  command->add_option("--worker", sweep.worker,
+                      "Program that measures; default: peakmark-bench beside peakmark");
+  command->add_flag("--json", options->json, "Print the run file on standard output as well");
+  command->footer(
+      "A run that is killed leaves OUTPUT.partial, with all that was measured; --resume goes on from there.\n"
+      "Runs on one device queue: each waits until the one before it has ended.\n"
+      "Exit code: 0 clean, 2 wrong usage or input, 3 a case crashed, hung or gave a wrong answer, 4 nothing "
+      "was\n"
+      "measured, or less than --require, 5 the recorder could not work, 130 interrupted.");
+  command->callback([options, &result] { run(*options, result); });
+}
+
+}  // namespace peakmark::cli

@@ -1,0 +1,84 @@
+// The commands around `run`: list, merge, estimate.
+#include "cli/command_test.hpp"
+#include "run/text_file.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class SuiteCommands : public CommandTest {
+ protected:
+  Answer with_worker(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), {"--worker", PEAKMARK_FAKE_WORKER});
+    return peakmark(std::move(arguments));
+  }
+};
+
+TEST_F(SuiteCommands, ListNamesTheCases) {
+  const std::string path = suite({"ok", "abort"});
+  const Answer answer = with_worker({"list", path});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_EQ(answer.output, "fake/case/dry\nfake/case/dry/does:abort/n:2\n");
+  EXPECT_EQ(with_worker({"list", path, "--filter", "abort"}).output, "fake/case/dry/does:abort/n:2\n");
+  EXPECT_EQ(with_worker({"list", path, "--shard", "1/2"}).output, "fake/case/dry\n");
+}
+
+TEST_F(SuiteCommands, ListAsJson) {
+  const Answer answer = with_worker({"list", suite({"ok", "abort"}), "--json"});
+  EXPECT_THAT(answer.output,
+              AllOf(HasSubstr("\"suite\": \"fake\""), HasSubstr("\"expected_outcome\": \"ok\""),
+                    HasSubstr("\"does\": \"abort\"")));
+}
+
+TEST_F(SuiteCommands, ListWithoutALoaderLeavesTheBackendOpen) {
+  const std::filesystem::path path = folder_.path() / "open.toml";
+  std::ofstream(path) << "[[sweep]]\nvariants = \"fake/case\"\naxes.n = [2]\n";
+  // No vendor of OpenCL and no visible GPU, as on a machine without devices.
+  environment_ = {"OCL_ICD_VENDORS=" + folder_.path().string(), "CUDA_VISIBLE_DEVICES="};
+  const Answer answer = with_worker({"list", path.string()});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_EQ(answer.output, "fake/case/auto/n:2\n");
+  const Answer run = with_worker({"run", path.string(), "-o", run_file_.string()});
+  EXPECT_EQ(run.end.exit_code, 4) << run.errors;
+}
+
+TEST_F(SuiteCommands, MergeMakesOneRunOfItsShards) {
+  suite({"ok", "ok", "ok"});
+  const std::string one = folder_.path() / "1.json";
+  const std::string two = folder_.path() / "2.json";
+  const std::string all = folder_.path() / "all.json";
+  const std::string path = folder_.path() / "suite.toml";
+  EXPECT_EQ(with_worker({"run", path, "--shard", "1/2", "-o", one}).end.exit_code, 0);
+  EXPECT_EQ(with_worker({"run", path, "--shard", "2/2", "-o", two}).end.exit_code, 0);
+  EXPECT_EQ(peakmark({"merge", two, one, "-o", all}).end.exit_code, 0);
+  const peakmark::Run merged = read_run(all);
+  ASSERT_EQ(merged.observations.size(), 3u);
+  EXPECT_EQ(merged.observations[1].axes.integer("n"), 2);
+  const Answer gap = peakmark({"merge", two, "-o", all});
+  EXPECT_EQ(gap.end.exit_code, 2);
+  EXPECT_THAT(gap.errors, HasSubstr("part 1 of 2 is missing"));
+  EXPECT_EQ(read_run(all).observations.size(), 3u) << "a refused merge has touched the file";
+}
+
+TEST_F(SuiteCommands, EstimateNamesItsTerms) {
+  const Answer answer = with_worker({"estimate", "fake/case", "n=3", "--available", "14450"});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.output, AllOf(HasSubstr("slices along n: 9"), HasSubstr("(14400 bytes)"),
+                                   HasSubstr("input"), HasSubstr("7200")));
+  EXPECT_THAT(with_worker({"estimate", "fake/case", "n=3", "--json"}).output,
+              AllOf(HasSubstr("\"per_slice_bytes\": 800"), HasSubstr("\"available_bytes\": null")));
+}
+
+TEST_F(SuiteCommands, EstimateSaysWhatIsWrong) {
+  const Answer unlucky = with_worker({"estimate", "fake/case", "n=13"});
+  EXPECT_EQ(unlucky.end.exit_code, 2);
+  EXPECT_THAT(unlucky.errors, HasSubstr("unlucky"));
+  EXPECT_EQ(with_worker({"estimate", "fake/cas"}).end.exit_code, 2);
+  EXPECT_EQ(with_worker({"estimate", "fake/case", "m=1"}).end.exit_code, 2);
+  EXPECT_EQ(with_worker({"estimate", "fake/case", "--available", "much"}).end.exit_code, 2);
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,60 @@
+#include "run/device_lock.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <optional>
+#include <stdexcept>
+
+namespace peakmark {
+namespace {
+
+DeviceInfo device(const std::string& name) {
+  DeviceInfo info;
+  info.backend = Backend::opencl;
+  info.name = name + std::to_string(::getpid());
+  return info;
+}
+
+struct GaveUp : std::runtime_error {
+  GaveUp() : std::runtime_error("gave up") {}
+};
+
+TEST(DeviceLock, KeepsTwoRunsApart) {
+  int waited = 0;
+  const auto waiting = [&](const std::string& path) {
+    ++waited;
+    EXPECT_NE(path.find("a_device"), std::string::npos) << path;
+  };
+  const auto give_up = [] { throw GaveUp(); };
+  {
+    const DeviceLock first(device("a device"), waiting, give_up);
+    EXPECT_EQ(waited, 0);
+    EXPECT_THROW(DeviceLock(device("a device"), waiting, give_up), GaveUp);
+    EXPECT_EQ(waited, 1);
+    const DeviceLock other(device("another device"), waiting, give_up);
+  }
+  const DeviceLock again(device("a device"), waiting, give_up);
+  EXPECT_EQ(waited, 1);
+}
+
+TEST(DeviceLock, AWaitingRunGoesOnWhenTheDeviceIsFree) {
+  std::optional<DeviceLock> first;
+  first.emplace(
+      device("a device"), [](const std::string&) {}, [] {});
+  const DeviceLock second(
+      device("a device"), [](const std::string&) {}, [&] { first.reset(); });
+}
+
+TEST(DeviceLock, DryNeedsNone) {
+  DeviceInfo dry = device("dry");
+  dry.backend = Backend::dry;
+  const auto give_up = [] { throw GaveUp(); };
+  const DeviceLock first(
+      dry, [](const std::string&) {}, give_up);
+  const DeviceLock second(
+      dry, [](const std::string&) {}, give_up);
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,87 @@
+#include "run/estimate_question.hpp"
+
+#include "run/json_fields.hpp"
+// json_fields.hpp before these: it sets how nlohmann is compiled.
+#include "base/error.hpp"
+#include "run/worker_program.hpp"
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark {
+
+using json_fields::Json;
+
+Parameters parse_parameters(const VariantDescription& variant, const std::vector<std::string>& texts) {
+  Parameters parameters = variant.defaults();
+  for (const std::string& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) throw UsageError("'" + text + "' is no key=value, such as n=20");
+    const std::string name = text.substr(0, equals);
+    const AxisDescription* axis = variant.axis(name);
+    if (axis == nullptr) {
+      throw UsageError(variant.name + " has no axis '" + name + "'" +
+                       suggest_word(name, variant.axis_names()));
+    }
+    parameters.set(name, parse_axis_value(*axis, text.substr(equals + 1)));
+  }
+  return parameters;
+}
+
+std::string estimate_question(const VariantDescription& variant, const Parameters& parameters,
+                              std::optional<Size> available_bytes,
+                              const std::optional<std::string>& estimator) {
+  Json question{{"variant", variant.name}, {"parameters", json_fields::to_json(parameters)}};
+  if (available_bytes) question["available_bytes"] = *available_bytes;
+  if (estimator) question["estimator"] = *estimator;
+  return json_fields::one_line(question);
+}
+
+EstimateReply parse_estimate_reply(const std::string& line) {
+  EstimateReply reply;
+  try {
+    const Json json = Json::parse(line);
+    json_fields::field(json, "slices", reply.slices);
+    json_fields::field(json, "bytes", reply.bytes);
+    json_fields::field(json, "dtype", reply.dtype);
+    json_fields::field(json, "error", reply.error);
+    const Json& terms = json.at("terms");
+    if (!terms.is_null() && !terms.is_array()) json_fields::wrong_type(terms, "a list");
+    for (const Json& term : terms) {
+      EstimateTerm& one = reply.terms.emplace_back();
+      json_fields::field(term, "name", one.name);
+      json_fields::field(term, "per_slice_bytes", one.per_slice_bytes);
+      json_fields::field(term, "fixed_bytes", one.fixed_bytes);
+    }
+  } catch (const Json::exception& error) {
+    throw UsageError("what the worker answers is no estimate: " + json_fields::message_of(error));
+  }
+  return reply;
+}
+
+std::string estimate_json(const std::string& variant, const Parameters& parameters,
+                          std::optional<Size> available_bytes, const EstimateReply& reply) {
+  Json terms(nullptr);
+  for (const EstimateTerm& term : reply.terms) {
+    terms.push_back(Json{
+        {"name", term.name}, {"per_slice_bytes", term.per_slice_bytes}, {"fixed_bytes", term.fixed_bytes}});
+  }
+  return Json{{"variant", variant},
+              {"parameters", json_fields::to_json(parameters)},
+              {"available_bytes", json_fields::or_null(available_bytes)},
+              {"slices", json_fields::or_null(reply.slices)},
+              {"bytes", json_fields::or_null(reply.bytes)},
+              {"dtype", json_fields::or_null(reply.dtype)},
+              {"terms", terms}}
+             .dump(1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question) {
+  const Answer answer = ask({worker, {"--estimate"}, {}, question + "\n"}, kAnswerLimit);
+  if (answer.end.exit_code != 0) {
+    throw UsageError(worker.string() + " --estimate ended with " + answer.end.text() +
+                     (answer.errors.empty() ? "" : ": " + answer.errors));
+  }
+  return parse_estimate_reply(answer.output);
+}
+
+}  // namespace peakmark

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/size.hpp"
+#include "sweep/description.hpp"
+
+namespace peakmark {
+
+/// One named part of an estimate.
+struct EstimateTerm {
+  std::string name;
+  Size per_slice_bytes = 0;
+  Size fixed_bytes = 0;
+};
+
+/// What a worker answered to one question. Unknown is nullopt.
+struct EstimateReply {
+  std::optional<Size> slices;
+  std::optional<Size> bytes;
+  std::optional<std::string> dtype;
+  std::vector<EstimateTerm> terms;
+  std::optional<std::string> error;
+};
+
+/// The values of a variant's axes from `key=value` texts, those not given at their default; sizes in bytes or
+/// elements, as the axis has it. UsageError that names the axis and suggests the nearest.
+Parameters parse_parameters(const VariantDescription& variant, const std::vector<std::string>& texts);
+
+/// The line that asks `WORKER --estimate`: how many slices fit `available_bytes`, or, without, how many bytes
+/// the parameters need. `estimator` null: the variant's own.
+std::string estimate_question(const VariantDescription& variant, const Parameters& parameters,
+                              std::optional<Size> available_bytes,
+                              const std::optional<std::string>& estimator);
+
+/// UsageError when the line is no answer.
+EstimateReply parse_estimate_reply(const std::string& line);
+
+/// Question and answer for `estimate --json`.
+std::string estimate_json(const std::string& variant, const Parameters& parameters,
+                          std::optional<Size> available_bytes, const EstimateReply& reply);
+
+/// Asks. UsageError when the worker gives no answer.
+EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question);
+
+}  // namespace peakmark

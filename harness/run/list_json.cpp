@@ -1,0 +1,19 @@
+#include "run/list_json.hpp"
+
+#include "run/json_fields.hpp"
+// json_fields.hpp before these: it sets how nlohmann is compiled.
+#include "run/context_json.hpp"
+
+namespace peakmark {
+
+using json_fields::Json;
+
+std::string list_json(const Suite& suite, const std::vector<PlannedCase>& cases) {
+  Json list = Json::array();
+  for (const PlannedCase& planned : cases) list.push_back(to_json(planned));
+  return Json{{"suite", suite.name}, {"fingerprint", suite.fingerprint}, {"cases", list}}.dump(
+             1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace peakmark

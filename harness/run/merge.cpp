@@ -1,0 +1,138 @@
+#include "run/merge.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "run/run_context.hpp"
+
+namespace peakmark {
+namespace {
+
+using Parts = std::map<int, const NamedRun*>;
+
+void check_alike(const NamedRun& first, const NamedRun& other) {
+  const RunContext& a = first.run.context;
+  const RunContext& b = other.run.context;
+  const auto compare = [&](const char* what, const std::string& one, const std::string& another) {
+    if (one == another) return;
+    throw UsageError(other.path.string() + " has another " + what + " than " + first.path.string() + ": '" +
+                     another + "' and '" + one + "'; only shards of one run can be merged");
+  };
+  compare("suite", a.suite, b.suite);
+  compare("suite fingerprint", a.fingerprint, b.fingerprint);
+  compare("backend", a.backend, b.backend);
+  compare("device", a.device, b.device);
+  compare("driver", a.driver, b.driver);
+  compare("platform", a.platform, b.platform);
+  compare("worker", a.worker, b.worker);
+  compare("build", a.build, b.build);
+  compare("commit", a.commit, b.commit);
+  compare("set of passes", a.memory_only ? "memory only" : "memory and time",
+          b.memory_only ? "memory only" : "memory and time");
+  compare("number of shards", std::to_string(a.shard->count), std::to_string(b.shard->count));
+}
+
+void check_whole(const NamedRun& shard) {
+  std::unordered_set<std::string> measured;
+  for (const Observation& observation : shard.run.observations) {
+    if (!measured.insert(observation.case_name).second) {
+      throw UsageError(shard.path.string() + " has the case " + observation.case_name + " twice");
+    }
+  }
+  for (const PlannedCase& planned : shard.run.context.planned) {
+    if (measured.contains(planned.name)) continue;
+    throw UsageError(shard.path.string() + " has no observation of " + planned.name +
+                     "; finish it with --resume");
+  }
+}
+
+Parts parts_of(const std::vector<NamedRun>& shards) {
+  if (shards.empty()) throw UsageError("nothing to merge");
+  Parts parts;
+  for (const NamedRun& shard : shards) {
+    if (!shard.run.context.shard) {
+      throw UsageError(shard.path.string() + " is no shard: it was measured without --shard");
+    }
+    check_alike(shards.front(), shard);
+    const auto [place, is_new] = parts.emplace(shard.run.context.shard->index, &shard);
+    if (!is_new) {
+      throw UsageError(shard.path.string() + " and " + place->second->path.string() + " are both part " +
+                       std::to_string(place->first));
+    }
+    check_whole(shard);
+  }
+  for (int index = 1; index <= shards.front().run.context.shard->count; ++index) {
+    if (!parts.contains(index)) {
+      throw UsageError("part " + std::to_string(index) + " of " +
+                       std::to_string(shards.front().run.context.shard->count) + " is missing");
+    }
+  }
+  return parts;
+}
+
+/// Each shard has every N-th case, so the suite's order is one of each in turn.
+std::vector<PlannedCase> in_turn(const Parts& parts) {
+  std::vector<PlannedCase> planned;
+  std::unordered_set<std::string> names;
+  for (std::size_t row = 0;; ++row) {
+    const std::size_t before = planned.size();
+    for (const auto& [index, part] : parts) {
+      const auto& cases = part->run.context.planned;
+      if (row >= cases.size()) continue;
+      if (!names.insert(cases[row].name).second) {
+        throw UsageError(part->path.string() + " has the case " + cases[row].name +
+                         ", which another part has too");
+      }
+      planned.push_back(cases[row]);
+    }
+    if (planned.size() == before) return planned;
+  }
+}
+
+template <typename T>
+void add_new(std::vector<T>& all, const std::vector<T>& more) {
+  for (const T& one : more) {
+    if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+  }
+}
+
+}  // namespace
+
+Run merge_runs(const std::vector<NamedRun>& shards) {
+  const Parts parts = parts_of(shards);
+  Run merged;
+  merged.context = parts.begin()->second->run.context;
+  merged.context.id = make_run_id();
+  merged.context.shard.reset();
+  merged.context.reference = {};
+  merged.context.planned = in_turn(parts);
+  std::unordered_map<std::string, const Observation*> observations;
+  std::vector<std::string> hosts;
+  for (const auto& [index, part] : parts) {
+    const RunContext& context = part->run.context;
+    for (const Observation& observation : part->run.observations) {
+      observations.emplace(observation.case_name, &observation);
+    }
+    add_new(merged.context.warnings, context.warnings);
+    add_new(hosts, {context.host_name});
+    merged.context.date = std::min(merged.context.date, context.date);
+    // What differs between the machines of the shards is not true of the whole.
+    std::erase_if(merged.context.environment, [&](const auto& entry) {
+      const auto other = context.environment.find(entry.first);
+      return other == context.environment.end() || other->second != entry.second;
+    });
+  }
+  merged.context.host_name.clear();
+  for (const std::string& host : hosts)
+    merged.context.host_name += (merged.context.host_name.empty() ? "" : "+") + host;
+  for (const PlannedCase& planned : merged.context.planned) {
+    merged.observations.push_back(*observations.at(planned.name));
+  }
+  merged.context.complete = true;
+  return merged;
+}
+
+}  // namespace peakmark

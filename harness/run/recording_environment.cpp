@@ -1,0 +1,58 @@
+#include "run/recording_environment.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+bool has(const std::vector<std::string>& environment, const std::string& name) {
+  return std::any_of(environment.begin(), environment.end(),
+                     [&](const std::string& entry) { return entry.starts_with(name + "="); });
+}
+
+std::filesystem::path recorder_for(const DeviceInfo& device, const RecorderLibraries& libraries) {
+  const auto& library = device.backend == Backend::cuda ? libraries.cuda : libraries.opencl;
+  if (library) return *library;
+  std::string message =
+      "the recorder for " + std::string(name_of(device.backend)) + " is not installed; looked in";
+  for (const auto& folder : libraries.folders) message += " " + folder.string();
+  throw RecorderError(message + " (PEAKMARK_LIBRARY_DIR names another folder)");
+}
+
+}  // namespace
+
+RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment)
+    : variables_(std::move(environment)) {
+  if (device.backend == Backend::dry) return;
+  const RecorderLibraries libraries = find_recorder_libraries();
+  const std::filesystem::path recorder = recorder_for(device, libraries);
+  std::string pattern = std::filesystem::temp_directory_path() / "peakmark-run-XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr) {
+    throw UsageError(pattern + ": no folder for profiles: " + std::strerror(errno) +
+                     "; TMPDIR names another place");
+  }
+  folder_ = pattern;
+  add_recorders(variables_, libraries, folder_ / "worker.profile", false);
+  std::erase_if(variables_,
+                [](const std::string& entry) { return entry.starts_with("PEAKMARK_RECORDER_LIBRARY="); });
+  variables_.push_back("PEAKMARK_RECORDER_LIBRARY=" + recorder.string());
+  // PoCL keeps compiled kernels in the user's cache folder; without any it would compile every case anew.
+  if (!has(variables_, "POCL_CACHE_DIR") && !has(variables_, "XDG_CACHE_HOME") && !has(variables_, "HOME")) {
+    variables_.push_back("POCL_CACHE_DIR=" + (folder_ / "pocl-cache").string());
+  }
+}
+
+RecordingEnvironment::~RecordingEnvironment() {
+  if (folder_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+}  // namespace peakmark

@@ -1,0 +1,40 @@
+#include "run/repeat_command.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+namespace peakmark {
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string quoted = "'";
+  bool plain = !text.empty();
+  for (const char letter : text) {
+    plain = plain && (std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+                      std::string_view("/._-+:=,").find(letter) != std::string_view::npos);
+    if (letter == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += letter;
+    }
+  }
+  return plain ? text : quoted + "'";
+}
+
+}  // namespace
+
+std::string repeat_command(const SweepOptions& options, const DeviceInfo& device,
+                           const std::string& case_name) {
+  std::string command = "peakmark run";
+  for (const auto& suite : options.selection.suites) command += " " + quoted(suite.string());
+  command += " --filter " + quoted(exactly(case_name));
+  if (device.backend != Backend::dry) command += fmt::format(" --device {}", device.index);
+  if (options.selection.backend) command += " --backend " + *options.selection.backend;
+  if (options.worker) command += " --worker " + quoted(*options.worker);
+  if (options.memory_only) command += " --memory-only";
+  if (options.repetitions) command += fmt::format(" --repetitions {}", *options.repetitions);
+  return command + " -o alone.json";
+}
+
+}  // namespace peakmark

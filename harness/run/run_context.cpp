@@ -1,0 +1,115 @@
+#include "run/run_context.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+
+namespace peakmark {
+namespace {
+
+constexpr double kReferenceTolerance = 0.05;
+
+std::string utc(const char* format) {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format(fmt::runtime(format), fmt::gmtime(now));
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    const auto value = line.find(": ");
+    if (value != std::string::npos) return line.substr(value + 2);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string make_run_id() {
+  std::random_device random;
+  return fmt::format("{}-{:08x}{:08x}", utc("{:%Y%m%dT%H%M%SZ}"), random(), random());
+}
+
+std::map<std::string, std::string> measurement_environment() {
+  std::map<std::string, std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) continue;
+    const std::string name = text.substr(0, equals);
+    for (const char* prefix : {"POCL_", "CUDA_", "OPENCL_", "OCL_ICD_", "NVIDIA_"}) {
+      if (name.starts_with(prefix)) environment[name] = text.substr(equals + 1);
+    }
+  }
+  utsname system{};
+  if (::uname(&system) == 0) environment["kernel"] = std::string(system.sysname) + " " + system.release;
+  if (const std::string cpu = cpu_name(); !cpu.empty()) environment["cpu"] = cpu;
+  return environment;
+}
+
+RunContext make_run_context(const Selection& selection, const Description& description, bool memory_only) {
+  RunContext context;
+  context.id = make_run_id();
+  context.date = utc("{:%Y-%m-%dT%H:%M:%SZ}");
+  context.host_name = host_name();
+  context.suite = selection.suite.name;
+  context.fingerprint = selection.suite.fingerprint;
+  context.planned = selection.planned;
+  context.shard = selection.shard;
+  context.commit = description.commit;
+  context.build = description.build;
+  context.worker = description.worker;
+  context.backend = name_of(selection.device.backend);
+  context.device = selection.device.name;
+  context.driver = selection.device.driver;
+  context.platform = selection.device.platform;
+  context.device_is_cpu = selection.device.is_cpu;
+  context.device_memory_bytes = selection.device.memory_bytes;
+  context.memory_only = memory_only;
+  context.environment = measurement_environment();
+  if (!selection.device.version.empty()) context.environment["device version"] = selection.device.version;
+  return context;
+}
+
+void add_machine_facts(RunContext& context, const MachineFacts& facts, const DeviceInfo& device) {
+  const auto add = [&context](const char* name, const auto& value) {
+    if (value) context.environment[name] = fmt::format("{}", *value);
+  };
+  context.environment["cpus"] = std::to_string(facts.cpus);
+  add("cpu governor", facts.governor);
+  add("load average", facts.load_average);
+  if (facts.nvml) context.environment["nvidia driver"] = facts.nvml->driver;
+  const GpuFacts* const gpu = find_gpu(facts, device);
+  if (gpu == nullptr) return;
+  add("sm clock MHz", gpu->sm_clock_mhz);
+  add("sm clock at most MHz", gpu->max_sm_clock_mhz);
+  add("memory used bytes", gpu->used_bytes);
+  add("other processes", gpu->other_processes);
+}
+
+std::string reference_warning(const ReferenceTimes& times) {
+  if (!times.first_ns || !times.last_ns || *times.first_ns <= 0) return {};
+  const double change = *times.last_ns / *times.first_ns - 1;
+  if (std::abs(change) <= kReferenceTolerance) return {};
+  return fmt::format(
+      "the reference case took {:.4g} us first and {:.4g} us last, {:+.1f} %: the machine did not keep its "
+      "pace, so "
+      "times of this run are not to be trusted to less than that",
+      *times.first_ns / 1e3, *times.last_ns / 1e3, change * 100);
+}
+
+}  // namespace peakmark

@@ -1,0 +1,60 @@
+#include "run/run_context.hpp"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::MatchesRegex;
+
+TEST(RunContext, IdsSortByTimeAndDiffer) {
+  EXPECT_THAT(make_run_id(), MatchesRegex("[0-9]{8}T[0-9]{6}Z-[0-9a-f]{16}"));
+  EXPECT_NE(make_run_id(), make_run_id());
+}
+
+TEST(RunContext, HoldsWhatWasChosen) {
+  Selection selection;
+  selection.device.backend = Backend::cuda;
+  selection.device.name = "H200";
+  selection.device.driver = "580";
+  selection.device.version = "9.0";
+  selection.device.memory_bytes = 1 << 20;
+  selection.suite.name = "nightly";
+  selection.suite.fingerprint = "ff";
+  selection.planned.resize(3);
+  selection.shard = Shard{1, 2};
+  Description description;
+  description.worker = "bench 1";
+  description.build = "Release";
+  description.commit = "0123";
+  ::setenv("POCL_MEMORY_LIMIT", "8", 1);
+  const RunContext context = make_run_context(selection, description, true);
+  ::unsetenv("POCL_MEMORY_LIMIT");
+  EXPECT_EQ(context.backend, "cuda");
+  EXPECT_EQ(context.device, "H200");
+  EXPECT_EQ(context.device_memory_bytes, 1 << 20);
+  EXPECT_EQ(context.planned.size(), 3u);
+  EXPECT_EQ(context.shard->count, 2);
+  EXPECT_EQ(context.commit, "0123");
+  EXPECT_TRUE(context.memory_only);
+  EXPECT_THAT(context.date, MatchesRegex("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"));
+  EXPECT_EQ(context.environment.at("POCL_MEMORY_LIMIT"), "8");
+  EXPECT_EQ(context.environment.at("device version"), "9.0");
+  EXPECT_THAT(context.environment.at("kernel"), HasSubstr("Linux"));
+}
+
+TEST(RunContext, ReferenceTimesMoreThanFivePercentApartAreSaid) {
+  EXPECT_THAT(reference_warning({1000, 1049}), IsEmpty());
+  EXPECT_THAT(reference_warning({1000, 951}), IsEmpty());
+  EXPECT_THAT(reference_warning({1000, 1060}), AllOf(HasSubstr("1 us first"), HasSubstr("+6.0 %")));
+  EXPECT_THAT(reference_warning({1000, 900}), HasSubstr("-10.0 %"));
+  EXPECT_THAT(reference_warning({std::nullopt, 900}), IsEmpty());
+  EXPECT_THAT(reference_warning({1000, std::nullopt}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,117 @@
+#include "run/run_selection.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <regex>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+void check_requirement(const std::string& require, const DeviceInfo& device, const DeviceList& devices) {
+  const bool met =
+      require == "cuda" ? device.backend == Backend::cuda : device.backend != Backend::dry && !device.is_cpu;
+  if (met) return;
+  std::string message =
+      "--require " + require + ": " +
+      (require == "cuda" ? "no CUDA device would be measured" : "no GPU would be measured") + ", only " +
+      std::string(name_of(device.backend)) + " " + device.name;
+  for (const std::string& reason : devices.reasons) message += "\n  (" + reason + ")";
+  throw DeviceError(message);
+}
+
+struct Choice {
+  std::optional<DeviceInfo> device;
+  std::string why_none;
+};
+
+Choice choose(const SelectionOptions& options, const DeviceList& devices) {
+  DeviceChoice wanted;
+  wanted.device = options.device;
+  if (options.backend) wanted.backend = parse_backend(*options.backend);
+  try {
+    return {choose_device(wanted, devices), {}};
+  } catch (const DeviceError& error) {
+    return {std::nullopt, error.what()};
+  }
+}
+
+Listing list_on(const std::optional<DeviceInfo>& device, const SelectionOptions& options,
+                const Description& description) {
+  ExpandOptions expand;
+  expand.backend = options.backend;
+  if (device) expand.automatic_backend = name_of(device->backend);
+  Listing listing;
+  listing.suite = load_suites(options.suites, description, expand);
+  listing.cases = options.filter ? filtered(listing.suite.cases, *options.filter) : listing.suite.cases;
+  if (!options.shard) return listing;
+  listing.cases = shard_of(listing.cases, parse_shard(*options.shard));
+  if (listing.cases.empty()) {
+    throw UsageError("--shard " + *options.shard +
+                     ": nothing is left for this part; there are fewer cases than parts");
+  }
+  return listing;
+}
+
+bool all_dry(const std::vector<PlannedCase>& cases) {
+  return std::all_of(cases.begin(), cases.end(),
+                     [](const PlannedCase& planned) { return planned.the_case.backend == "dry"; });
+}
+
+}  // namespace
+
+std::vector<PlannedCase> filtered(const std::vector<PlannedCase>& cases, const std::string& expression) {
+  std::regex pattern;
+  try {
+    pattern = std::regex(expression, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error& error) {
+    throw UsageError("--filter '" + expression + "' is no regular expression: " + error.what());
+  }
+  std::vector<PlannedCase> kept;
+  std::copy_if(cases.begin(), cases.end(), std::back_inserter(kept),
+               [&](const PlannedCase& planned) { return std::regex_search(planned.name, pattern); });
+  if (kept.empty()) {
+    throw UsageError("--filter '" + expression + "' leaves none of the " + std::to_string(cases.size()) +
+                     " cases; the first is " + (cases.empty() ? "none" : cases.front().name));
+  }
+  return kept;
+}
+
+Listing list_cases(const SelectionOptions& options, const Description& description,
+                   const DeviceList& devices) {
+  return list_on(choose(options, devices).device, options, description);
+}
+
+Selection select(const SelectionOptions& options, const Description& description, const DeviceList& devices) {
+  Selection selection;
+  if (options.shard) selection.shard = parse_shard(*options.shard);
+  Choice choice = choose(options, devices);
+  Listing listing = list_on(choice.device, options, description);
+  selection.suite = std::move(listing.suite);
+  selection.planned = std::move(listing.cases);
+  // A sweep of `dry` cases needs no device, and must not claim one.
+  if (options.device.empty() && all_dry(selection.planned)) {
+    choice.device = choose_device({Backend::dry, ""}, devices);
+  } else if (!choice.device) {
+    throw DeviceError(choice.why_none);
+  }
+  selection.device = *choice.device;
+  if (options.require) check_requirement(*options.require, selection.device, devices);
+  return selection;
+}
+
+std::string exactly(const std::string& text) {
+  std::string pattern = "^";
+  for (const char letter : text) {
+    if (std::string_view(R"(^$\.*+?()[]{}|)").find(letter) != std::string_view::npos) pattern += '\\';
+    pattern += letter;
+  }
+  return pattern + "$";
+}
+
+bool is_of_another_backend(const PlannedCase& planned, const DeviceInfo& device) {
+  return planned.the_case.backend != "dry" && planned.the_case.backend != name_of(device.backend);
+}
+
+}  // namespace peakmark

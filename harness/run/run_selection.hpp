@@ -1,0 +1,53 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/device.hpp"
+#include "sweep/suite.hpp"
+
+namespace peakmark {
+
+/// What a user asks to be measured, and on what.
+struct SelectionOptions {
+  std::vector<std::filesystem::path> suites;
+  std::optional<std::string> filter;   ///< a regular expression (ECMAScript), found anywhere in a case's name
+  std::optional<std::string> backend;  ///< replaces the suite's backend axis
+  std::string device;                  ///< index or part of a name
+  std::optional<std::string> require;  ///< `cuda` or `gpu`
+  std::optional<std::string> shard;    ///< `I/N`
+};
+
+/// What is measured.
+struct Selection {
+  DeviceInfo device;  ///< `dry` where every case is
+  Suite suite;
+  std::vector<PlannedCase> planned;  ///< after filter, then shard
+  std::optional<Shard> shard;
+};
+
+/// The cases whose names hold the expression. UsageError when it is none, or leaves no case.
+std::vector<PlannedCase> filtered(const std::vector<PlannedCase>& cases, const std::string& expression);
+
+/// Chooses device and cases among what is here. Throws UsageError for mistakes, DeviceError when the device,
+/// or what is required, is missing: it names what is, and why the rest is not.
+Selection select(const SelectionOptions& options, const Description& description, const DeviceList& devices);
+
+/// What `list` shows: as `select`, but where there is no device the backend of cases that leave it open is
+/// `auto`.
+struct Listing {
+  Suite suite;
+  std::vector<PlannedCase> cases;
+};
+Listing list_cases(const SelectionOptions& options, const Description& description,
+                   const DeviceList& devices);
+
+/// A regular expression that finds exactly this text.
+std::string exactly(const std::string& text);
+
+/// A case whose backend is not that of the run's device. `dry` runs beside any device.
+bool is_of_another_backend(const PlannedCase& planned, const DeviceInfo& device);
+
+}  // namespace peakmark

@@ -1,0 +1,230 @@
+#include "run/sweep_run.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "device/doctor/doctor.hpp"
+#include "run/device_lock.hpp"
+#include "run/progress.hpp"
+#include "run/recording_environment.hpp"
+#include "run/repeat_command.hpp"
+#include "run/run_context.hpp"
+#include "run/run_journal.hpp"
+#include "run/run_summary.hpp"
+#include "run/signal_watch.hpp"
+#include "run/supervisor.hpp"
+#include "run/worker_program.hpp"
+
+namespace peakmark {
+namespace {
+
+using Clock = WorkerProcess::Clock;
+
+void say(const std::string& line) {
+  fmt::print(stderr, "{}\n", line);
+  std::fflush(stderr);
+}
+
+/// Writes down what comes, and tells of it.
+class Recording final : public SupervisorListener {
+ public:
+  Recording(RunJournal& journal, const SweepOptions& options, const DeviceInfo& device)
+      : journal_(journal),
+        options_(options),
+        device_(device),
+        progress_(stderr, ::isatty(STDERR_FILENO) == 1, journal.run().context.planned.size(),
+                  journal.run().observations.size()) {}
+
+  void started(const PlannedCase& planned) override { progress_.started(planned.name); }
+  void finished(const PlannedCase& planned, const Observation& observation) override {
+    journal_.add(observation);
+    progress_.finished();
+    if (name_of(observation.outcome) == planned.expected_outcome ||
+        observation.outcome == Outcome::unsupported)
+      return;
+    progress_.message(
+        fmt::format("{}: {}: {}", planned.name, name_of(observation.outcome), observation.message));
+    if (is_failure(planned, observation)) {
+      progress_.message("  alone: " + repeat_command(options_, device_, planned.name));
+    }
+  }
+  void said(std::string_view line) override { progress_.message("worker: " + std::string(line)); }
+
+ private:
+  RunJournal& journal_;
+  const SweepOptions& options_;
+  const DeviceInfo& device_;
+  Progress progress_;
+};
+
+SupervisorOptions supervisor_options(const SweepOptions& options, const DeviceInfo& device,
+                                     const std::filesystem::path& program, const SignalWatch& signals,
+                                     const RecordingEnvironment& recording,
+                                     std::optional<Clock::time_point> deadline) {
+  SupervisorOptions supervisor;
+  supervisor.worker.program = program;
+  supervisor.worker.environment = recording.variables();
+  supervisor.worker.arguments = {"--device", std::to_string(device.index), "--backend",
+                                 std::string(name_of(device.backend)), "--require-recorder"};
+  if (options.memory_only) supervisor.worker.arguments.emplace_back("--memory-only");
+  if (options.repetitions) {
+    supervisor.worker.arguments.insert(supervisor.worker.arguments.end(),
+                                       {"--repetitions", std::to_string(*options.repetitions)});
+  }
+  supervisor.case_limit = options.case_limit;
+  supervisor.start_limit = std::max(supervisor.start_limit, options.case_limit);
+  supervisor.deadline = deadline;
+  supervisor.interrupt = signals.descriptor();
+  return supervisor;
+}
+
+/// Cases that name a backend other than the device's cannot be measured in this run.
+void note_unsupported(RunJournal& journal, const DeviceInfo& device) {
+  for (const PlannedCase& planned : journal.missing()) {
+    if (!is_of_another_backend(planned, device)) continue;
+    Observation observation;
+    observation.case_name = planned.name;
+    observation.axes = planned.the_case.parameters;
+    observation.variant = planned.the_case.variant;
+    observation.backend = planned.the_case.backend;
+    observation.outcome = Outcome::unsupported;
+    observation.message = fmt::format("this run measures on {} ({}); --backend {} measures this case",
+                                      name_of(device.backend), device.name, planned.the_case.backend);
+    journal.add(observation);
+  }
+}
+
+void say_device(const DeviceInfo& device, bool memory_only) {
+  say(fmt::format("device: {} {}: {}{}", name_of(device.backend), device.index, device.name,
+                  device.driver.empty() ? "" : fmt::format(" (driver {})", device.driver)));
+  if (device.is_cpu && device.backend != Backend::dry && !memory_only) {
+    say("  it is a CPU: bytes are as on a GPU, times are CPU times and say nothing of a GPU");
+  }
+}
+
+/// What spoils this run is said now, and stands in its file.
+void note_findings(const MachineFacts& facts, const DeviceInfo& device, RunContext& context) {
+  add_machine_facts(context, facts, device);
+  for (const Finding& finding : diagnose(facts, &device)) {
+    if (context.memory_only && finding.effect == Effect::timing) continue;
+    const std::string warning = finding.mend.empty() ? finding.what : finding.what + ": " + finding.mend;
+    say("  " + warning);
+    context.warnings.push_back(warning);
+  }
+}
+
+void change_context(RunJournal& journal, const std::function<void(RunContext&)>& change) {
+  RunContext context = journal.run().context;
+  change(context);
+  journal.change(context);
+}
+
+class Sweep {
+ public:
+  explicit Sweep(const SweepOptions& options) : options_(options) {
+    if (options.deadline) deadline_ = Clock::now() + *options.deadline;
+  }
+
+  ExitCode run() {
+    const std::vector<std::string> environment = current_environment();
+    const std::filesystem::path program = find_worker(options_.worker);
+    const Description description = describe_worker(program, signals_.descriptor());
+    const MachineFacts facts = gather_machine_facts();
+    const Selection selection = select(options_.selection, description, facts.devices);
+    say_device(selection.device, options_.memory_only);
+    RunContext context = make_run_context(selection, description, options_.memory_only);
+    note_findings(facts, selection.device, context);
+
+    RunJournal journal(options_.run_file);
+    const bool resumed = options_.resume && journal.resume(context);
+    if (resumed && journal.missing().empty() && journal.run().context.complete) {
+      say(options_.run_file.string() + " is complete: nothing to resume");
+      return ExitCode::clean;
+    }
+    if (!resumed && journal.start(context)) {
+      say("  " + RunJournal::partial_of(options_.run_file).string() +
+          " of a run that was cut short is given up; --resume would have gone on with it");
+    }
+    if (resumed)
+      say(fmt::format("  resumed: {} cases are measured already", journal.run().observations.size()));
+    note_unsupported(journal, selection.device);
+    const DeviceLock lock(
+        selection.device,
+        [](const std::string& path) { say("  waiting: another run uses this device (" + path + ")"); },
+        [this] { check_time(); });
+    const RecordingEnvironment recording(selection.device, environment);
+    const SupervisorOptions supervisor =
+        supervisor_options(options_, selection.device, program, signals_, recording, deadline_);
+    return measure(journal, selection.device, supervisor);
+  }
+
+ private:
+  void check_time() const {
+    if (signals_.raised()) throw Error(ExitCode::interrupted, "interrupted while waiting for the device");
+    if (deadline_ && Clock::now() >= *deadline_) {
+      throw Error(ExitCode::nothing, "the deadline came while waiting for the device; nothing was measured");
+    }
+  }
+
+  ExitCode measure(RunJournal& journal, const DeviceInfo& device, const SupervisorOptions& supervisor) {
+    const auto begin = Clock::now();
+    Stop stop = Stop::done;
+    try {
+      Recording recording(journal, options_, device);
+      const bool has_reference = !options_.memory_only && device.backend != Backend::dry;
+      if (has_reference && !journal.run().context.reference.first_ns) {
+        const auto ns = measure_reference(supervisor, recording);
+        change_context(journal, [&](RunContext& context) { context.reference.first_ns = ns; });
+      }
+      stop = supervise(supervisor, journal.missing(), recording);
+      if (has_reference && stop == Stop::done) {
+        const auto ns = measure_reference(supervisor, recording);
+        change_context(journal, [&](RunContext& context) { context.reference.last_ns = ns; });
+      }
+    } catch (const Error&) {
+      if (!journal.run().observations.empty()) {
+        say("what was measured stands in " + RunJournal::partial_of(options_.run_file).string() +
+            "; --resume goes on with it");
+      }
+      throw;
+    }
+    if (const std::string warning = reference_warning(journal.run().context.reference); !warning.empty()) {
+      say(warning);
+      change_context(journal, [&](RunContext& context) { context.warnings.push_back(warning); });
+    }
+    return conclude(journal, stop, std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin));
+  }
+
+  ExitCode conclude(RunJournal& journal, Stop stop, std::chrono::seconds spent) {
+    if (signals_.raised()) stop = Stop::interrupted;
+    if (journal.run().observations.empty()) {
+      say(stop == Stop::interrupted ? "interrupted before anything was measured"
+                                    : "the deadline came before anything was measured");
+      return stop == Stop::interrupted ? ExitCode::interrupted : ExitCode::nothing;
+    }
+    journal.finish();
+    say(fmt::format("{} in {}; {}", summary(journal.run()), format_duration(spent),
+                    options_.run_file.string()));
+    if (stop != Stop::done) {
+      say(fmt::format("{}: {} cases are not measured; --resume goes on",
+                      stop == Stop::interrupted ? "interrupted" : "stopped by the deadline",
+                      journal.missing().size()));
+    }
+    return stop == Stop::interrupted ? ExitCode::interrupted : exit_code_of(journal.run());
+  }
+
+  const SweepOptions& options_;
+  SignalWatch signals_;
+  std::optional<Clock::time_point> deadline_;
+};
+
+}  // namespace
+
+ExitCode run_sweep(const SweepOptions& options) {
+  return Sweep(options).run();
+}
+
+}  // namespace peakmark

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/error.hpp"
+#include "run/run_selection.hpp"
+
+namespace peakmark {
+
+struct SweepOptions {
+  SelectionOptions selection;
+  std::filesystem::path run_file = "run.json";
+  std::optional<std::string> worker;
+  bool resume = false;
+  bool memory_only = false;
+  std::optional<int> repetitions;
+  std::chrono::milliseconds case_limit{60'000};
+  std::optional<std::chrono::milliseconds> deadline;
+};
+
+/// `peakmark run`: measures a suite into a run file. Says what it does on standard error. Returns the exit
+/// code: clean, interrupted, nothing (no case could be measured) or measurement (a case crashed, hung or was
+/// wrong, and its suite does not expect that). Throws Error for everything that keeps it from measuring.
+ExitCode run_sweep(const SweepOptions& options);
+
+}  // namespace peakmark

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "run/worker_process.hpp"
+#include "sweep/description.hpp"
+
+namespace peakmark {
+
+/// The worker that is meant: `named` as a shell would find it, or else `peakmark-bench` beside this program
+/// (in a build folder: in `bench`). UsageError when there is none.
+std::filesystem::path find_worker(const std::optional<std::string>& named);
+
+/// Asks a worker what it can do. UsageError when it does not answer, with what it said instead.
+Description describe_worker(const std::filesystem::path& program, int interrupt = -1);
+
+/// How long a worker may take for an answer that needs no measurement.
+inline constexpr std::chrono::seconds kAnswerLimit{60};
+
+}  // namespace peakmark
