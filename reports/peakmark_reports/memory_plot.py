@@ -18,12 +18,36 @@ MARGIN = 1.4
 
 
 def _x_label(figure: Figure) -> str:
-    return "input + output" if figure.x == "floor" else figure.x.removeprefix("axis:")
+    """The axis, with what stayed the same and what went along: `ny (n 20, nx = ny)`."""
+    if figure.x == "floor":
+        return "input + output"
+    cases = pd.concat([panel.cases for panel in figure.panels])
+    x = figure.x.removeprefix("axis:")
+    notes = []
+    for column in [column for column in cases.columns if column.startswith("axis:") and column != figure.x]:
+        values = cases[column].dropna()
+        if not len(values) or values.map(lambda value: isinstance(value, str)).any():
+            continue
+        name = column.removeprefix("axis:")
+        if (values == cases.loc[values.index, figure.x]).all():
+            notes.append(f"{name} = {x}")
+        elif values.nunique() == 1 and len(values) == len(cases) and values.iloc[0] != 0:
+            notes.append(f"{name} {values.iloc[0]:g}")
+    return f"{x}  ({', '.join(notes)})" if notes else x
+
+
+def _draw_floors(axes, panel: Panel, x: str) -> None:
+    """One line, unless variants differ in what they are given: in place, say, or one array for two."""
+    drawn = set()
+    for _variant, cases in panel.cases.dropna(subset=["floor"]).groupby("variant", sort=False):
+        line = tuple(zip(cases[x], cases["floor"]))
+        if line not in drawn:
+            axes.plot(cases[x], cases["floor"], linestyle=":", color="0.3", linewidth=1.4, zorder=1)
+        drawn.add(line)
 
 
 def _draw_peak(axes, panel: Panel, x: str, styles: dict[str, tuple[str, str]]) -> None:
-    floor = panel.cases.dropna(subset=["floor"]).drop_duplicates(x)
-    axes.plot(floor[x], floor["floor"], linestyle=":", color="0.3", linewidth=1.4, zorder=1)
+    _draw_floors(axes, panel, x)
     for variant, (colour, marker) in styles.items():
         cases = panel.cases[panel.cases["variant"] == variant]
         # Where the estimate must lie: lo ≤ peak / estimate ≤ hi.
@@ -94,7 +118,7 @@ def draw(figure: Figure, context: dict) -> pyplot.Figure:
         rows_of.append(("time, CPU device" if context.get("device_is_cpu") else "time", _draw_time))
     columns = min(len(panels), MOST_COLUMNS)
     rows = -(-len(panels) // columns) * len(rows_of)
-    width = max(3.5, 1.9 * columns + 0.6)
+    width = max(4.2, 1.9 * columns + 0.6)
     drawing, grid = pyplot.subplots(
         rows, columns, figsize=(width, 1.5 * rows + 0.8), squeeze=False, layout="constrained"
     )
@@ -122,8 +146,7 @@ def draw(figure: Figure, context: dict) -> pyplot.Figure:
             shown[2].set_ylim(panel.cases["time_min"].min() / MARGIN, panel.cases["time_max"].max() * MARGIN)
         shown[0].set_title(panel.title)
         shown[-1].set_xlabel(_x_label(figure))
-    device = f"{context['device']} ({context['backend']}, driver {context['driver']})"
-    drawing.suptitle(f"{figure.name}   –   {device}", fontsize=9)
+    drawing.suptitle(f"{figure.name}\n{context['device']} ({context['backend']}, driver {context['driver']})", fontsize=8)
     _legend(drawing, styles)
     return drawing
 

@@ -21,8 +21,8 @@ class Run:
     """One run: what was true of all of it, and a row a case.
 
     `cases` has the columns `case`, `operation`, `variant`, `backend`, `figure`, `window_lo`, `window_hi`, `outcome`,
-    bytes (`peak`, `setup`, `floor`, `estimate`) and nanoseconds (`time`, `time_min`, `time_max`); beside them
-    `axis:NAME` for every axis. What is unknown is NaN or None, never 0.
+    bytes (`peak`, `setup`, `floor`, `estimate`) and nanoseconds (`time`, `time_min`, `time_max`); `axes`, the
+    names of the case's axes, and beside them `axis:NAME` for every axis. What is unknown is NaN or None, never 0.
     """
 
     context: dict[str, Any]
@@ -30,8 +30,7 @@ class Run:
 
     def axes_of(self, cases: pd.DataFrame) -> list[str]:
         """Names of the axes that any of these cases has, in the order of case names."""
-        present = [column for column in cases.columns if column.startswith("axis:")]
-        return [column for column in present if cases[column].notna().any()]
+        return [f"axis:{name}" for name in dict.fromkeys(name for names in cases["axes"] for name in names)]
 
 
 def _floor_bytes(observation: dict[str, Any]) -> int | None:
@@ -61,6 +60,7 @@ def _row(observation: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]
         "time": time.get("median"),
         "time_min": time.get("min"),
         "time_max": time.get("max"),
+        "axes": tuple(observation["axes"]),
     }
     row.update({f"axis:{name}": value for name, value in observation["axes"].items()})
     return row
