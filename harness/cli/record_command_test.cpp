@@ -1,0 +1,182 @@
+// `peakmark record` as a user types it, on a program that knows nothing of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "ledger/ledger.hpp"
+#include "record/profile.hpp"
+#include "record/profile_files.hpp"
+#include "record/temporary_folder.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class RecordCommand : public testing::Test {
+ protected:
+  struct Result {
+    int code = 0;
+    std::string out;
+    std::string err;
+  };
+
+  std::string file(const char* name) const { return folder_.path() / name; }
+  std::string profile() const { return file("p"); }
+
+  static std::string text(const std::string& path) {
+    std::ifstream stream(path);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  /// `arguments` as the shell takes them; PROGRAM stands for the program that allocates.
+  Result record(const std::string& arguments, const std::string& before = "") const {
+    const std::string line = before +
+                             " PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM "; " PEAKMARK_COMMAND " record -o " +
+                             profile() + " " + arguments + " >" + file("out") + " 2>" + file("err");
+    const int status = std::system(line.c_str());
+    return {WEXITSTATUS(status), text(file("out")), text(file("err"))};
+  }
+
+  LedgerSummary recorded(const std::string& path) const { return summarise(ProfileReader(path).events()); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(RecordCommand, CountsWhatAForeignProgramAllocates) {
+  const Result result = record("-- $PROGRAM leak");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "said by the program\n");
+  EXPECT_THAT(result.err, IsEmpty());
+  const LedgerSummary summary = recorded(profile());
+  EXPECT_EQ(summary.peak_bytes, 1000);
+  EXPECT_EQ(summary.live_at_end_bytes, 500);
+  EXPECT_EQ(summary.allocations, 2);
+  ProfileReader reader(profile());
+  EXPECT_TRUE(reader.complete());
+  EXPECT_THAT(reader.command_line(), testing::ElementsAre(PEAKMARK_ALLOCATING_PROGRAM, "leak"));
+  EXPECT_THAT(profiles_beside(profile()), IsEmpty());
+}
+
+TEST_F(RecordCommand, NothingAllocatedIsStillARecording) {
+  EXPECT_EQ(record("-- $PROGRAM touch").code, 0);
+  EXPECT_EQ(recorded(profile()).allocations, 0);
+}
+
+TEST_F(RecordCommand, ExitCodeIsTheProgramsOwn) {
+  EXPECT_EQ(record("-- $PROGRAM exit 7").code, 7);
+  EXPECT_EQ(recorded(profile()).peak_bytes, 100);
+  EXPECT_EQ(record("-- sh -c 'kill -9 $$'").code, 128 + 9);
+  const Result missing = record("-- no-such-program");
+  EXPECT_EQ(missing.code, 127);
+  EXPECT_THAT(missing.err, HasSubstr("no-such-program"));
+}
+
+TEST_F(RecordCommand, ProgramThatReachesNoLoader) {
+  const Result result = record("-- true");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr("no recorder came up"));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+  EXPECT_FALSE(std::filesystem::exists(profile()));
+  const Result failing = record("-- false");
+  EXPECT_EQ(failing.code, 1);
+  EXPECT_THAT(failing.err, HasSubstr("no recorder came up"));
+}
+
+TEST_F(RecordCommand, LoaderWithoutADriver) {
+  const Result result = record("-- $PROGRAM touch", "export OCL_ICD_VENDORS=/nonexistent;");
+  EXPECT_EQ(result.code, 96);
+  EXPECT_THAT(result.err, HasSubstr("found no OpenCL driver"));
+}
+
+TEST_F(RecordCommand, LibrariesMissing) {
+  const Result result = record("-- $PROGRAM leak", "export PEAKMARK_LIBRARY_DIR=" + file("none") + ";");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr("missing from " + file("none")));
+}
+
+TEST_F(RecordCommand, ArgumentsReachTheProgramUntouched) {
+  const Result result = record("-- printf '<%s>' -o '' -- --sync '[a,b]' '{}' check -h");
+  EXPECT_EQ(result.out, "<-o><><--><--sync><[a,b]><{}><check><-h>");
+}
+
+TEST_F(RecordCommand, SyncMakesThePeakRepeat) {
+  ASSERT_EQ(record("--sync -- $PROGRAM held").code, 0);
+  EXPECT_EQ(recorded(profile()).peak_bytes, 1'000'000);
+  EXPECT_EQ(recorded(profile()).allocations, 20);
+  ASSERT_EQ(record("-- $PROGRAM held").code, 0);
+  EXPECT_GE(recorded(profile()).peak_bytes, 1'000'000);
+}
+
+TEST_F(RecordCommand, FurtherProcessesKeepTheirFiles) {
+  ASSERT_EQ(record("-- $PROGRAM fork").code, 0);
+  EXPECT_EQ(recorded(profile()).peak_bytes, 300);
+  const auto others = profiles_beside(profile());
+  ASSERT_EQ(others.size(), 1U);
+  EXPECT_EQ(recorded(others[0]).peak_bytes, 400);
+  EXPECT_EQ(ProfileReader(others[0]).header().parent_pid, ProfileReader(profile()).header().pid);
+  // The next recording of that name begins with a clean slate.
+  ASSERT_EQ(record("-- $PROGRAM leak").code, 0);
+  EXPECT_THAT(profiles_beside(profile()), IsEmpty());
+}
+
+TEST_F(RecordCommand, ProgramsOfAScript) {
+  ASSERT_EQ(record("-- sh -c '$PROGRAM leak; $PROGRAM exit 0; true'",
+                   "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";")
+                .code,
+            0);
+  EXPECT_EQ(recorded(profile()).peak_bytes, 1000);
+  const auto others = profiles_beside(profile());
+  ASSERT_EQ(others.size(), 1U);
+  EXPECT_EQ(recorded(others[0]).peak_bytes, 100);
+}
+
+TEST_F(RecordCommand, SignalsReachTheProgramAndTheProfileIsWhole) {
+  std::array<int, 2> out{};
+  ASSERT_EQ(pipe(out.data()), 0);
+  const pid_t command = fork();
+  if (command == 0) {
+    dup2(out[1], STDOUT_FILENO);
+    execl(PEAKMARK_COMMAND, PEAKMARK_COMMAND, "record", "-o", profile().c_str(), "--",
+          PEAKMARK_ALLOCATING_PROGRAM, "interrupt", nullptr);
+    _exit(1);
+  }
+  close(out[1]);
+  std::array<char, 6> said{};
+  ASSERT_EQ(read(out[0], said.data(), said.size()), 6);
+  close(out[0]);
+  kill(command, SIGINT);
+  int status = 0;
+  waitpid(command, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 40 + SIGINT);
+  EXPECT_TRUE(ProfileReader(profile()).complete());
+  EXPECT_EQ(recorded(profile()).live_at_end_bytes, 700);
+}
+
+TEST_F(RecordCommand, OnlyAProfileIsOverwritten) {
+  std::ofstream(profile()) << "a letter";
+  const Result result = record("-- $PROGRAM leak");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("is no profile"));
+  EXPECT_EQ(text(profile()), "a letter");
+}
+
+TEST_F(RecordCommand, FolderMustExist) {
+  const std::string line = PEAKMARK_COMMAND " record -o " + file("none/p") + " -- true 2>" + file("err");
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
+  EXPECT_THAT(text(file("err")), HasSubstr("No such file or directory"));
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,92 @@
+// A program that knows nothing of the recorder: what `peakmark record` is tried on.
+//   allocating_program WHAT
+// touch       asks for the platforms, allocates nothing
+// leak        a buffer of 1000 bytes, released; one of 500, not
+// exit N      a buffer of 100 bytes, exit code N
+// held        20 buffers of 1 MB, each released at once while a kernel that writes it is still to run
+// fork        a buffer of 300 bytes, and one of 400 in a forked child
+// interrupt   a buffer of 700 bytes, then waits for a signal
+#include <CL/cl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+cl_device_id device = nullptr;
+cl_context context = nullptr;
+
+cl_mem buffer(std::size_t bytes) {
+  cl_int result = CL_SUCCESS;
+  const cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, nullptr, &result);
+  if (result != CL_SUCCESS) std::exit(99);
+  return memory;
+}
+
+void hold() {
+  const cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, nullptr, nullptr);
+  const char* source =
+      "__kernel void work(__global float* p) { float s = 1; for (int i = 0; i < 500; ++i) s = sin(s) + i;"
+      " p[get_global_id(0)] = s; }";
+  const cl_program program = clCreateProgramWithSource(context, 1, &source, nullptr, nullptr);
+  if (clBuildProgram(program, 1, &device, "", nullptr, nullptr) != CL_SUCCESS) std::exit(98);
+  const cl_kernel kernel = clCreateKernel(program, "work", nullptr);
+  for (int i = 0; i < 20; ++i) {
+    const cl_mem memory = buffer(1'000'000);
+    const std::size_t items = 256;
+    clSetKernelArg(kernel, 0, sizeof(memory), &memory);
+    if (clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, nullptr, 0, nullptr, nullptr) !=
+        CL_SUCCESS) {
+      std::exit(97);
+    }
+    clReleaseMemObject(memory);
+  }
+  clFinish(queue);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  // Before the driver starts threads, which take over what is blocked here.
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  if (what == "interrupt") sigprocmask(SIG_BLOCK, &interrupt, nullptr);
+  cl_platform_id platform = nullptr;
+  if (clGetPlatformIDs(1, &platform, nullptr) != CL_SUCCESS) return 96;
+  if (what == "touch") return 0;
+  clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr);
+  context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+  if (what == "leak") {
+    clReleaseMemObject(buffer(1000));
+    buffer(500);
+    std::puts("said by the program");
+  } else if (what == "exit") {
+    buffer(100);
+    return std::atoi(argv[2]);
+  } else if (what == "held") {
+    hold();
+  } else if (what == "fork") {
+    buffer(300);
+    const pid_t child = fork();
+    if (child == 0) {
+      buffer(400);
+      std::exit(0);
+    }
+    waitpid(child, nullptr, 0);
+  } else if (what == "interrupt") {
+    buffer(700);
+    std::puts("ready");
+    std::fflush(stdout);
+    int signal = 0;
+    sigwait(&interrupt, &signal);
+    return 40 + signal;
+  }
+  return 0;
+}
