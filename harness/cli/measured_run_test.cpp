@@ -1,0 +1,120 @@
+// Runs measured for real: a worker of known behaviour on OpenCL, under its recorder.
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <fstream>
+#include <map>
+
+#include "record/recorder_libraries.hpp"
+#include "record/temporary_folder.hpp"
+#include "run/run_file.hpp"
+#include "run/worker_process.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+class MeasuredRun : public testing::Test {
+ protected:
+  WorkerCommand command(const std::string& variants, const std::vector<std::string>& more = {}) const {
+    const std::filesystem::path suite = folder_.path() / "suite.toml";
+    std::ofstream(suite) << "[[sweep]]\nvariants = [" << variants << "]\naxes.n = [20]\n";
+    WorkerCommand command{PEAKMARK_PROGRAM,
+                          {"run", suite.string(), "-o", run_file_.string(), "--worker",
+                           PEAKMARK_SELFTEST_WORKER, "--backend", "opencl"},
+                          current_environment(),
+                          ""};
+    command.environment.push_back("PEAKMARK_LIBRARY_DIR=" PEAKMARK_RECORDER_FOLDER);
+    command.arguments.insert(command.arguments.end(), more.begin(), more.end());
+    return command;
+  }
+  Answer run(const std::string& variants, const std::vector<std::string>& more = {}) const {
+    return ask(command(variants, more), std::chrono::seconds(250));
+  }
+  std::map<std::string, std::string> outcomes() const {
+    std::map<std::string, std::string> outcomes;
+    for (const Observation& observation : read_run(run_file_).observations) {
+      outcomes[observation.variant] = name_of(observation.outcome);
+    }
+    return outcomes;
+  }
+
+  const TemporaryFolder folder_;
+  const std::filesystem::path run_file_ = folder_.path() / "run.json";
+};
+
+TEST_F(MeasuredRun, KnownBytesAreMeasured) {
+  const Answer answer = run(R"("selftest/known_bytes")", {"--repetitions", "2"});
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const peakmark::Run measured = read_run(run_file_);
+  const Observation& observation = measured.observations.at(0);
+  EXPECT_EQ(observation.requested_peak_bytes, 42000);
+  EXPECT_EQ(observation.leaked_bytes, 0);
+  ASSERT_TRUE(observation.gpu_time);
+  EXPECT_GT(observation.gpu_time->median_ns, 0);
+  EXPECT_GE(observation.gpu_time->blocks.size(), 2u);
+  EXPECT_EQ(observation.estimate->bytes_estimated, 42000);
+  EXPECT_GT(measured.context.reference.first_ns.value_or(0), 0);
+  EXPECT_GT(measured.context.reference.last_ns.value_or(0), 0);
+  EXPECT_FALSE(measured.context.device.empty());
+  EXPECT_FALSE(measured.context.driver.empty());
+}
+
+TEST_F(MeasuredRun, MemoryOnlyTakesNoTimes) {
+  EXPECT_EQ(run(R"("selftest/known_bytes")", {"--memory-only"}).end.exit_code, 0);
+  const peakmark::Run measured = read_run(run_file_);
+  EXPECT_EQ(measured.observations.at(0).requested_peak_bytes, 42000);
+  EXPECT_FALSE(measured.observations.at(0).gpu_time);
+  EXPECT_FALSE(measured.context.reference.first_ns);
+}
+
+TEST_F(MeasuredRun, ACaseMayDieTheRunMayNot) {
+  const Answer answer =
+      run(R"("selftest/crash", "selftest/exit", "selftest/hang", "selftest/wrong_answer", "selftest/leak",
+             "selftest/out_of_memory", "selftest/unsupported", "selftest/known_bytes")",
+          {"--memory-only", "--timeout", "10"});
+  EXPECT_EQ(answer.end.exit_code, 3) << answer.errors;
+  EXPECT_THAT(outcomes(),
+              ElementsAre(Pair("selftest/crash", "crashed"), Pair("selftest/exit", "crashed"),
+                          Pair("selftest/hang", "timeout"), Pair("selftest/known_bytes", "ok"),
+                          Pair("selftest/leak", "ok"), Pair("selftest/out_of_memory", "out_of_memory"),
+                          Pair("selftest/unsupported", "unsupported"),
+                          Pair("selftest/wrong_answer", "wrong_answer")));
+  const peakmark::Run measured = read_run(run_file_);
+  // After all that the machine is as it was: the last case's bytes are exact.
+  EXPECT_EQ(measured.observations.at(7).requested_peak_bytes, 42000);
+  EXPECT_EQ(measured.observations.at(4).leaked_bytes, 64);
+  EXPECT_THAT(answer.errors, HasSubstr("signal SIGSEGV"));
+}
+
+TEST_F(MeasuredRun, WithoutARecorderNothingIsMeasured) {
+  WorkerCommand without = command(R"("selftest/known_bytes")");
+  without.environment.back() = "PEAKMARK_LIBRARY_DIR=" + folder_.path().string();
+  const Answer answer = ask(without, std::chrono::seconds(250));
+  EXPECT_EQ(answer.end.exit_code, 5);
+  EXPECT_THAT(answer.errors, HasSubstr("the recorder for opencl is not installed"));
+}
+
+TEST_F(MeasuredRun, CasesOfAnotherBackendAreUnsupported) {
+  const std::filesystem::path suite = folder_.path() / "suite.toml";
+  WorkerCommand mixed = command(R"("selftest/known_bytes")", {"--memory-only"});
+  std::ofstream(suite)
+      << "[[sweep]]\nvariants = \"selftest/known_bytes\"\nbackend = [\"opencl\", \"cuda\", \"dry\"]\n"
+         "axes.n = [20]\n";
+  std::erase(mixed.arguments, "--backend");
+  std::erase(mixed.arguments, "opencl");
+  mixed.environment.push_back("CUDA_VISIBLE_DEVICES=");
+  const Answer answer = ask(mixed, std::chrono::seconds(250));
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const peakmark::Run measured = read_run(run_file_);
+  ASSERT_EQ(measured.observations.size(), 3u);
+  EXPECT_EQ(measured.observations[0].requested_peak_bytes, 42000);
+  EXPECT_EQ(measured.observations[1].outcome, Outcome::unsupported);
+  EXPECT_EQ(measured.observations[2].requested_peak_bytes, 42000);
+}
+
+}  // namespace
+}  // namespace peakmark
