@@ -168,7 +168,7 @@ void CaseBenchmarks::measure(benchmark::State& state, Entry& entry) {
 }
 
 void CaseBenchmarks::time_by_own_rule(benchmark::State& state, Entry& entry) {
-  const std::optional<Timing> timing = entry.trial->measure_time();
+  const std::optional<Timing> timing = entry.trial->measure_time(devices_.on(entry.backend).tracer.get());
   if (!timing) {
     state.SkipWithError("the device keeps no time");
     return;
@@ -216,6 +216,7 @@ int CaseBenchmarks::run() {
   }
   arguments.insert(arguments.end(), options_.benchmark_arguments.begin(), options_.benchmark_arguments.end());
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   int count = static_cast<int>(arguments.size());

@@ -78,7 +78,7 @@ class FakeEstimator final : public Estimator {
 };
 
 /// A variant with the axes n (20) and dtype (f32) whose every case does `steps`.
-inline Variant fake_variant(std::string name, Steps steps,
+inline Variant fake_variant(std::string name, const Steps& steps,
                             std::vector<std::shared_ptr<const Estimator>> estimators = {}) {
   Variant variant;
   variant.description.name = std::move(name);

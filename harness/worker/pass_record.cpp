@@ -47,7 +47,10 @@ void append_net(std::vector<Event>& window, std::span<const Event> restore) {
     const bool about_one_that_stays =
         kept != stays.end() && i >= kept->second &&
         (restore[i].type == EventType::allocation || restore[i].type == EventType::name);
-    if (about_one_that_stays) window.insert(window.end(), restore.begin() + i, restore.begin() + end);
+    if (about_one_that_stays) {
+      const auto group = restore.subspan(i, end - i);
+      window.insert(window.end(), group.begin(), group.end());
+    }
     i = end;
   }
 }

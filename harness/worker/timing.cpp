@@ -41,6 +41,24 @@ std::optional<double> warm_up(Device& device, Computation& computation, bool des
   }
 }
 
+std::int64_t per_call(std::int64_t total, std::int64_t calls) {
+  return (total + calls / 2) / calls;
+}
+
+std::vector<KernelTime> trace_kernels(Device& device, Computation& computation, bool destroys_input,
+                                      std::int64_t calls, KernelTracer& tracer) {
+  device.finish();
+  tracer.start();
+  elapsed_of_calls(device, computation, destroys_input, calls);
+  device.finish();
+  std::vector<KernelTime> kernels = tracer.stop();
+  for (KernelTime& kernel : kernels) {
+    kernel.count = per_call(kernel.count, calls);
+    kernel.ns = per_call(kernel.ns, calls);
+  }
+  return kernels;
+}
+
 }  // namespace
 
 std::optional<double> elapsed_of_calls(Device& device, Computation& computation, bool destroys_input,
@@ -98,12 +116,8 @@ std::optional<Timing> time_calls(Device& device, Computation& computation, bool 
   timing.gpu_time = summarise_blocks(std::move(blocks));
 
   if (tracer != nullptr) {
-    timing.traced_calls = timing.plan.block.samples * timing.plan.block.calls;
-    device.finish();
-    tracer->start();
-    elapsed_of_calls(device, computation, destroys_input, timing.traced_calls);
-    device.finish();
-    timing.kernels = tracer->stop();
+    const std::int64_t calls = timing.plan.block.samples * timing.plan.block.calls;
+    timing.kernels = trace_kernels(device, computation, destroys_input, calls, *tracer);
   }
   return timing;
 }

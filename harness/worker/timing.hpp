@@ -36,9 +36,7 @@ struct Timing {
   TimingPlan plan;
   GpuTime gpu_time;                 ///< ns a call; every sample is kept, outliers too
   double total_ns = 0;              ///< of all calls timed
-  std::vector<KernelTime> kernels;  ///< of one block; empty without a tracer
-  /// Calls that `kernels` tell of.
-  std::int64_t traced_calls = 0;
+  std::vector<KernelTime> kernels;  ///< of one call, on average over a block; empty without a tracer
 
   [[nodiscard]] std::int64_t calls() const {
     return static_cast<std::int64_t>(plan.blocks) * plan.block.samples * plan.block.calls;

@@ -134,15 +134,20 @@ TEST(Timing, KernelsAreTracedOutsideTheTimedBlocks) {
   struct Tracer final : KernelTracer {
     explicit Tracer(const int& calls) : calls_(calls) {}
     void start() override { first = calls_; }
-    std::vector<KernelTime> stop() override { return {{"shift", calls_ - first, 200000}}; }
+    std::vector<KernelTime> stop() override {
+      const std::int64_t traced = calls_ - first;
+      return {{"shift", 2 * traced, 150000 * traced}, {"fill", traced, 50000 * traced}};
+    }
     const int& calls_;
     int first = -1;
   } tracer(calls);
   const auto timing = time_calls(device, computation, false, {}, std::nullopt, &tracer);
   ASSERT_TRUE(timing);
-  ASSERT_THAT(timing->kernels, SizeIs(1));
-  EXPECT_EQ(timing->kernels[0].count, timing->traced_calls);
-  EXPECT_EQ(calls - tracer.first, timing->traced_calls);
+  ASSERT_THAT(timing->kernels, SizeIs(2));
+  EXPECT_EQ(timing->kernels[0].count, 2) << "of one call";
+  EXPECT_EQ(timing->kernels[0].ns, 150000);
+  EXPECT_EQ(timing->kernels[1].ns, 50000);
+  EXPECT_GT(calls, tracer.first);
   EXPECT_GE(tracer.first, timing->calls()) << "blocks come first, untraced";
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "device/dry/dry_device.hpp"
 #include "record/attached_recorder.hpp"
+#include "worker/recorder_kernel_tracer.hpp"
 
 namespace peakmark {
 
@@ -22,6 +23,7 @@ void attach(DeviceInUse& use, bool required) {
     }
     use.recorder = attach_recorder(library);
     use.events = use.recorder.get();
+    use.tracer = find_kernel_tracer(library);
   } catch (const RecorderError& error) {
     if (required) throw;
     std::fprintf(stderr, "memory figures are unknown: %s\n", error.what());
@@ -31,7 +33,11 @@ void attach(DeviceInUse& use, bool required) {
 }  // namespace
 
 const DeviceList& WorkerDevices::list() {
-  if (!list_) list_ = list_devices();
+  if (!list_) {
+    // The first call into CUDA brings its recorder up, which has to know by then.
+    if (!options_.memory_only) setenv("PEAKMARK_KERNEL_RECORDS", "1", 0);
+    list_ = list_devices();
+  }
   return *list_;
 }
 

@@ -7,6 +7,7 @@
 
 #include "device/device.hpp"
 #include "record/event_source.hpp"
+#include "worker/timing.hpp"
 #include "worker/worker_options.hpp"
 
 namespace peakmark {
@@ -17,6 +18,7 @@ struct DeviceInUse {
   std::string missing;             ///< why there is no device
   EventSource* events = nullptr;   ///< null: memory is not recorded
   std::unique_ptr<EventSource> recorder;
+  std::unique_ptr<KernelTracer> tracer;  ///< null: single kernels are not timed
 };
 
 /// The devices of one worker, opened once: one a backend that its cases name.

@@ -1,0 +1,77 @@
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "device/dry/dry_device.hpp"
+#include "record/attached_recorder.hpp"
+#include "selftest/selftest_computation.hpp"
+#include "worker/trial.hpp"
+
+// What the harness costs a case beside its kernels: a trial, memory only, against the bare steps of its
+// computation. `dry` always; OpenCL where OPENCL_LAYERS, PEAKMARK_RECORDER_LIBRARY and PEAKMARK_PROFILE are
+// set as for a worker:
+//   L=$PWD/build/lib/peakmark/libpeakmark-opencl.so
+//   OPENCL_LAYERS=$L PEAKMARK_RECORDER_LIBRARY=$L PEAKMARK_PROFILE=/tmp/profile build/bench/harness_bench
+namespace {
+
+using namespace peakmark;
+
+void bare_steps(Device& device, const Variant& variant, const Parameters& parameters) {
+  for (const bool verify : {!device.is_dry(), false}) {  // two passes, as a trial makes
+    const auto computation = variant.make(device, parameters);
+    computation->set_up();
+    computation->create_inputs();
+    computation->create_outputs();
+    computation->call();
+    computation->call();
+    device.finish();
+    if (verify) benchmark::DoNotOptimize(computation->verify());
+  }
+}
+
+void add(const std::string& backend, Device& device, EventSource& events, const Variant& variant) {
+  const Parameters parameters = variant.description.defaults();
+  benchmark::RegisterBenchmark(("bare/" + backend).c_str(), [=, &device, &variant](benchmark::State& state) {
+    for (auto _ : state) bare_steps(device, variant, parameters);
+  })->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark(("trial/" + backend).c_str(), [=, &device, &events,
+                                                              &variant](benchmark::State& state) {
+    for (auto _ : state) {
+      const Case the_case{variant.description.name, backend, parameters};
+      Trial trial(device, &events, variant, the_case, "case", {});
+      trial.measure_memory();
+      if (trial.observation().outcome != Outcome::ok) {
+        state.SkipWithError(trial.observation().message.c_str());
+        break;
+      }
+    }
+  })->Unit(benchmark::kMicrosecond);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  const Variant variant = selftest::selftest_variant("selftest/known_bytes", "");
+  const std::unique_ptr<DryDevice> dry = open_dry();
+  add("dry", *dry, dry->books(), variant);
+
+  std::unique_ptr<Device> opencl;
+  std::unique_ptr<EventSource> recorder;
+  if (const char* library = std::getenv("PEAKMARK_RECORDER_LIBRARY")) {
+    try {
+      opencl = open_device(choose_device({Backend::opencl, ""}, list_devices()));
+      recorder = attach_recorder(library);
+    } catch (const Error& error) {
+      std::fprintf(stderr, "harness_bench: %s\n", error.what());
+      return static_cast<int>(error.code());
+    }
+    add("opencl", *opencl, *recorder, variant);
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
