@@ -25,7 +25,7 @@ void watch_destruction(cl_mem memory) {
 
 bool is_view(cl_mem memory) {
   cl_mem parent = nullptr;
-  return layer.next.clGetMemObjectInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(parent), &parent,
+  return layer.next.clGetMemObjectInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(cl_mem), &parent,
                                        nullptr) == CL_SUCCESS &&
          parent != nullptr;
 }

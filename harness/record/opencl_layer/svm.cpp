@@ -33,7 +33,7 @@ cl_int CL_API_CALL enqueue_svm_free(cl_command_queue queue, cl_uint count, void*
                                     FreeFunction function, void* user_data, cl_uint waits,
                                     const cl_event* wait_list, cl_event* event) {
   cl_context context = nullptr;
-  if (function == nullptr && layer.next.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context),
+  if (function == nullptr && layer.next.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context),
                                                               &context, nullptr) == CL_SUCCESS) {
     function = free_all;
     user_data = context;
