@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "kernels/common/floating.hpp"
@@ -11,9 +12,6 @@
 
 namespace peakmark {
 namespace {
-
-// Columns of a work-item of a CPU: its rows stay in the first-level cache from one step to the next.
-constexpr Size kCpuColumns = 2048;
 
 void check_radios(const Array& radios, DType dtype, Size n_z, Size nx) {
   const Shape& shape = radios.shape();
@@ -27,6 +25,15 @@ void check_radios(const Array& radios, DType dtype, Size n_z, Size nx) {
 
 Size divide_up(Size a, Size b) {
   return (a + b - 1) / b;
+}
+
+// Columns of a work-item of a CPU: the rows it works on stay in its second-level cache, and where radios are
+// few, there are blocks for every core. Whole pages of f32, for cores that fetch ahead within a page.
+Size cpu_columns(const DeviceInfo& device, Size n_a, Size nx) {
+  constexpr Size kMost = 2048;
+  constexpr Size kPage = 1024;
+  const Size blocks = divide_up(2 * std::max<Size>(1, device.compute_units), n_a);
+  return std::clamp(divide_up(divide_up(nx, blocks), kPage) * kPage, kPage, kMost);
 }
 
 // One work-item a row of this length on a CPU, one an element elsewhere.
@@ -51,6 +58,7 @@ void ShiftWithTemporaries::operator()(Array& radios, std::span<const float> shif
   const Size nx = shifted_.shape()[1];
   check_radios(radios, dtype, n_z, nx);
   check_shifts(shifts, radios.shape()[0]);
+  if (radios.shape().elements() == 0) return;
   const Size image = shifted_.bytes();
   for (Size a = 0; a < radios.shape()[0]; ++a) {
     device_.fill(shifted_, 0);
@@ -82,6 +90,7 @@ void ShiftWithMulAdd::operator()(Array& radios, std::span<const float> shifts) {
   const Size nx = shifted_.shape()[2];
   check_radios(radios, dtype, n_z, nx);
   check_shifts(shifts, radios.shape()[0]);
+  if (radios.shape().elements() == 0) return;
   const Size image = shifted_.bytes();
   for (Size a = 0; a < radios.shape()[0]; ++a) {
     device_.fill(shifted_, 0);
@@ -109,12 +118,13 @@ void FusedShift::operator()(Array& radios, const Array& shifts) {
   if (shifts.dtype() != DType::f32 || shifts.shape().elements() != shape[0])
     throw UsageError(fmt::format("shifts are {} {}; {} f32, one for each radio, are needed",
                                  shifts.shape().text(), name_of(shifts.dtype()), shape[0]));
+  if (shape.elements() == 0) return;
   const auto [n_a, n_z, nx] = std::tuple(shape[0], shape[1], shape[2]);
   if (!device_.info().is_cpu) {
     device_.launch(kernel_, {.x = checked_multiply(n_a, nx)}, {&radios, &shifts, n_a, n_z, nx});
     return;
   }
-  const Size width = std::min(nx, kCpuColumns);
+  const Size width = std::min(nx, cpu_columns(device_.info(), n_a, nx));
   const Size blocks = divide_up(nx, width);
   device_.launch(kernel_, {.x = checked_multiply(n_a, blocks), .local_x = 1},
                  {&radios, &shifts, n_a, n_z, nx, width, blocks});

@@ -68,6 +68,48 @@ PM_KERNEL(vertical_shift_columns)(PM_GLOBAL pm_element* radios, PM_GLOBAL const 
 #define SHIFT_INDEPENDENT
 #endif
 
+/* One row of a block. */
+PM_DEVICE void shift_row(PM_GLOBAL pm_element* block, pm_long nx, pm_long w, pm_long n_z, pm_long z, shift_t shift) {
+  const pm_long near = z + shift.s0;
+  const pm_long far = near + 1;
+  const int has_near = shift.e != 0 && near >= 0 && near < n_z;
+  const int has_far = shift.f != 0 && far >= 0 && far < n_z;
+  PM_GLOBAL pm_element* row = block + z * nx;
+  PM_GLOBAL const pm_element* near_row = block + near * nx;
+  PM_GLOBAL const pm_element* far_row = block + far * nx;
+  if (has_near && has_far) {
+    SHIFT_INDEPENDENT
+    for (pm_long x = 0; x < w; ++x) row[x] = shift.e * near_row[x] + shift.f * far_row[x];
+  } else if (has_near) {
+    SHIFT_INDEPENDENT
+    for (pm_long x = 0; x < w; ++x) row[x] = shift.e * near_row[x];
+  } else if (has_far) {
+    SHIFT_INDEPENDENT
+    for (pm_long x = 0; x < w; ++x) row[x] = shift.f * far_row[x];
+  } else {
+    for (pm_long x = 0; x < w; ++x) row[x] = 0;
+  }
+}
+
+/* Four rows of a block at once, from five that are all there: each is loaded once, and several streams keep the
+ * memory busier than one. An element's loads come before its stores, so the rows may be among their sources. */
+PM_DEVICE void shift_four_rows(PM_GLOBAL pm_element* block, pm_long nx, pm_long w, pm_long z, shift_t shift) {
+  PM_GLOBAL pm_element* to = block + z * nx;
+  PM_GLOBAL const pm_element* from = block + (z + shift.s0) * nx;
+  SHIFT_INDEPENDENT
+  for (pm_long x = 0; x < w; ++x) {
+    const pm_element r0 = from[x];
+    const pm_element r1 = from[x + nx];
+    const pm_element r2 = from[x + 2 * nx];
+    const pm_element r3 = from[x + 3 * nx];
+    const pm_element r4 = from[x + 4 * nx];
+    to[x] = shift.e * r0 + shift.f * r1;
+    to[x + nx] = shift.e * r1 + shift.f * r2;
+    to[x + 2 * nx] = shift.e * r2 + shift.f * r3;
+    to[x + 3 * nx] = shift.e * r3 + shift.f * r4;
+  }
+}
+
 PM_KERNEL(vertical_shift_blocks)(PM_GLOBAL pm_element* radios, PM_GLOBAL const float* shifts, pm_long n_a,
                                  pm_long n_z, pm_long nx, pm_long width, pm_long blocks) {
   const pm_long i = pm_global_x();
@@ -77,26 +119,17 @@ PM_KERNEL(vertical_shift_blocks)(PM_GLOBAL pm_element* radios, PM_GLOBAL const f
   const pm_long w = x0 + width <= nx ? width : nx - x0;
   PM_GLOBAL pm_element* block = radios + a * n_z * nx + x0;
   const shift_t shift = shift_of(shifts[a], n_z);
-  for (pm_long k = 0; k < n_z; ++k) {
-    const pm_long z = shift.s0 >= 0 ? k : n_z - 1 - k;
-    const pm_long near = z + shift.s0;
-    const pm_long far = near + 1;
-    const int has_near = shift.e != 0 && near >= 0 && near < n_z;
-    const int has_far = shift.f != 0 && far >= 0 && far < n_z;
-    PM_GLOBAL pm_element* row = block + z * nx;
-    PM_GLOBAL const pm_element* near_row = block + near * nx;
-    PM_GLOBAL const pm_element* far_row = block + far * nx;
-    if (has_near && has_far) {
-      SHIFT_INDEPENDENT
-      for (pm_long x = 0; x < w; ++x) row[x] = shift.e * near_row[x] + shift.f * far_row[x];
-    } else if (has_near) {
-      SHIFT_INDEPENDENT
-      for (pm_long x = 0; x < w; ++x) row[x] = shift.e * near_row[x];
-    } else if (has_far) {
-      SHIFT_INDEPENDENT
-      for (pm_long x = 0; x < w; ++x) row[x] = shift.f * far_row[x];
+  const int up = shift.s0 >= 0;
+  const int blends = shift.e != 0 && shift.f != 0;
+  for (pm_long k = 0; k < n_z;) {
+    const pm_long low = up ? k : n_z - 4 - k; /* the lowest of four rows */
+    const pm_long first = low + shift.s0;
+    if (blends && low >= 0 && low + 4 <= n_z && first >= 0 && first + 4 < n_z) {
+      shift_four_rows(block, nx, w, low, shift);
+      k += 4;
     } else {
-      for (pm_long x = 0; x < w; ++x) row[x] = 0;
+      shift_row(block, nx, w, n_z, up ? k : n_z - 1 - k, shift);
+      k += 1;
     }
   }
 }

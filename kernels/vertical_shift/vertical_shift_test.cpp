@@ -137,6 +137,21 @@ TEST_P(VerticalShift, ARowThatIsNotUsedMayHoldAnything) {
   EXPECT_THAT(shift(*device_, way_, radio, 4, 1, {9.0F}), testing::Each(0));
 }
 
+TEST_P(VerticalShift, AnEmptyStackStaysEmpty) {
+  EXPECT_TRUE(shift<float>(*device_, way_, {}, 5, 3, {}).empty());
+  EXPECT_TRUE(shift<float>(*device_, way_, {}, 5, 0, {1, 2}).empty());
+}
+
+// Rows are done four at a time where all their sources are there; heights around that, and wide blocks.
+TEST_P(VerticalShift, EveryHeightAndShift) {
+  for (Size n_z = 3; n_z <= 13; ++n_z) {
+    std::vector<float> shifts;
+    for (int s = -14; s <= 14; ++s) shifts.push_back(static_cast<float>(s) + 0.375F);
+    expect_reference<float>(n_z, 37, shifts);
+  }
+  expect_reference<float>(41, 5003, {0.25F, -0.25F, 3.5F, -3.5F});
+}
+
 TEST_P(VerticalShift, UsageErrors) {
   const auto radios = seeded_radios<float>(2, 3, 4);
   EXPECT_THROW(shift(*device_, way_, seeded_radios<float>(3, 3, 4), 3, 4, {1, 2}), UsageError);
