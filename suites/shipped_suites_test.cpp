@@ -66,7 +66,7 @@ TEST(ShippedSuites, ShareNoCase) {
 }
 
 TEST(ShippedSuites, HaveEveryVariant) {
-  for (const char* name : {"smoke", "nightly", "large"})
+  for (const char* name : {"smallest", "smoke", "nightly", "large"})
     EXPECT_EQ(variants_of(load(name)), all_variants()) << name;
 }
 
@@ -135,7 +135,7 @@ TEST_P(ShippedSuiteOnDry, IsEstimatedExactly) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedSuiteOnDry,
-                         testing::Combine(testing::Values("smoke", "nightly", "large"), testing::Bool()),
+                         testing::Combine(testing::Values("smallest", "smoke", "nightly", "large"), testing::Bool()),
                          [](const auto& info) {
                            return std::string(std::get<0>(info.param)) +
                                   (std::get<1>(info.param) ? "_cpu" : "_gpu");
