@@ -135,7 +135,8 @@ TEST_P(ShippedSuiteOnDry, IsEstimatedExactly) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedSuiteOnDry,
-                         testing::Combine(testing::Values("smallest", "smoke", "nightly", "large"), testing::Bool()),
+                         testing::Combine(testing::Values("smallest", "smoke", "nightly", "large"),
+                                          testing::Bool()),
                          [](const auto& info) {
                            return std::string(std::get<0>(info.param)) +
                                   (std::get<1>(info.param) ? "_cpu" : "_gpu");
