@@ -122,6 +122,16 @@ void change_context(RunJournal& journal, const std::function<void(RunContext&)>&
   journal.change(context);
 }
 
+void note_resumption(RunJournal& journal, const std::vector<std::string>& warnings) {
+  say(fmt::format("  resumed: {} cases are measured already", journal.run().observations.size()));
+  change_context(journal, [&](RunContext& context) {
+    for (const std::string& warning : warnings) {
+      auto& known = context.warnings;
+      if (std::find(known.begin(), known.end(), warning) == known.end()) known.push_back(warning);
+    }
+  });
+}
+
 class Sweep {
  public:
   explicit Sweep(const SweepOptions& options) : options_(options) {
@@ -148,8 +158,7 @@ class Sweep {
       say("  " + RunJournal::partial_of(options_.run_file).string() +
           " of a run that was cut short is given up; --resume would have gone on with it");
     }
-    if (resumed)
-      say(fmt::format("  resumed: {} cases are measured already", journal.run().observations.size()));
+    if (resumed) note_resumption(journal, context.warnings);
     note_unsupported(journal, selection.device);
     const DeviceLock lock(
         selection.device,
