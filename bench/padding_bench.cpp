@@ -8,6 +8,7 @@
 // of the first two: over the faster of command and kernel. `spread` is the relative width of its middle half.
 // An answer is verified before it is timed.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
@@ -64,7 +65,7 @@ void pad_image(benchmark::State& state, Make make, const PaddingProblem& problem
   }
   CopyBaseline& baseline = baseline_of(problem.output_shape().bytes(problem.dtype));
   std::vector<double> over_command, over_kernel, over_streamed;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     const CopyBaseline::Times copies = baseline.measure();
     const auto ns = static_cast<double>(device_time_ns(device(), [&] { computation->call(); }));
     state.SetIterationTime(ns * 1e-9);
@@ -110,11 +111,9 @@ PaddingProblem scattered(const Pads& pads) {
 }
 
 void register_one(const std::string& name, Make make, const PaddingProblem& problem) {
-  benchmark::RegisterBenchmark(name.c_str(),
-                               [make, problem](benchmark::State& state) { pad_image(state, make, problem); })
-      ->UseManualTime()
-      ->Iterations(kBlocks)
-      ->Unit(benchmark::kMillisecond);
+  auto* registered = benchmark::RegisterBenchmark(
+      name.c_str(), [make, problem](benchmark::State& state) { pad_image(state, make, problem); });
+  registered->UseManualTime()->Iterations(kBlocks)->Unit(benchmark::kMillisecond);
 }
 
 void register_all() {
@@ -123,11 +122,12 @@ void register_all() {
   const Pads all_pads[] = {{"half", 2048, 2048, 2048, 2048}, {"16", 16, 16, 16, 16}, {"odd", 7, 15, 3, 10}};
   for (const Pads& pads : all_pads)
     for (const auto& [variant, make] : variants) {
-      const std::string end = "/pads:" + pads.name;
+      const auto name = [&pads, &variant = variant](std::string_view mode) {
+        return fmt::format("padding/{}/mode:{}/pads:{}", variant, mode, pads.name);
+      };
       for (const std::string& mode : padding_mode_names())
-        register_one("padding/" + variant + "/mode:" + mode + end, make,
-                     problem_of(parse_padding_mode(mode), pads));
-      register_one("padding/" + variant + "/mode:custom_scattered" + end, make, scattered(pads));
+        register_one(name(mode), make, problem_of(parse_padding_mode(mode), pads));
+      register_one(name("custom_scattered"), make, scattered(pads));
     }
 }
 

@@ -34,7 +34,7 @@ constexpr Size kItemsAUnit = 32;
 
 Size distinct(std::vector<Size> coordinates) {
   std::ranges::sort(coordinates);
-  return std::ranges::unique(coordinates).begin() - coordinates.begin();
+  return std::unique(coordinates.begin(), coordinates.end()) - coordinates.begin();
 }
 
 /// Rows of the output at which something changes, in the first, the middle and the last slice.
@@ -89,11 +89,17 @@ class ExpectedRows {
   std::vector<T> image_row_, padded_row_;
 };
 
+/// Bits, not values: a NaN is one, and −0 is not 0.
+template <typename T>
+bool same_bits(std::span<const T> one, std::span<const T> other) {
+  return std::memcmp(std::as_bytes(one).data(), std::as_bytes(other).data(), one.size_bytes()) == 0;
+}
+
 template <typename T>
 std::string difference(const PaddingProblem& problem, Size row, std::span<const T> expected,
                        std::span<const T> actual) {
   std::size_t x = 0;
-  while (std::memcmp(&expected[x], &actual[x], sizeof(T)) == 0) ++x;
+  while (same_bits(expected.subspan(x, 1), actual.subspan(x, 1))) ++x;
   return fmt::format("padding {}: output[{}, {}, {}] is {} instead of {}", name_of(problem.mode),
                      row / problem.y.padded(), row % problem.y.padded(), x, actual[x], expected[x]);
 }
@@ -132,8 +138,7 @@ Verification PaddingComputation::verify() {
         const std::span<const T> expected = expected_rows.row(row);
         const auto actual =
             std::span<const T>(pulled).subspan(static_cast<std::size_t>(row - first) * width, width);
-        if (std::memcmp(expected.data(), actual.data(), actual.size_bytes()) != 0)
-          return {false, difference<T>(problem_, row, expected, actual)};
+        if (!same_bits(expected, actual)) return {false, difference<T>(problem_, row, expected, actual)};
       }
     }
     return {true, {}};

@@ -32,24 +32,24 @@ TEST(PaddingEstimators, GiveThePeaksRecordedOfNabu) {
 
 TEST(PaddingEstimators, ComputedNeedsInputAndOutputOnly) {
   for (const std::string& mode : padding_mode_names()) {
-    const Size vectors = mode == "custom" ? 4 * ((1 + 5 + 2) + (3 + 7 + 4)) : 0;
+    const Size vectors = mode == "custom" ? Size{4} * ((1 + 5 + 2) + (3 + 7 + 4)) : 0;
     EXPECT_EQ(computed_estimator()->bytes(request(mode, 5, 7, {1, 2, 3, 4}, DType::u16), 11),
-              11 * 2 * (5 * 7 + (1 + 5 + 2) * (3 + 7 + 4)) + vectors)
+              Size{11} * 2 * (5 * 7 + (1 + 5 + 2) * (3 + 7 + 4)) + vectors)
         << mode;
   }
 }
 
 TEST(PaddingEstimators, CoordinatesAreFixedAndDoNotGrowWithTheElement) {
   const EstimateRequest doubles = request("wrap", 5, 7, {1, 2, 3, 4}, DType::f64);
-  const Size slice = 8 * (5 * 7 + 8 * 14);
-  EXPECT_EQ(coords2d_estimator()->bytes(doubles, 3), 3 * slice + 2 * 4 * 8 * 14);
-  EXPECT_EQ(coords1d_estimator()->bytes(doubles, 3), 3 * slice + 4 * (8 + 14));
+  const Size slice = Size{8} * (5 * 7 + 8 * 14);
+  EXPECT_EQ(coords2d_estimator()->bytes(doubles, 3), 3 * slice + Size{2} * 4 * 8 * 14);
+  EXPECT_EQ(coords1d_estimator()->bytes(doubles, 3), 3 * slice + Size{4} * (8 + 14));
 }
 
 TEST(PaddingEstimators, AnswerTheSlicesThatFit) {
   EstimateRequest edge = request("edge", 10, 20, {1, 1, 1, 1});
-  const Size slice = 4 * (10 * 20 + 12 * 22);
-  const Size fixed = 4 * (12 + 22);
+  const Size slice = Size{4} * (10 * 20 + 12 * 22);
+  const Size fixed = Size{4} * (12 + 22);
   edge.available_bytes = 9 * slice + fixed;
   EXPECT_EQ(coords1d_estimator()->max_slices(edge).slices, 9);
   EXPECT_EQ(coords1d_estimator()->max_slices(edge).dtype, DType::f32);

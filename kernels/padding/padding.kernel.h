@@ -4,9 +4,9 @@
  * element's size: no bit of a NaN changes and no device needs f64.
  *
  * Every kernel comes in two grains with the same arguments. `_rows`, for CPUs: a work-item owns a row
- * (gather_vectors: y_step rows) and moves it in runs, past the caches where `past_cache` says so. `_elements`,
- * for GPUs: a work-item owns a column, works out its source once, and takes rows y, y + y_step, ... of slices
- * z, z + z_step, ..., since CUDA ends at 65,535 groups in y and z.
+ * (gather_vectors: y_step rows) and moves it in runs, past the caches where `past_cache` says so.
+ * `_elements`, for GPUs: a work-item owns a column, works out its source once, and takes rows y, y + y_step,
+ * ... of slices z, z + z_step, ..., since CUDA ends at 65,535 groups in y and z.
  */
 
 /* ---- Coordinates ---- */
@@ -112,7 +112,8 @@ PM_DEVICE void reverse_run(PM_GLOBAL pm_element* PM_RESTRICT out, PM_GLOBAL cons
 
 /* ---- computed: no coordinates in memory ---- */
 
-PM_KERNEL(pad_constant_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
+PM_KERNEL(pad_constant_rows)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
  pm_int past_cache, pm_ulong y0, pm_ulong y1, pm_ulong x0, pm_ulong x1) {
   const pm_long row = pm_global_x();
@@ -131,7 +132,8 @@ PM_KERNEL(pad_constant_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOB
   fill_run(to + nx, (pm_element)x1, out_nx - pad_x0 - nx, past_cache);
 }
 
-PM_KERNEL(pad_edge_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
+PM_KERNEL(pad_edge_rows)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
  pm_int past_cache) {
   const pm_long row = pm_global_x();
@@ -145,7 +147,8 @@ PM_KERNEL(pad_edge_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL p
   fill_run(to + pad_x0 + nx, from[nx - 1], out_nx - pad_x0 - nx, past_cache);
 }
 
-PM_KERNEL(pad_periodic_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
+PM_KERNEL(pad_periodic_rows)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
  pm_int past_cache, pm_long period_y, pm_long top_y, pm_long period_x, pm_long top_x) {
   const pm_long row = pm_global_x();
@@ -172,7 +175,8 @@ PM_KERNEL(pad_periodic_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOB
 /* The item's rows are y, y + y_step, ...; its slices z, z + z_step, ...: CUDA ends at 65,535 groups in y and
  * z.
  */
-PM_KERNEL(pad_constant_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
+PM_KERNEL(pad_constant_elements)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
  pm_int past_cache, pm_ulong y0, pm_ulong y1, pm_ulong x0, pm_ulong x1) {
   const pm_long column = pm_global_x();
@@ -196,7 +200,8 @@ PM_KERNEL(pad_constant_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_
     }
 }
 
-PM_KERNEL(pad_edge_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
+PM_KERNEL(pad_edge_elements)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
  pm_int past_cache) {
   const pm_long column = pm_global_x();
@@ -207,7 +212,8 @@ PM_KERNEL(pad_edge_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOB
       out[(slice * out_ny + row) * out_nx + column] = in[(slice * ny + clamped(row - pad_y0, ny)) * nx + x];
 }
 
-PM_KERNEL(pad_periodic_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
+PM_KERNEL(pad_periodic_elements)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
  pm_int past_cache, pm_long period_y, pm_long top_y, pm_long period_x, pm_long top_x) {
   const pm_long column = pm_global_x();
@@ -239,7 +245,8 @@ PM_DEVICE pm_long run_of(PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_int ste
 
 /* A work-item owns `y_step` rows. Columns of a padding are mostly neighbours, upward, downward or one and the
  * same: such runs are looked for once for all of its rows and moved as runs. */
-PM_KERNEL(gather_vectors_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
+PM_KERNEL(gather_vectors_rows)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {
   const pm_long first_row = pm_global_x() * y_step;
@@ -268,7 +275,8 @@ PM_KERNEL(gather_vectors_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GL
   }
 }
 
-PM_KERNEL(gather_vectors_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
+PM_KERNEL(gather_vectors_elements)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {
   const pm_long column = pm_global_x();
@@ -281,7 +289,8 @@ PM_KERNEL(gather_vectors_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, P
 
 /* ---- coords2d: a source row and a source column for each element of a padded image ---- */
 
-PM_KERNEL(gather_images_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
+PM_KERNEL(gather_images_rows)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {
   const pm_long row = pm_global_x();
@@ -293,7 +302,8 @@ PM_KERNEL(gather_images_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLO
   for (pm_long i = 0; i < out_nx; ++i) to[i] = from[rows[image_row + i] * nx + columns[image_row + i]];
 }
 
-PM_KERNEL(gather_images_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
+PM_KERNEL(gather_images_elements)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {
   const pm_long column = pm_global_x();
@@ -307,7 +317,8 @@ PM_KERNEL(gather_images_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM
 
 /* ---- The constant mode of both: an image into the centre of a padded template ---- */
 
-PM_KERNEL(embed_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT padded, pm_long slice,
+PM_KERNEL(embed_rows)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT padded, pm_long slice,
  pm_long ny, pm_long nx, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
  pm_int past_cache) {
   const pm_long y = pm_global_x();
@@ -315,7 +326,8 @@ PM_KERNEL(embed_rows)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_e
   copy_run(padded + (pad_y0 + y) * out_nx + pad_x0, in + (slice * ny + y) * nx, nx, past_cache);
 }
 
-PM_KERNEL(embed_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT padded, pm_long slice,
+PM_KERNEL(embed_elements)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT padded, pm_long slice,
  pm_long ny, pm_long nx, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
  pm_int past_cache) {
   const pm_long x = pm_global_x();
@@ -325,7 +337,8 @@ PM_KERNEL(embed_elements)(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL 
 }
 
 /* A device copy of the template, for devices on which a copy command is slower than a kernel. */
-PM_KERNEL(copy_image_rows)(PM_GLOBAL const pm_element* PM_RESTRICT padded, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long slice,
+PM_KERNEL(copy_image_rows)
+(PM_GLOBAL const pm_element* PM_RESTRICT padded, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long slice,
  pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {
   const pm_long y = pm_global_x();
   if (y >= out_ny) return;

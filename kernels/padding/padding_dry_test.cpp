@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"
@@ -53,7 +54,7 @@ TEST(PaddingOnDry, EveryEstimateIsExactAndEveryTermIsAnAllocation) {
     for (const std::string& mode : padding_mode_names())
       for (const std::string dtype : {"u8", "u16", "f32", "f64"})
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
-          SCOPED_TRACE(variant.description.name + " " + mode + " " + dtype + " " + std::to_string(seed));
+          SCOPED_TRACE(fmt::format("{} {} {} {}", variant.description.name, mode, dtype, seed));
           expect_estimate_is_exact(variant, drawn_parameters(variant, mode, dtype, seed), seed % 2 == 0);
         }
 }
@@ -61,7 +62,7 @@ TEST(PaddingOnDry, EveryEstimateIsExactAndEveryTermIsAnAllocation) {
 TEST(PaddingOnDry, AStackBeyond32BitsIsBookedExactly) {
   for (const Variant& variant : padding_variants())
     for (const std::string& mode : padding_mode_names()) {
-      SCOPED_TRACE(variant.description.name + " " + mode);
+      SCOPED_TRACE(fmt::format("{} {}", variant.description.name, mode));
       Parameters large = default_parameters(variant);
       large.set("mode", mode);
       large.set("n", Size{1801});
@@ -80,27 +81,26 @@ TEST(PaddingOnDry, SetUpsAndPeaksAreThoseRecordedOfNabu) {
     std::string variant, mode;
     Size setup, peak;
   };
-  for (const auto& [name, mode, setup, peak] :
-       {Recorded{"padding/coords2d", "edge", 536'870'912, 872'415'232},
-        Recorded{"padding/coords2d", "custom", 536'870'912, 872'415'232},
-        Recorded{"padding/coords2d", "constant", padded, image + 2 * padded},
-        Recorded{"padding/coords1d", "reflect", 65'536, 335'609'856},
-        Recorded{"padding/coords1d", "constant", padded, image + 2 * padded},
-        Recorded{"padding/computed", "constant", 0, image + padded},
-        Recorded{"padding/computed", "wrap", 0, image + padded}}) {
-    SCOPED_TRACE(name + " " + mode);
+  for (const Recorded& recorded : {Recorded{"padding/coords2d", "edge", 536'870'912, 872'415'232},
+                                   Recorded{"padding/coords2d", "custom", 536'870'912, 872'415'232},
+                                   Recorded{"padding/coords2d", "constant", padded, image + 2 * padded},
+                                   Recorded{"padding/coords1d", "reflect", 65'536, 335'609'856},
+                                   Recorded{"padding/coords1d", "constant", padded, image + 2 * padded},
+                                   Recorded{"padding/computed", "constant", 0, image + padded},
+                                   Recorded{"padding/computed", "wrap", 0, image + padded}}) {
+    SCOPED_TRACE(fmt::format("{} {}", recorded.variant, recorded.mode));
     const std::vector<Variant> variants = padding_variants();
     const auto variant = std::ranges::find_if(
-        variants, [&](const Variant& candidate) { return candidate.description.name == name; });
+        variants, [&](const Variant& candidate) { return candidate.description.name == recorded.variant; });
     ASSERT_NE(variant, variants.end());
     Parameters parameters = default_parameters(*variant);
-    parameters.set("mode", mode);
+    parameters.set("mode", recorded.mode);
     parameters.set("n", Size{1});
     for (const std::string axis : {"ny", "nx"}) parameters.set(axis, Size{4096});
     for (const std::string axis : {"pad_y0", "pad_y1", "pad_x0", "pad_x1"}) parameters.set(axis, Size{2048});
     const LedgerSummary summary = booked(*variant, parameters, true);
-    EXPECT_EQ(setup_bytes(summary), setup);
-    EXPECT_EQ(summary.peak_bytes, peak);
+    EXPECT_EQ(setup_bytes(summary), recorded.setup);
+    EXPECT_EQ(summary.peak_bytes, recorded.peak);
   }
 }
 
@@ -131,11 +131,11 @@ TEST(PaddingOnDry, MovesTheInputOnceAndTheOutputOnce) {
   problem.n = 2;
   problem.y = {3, 1, 2};
   problem.x = {5, 0, 4};
-  EXPECT_EQ(make_computed(*device, problem, KernelGrain::rows)->bytes_moved(), 2 * 4 * (3 * 5 + 6 * 9));
+  EXPECT_EQ(make_computed(*device, problem, KernelGrain::rows)->bytes_moved(), Size{2} * 4 * (3 * 5 + 6 * 9));
   problem.mode = PaddingMode::custom;
   problem.rows = {1, 1, 1, 2, 2, 1};
   problem.columns = {0, 1, 2, 3, 4, 4, 4, 4, 4};
-  EXPECT_EQ(make_computed(*device, problem, KernelGrain::rows)->bytes_moved(), 2 * 4 * (2 * 5 + 6 * 9));
+  EXPECT_EQ(make_computed(*device, problem, KernelGrain::rows)->bytes_moved(), Size{2} * 4 * (2 * 5 + 6 * 9));
 }
 
 }  // namespace

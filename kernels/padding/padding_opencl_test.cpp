@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"
@@ -61,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Variants, PaddingOnOpenCl,
 TEST_P(PaddingOnOpenCl, DrawnPadsGiveTheReferenceBitByBit) {
   for (const std::string dtype : {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64"})
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
-      SCOPED_TRACE(dtype + " " + std::to_string(seed));
+      SCOPED_TRACE(fmt::format("{} {}", dtype, seed));
       expect_right(drawn(dtype, seed));
     }
 }
@@ -70,7 +71,7 @@ TEST_P(PaddingOnOpenCl, OutputsLargerThanCachesToo) {
   for (const std::string dtype : {"u8", "u16", "f32", "f64"}) {
     SCOPED_TRACE(dtype);
     PaddingProblem problem = drawn(dtype, 1);
-    const Size scale = 3 * 8 / static_cast<Size>(size_of(problem.dtype));
+    const Size scale = Size{3} * 8 / size_of(problem.dtype);
     problem.n = 1;
     problem.y = {251 * scale, 137, 1009};
     problem.x = {509, 1601, 31};
@@ -123,7 +124,7 @@ TEST_P(PaddingOnOpenCl, MoreSlicesAndRowsThanGroups) {
   set_custom();
   expect_right(problem);
   problem.n = 1;
-  problem.y = {2 * 65'535, 5, 9};
+  problem.y = {Size{2} * 65'535, 5, 9};
   set_custom();
   expect_right(problem);
 }
