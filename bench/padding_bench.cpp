@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -110,9 +111,16 @@ PaddingProblem scattered(const Pads& pads) {
   return problem;
 }
 
+struct Case {
+  Make make;
+  PaddingProblem problem;
+};
+
 void register_one(const std::string& name, Make make, const PaddingProblem& problem) {
+  static std::deque<Case> cases;
+  const Case& one = cases.emplace_back(Case{make, problem});
   auto* registered = benchmark::RegisterBenchmark(
-      name.c_str(), [make, problem](benchmark::State& state) { pad_image(state, make, problem); });
+      name.c_str(), [&one](benchmark::State& state) { pad_image(state, one.make, one.problem); });
   registered->UseManualTime()->Iterations(kBlocks)->Unit(benchmark::kMillisecond);
 }
 
