@@ -15,6 +15,7 @@
 #include <functional>
 #include <iterator>
 #include <thread>
+#include <vector>
 
 #include "base/error.hpp"
 #include "record/profile_writer.hpp"
@@ -24,6 +25,12 @@ namespace peakmark {
 namespace {
 
 using testing::HasSubstr;
+
+/// A writer that is never destroyed, as in a recorder (0.5 MiB); kept, so that it is no leak.
+ProfileWriter& new_writer() {
+  static auto& writers = *new std::vector<ProfileWriter*>;
+  return *writers.emplace_back(new ProfileWriter);
+}
 
 /// Runs `body` in a child, as a recorded program would be; gives its wait status.
 int in_child(const std::function<void()>& body) {
@@ -52,8 +59,7 @@ class Profile : public testing::Test {
   std::string own() const { return base() + "." + std::to_string(getpid()); }
 
   TemporaryFolder folder_;
-  // Never destroyed, as in a recorder; 0.5 MiB.
-  ProfileWriter& writer_ = *new ProfileWriter;
+  ProfileWriter& writer_ = new_writer();
 };
 
 TEST_F(Profile, WhatIsWrittenIsRead) {
@@ -242,7 +248,7 @@ TEST_F(Profile, SecondRecorderOfAProcessDoesNotOverwriteTheFirst) {
   ASSERT_TRUE(writer_.open(base().c_str(), "test 1"));
   writer_.release(1);
   writer_.close();
-  auto& second = *new ProfileWriter;
+  ProfileWriter& second = new_writer();
   ASSERT_TRUE(second.open(base().c_str(), "test 2"));
   second.close();
   EXPECT_EQ(std::string(second.path()), own() + ".2");

@@ -194,7 +194,9 @@ void RandomProgram::release() {
   if (object != nullptr) drop(object);
 }
 
-void RandomProgram::drop(const Handle& object) {
+void RandomProgram::drop(const Handle& dropped) {
+  const Handle object = dropped;  // it may be the list's own, which is about to be erased
+
   must(clReleaseMemObject(object->handle), "clReleaseMemObject");
   if (--object->references > 0) return;
   objects_.erase(std::find(objects_.begin(), objects_.end(), object));
@@ -233,7 +235,7 @@ void RandomProgram::svm() {
   // In the queue, behind a kernel that may be waiting; freed by the driver, or by a function of the program.
   const auto free_one = [](cl_command_queue queue, cl_uint count, void* pointers[], void*) {
     cl_context context = nullptr;
-    clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, nullptr);
+    clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context), &context, nullptr);
     for (cl_uint i = 0; i < count; ++i) clSVMFree(context, pointers[i]);
   };
   void(CL_CALLBACK * function)(cl_command_queue, cl_uint, void*[], void*) = free_one;
@@ -312,6 +314,7 @@ void RandomProgram::threads() {
   }
   const auto on_each = [&](auto work) {
     std::vector<std::thread> threads;
+    threads.reserve(kThreads);
     for (auto& mine : memory) {
       threads.emplace_back([&] {
         for (auto& one : mine) work(one);

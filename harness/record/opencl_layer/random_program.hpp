@@ -85,7 +85,7 @@ class RandomProgram {
   void threads();
 
   void keep(Handle object);
-  void drop(const Handle& object);
+  void drop(const Handle& dropped);
   void destroy_if_unused(const Handle& object);
   void wait_for_recorder();
 
