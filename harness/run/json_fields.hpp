@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/size.hpp"
@@ -71,8 +72,13 @@ inline void read(const Json& json, AxisValue& value) {
 }
 template <typename T>
 void read(const Json& json, std::optional<T>& value) {
-  value.reset();
-  if (!json.is_null()) read(json, value.emplace());
+  if (json.is_null()) {
+    value.reset();
+    return;
+  }
+  T present{};
+  read(json, present);
+  value = std::move(present);
 }
 template <typename T>
 void read(const Json& json, std::vector<T>& values) {
