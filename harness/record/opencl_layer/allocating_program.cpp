@@ -39,7 +39,7 @@ void hold() {
   for (int i = 0; i < 20; ++i) {
     const cl_mem memory = buffer(1'000'000);
     const std::size_t items = 256;
-    clSetKernelArg(kernel, 0, sizeof(memory), &memory);
+    clSetKernelArg(kernel, 0, sizeof(cl_mem), &memory);
     if (clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, nullptr, 0, nullptr, nullptr) !=
         CL_SUCCESS) {
       std::exit(97);

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace peakmark::opencl_layer {
 namespace {
@@ -195,11 +196,12 @@ void RandomProgram::release() {
 }
 
 void RandomProgram::drop(const Handle& dropped) {
-  const Handle object = dropped;  // it may be the list's own, which is about to be erased
-
-  must(clReleaseMemObject(object->handle), "clReleaseMemObject");
-  if (--object->references > 0) return;
-  objects_.erase(std::find(objects_.begin(), objects_.end(), object));
+  must(clReleaseMemObject(dropped->handle), "clReleaseMemObject");
+  if (--dropped->references > 0) return;
+  // `dropped` may be the list's own, which is about to go.
+  const auto found = std::find(objects_.begin(), objects_.end(), dropped);
+  const Handle object = std::move(*found);
+  objects_.erase(found);
   destroy_if_unused(object);
   wait_for_recorder();
 }
