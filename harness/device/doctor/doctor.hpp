@@ -21,8 +21,9 @@ struct MachineFacts {
 
   std::optional<std::string> opencl_recorder;  ///< path of the library, where it is
   std::optional<std::string> cuda_recorder;
-  std::string recorder_folders;              ///< where they were looked for
-  std::optional<std::string> cupti;          ///< path or name under which it loads
+  std::string recorder_folders;  ///< where they were looked for
+  std::optional<std::string>
+      cupti;  ///< path or name under which it loads; looked for only where CUDA has a device
   std::optional<std::string> opencl_layers;  ///< these four: environment variables, where set and not empty
   std::optional<std::string> cuda_injection;
   std::optional<std::string> pocl_memory_limit;

@@ -40,10 +40,8 @@ std::optional<double> load_average() {
 std::optional<std::string> find_cupti() {
   static constexpr const char* kNames[] = {"libcupti.so.13", "libcupti.so.12"};
   for (const char* name : kNames) {
-    if (void* const handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {
-      dlclose(handle);
-      return name;
-    }
+    // Left loaded: unloading CUPTI leaks what it holds.
+    if (dlopen(name, RTLD_LAZY | RTLD_LOCAL) != nullptr) return name;
   }
   for (const auto& root :
        {variable("CUDA_HOME"), variable("CUDA_PATH"), std::optional<std::string>("/usr/local/cuda")}) {
@@ -77,7 +75,10 @@ MachineFacts gather_machine_facts() {
   std::vector<std::string> folders;
   for (const fs::path& folder : libraries.folders) folders.push_back(folder.string());
   facts.recorder_folders = fmt::format("{}", fmt::join(folders, ", "));
-  facts.cupti = find_cupti();
+  if (std::ranges::any_of(facts.devices.devices,
+                          [](const DeviceInfo& info) { return info.backend == Backend::cuda; })) {
+    facts.cupti = find_cupti();
+  }
   facts.opencl_layers = variable("OPENCL_LAYERS");
   facts.cuda_injection = variable("CUDA_INJECTION64_PATH");
   facts.pocl_memory_limit = variable("POCL_MEMORY_LIMIT");
