@@ -11,11 +11,26 @@ namespace {
 using Make = std::unique_ptr<PaddingComputation> (*)(Device&, PaddingProblem, KernelGrain);
 constexpr KernelGrain kGrains[] = {KernelGrain::rows, KernelGrain::elements};
 
-/// One device for all tests: each would load the compiled kernels anew.
+/// One device for all tests, since each would load the compiled kernels anew; closed before the process takes
+/// its OpenCL down.
+class OneDevice final : public testing::Environment {
+ public:
+  void TearDown() override { opened_.reset(); }
+  Device& get() {
+    if (!opened_)
+      opened_ = open_device(choose_device({.backend = Backend::opencl, .device = ""}, list_devices()));
+    return *opened_;
+  }
+
+ private:
+  std::unique_ptr<Device> opened_;
+};
+
+/// GoogleTest owns and deletes it.
+OneDevice* const one_device = dynamic_cast<OneDevice*>(testing::AddGlobalTestEnvironment(new OneDevice));
+
 Device& device() {
-  static const std::unique_ptr<Device> opened =
-      open_device(choose_device({.backend = Backend::opencl, .device = ""}, list_devices()));
-  return *opened;
+  return one_device->get();
 }
 
 Verification computed_and_verified(PaddingComputation& computation) {
