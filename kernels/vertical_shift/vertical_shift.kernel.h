@@ -33,6 +33,7 @@ PM_KERNEL(vertical_shift_columns)(PM_GLOBAL pm_element* radios, PM_GLOBAL const 
   const pm_long a = i / nx;
   PM_GLOBAL pm_element* column = radios + a * n_z * nx + (i - a * nx);
   const shift_t shift = shift_of(shifts[a], n_z);
+  if (shift.s0 == 0 && shift.f == 0) return; /* every row is where it belongs */
   /* Walking up, the far row of one step is the near row of the next; walking down, the reverse. Either way a
    * step loads one row and carries the other over. */
   const int up = shift.s0 >= 0;
@@ -110,6 +111,23 @@ PM_DEVICE void shift_four_rows(PM_GLOBAL pm_element* block, pm_long nx, pm_long 
   }
 }
 
+/* The same where rows only move, by a whole number. */
+PM_DEVICE void move_four_rows(PM_GLOBAL pm_element* block, pm_long nx, pm_long w, pm_long z, pm_long offset) {
+  PM_GLOBAL pm_element* to = block + z * nx;
+  PM_GLOBAL const pm_element* from = to + offset * nx;
+  SHIFT_INDEPENDENT
+  for (pm_long x = 0; x < w; ++x) {
+    const pm_element r0 = from[x];
+    const pm_element r1 = from[x + nx];
+    const pm_element r2 = from[x + 2 * nx];
+    const pm_element r3 = from[x + 3 * nx];
+    to[x] = r0;
+    to[x + nx] = r1;
+    to[x + 2 * nx] = r2;
+    to[x + 3 * nx] = r3;
+  }
+}
+
 PM_KERNEL(vertical_shift_blocks)(PM_GLOBAL pm_element* radios, PM_GLOBAL const float* shifts, pm_long n_a,
                                  pm_long n_z, pm_long nx, pm_long width, pm_long blocks) {
   const pm_long i = pm_global_x();
@@ -119,13 +137,17 @@ PM_KERNEL(vertical_shift_blocks)(PM_GLOBAL pm_element* radios, PM_GLOBAL const f
   const pm_long w = x0 + width <= nx ? width : nx - x0;
   PM_GLOBAL pm_element* block = radios + a * n_z * nx + x0;
   const shift_t shift = shift_of(shifts[a], n_z);
+  if (shift.s0 == 0 && shift.f == 0) return; /* every row is where it belongs */
   const int up = shift.s0 >= 0;
-  const int blends = shift.e != 0 && shift.f != 0;
+  const int sources = shift.e == 0 ? 0 : shift.f == 0 ? 4 : 5; /* of four rows; 0: row by row */
   for (pm_long k = 0; k < n_z;) {
     const pm_long low = up ? k : n_z - 4 - k; /* the lowest of four rows */
     const pm_long first = low + shift.s0;
-    if (blends && low >= 0 && low + 4 <= n_z && first >= 0 && first + 4 < n_z) {
-      shift_four_rows(block, nx, w, low, shift);
+    if (sources > 0 && low >= 0 && low + 4 <= n_z && first >= 0 && first + sources <= n_z) {
+      if (sources == 5)
+        shift_four_rows(block, nx, w, low, shift);
+      else
+        move_four_rows(block, nx, w, low, shift.s0);
       k += 4;
     } else {
       shift_row(block, nx, w, n_z, up ? k : n_z - 1 - k, shift);

@@ -147,6 +147,7 @@ TEST_P(VerticalShift, EveryHeightAndShift) {
   for (Size n_z = 3; n_z <= 13; ++n_z) {
     std::vector<float> shifts;
     for (int s = -14; s <= 14; ++s) shifts.push_back(static_cast<float>(s) + 0.375F);
+    for (int s = -14; s <= 14; ++s) shifts.push_back(static_cast<float>(s));
     expect_reference<float>(n_z, 37, shifts);
   }
   expect_reference<float>(41, 5003, {0.25F, -0.25F, 3.5F, -3.5F});

@@ -96,8 +96,9 @@ class VerticalShiftComputation final : public Computation {
 
   [[nodiscard]] Size bytes_moved() const override {
     const Size n_z = problem_.radios[1];
-    Size rows = checked_multiply(problem_.radios[0], n_z);  // written
-    for (const float shift : problem_.shifts) rows = checked_add(rows, rows_read(shift, n_z));
+    Size rows = 0;
+    for (const float shift : problem_.shifts)
+      if (shift != 0) rows = checked_add(rows, checked_add(n_z, rows_read(shift, n_z)));  // written and read
     return checked_multiply(rows, Shape{problem_.radios[2]}.bytes(problem_.dtype));
   }
 
