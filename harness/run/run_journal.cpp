@@ -18,6 +18,7 @@ namespace {
 
 std::vector<std::string> names_of(const std::vector<PlannedCase>& planned) {
   std::vector<std::string> names;
+  names.reserve(planned.size());
   for (const PlannedCase& one : planned) names.push_back(one.name);
   return names;
 }
