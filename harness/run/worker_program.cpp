@@ -39,10 +39,10 @@ fs::path find_worker(const std::optional<std::string>& named) {
   }
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  const fs::path beside = folder / kDefaultWorker;
+  fs::path beside = folder / kDefaultWorker;
   if (is_program(beside)) return beside;
   // In a build folder this program stands in harness/cli.
-  const fs::path built = folder.parent_path().parent_path() / "bench" / kDefaultWorker;
+  fs::path built = folder.parent_path().parent_path() / "bench" / kDefaultWorker;
   if (is_program(built)) return built;
   throw UsageError("no worker: " + beside.string() + " is not there; name one with --worker");
 }
