@@ -39,8 +39,7 @@ std::vector<Size> rows_to_verify(const Shape& shape, std::span<const Size> alway
     rows.push_back(static_cast<Size>(wide % static_cast<std::uint64_t>(count)));
   }
   std::ranges::sort(rows);
-  const auto repeated = std::ranges::unique(rows);
-  rows.erase(repeated.begin(), repeated.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
 }
 

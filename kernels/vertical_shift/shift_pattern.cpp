@@ -52,6 +52,7 @@ Pattern find_pattern(std::string_view name) {
 const std::vector<std::string>& shift_patterns() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
+    all.reserve(kPatterns.size());
     for (const NamedPattern& pattern : kPatterns) all.emplace_back(pattern.name);
     return all;
   }();
