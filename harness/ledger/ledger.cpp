@@ -59,7 +59,7 @@ class Replay {
         break;
       case EventType::phase:
         summary_.phases.back().live_at_end_bytes = live_;
-        begin_phase(i, text_at(events_, i));
+        begin_phase(i, text_of(events_, i));
         break;
       case EventType::pool:
         summary_.pool_seen = true;
@@ -143,7 +143,7 @@ class Replay {
       const auto name = name_of_allocation_.find(index);
       const auto phase = std::upper_bound(phase_starts_.begin(), phase_starts_.end(), index) - 1;
       allocations.push_back(
-          {name == name_of_allocation_.end() ? std::string() : text_at(events_, name->second),
+          {name == name_of_allocation_.end() ? std::string() : text_of(events_, name->second),
            summary_.phases[static_cast<std::size_t>(phase - phase_starts_.begin())].name, event.kind,
            static_cast<Size>(event.amounts.bytes), event.address, event.time_ns});
     }
@@ -162,16 +162,6 @@ class Replay {
 };
 
 }  // namespace
-
-std::string text_at(std::span<const Event> events, std::size_t at) {
-  const std::size_t length = events[at].text_bytes;
-  std::string text;
-  for (std::size_t i = at; i < events.size() && text.size() < length; ++i) {
-    if (i != at && events[i].type != EventType::text) break;  // the writer was killed in between
-    text.append(events[i].text, std::min(sizeof(Event::text), length - text.size()));
-  }
-  return text;
-}
 
 LedgerSummary summarise(std::span<const Event> events) {
   return Replay(events).run();

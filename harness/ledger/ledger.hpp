@@ -56,10 +56,6 @@ struct LedgerSummary {
   bool pool_seen = false;  ///< false: pool_reserved_peak_bytes is unknown, not 0
 };
 
-/// The text of the event at index `at` (a name, a phase, a note), with what its continuation slots add; what
-/// a kill cut off is left out.
-std::string text_at(std::span<const Event> events, std::size_t at);
-
 /// Replays events, in the order given, that began with nothing live.
 /// An address that is allocated again without a release between is a release that was lost: it is counted as
 /// released first, so that live never counts one address twice.

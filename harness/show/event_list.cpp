@@ -39,7 +39,7 @@ void write_events(const RecordedTree& tree, std::ostream& out) {
         case EventType::name:
         case EventType::phase:
         case EventType::note:
-          out << text_at(process.events, i) << '\n';
+          out << text_of(process.events, i) << '\n';
           break;
         default:
           out << '\n';

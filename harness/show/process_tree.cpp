@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <queue>
-#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
+#include "record/profile_files.hpp"
 
 namespace peakmark {
 namespace {
@@ -23,14 +23,6 @@ RecordedProcess read_process(const std::filesystem::path& path) {
   return process;
 }
 
-/// True for `NAME.<digits>` where NAME is the file name of `path`.
-bool belongs_to(const std::filesystem::path& candidate, const std::filesystem::path& path) {
-  const std::string name = candidate.filename().string();
-  const std::string prefix = path.filename().string() + ".";
-  return name.size() > prefix.size() && name.starts_with(prefix) &&
-         name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
-}
-
 }  // namespace
 
 RecordedTree read_tree(const std::filesystem::path& path) {
@@ -38,12 +30,8 @@ RecordedTree read_tree(const std::filesystem::path& path) {
   std::error_code error;
   const bool own = std::filesystem::is_regular_file(path, error);
   if (own) tree.processes.push_back(read_process(path));
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.is_regular_file(error) && belongs_to(entry.path(), path)) {
-      tree.processes.push_back(read_process(entry.path()));
-    }
-  }
+  for (const std::filesystem::path& other : profiles_beside(path))
+    tree.processes.push_back(read_process(other));
   if (tree.processes.empty()) {
     throw UsageError(fmt::format("{}: no such profile, and none of a process of it ({}.<pid>)", path.string(),
                                  path.filename().string()));

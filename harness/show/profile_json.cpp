@@ -43,7 +43,7 @@ Json process_json(const RecordedProcess& process) {
   }
   Json notes = Json::array();
   for (std::size_t i = 0; i < process.events.size(); ++i) {
-    if (process.events[i].type == EventType::note) notes.push_back(text_at(process.events, i));
+    if (process.events[i].type == EventType::note) notes.push_back(text_of(process.events, i));
   }
   Json json = {{"program", process.command_line},
                {"pid", process.header.pid},

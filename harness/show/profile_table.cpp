@@ -85,7 +85,7 @@ std::string process_text(const RecordedProcess& process) {
   if (summary.phases.size() > 1) text += "\nphases\n" + phases_text(summary.phases);
   if (!summary.by_kind.empty()) text += "\nkinds\n" + kinds_text(summary);
   for (std::size_t i = 0; i < process.events.size(); ++i) {
-    if (process.events[i].type == EventType::note) text += "note: " + text_at(process.events, i) + "\n";
+    if (process.events[i].type == EventType::note) text += "note: " + text_of(process.events, i) + "\n";
   }
   return text;
 }

@@ -46,7 +46,7 @@ class TraceWriter {
       if (event.type == EventType::release) at.erase(event.address);
       if (event.type != EventType::name) continue;
       const auto found = at.find(event.address);
-      if (found != at.end()) names_[found->second] = text_at(process_.events, i);
+      if (found != at.end()) names_[found->second] = text_of(process_.events, i);
     }
   }
 
@@ -72,7 +72,7 @@ class TraceWriter {
         break;
       case EventType::phase:
         end_phase(event.time_ns);
-        phase_ = text_at(process_.events, i);
+        phase_ = text_of(process_.events, i);
         out_ << fmt::format(
             ",\n"
             R"({{"ph":"B","name":{},"cat":"phase","pid":{},"tid":0,"ts":{}}})",
