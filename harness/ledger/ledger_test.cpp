@@ -43,6 +43,7 @@ class Script {
  private:
   Event& add(EventType type, std::uint64_t address) {
     Event event;
+    event.commit = events_.size() + 1;
     event.time_ns = static_cast<std::int64_t>(events_.size());
     event.address = address;
     event.type = type;
