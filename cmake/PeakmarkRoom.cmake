@@ -25,6 +25,18 @@ function(peakmark_test name)
   cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE ${TEST_LINK} GTest::gmock GTest::gtest_main peakmark_warnings)
+  peakmark_tests_of_label(${name} ${TEST_LABELS})
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT 300)
+endfunction()
+
+# peakmark_tests_of_label(TARGET LABEL…): the target peakmark_tests_LABEL builds all tests of a label, for builds that
+# want no others (TSan).
+function(peakmark_tests_of_label name)
+  foreach(label ${ARGN})
+    if(NOT TARGET peakmark_tests_${label})
+      add_custom_target(peakmark_tests_${label})
+    endif()
+    add_dependencies(peakmark_tests_${label} ${name})
+  endforeach()
 endfunction()

@@ -31,6 +31,9 @@ class AttachedRecorder final : public EventSource {
                       "room on that disk or raise the limit on file sizes (ulimit -f)",
                       profile_, reader_.header().lost));
     }
+    if (const std::string invalid = invalid_note(events); !invalid.empty()) {
+      throw RecorderError(fmt::format("{}: {}", profile_, invalid));
+    }
     return events;
   }
 

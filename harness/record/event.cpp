@@ -66,4 +66,13 @@ std::string text_of(std::span<const Event> events, std::size_t index) {
   return text;
 }
 
+std::string invalid_note(std::span<const Event> events) {
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (events[i].type != EventType::note) continue;
+    std::string text = text_of(events, i);
+    if (text.starts_with(kInvalidNote)) return text;
+  }
+  return "";
+}
+
 }  // namespace peakmark

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace peakmark {
@@ -76,6 +77,13 @@ struct Event {
   };
 };
 static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
+
+/// A note that begins so says that the recording cannot be trusted from there on: the recorder lost its
+/// source.
+inline constexpr std::string_view kInvalidNote = "invalid:";
+
+/// The first such note among the events; empty where there is none.
+std::string invalid_note(std::span<const Event> events);
 
 /// The whole text of the name, phase or note `events[index]`, its continuation slots included.
 std::string text_of(std::span<const Event> events, std::size_t index);

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace peakmark {
@@ -56,6 +59,19 @@ TEST(Event, TextDoesNotTakeTheContinuationOfAnother) {
   const std::vector<Event> events{text_slot(1, EventType::name, std::string(32, 'a'), 40),
                                   text_slot(3, EventType::text, "stray", 40)};
   EXPECT_EQ(text_of(events, 0), std::string(32, 'a'));
+}
+
+TEST(Event, ANoteMayTakeTrustAway) {
+  Event event;
+  event.commit = 1;
+  event.type = EventType::note;
+  const auto note = [&](std::string_view text) {
+    event.text_bytes = static_cast<std::uint16_t>(text.size());
+    std::copy(text.begin(), text.end(), event.text);
+    return invalid_note(std::span(&event, 1));
+  };
+  EXPECT_EQ(note("pipes are not wrapped"), "");
+  EXPECT_EQ(note("invalid: records were lost"), "invalid: records were lost");
 }
 
 }  // namespace

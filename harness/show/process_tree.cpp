@@ -19,7 +19,7 @@ RecordedProcess read_process(const std::filesystem::path& path) {
   process.events = reader.events();
   process.header = reader.header();
   process.command_line = reader.command_line();
-  process.complete = reader.complete();
+  process.complete = reader.complete() && invalid_note(process.events).empty();
   return process;
 }
 

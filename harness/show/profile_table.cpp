@@ -66,7 +66,9 @@ std::string process_text(const RecordedProcess& process) {
   const LedgerSummary summary = summarise(process.events);
   std::string text = fmt::format("{}  (pid {}, {})\n", fmt::join(process.command_line, " "),
                                  process.header.pid, process.header.recorder);
-  if (!process.complete) {
+  if (const std::string invalid = invalid_note(process.events); !invalid.empty()) {
+    text += invalid + "\n";
+  } else if (!process.complete) {
     text += process.header.lost != 0
                 ? fmt::format("incomplete: {} events found no room on the disk\n", process.header.lost)
                 : std::string("incomplete: the program was killed or still runs; up to its last event\n");
