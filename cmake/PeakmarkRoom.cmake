@@ -24,6 +24,8 @@ endfunction()
 function(peakmark_test name)
   cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
+  # Tests are most of what is compiled, and what they test stands in libraries that are optimised.
+  target_compile_options(${name} PRIVATE -O0)
   target_link_libraries(${name} PRIVATE ${TEST_LINK} GTest::gmock GTest::gtest_main peakmark_warnings)
   peakmark_tests_of_label(${name} ${TEST_LABELS})
   include(GoogleTest)

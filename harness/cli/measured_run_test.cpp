@@ -90,6 +90,21 @@ TEST_F(MeasuredRun, ACaseMayDieTheRunMayNot) {
   EXPECT_THAT(answer.errors, HasSubstr("signal SIGSEGV"));
 }
 
+/// One estimator 30 % too high, one 5 % too low, and a right one between them.
+TEST_F(MeasuredRun, PlantedEstimatorsFailTheCheck) {
+  const Answer measured =
+      run(R"("selftest/estimate_high", "selftest/known_bytes", "selftest/estimate_low")", {"--memory-only"});
+  ASSERT_EQ(measured.end.exit_code, 0) << measured.errors;
+  WorkerCommand check{PEAKMARK_PROGRAM, {"check", run_file_.string()}, current_environment(), ""};
+  const Answer judged = ask(check, std::chrono::seconds(250));
+  EXPECT_EQ(judged.end.exit_code, 1) << judged.errors;
+  EXPECT_THAT(judged.output, HasSubstr("3 cases: 1 pass, 2 fail"));
+  EXPECT_THAT(judged.output, HasSubstr("selftest/estimate_high/opencl: window_bytes"));
+  EXPECT_THAT(judged.output, HasSubstr("selftest/estimate_low/opencl: window_slices"));
+  check.arguments.insert(check.arguments.end(), {"--window", "0.7:1.1"});
+  EXPECT_EQ(ask(check, std::chrono::seconds(250)).end.exit_code, 0);
+}
+
 TEST_F(MeasuredRun, WithoutARecorderNothingIsMeasured) {
   WorkerCommand without = command(R"("selftest/known_bytes")");
   without.environment.back() = "PEAKMARK_LIBRARY_DIR=" + folder_.path().string();
