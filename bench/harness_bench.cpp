@@ -12,8 +12,8 @@
 // What the harness costs a case beside its kernels: a trial, memory only, against the bare steps of its
 // computation. `dry` always; OpenCL where OPENCL_LAYERS, PEAKMARK_RECORDER_LIBRARY and PEAKMARK_PROFILE are
 // set as for a worker:
-//   L=$PWD/build/lib/peakmark/libpeakmark-opencl.so
-//   OPENCL_LAYERS=$L PEAKMARK_RECORDER_LIBRARY=$L PEAKMARK_PROFILE=/tmp/profile build/bench/harness_bench
+//   L=$PWD/build/release/lib/peakmark/libpeakmark-opencl.so
+//   OPENCL_LAYERS=$L PEAKMARK_RECORDER_LIBRARY=$L PEAKMARK_PROFILE=/tmp/profile build/release/bench/harness_bench
 namespace {
 
 using namespace peakmark;

@@ -1,6 +1,6 @@
 // What the OpenCL recorder costs a program, in ns an event.
 //
-//     build/bench/record_bench
+//     build/release/bench/record_bench
 //
 // `layer` creates and releases a buffer, two events, on the first OpenCL device: through the loader, under
 // the recorder, and past both, by the driver's own table, in turns, so that noise strikes both alike.

@@ -26,9 +26,10 @@ build with cmake as docs/tour.md says: $*"
     as_root=(sudo)
   fi
   say "installing $missing"
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq || die "apt-get update failed, see above"
   # shellcheck disable=SC2086 # one word a package
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null ||
+    die "apt-get could not install $missing"
 }
 
 # packages_of FILE…: the names in them; what follows a # is a comment.
@@ -42,8 +43,9 @@ make_environment() {
   [ "$(cat "$folder/.stamp" 2>/dev/null)" != "$stamp" ] || return 0
   say "making the Python environment $folder"
   rm -rf "$folder"
-  python3 -m venv "$folder"
+  python3 -m venv "$folder" || die "python3 -m venv failed, see above"
   for file in "$@"; do arguments+=(-r "$file"); done
-  "$folder/bin/pip" install -q --disable-pip-version-check "${arguments[@]}"
+  "$folder/bin/pip" install -q --disable-pip-version-check "${arguments[@]}" ||
+    die "pip could not install what $* names"
   printf '%s\n' "$stamp" >"$folder/.stamp"
 }

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 
 #include "cli/command.hpp"
 
@@ -37,11 +38,19 @@ int run(int argc, char** argv) {
   return result.program_code != 0 ? result.program_code : static_cast<int>(result.code);
 }
 
+/// A result that did not reach its file must not look like success.
+int after_output(int code) {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::cout) return code;
+  std::fprintf(stderr, "peakmark: standard output could not be written: is its disk full?\n");
+  return static_cast<int>(peakmark::ExitCode::usage);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    return after_output(run(argc, argv));
   } catch (const peakmark::Error& error) {
     std::fprintf(stderr, "peakmark: %s\n", error.what());
     return static_cast<int>(error.code());
