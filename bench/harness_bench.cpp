@@ -13,7 +13,7 @@
 // computation. `dry` always; OpenCL where OPENCL_LAYERS, PEAKMARK_RECORDER_LIBRARY and PEAKMARK_PROFILE are
 // set as for a worker:
 //   L=$PWD/build/release/lib/peakmark/libpeakmark-opencl.so
-//   OPENCL_LAYERS=$L PEAKMARK_RECORDER_LIBRARY=$L PEAKMARK_PROFILE=/tmp/profile
+//   export OPENCL_LAYERS=$L PEAKMARK_RECORDER_LIBRARY=$L PEAKMARK_PROFILE=$PWD/build/profile
 //   build/release/bench/harness_bench
 namespace {
 
