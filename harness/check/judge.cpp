@@ -7,6 +7,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/duration.hpp"
+#include "run/kernel_time.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -25,6 +28,7 @@ class Bench {
     say(Rule::present, Judgement::pass);
     if (!judge_outcome(*observation)) return;
     judge_memory(*observation);
+    judge_times(*observation);
     judge_estimates(*observation);
   }
 
@@ -67,6 +71,24 @@ class Bench {
       say(Rule::repeat, moved == 0 ? Judgement::pass : Judgement::counted, std::move(advice), "",
           static_cast<double>(moved));
     }
+  }
+
+  /// Counted, not failed: between the records and the events the clocks may have changed, and no byte is
+  /// wrong.
+  void judge_times(const Observation& observation) {
+    const std::optional<double> ratio = records_over_events(observation);
+    if (!ratio) return;
+    const bool agree = kRecordsAgree.contains(*ratio);
+    say(Rule::kernel_time, agree ? Judgement::pass : Judgement::counted,
+        agree
+            ? ""
+            : fmt::format("times disagree: {} takes {} by the device's records and {} by its events; measure "
+                          "again on a quiet device with locked clocks",
+                          observation.kernels.front().name,
+                          format_duration(static_cast<double>(observation.kernels.front().ns)),
+                          format_duration(observation.gpu_time->median_ns)),
+        "", *ratio);
+    verdicts_.back().bound = kRecordsAgree;
   }
 
   void judge_estimates(const Observation& observation) {
@@ -161,8 +183,8 @@ class Bench {
   }
 
   void say_in_window(Rule rule, double ratio, std::string advice, const std::string& estimator) {
-    const bool inside = window_.lo <= ratio && ratio <= window_.hi;
-    say(rule, inside ? Judgement::pass : Judgement::fail, std::move(advice), estimator, ratio);
+    say(rule, window_.contains(ratio) ? Judgement::pass : Judgement::fail, std::move(advice), estimator,
+        ratio);
     verdicts_.back().bound = window_;
   }
 
@@ -191,8 +213,8 @@ std::unordered_map<std::string_view, const Observation*> by_name(const Run& run)
 }  // namespace
 
 std::string_view name_of(Rule rule) {
-  constexpr std::array<std::string_view, 7> names{"present", "outcome", "window_slices", "window_bytes",
-                                                  "dtype",   "leak",    "repeat"};
+  constexpr std::array<std::string_view, 8> names{"present", "outcome", "window_slices", "window_bytes",
+                                                  "dtype",   "leak",    "repeat",        "kernel_time"};
   return names.at(static_cast<std::size_t>(rule));
 }
 

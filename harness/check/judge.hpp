@@ -20,12 +20,15 @@ enum class Rule : std::uint8_t {
   dtype,          ///< the estimator's output dtype is the real output's
   leak,           ///< nothing is live after the case; figure: bytes
   repeat,         ///< both memory passes had one peak; figure: the difference in bytes
+  kernel_time,    ///< the device's records agree with its events (run/kernel_time.hpp); figure: records /
+                  ///< events
 };
 std::string_view name_of(Rule rule);
 
 enum class Judgement : std::uint8_t {
   pass,
-  counted,  ///< fails nothing, and is counted aloud: out_of_memory, unsupported, granularity, no repeat
+  counted,  ///< fails nothing, and is counted aloud: out_of_memory, unsupported, granularity, no repeat,
+            ///< times
   fail,     ///< exit 1
   failed_measurement,  ///< exit 3: crashed, timeout, wrong_answer, no observation
 };

@@ -135,6 +135,28 @@ TEST(Judge, LeaksFailAndPeaksThatDifferAreTold) {
   EXPECT_THAT(verdict_of(moved.run, Rule::repeat).advice, testing::HasSubstr("workspace"));
 }
 
+TEST(Judge, KernelRecordsAndEventsThatDisagreeAreCounted) {
+  SampleRun sample;
+  Observation& observation = sample.add("case", 20, 2000, 20, 2000);
+  observation.gpu_time = GpuTime{1e6, 1e6, 1e6, {{1e6}}};
+  observation.kernels = {{"pad", 1, 1'060'000}};
+  const Verdict apart = verdict_of(sample.run, Rule::kernel_time);
+  EXPECT_EQ(apart.judgement, Judgement::counted);
+  EXPECT_EQ(apart.figure, 1.06);
+  EXPECT_THAT(apart.advice, testing::HasSubstr("pad takes 1.06 ms by the device's records and 1 ms"));
+  EXPECT_EQ(code_of(sample.run), ExitCode::clean);
+  sample.run.observations[0].kernels[0].ns = 1'050'000;
+  EXPECT_EQ(verdict_of(sample.run, Rule::kernel_time).judgement, Judgement::pass);
+}
+
+TEST(Judge, TimesThatCannotBeComparedHaveNoVerdict) {
+  SampleRun sample;
+  Observation& observation = sample.add("case", 20, 2000, 20, 2000);
+  observation.gpu_time = GpuTime{1e6, 1e6, 1e6, {{1e6}}};
+  observation.kernels = {{"pad", 1, 300'000}, {"[memcpy device to device]", 1, 300'000}};
+  for (const Verdict& verdict : judge(sample.run, {})) EXPECT_NE(verdict.rule, Rule::kernel_time);
+}
+
 TEST(Judge, TheDtypeThatAnEstimatorReturnsMustBeReal) {
   SampleRun sample;
   sample.add("case", 20, 2000, 20, 2000).estimate->dtype = "f64";

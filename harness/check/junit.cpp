@@ -26,7 +26,7 @@ void add_properties(pugi::xml_node& test, const JudgedCase& the_case) {
     add_property(properties, "setup_bytes", std::to_string(*observation.setup_bytes));
   if (observation.gpu_time)
     add_property(properties, "gpu_time_ns", fmt::format("{:.0f}", observation.gpu_time->median_ns));
-  for (const Rule rule : {Rule::window_slices, Rule::window_bytes}) {
+  for (const Rule rule : {Rule::window_slices, Rule::window_bytes, Rule::kernel_time}) {
     const auto figure = the_case.figure(rule);
     if (figure) add_property(properties, std::string(name_of(rule)).c_str(), fmt::format("{:.6f}", *figure));
   }

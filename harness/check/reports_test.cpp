@@ -32,6 +32,17 @@ TEST(Reports, HeadlineCounts) {
             "5 cases: 1 pass, 1 counted (1 unsupported), 1 fail, 2 not measured");
 }
 
+TEST(Reports, TimesThatDisagreeAreCountedAloud) {
+  SampleRun sample;
+  Observation& observation = sample.add("op/a/cuda/n:20", 20, 2048, 20, 2048);
+  observation.gpu_time = GpuTime{1e6, 1e6, 1e6, {{1e6}}};
+  observation.kernels = {{"pad", 1, 500'000}};
+  const auto verdicts = judge(sample.run, {});
+  EXPECT_EQ(headline(sample.run, verdicts), "1 cases: 0 pass, 1 counted (1 times disagree), 0 fail");
+  EXPECT_THAT(console_table(sample.run, verdicts), HasSubstr("pass (times disagree)"));
+  EXPECT_THAT(junit(sample.run, verdicts), HasSubstr("name=\"kernel_time\" value=\"0.500000\""));
+}
+
 TEST(Reports, ConsoleTableShowsWhatIsKnownAndADashForWhatIsNot) {
   const SampleRun sample = mixed();
   const std::string table = console_table(sample.run, judge(sample.run, {}));

@@ -34,14 +34,14 @@ typedef uint64_t (*peakmark_event_count_t)(void);
 #define PEAKMARK_PROFILE_PATH_SYMBOL "peakmark_profile_path"
 #define PEAKMARK_EVENT_COUNT_SYMBOL "peakmark_event_count"
 
-/* Times of single kernels, by CUPTI's records (the CUDA recorder only; the other has no such symbols). Tracing
- * kernels costs time and device memory: it is off until started, and is for a timing pass, never for one in which
- * bytes are counted. The process must have been started with PEAKMARK_KERNEL_RECORDS=1.
+/* Times of single kernels, copies and fills, by CUPTI's records (the CUDA recorder only; the other has no such
+ * symbols). Tracing them costs time and device memory: it is off until started, and is for a timing pass, never for
+ * one in which bytes are counted. The process must have been started with PEAKMARK_KERNEL_RECORDS=1.
  * Environment: PEAKMARK_ACTIVITY_CHECK=1 - writes a second profile, <path>.activity.<pid>, from CUPTI's memory
  *                                          records, to check the first one by. */
 #define PEAKMARK_KERNEL_RECORDS_VERSION 1
 typedef struct peakmark_kernel_record {
-  const char* name; /* demangled; valid until the next stop */
+  const char* name; /* demangled, copies and fills in brackets; valid until the next stop */
   uint64_t count;
   uint64_t ns; /* of all `count` runs */
 } peakmark_kernel_record;

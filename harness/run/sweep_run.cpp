@@ -8,6 +8,7 @@
 
 #include "device/doctor/doctor.hpp"
 #include "run/device_lock.hpp"
+#include "run/kernel_time.hpp"
 #include "run/progress.hpp"
 #include "run/recording_environment.hpp"
 #include "run/repeat_command.hpp"
@@ -200,7 +201,9 @@ class Sweep {
       }
       throw;
     }
-    if (const std::string warning = reference_warning(journal.run().context.reference); !warning.empty()) {
+    for (const std::string& warning :
+         {reference_warning(journal.run().context.reference), kernel_time_warning(journal.run())}) {
+      if (warning.empty()) continue;
       say(warning);
       change_context(journal, [&](RunContext& context) { context.warnings.push_back(warning); });
     }

@@ -9,6 +9,8 @@ namespace peakmark {
 struct Window {
   double lo = 0.8;
   double hi = 1.0;
+  /// Closed at both ends.
+  [[nodiscard]] bool contains(double ratio) const { return lo <= ratio && ratio <= hi; }
   friend bool operator==(const Window&, const Window&) = default;
 };
 

@@ -13,6 +13,9 @@ constexpr std::int64_t kLeastWarmUpCalls = 2;
 constexpr std::int64_t kMostWarmUpCalls = 1000;
 constexpr double kWarmUpNs = 5e6;
 
+// Each round empties the buffers of the records, which takes a millisecond or more.
+constexpr std::int64_t kMostTracedRounds = 5;
+
 std::optional<double> one_interval(Device& device, const std::function<void()>& work) {
   const auto begin = device.time_point();
   work();
@@ -45,16 +48,39 @@ std::int64_t per_call(std::int64_t total, std::int64_t calls) {
   return (total + calls / 2) / calls;
 }
 
+/// Adds what one round of tracing gave, kernels by name in the order first seen.
+void add_records(std::vector<KernelTime>& sum, const std::vector<KernelTime>& round) {
+  for (const KernelTime& kernel : round) {
+    const auto known =
+        std::find_if(sum.begin(), sum.end(), [&](const KernelTime& one) { return one.name == kernel.name; });
+    if (known == sum.end()) {
+      sum.push_back(kernel);
+    } else {
+      known->count += kernel.count;
+      known->ns += kernel.ns;
+    }
+  }
+}
+
+/// Records of calls alone: what restores an input is work of the device too, and stays outside.
 std::vector<KernelTime> trace_kernels(Device& device, Computation& computation, bool destroys_input,
                                       std::int64_t calls, KernelTracer& tracer) {
-  device.finish();
-  tracer.start();
-  elapsed_of_calls(device, computation, destroys_input, calls);
-  device.finish();
-  std::vector<KernelTime> kernels = tracer.stop();
+  const std::int64_t rounds = destroys_input ? std::min(calls, kMostTracedRounds) : 1;
+  const std::int64_t calls_a_round = destroys_input ? 1 : calls;
+  std::vector<KernelTime> kernels;
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    if (destroys_input) computation.restore_inputs();
+    device.finish();
+    tracer.start();
+    for (std::int64_t i = 0; i < calls_a_round; ++i) computation.call();
+    device.finish();
+    const std::vector<KernelTime> records = tracer.stop();
+    if (records.empty()) return {};  // a sum without this round would be too low
+    add_records(kernels, records);
+  }
   for (KernelTime& kernel : kernels) {
-    kernel.count = per_call(kernel.count, calls);
-    kernel.ns = per_call(kernel.ns, calls);
+    kernel.count = per_call(kernel.count, rounds * calls_a_round);
+    kernel.ns = per_call(kernel.ns, rounds * calls_a_round);
   }
   return kernels;
 }

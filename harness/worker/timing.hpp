@@ -12,8 +12,8 @@
 
 namespace peakmark {
 
-/// Records of single kernels, where a recorder can take them (CUDA). Its tracing takes device memory and
-/// time: it is on for calls of its own only.
+/// Records of single kernels, copies and fills, where a recorder can take them (CUDA). Its tracing takes
+/// device memory and time: it is on for calls of its own only.
 class KernelTracer {
  public:
   KernelTracer() = default;
@@ -22,7 +22,8 @@ class KernelTracer {
   virtual ~KernelTracer() = default;
 
   virtual void start() = 0;
-  /// Kernels by name, in the order first seen, summed since `start`. The device has been finished before.
+  /// Kernels by name (what is none, in brackets), in the order first seen, summed since `start`. The device
+  /// has been finished before.
   virtual std::vector<KernelTime> stop() = 0;
 };
 
@@ -36,7 +37,7 @@ struct Timing {
   TimingPlan plan;
   GpuTime gpu_time;                 ///< ns a call; every sample is kept, outliers too
   double total_ns = 0;              ///< of all calls timed
-  std::vector<KernelTime> kernels;  ///< of one call, on average over a block; empty without a tracer
+  std::vector<KernelTime> kernels;  ///< of one call, on average over several; empty without a tracer
 
   [[nodiscard]] std::int64_t calls() const {
     return static_cast<std::int64_t>(plan.blocks) * plan.block.samples * plan.block.calls;

@@ -151,5 +151,32 @@ TEST(Timing, KernelsAreTracedOutsideTheTimedBlocks) {
   EXPECT_GE(tracer.first, timing->calls()) << "blocks come first, untraced";
 }
 
+/// Counts what runs between start and stop, restores among it.
+TEST(Timing, RestoringInputsIsNotAmongTheRecords) {
+  ClockDevice device;
+  std::vector<KernelTime> running;
+  FakeComputation computation(device, {.call =
+                                           [&](FakeComputation&) {
+                                             device.work(300000);
+                                             running.push_back({"shift", 1, 290000});
+                                           },
+                                       .restore =
+                                           [&](FakeComputation&) {
+                                             running.push_back({"[memcpy host to device]", 1, 800000});
+                                           }});
+  struct Tracer final : KernelTracer {
+    explicit Tracer(std::vector<KernelTime>& running) : running_(running) {}
+    void start() override { running_.clear(); }
+    std::vector<KernelTime> stop() override { return running_; }
+    std::vector<KernelTime>& running_;
+  } tracer(running);
+  const auto timing = time_calls(device, computation, true, {}, std::nullopt, &tracer);
+  ASSERT_TRUE(timing);
+  ASSERT_THAT(timing->kernels, SizeIs(1));
+  EXPECT_EQ(timing->kernels[0].name, "shift");
+  EXPECT_EQ(timing->kernels[0].count, 1);
+  EXPECT_EQ(timing->kernels[0].ns, 290000);
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -20,6 +20,8 @@ using Line = EventList::Line;
 // Sizes of CUPTI 13.0's records; a header of another release that is taken for it would change them.
 static_assert(sizeof(CUpti_ActivityMemory4) == 128);
 static_assert(sizeof(CUpti_ActivityKernel10) == 216);
+static_assert(sizeof(CUpti_ActivityMemcpy6) == 96);
+static_assert(sizeof(CUpti_ActivityMemset4) == 88);
 
 std::size_t size_of_record(const CUpti_Activity& record) {
   switch (record.kind) {
@@ -27,6 +29,10 @@ std::size_t size_of_record(const CUpti_Activity& record) {
       return sizeof(CUpti_ActivityKernel10);
     case CUPTI_ACTIVITY_KIND_MEMORY2:
       return sizeof(CUpti_ActivityMemory4);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return sizeof(CUpti_ActivityMemcpy6);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return sizeof(CUpti_ActivityMemset4);
     default:
       return 8;
   }
@@ -80,6 +86,21 @@ class Buffer {
     CUpti_ActivityKernel10 record{};
     record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     record.name = name;
+    record.start = start;
+    record.end = end;
+    append(&record, sizeof(record));
+  }
+  void copy(CUpti_ActivityMemcpyKind kind, std::uint64_t start, std::uint64_t end) {
+    CUpti_ActivityMemcpy6 record{};
+    record.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+    record.copyKind = kind;
+    record.start = start;
+    record.end = end;
+    append(&record, sizeof(record));
+  }
+  void fill(std::uint64_t start, std::uint64_t end) {
+    CUpti_ActivityMemset4 record{};
+    record.kind = CUPTI_ACTIVITY_KIND_MEMSET;
     record.start = start;
     record.end = end;
     append(&record, sizeof(record));
@@ -163,6 +184,26 @@ TEST_F(ActivityTest, KernelsAreSummedByNameTheLongestFirst) {
   EXPECT_EQ(totals[1].ns, 110U);
   kernels_.clear();
   EXPECT_TRUE(kernels_.totals().empty());
+}
+
+TEST_F(ActivityTest, CopiesAndFillsStandBesideTheKernels) {
+  ASSERT_TRUE(open()) << reason_;
+  Buffer buffer;
+  buffer.copy(CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, 0, 70);
+  buffer.kernel("pad", 100, 150);
+  buffer.fill(200, 230);
+  buffer.copy(CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, 300, 310);
+  buffer.copy(CUPTI_ACTIVITY_MEMCPY_KIND_ATOA, 400, 401);
+  buffer.deliver();
+  const auto totals = kernels_.totals();
+  ASSERT_EQ(totals.size(), 4U);
+  EXPECT_EQ(totals[0].name, "[memcpy device to device]");
+  EXPECT_EQ(totals[0].count, 2U);
+  EXPECT_EQ(totals[0].ns, 80U);
+  EXPECT_EQ(totals[1].name, "pad");
+  EXPECT_EQ(totals[2].name, "[memset]");
+  EXPECT_EQ(totals[2].ns, 30U);
+  EXPECT_EQ(totals[3].name, "[memcpy]");
 }
 
 TEST_F(ActivityTest, MemoryIsToldInTheOrderOfTime) {

@@ -16,15 +16,49 @@ std::string demangled(const std::string& name) {
   return result;
 }
 
+/// In brackets, as no kernel is called.
+std::string copy_name(std::uint8_t kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+      return "[memcpy host to device]";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+      return "[memcpy device to host]";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+      return "[memcpy device to device]";
+    default:
+      return "[memcpy]";
+  }
+}
+
 }  // namespace
 
 void KernelTimes::add(const CUpti_Activity& record) {
-  if (record.kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && record.kind != CUPTI_ACTIVITY_KIND_KERNEL)
-    return;
-  const auto& kernel = reinterpret_cast<const CUpti_ActivityKernel10&>(record);
-  Total& total = totals_[kernel.name == nullptr ? "" : kernel.name];
+  switch (record.kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+    case CUPTI_ACTIVITY_KIND_KERNEL: {
+      const auto& kernel = reinterpret_cast<const CUpti_ActivityKernel10&>(record);
+      add(kernel.name == nullptr ? "" : kernel.name, kernel.start, kernel.end);
+      break;
+    }
+    case CUPTI_ACTIVITY_KIND_MEMCPY: {
+      const auto& copy = reinterpret_cast<const CUpti_ActivityMemcpy6&>(record);
+      add(copy_name(copy.copyKind), copy.start, copy.end);
+      break;
+    }
+    case CUPTI_ACTIVITY_KIND_MEMSET: {
+      const auto& fill = reinterpret_cast<const CUpti_ActivityMemset4&>(record);
+      add("[memset]", fill.start, fill.end);
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+void KernelTimes::add(const std::string& name, std::uint64_t start, std::uint64_t end) {
+  Total& total = totals_[name];
   ++total.count;
-  total.ns += kernel.end - kernel.start;
+  total.ns += end - start;
 }
 
 std::vector<KernelTotal> KernelTimes::totals() const {

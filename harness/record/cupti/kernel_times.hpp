@@ -11,12 +11,12 @@ namespace peakmark {
 
 /// How often each kernel ran, and how long in all.
 struct KernelTotal {
-  std::string name;  ///< demangled
+  std::string name;  ///< demangled; `[memset]`, `[memcpy device to device]` for what is no kernel
   std::uint64_t count = 0;
   std::uint64_t ns = 0;
 };
 
-/// Adds up activity records of kernels. Other kinds of record are passed over.
+/// Adds up activity records of kernels, copies and fills. Other kinds of record are passed over.
 class KernelTimes {
  public:
   void add(const CUpti_Activity& record);
@@ -29,6 +29,7 @@ class KernelTimes {
     std::uint64_t count = 0;
     std::uint64_t ns = 0;
   };
+  void add(const std::string& name, std::uint64_t start, std::uint64_t end);
   std::map<std::string, Total> totals_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +13,10 @@ namespace {
 // In static storage, for it is large, and needs no destructor.
 ProfileWriter profile_writer;
 ProfileWriter activity_writer;
+
+// Copies and fills too: whoever compares kernels with the time of a call must know what else was in it.
+constexpr std::array kTimedKinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                 CUPTI_ACTIVITY_KIND_MEMSET};
 
 class ProfileSink : public EventSink {
  public:
@@ -172,10 +177,19 @@ bool Recorder::start_kernels(std::string& reason) {
   }
   kernels_.clear();
   activity_.forget_dropped();
-  if (!activity_.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, reason)) return false;
+  for (const CUpti_ActivityKind kind : kTimedKinds) {
+    if (!activity_.enable(kind, reason)) {
+      disable_timed_kinds();
+      return false;
+    }
+  }
   // Whoever reads bytes from this part of the profile should know that CUPTI holds memory of its own.
   profile_.note("kernel records begin");
   return true;
+}
+
+void Recorder::disable_timed_kinds() {
+  for (const CUpti_ActivityKind kind : kTimedKinds) activity_.disable(kind);
 }
 
 bool Recorder::stop_kernels(std::vector<KernelTotal>& totals, std::string& reason) {
@@ -185,7 +199,7 @@ bool Recorder::stop_kernels(std::vector<KernelTotal>& totals, std::string& reaso
   }
   driver_->synchronise_context();
   activity_.flush();
-  activity_.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  disable_timed_kinds();
   profile_.note("kernel records end");
   totals = kernels_.totals();
   if (activity_.dropped() > 0) {

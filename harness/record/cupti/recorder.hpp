@@ -23,7 +23,8 @@ class Recorder {
 
   [[nodiscard]] ProfileWriter& profile() const { return profile_; }
 
-  /// Kernel records, between `start_kernels` and `stop_kernels`. False, with `reason`, where there are none.
+  /// Records of kernels, copies and fills, between `start_kernels` and `stop_kernels`. False, with `reason`,
+  /// where there are none.
   bool start_kernels(std::string& reason);
   /// Waits for the device, then gives what ran. False when records were dropped: then the sums are wrong.
   bool stop_kernels(std::vector<KernelTotal>& totals, std::string& reason);
@@ -39,6 +40,7 @@ class Recorder {
   bool subscribe(std::string& reason);
   bool enable_calls(std::string& reason);
   void open_activity();
+  void disable_timed_kinds();
 
   enum class Use : std::uint8_t { none, kernels, check };
 
