@@ -7,6 +7,7 @@
 #include "device/dry/dry_device.hpp"
 #include "kernels/operations.hpp"
 #include "sweep/suite.hpp"
+#include "worker/case_check.hpp"
 #include "worker/trial.hpp"
 
 namespace peakmark {
@@ -141,6 +142,21 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedSuiteOnDry,
                            return std::string(std::get<0>(info.param)) +
                                   (std::get<1>(info.param) ? "_cpu" : "_gpu");
                          });
+
+/// Whoever writes a suite hears of a size that no machine can count from its `list`, not from a trial.
+TEST(ShippedOperations, EverySizeThatDoesNotFitIsAMistakeOfItsCase) {
+  const std::unique_ptr<DryDevice> dry = open_dry();
+  for (const Variant& variant : operations().variants()) {
+    for (const AxisDescription& axis : variant.description.axes) {
+      if (!std::holds_alternative<Size>(axis.default_value)) continue;
+      Parameters parameters = variant.description.defaults();
+      EXPECT_EQ(mistake_in(variant, parameters, *dry), std::nullopt);
+      parameters.set(axis.name, Size{1} << 60);
+      EXPECT_NE(mistake_in(variant, parameters, *dry), std::nullopt)
+          << variant.description.name << " " << axis.name;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace peakmark

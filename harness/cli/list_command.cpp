@@ -17,8 +17,11 @@ struct Options {
 };
 
 void list(const Options& options) {
-  const Description description = describe_worker(find_worker(options.worker));
-  const Listing listing = list_cases(options.selection, description, list_devices());
+  const std::filesystem::path worker = find_worker(options.worker);
+  const Description description = describe_worker(worker);
+  const Listing listing =
+      list_cases(options.selection, description, list_devices(),
+                 [&](const std::vector<PlannedCase>& cases) { check_cases(worker, description, cases); });
   std::string text;
   if (options.json) {
     text = list_json(listing.suite, listing.cases);

@@ -32,6 +32,21 @@ TEST_F(SuiteCommands, ListAsJson) {
                     HasSubstr("\"does\": \"abort\"")));
 }
 
+TEST_F(SuiteCommands, ACaseThatCannotBeIsAMistakeOfTheSuite) {
+  environment_ = {"FAKE_WORKER_CHECKS=1"};
+  const std::string path = suite({"ok", "overflow"});
+  const auto mistake =
+      HasSubstr(path + ":2: sweep: gives the case fake/case/dry/does:overflow/n:2: n * 4 does");
+  const Answer list = with_worker({"list", path});
+  EXPECT_EQ(list.end.exit_code, 2);
+  EXPECT_THAT(list.errors, mistake);
+  const Answer run = with_worker({"run", path, "-o", run_file_.string(), "--filter", "n:1"});
+  EXPECT_EQ(run.end.exit_code, 2);
+  EXPECT_THAT(run.errors, mistake);
+  EXPECT_FALSE(std::filesystem::exists(partial_));
+  EXPECT_EQ(with_worker({"list", suite({"ok", "ok"})}).end.exit_code, 0);
+}
+
 TEST_F(SuiteCommands, ListWithoutALoaderLeavesTheBackendOpen) {
   const std::filesystem::path path = folder_.path() / "open.toml";
   std::ofstream(path) << "[[sweep]]\nvariants = \"fake/case\"\naxes.n = [2]\n";

@@ -76,6 +76,7 @@ std::string to_json_text(const Description& description) {
                        {"worker", description.worker},
                        {"build", description.build},
                        {"commit", description.commit},
+                       {"checks_cases", description.checks_cases},
                        {"variants", variants}}) +
          "\n";
 }
@@ -93,6 +94,7 @@ Description description_from_json(std::string_view text) {
     field(json, "worker", description.worker);
     field(json, "build", description.build);
     field(json, "commit", description.commit);
+    if (json.contains("checks_cases")) field(json, "checks_cases", description.checks_cases);
     for (const Json& variant : list_at(json, "variants")) read(variant, description.variants.emplace_back());
   } catch (const Json::exception& error) {
     throw UsageError("what the worker says of itself is no description: " + message_of(error));

@@ -23,12 +23,13 @@ int observations = -1;
 const std::vector<std::string> kDeeds{"ok",    "null_write",  "abort",      "exit_0",  "exit_3",
                                       "hang",  "ignore_term", "grandchild", "garbage", "half_line",
                                       "flood", "leave",       "other_case", "restart", "say",
-                                      "wrong", "unsupported", "tell_pid"};
+                                      "wrong", "unsupported", "tell_pid",   "overflow"};
 
 Description description() {
   Description description;
   description.worker = "fake worker 1";
   description.build = "Release";
+  description.checks_cases = std::getenv("FAKE_WORKER_CHECKS") != nullptr;
   VariantDescription variant;
   variant.name = "fake/case";
   variant.help = "does what it is told";
@@ -124,9 +125,21 @@ void do_deed(const std::string& deed, const std::string& name) {
   if (deed == "leave") std::exit(0);
 }
 
+void check_cases() {
+  std::string name;
+  while (std::getline(std::cin, name)) {
+    const std::string deed = value_of(name, "does", "ok");
+    if (deed == "garbage") std::cout << "no JSON at all\n";
+    if (deed == "half_line") return;
+    const bool wrong = deed == "overflow";
+    std::cout << "{\"case\": \"" << name
+              << "\", \"error\": " << (wrong ? "\"n * 4 does not fit 64 bits\"" : "null") << "}\n";
+  }
+}
+
 void before_first_case(const std::string& what) {
   if (what == "exit_2") {
-    std::fputs("a mistake of yours\n", stderr);
+    std::fputs("fake_worker: a mistake of yours\n", stderr);
     std::exit(2);
   }
   if (what == "exit_5") {
@@ -148,6 +161,10 @@ int run(const std::map<std::string, std::string>& options) {
     return 0;
   }
   before_first_case(what);
+  if (options.contains("--check")) {
+    check_cases();
+    return 0;
+  }
   if (options.contains("--estimate")) {
     std::string line;
     while (std::getline(std::cin, line)) {

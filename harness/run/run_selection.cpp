@@ -38,12 +38,13 @@ Choice choose(const SelectionOptions& options, const DeviceList& devices) {
 }
 
 Listing list_on(const std::optional<DeviceInfo>& device, const SelectionOptions& options,
-                const Description& description) {
+                const Description& description, const CaseCheck& check) {
   ExpandOptions expand;
   expand.backend = options.backend;
   if (device) expand.automatic_backend = name_of(device->backend);
   Listing listing;
   listing.suite = load_suites(options.suites, description, expand);
+  if (check) check(listing.suite.cases);
   listing.cases = options.filter ? filtered(listing.suite.cases, *options.filter) : listing.suite.cases;
   if (!options.shard) return listing;
   listing.cases = shard_of(listing.cases, parse_shard(*options.shard));
@@ -78,16 +79,17 @@ std::vector<PlannedCase> filtered(const std::vector<PlannedCase>& cases, const s
   return kept;
 }
 
-Listing list_cases(const SelectionOptions& options, const Description& description,
-                   const DeviceList& devices) {
-  return list_on(choose(options, devices).device, options, description);
+Listing list_cases(const SelectionOptions& options, const Description& description, const DeviceList& devices,
+                   const CaseCheck& check) {
+  return list_on(choose(options, devices).device, options, description, check);
 }
 
-Selection select(const SelectionOptions& options, const Description& description, const DeviceList& devices) {
+Selection select(const SelectionOptions& options, const Description& description, const DeviceList& devices,
+                 const CaseCheck& check) {
   Selection selection;
   if (options.shard) selection.shard = parse_shard(*options.shard);
   Choice choice = choose(options, devices);
-  Listing listing = list_on(choice.device, options, description);
+  Listing listing = list_on(choice.device, options, description, check);
   selection.suite = std::move(listing.suite);
   selection.planned = std::move(listing.cases);
   // A sweep of `dry` cases needs no device, and must not claim one.

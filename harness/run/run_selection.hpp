@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "run/case_check.hpp"
 #include "sweep/suite.hpp"
 
 namespace peakmark {
@@ -31,9 +32,11 @@ struct Selection {
 /// The cases whose names hold the expression. UsageError when it is none, or leaves no case.
 std::vector<PlannedCase> filtered(const std::vector<PlannedCase>& cases, const std::string& expression);
 
-/// Chooses device and cases among what is here. Throws UsageError for mistakes, DeviceError when the device,
-/// or what is required, is missing: it names what is, and why the rest is not.
-Selection select(const SelectionOptions& options, const Description& description, const DeviceList& devices);
+/// Chooses device and cases among what is here. `check` sees every case of the suites, before filter and
+/// shard, and before a missing device is an error. Throws UsageError for mistakes, DeviceError when the
+/// device, or what is required, is missing: it names what is, and why the rest is not.
+Selection select(const SelectionOptions& options, const Description& description, const DeviceList& devices,
+                 const CaseCheck& check = nullptr);
 
 /// What `list` shows: as `select`, but where there is no device the backend of cases that leave it open is
 /// `auto`.
@@ -41,8 +44,8 @@ struct Listing {
   Suite suite;
   std::vector<PlannedCase> cases;
 };
-Listing list_cases(const SelectionOptions& options, const Description& description,
-                   const DeviceList& devices);
+Listing list_cases(const SelectionOptions& options, const Description& description, const DeviceList& devices,
+                   const CaseCheck& check = nullptr);
 
 /// A regular expression that finds exactly this text.
 std::string exactly(const std::string& text);

@@ -40,6 +40,12 @@ WorkerCommand command_for(const SupervisorOptions& options, std::vector<std::str
   return command;
 }
 
+/// Programs begin their messages with their name; whoever hears them through us knows who speaks.
+std::string without_name(const std::string& text, const SupervisorOptions& options) {
+  const std::string name = options.worker.program.filename().string() + ": ";
+  return text.starts_with(name) ? text.substr(name.size()) : text;
+}
+
 /// The cases of a run that have no observation yet, and the one being measured.
 class Supervision {
  public:
@@ -84,10 +90,12 @@ class Supervision {
           if (!take(event.text, worker)) return std::nullopt;
           break;
         case Kind::output:
-        case Kind::error:
-          if (!event.text.empty()) last_words_ = event.text;
-          listener_.said(event.text);
+        case Kind::error: {
+          const std::string text = without_name(event.text, options_);
+          if (!text.empty()) last_words_ = text;
+          listener_.said(text);
           break;
+        }
         case Kind::ended:
           note_end(worker.end());
           return std::nullopt;
@@ -233,7 +241,7 @@ std::optional<double> measure_reference(const SupervisorOptions& options, Superv
         break;
       case Kind::output:
       case Kind::error:
-        listener.said(event.text);
+        listener.said(without_name(event.text, options));
         break;
       case Kind::ended:
         listener.said("the reference case gave no time: the worker ended with " + worker.end().text());

@@ -184,9 +184,9 @@ TEST_F(Supervisor, ARecorderThatDoesNotComeUpEndsTheRun) {
 }
 
 TEST_F(Supervisor, AMistakeEndsTheRunAtOnce) {
-  EXPECT_THAT(start_error("exit_2"), HasSubstr("a mistake of yours"));
+  EXPECT_THAT(start_error("exit_2"), HasSubstr("the last it said: a mistake of yours"));
   EXPECT_EQ(code_, ExitCode::usage);
-  EXPECT_EQ(listener_.said_.size(), 1u);
+  EXPECT_THAT(listener_.said_, ElementsAre("a mistake of yours")) << "without the worker's name before it";
 }
 
 TEST_F(Supervisor, AMissingDeviceEndsTheRunAtOnce) {

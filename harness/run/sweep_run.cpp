@@ -144,7 +144,10 @@ class Sweep {
     const std::filesystem::path program = find_worker(options_.worker);
     const Description description = describe_worker(program, signals_.descriptor());
     const MachineFacts facts = gather_machine_facts();
-    const Selection selection = select(options_.selection, description, facts.devices);
+    const Selection selection =
+        select(options_.selection, description, facts.devices, [&](const std::vector<PlannedCase>& cases) {
+          check_cases(program, description, cases, signals_.descriptor());
+        });
     say_device(selection.device, options_.memory_only);
     RunContext context = make_run_context(selection, description, options_.memory_only);
     note_findings(facts, selection.device, context);

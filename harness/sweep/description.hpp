@@ -51,9 +51,10 @@ struct VariantDescription {
 struct Description {
   static constexpr int kProtocol = 1;
   int protocol = kProtocol;
-  std::string worker;  ///< name and version of the program
-  std::string build;   ///< `Release`, `Debug`, with sanitizers named
-  std::string commit;  ///< of the sources; empty where unknown
+  std::string worker;         ///< name and version of the program
+  std::string build;          ///< `Release`, `Debug`, with sanitizers named
+  std::string commit;         ///< of the sources; empty where unknown
+  bool checks_cases = false;  ///< answers `--check`
   std::vector<VariantDescription> variants;
 
   [[nodiscard]] const VariantDescription* variant(std::string_view name) const;

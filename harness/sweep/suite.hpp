@@ -19,6 +19,7 @@ struct PlannedCase {
   std::string expected_outcome = "ok";         ///< an outcome's name
   std::vector<std::string> judged_estimators;  ///< beside the variant's own
   std::string figure;  ///< the plot that shows it, as its sweep says; empty where the suite leaves it open
+  std::string place;  ///< `nightly.toml:12`, of its sweep, for messages; empty where it comes from a run file
 };
 
 /// A suite, expanded: no two cases have one name; there is at least one case.

@@ -262,6 +262,7 @@ void SweepExpansion::walk(const std::function<void(Expanded)>& take) const {
         apply(suite_.expectation, expanded.planned);
         apply(sweep_.expectation, expanded.planned);
         expanded.planned.figure = sweep_.figure;
+        expanded.planned.place = fmt::format("{}:{}", sweep_.place.file, sweep_.place.line);
         if (!apply_rules(expanded, held)) continue;
         empty = false;
         take(std::move(expanded));

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "device/dry/dry_device.hpp"
+#include "worker/case_check.hpp"
 
 namespace peakmark {
 
@@ -97,12 +98,8 @@ void CaseBenchmarks::add(const std::vector<NamedCase>& cases) {
                                    [&](const auto& entry) { return entry->named_case.name == named.name; });
     if (twice) throw UsageError(fmt::format("case '{}' is given twice", named.name));
     const Variant& variant = *registry_.find(named.the_case.variant);
-    try {
-      variant.make(*checking, named.the_case.parameters);
-    } catch (const UsageError& error) {
-      throw UsageError(fmt::format("case '{}': {}", named.name, error.what()));
-    } catch (const Error&) {
-      // What this device cannot do is for the trial, on the case's own device, to find out.
+    if (const auto mistake = mistake_in(variant, named.the_case.parameters, *checking)) {
+      throw UsageError(fmt::format("case '{}': {}", named.name, *mistake));
     }
     const Backend backend =
         named.the_case.backend == "auto" ? devices_.automatic() : parse_backend(named.the_case.backend);

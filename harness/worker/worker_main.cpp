@@ -15,6 +15,7 @@
 #include "run/json_fields.hpp"
 #include "worker/build_info.hpp"
 #include "worker/case_benchmarks.hpp"
+#include "worker/case_check.hpp"
 #include "worker/estimate_service.hpp"
 #include "worker/reference_case.hpp"
 
@@ -35,6 +36,7 @@ Description describe(const Registry& registry, const char* program) {
       fmt::format("{} {}", std::filesystem::path(program).filename().string(), PEAKMARK_VERSION);
   description.build = build_type();
   description.commit = build_commit();
+  description.checks_cases = true;
   return description;
 }
 
@@ -109,6 +111,10 @@ int run(int argc, char** argv, const Registry& registry) {
   }
   if (parsed.options.estimate) {
     serve_estimates(registry, std::cin, std::cout);
+    return static_cast<int>(ExitCode::clean);
+  }
+  if (parsed.options.check) {
+    serve_checks(registry, std::cin, std::cout);
     return static_cast<int>(ExitCode::clean);
   }
   return measure(registry, parsed.options);

@@ -40,6 +40,8 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
   app.add_flag("--describe", options.describe, "Print the variants, their axes and estimators as JSON");
   app.add_flag("--estimate", options.estimate,
                "Answer estimator questions, JSON lines on standard input, one line each");
+  app.add_flag("--check", options.check,
+               "Say of each case name on standard input whether it can be, JSON lines; needs no device");
   app.add_flag("--reference", options.reference,
                "Measure the reference case, a copy of fixed size; alone where no --cases are given");
   app.add_option("--cases", options.cases, "Cases to measure, a name a line; - is standard input");

@@ -13,6 +13,7 @@ namespace peakmark {
 struct WorkerOptions {
   bool describe = false;
   bool estimate = false;
+  bool check = false;
   bool reference = false;
   std::string cases;         ///< a file, `-` for standard input, empty: a small set of the worker's own
   int observations_fd = -1;  ///< where observations go, a JSON line each; −1: nowhere

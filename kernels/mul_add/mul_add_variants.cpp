@@ -189,8 +189,9 @@ Variant make_variant(std::string name, std::string help, std::vector<AxisDescrip
   variant.make = [make_problem](Device& device,
                                 const Parameters& parameters) -> std::unique_ptr<Computation> {
     const Shape stack{parameters.integer("n"), parameters.integer("ny"), parameters.integer("nx")};
-    return std::make_unique<MulAddComputation>(device,
-                                               make_problem(stack, dtype_of_case(parameters), parameters));
+    Problem problem = make_problem(stack, dtype_of_case(parameters), parameters);
+    checked_multiply(problem.one_array ? 1 : 2, stack.bytes(problem.dtype));
+    return std::make_unique<MulAddComputation>(device, std::move(problem));
   };
   return variant;
 }

@@ -25,7 +25,11 @@ void check_axis(std::string_view axis, const PaddedAxis& padded) {
   if (padded.before < 0 || padded.after < 0)
     throw UsageError(fmt::format("padding: pad_{0}0 is {1} and pad_{0}1 is {2}; a pad is 0 or more", axis,
                                  padded.before, padded.after));
-  checked_add(checked_add(padded.before, padded.extent), padded.after);
+  try {
+    checked_add(checked_add(padded.before, padded.extent), padded.after);
+  } catch (const OverflowError& error) {
+    throw OverflowError(fmt::format("padding: pad_{0}0 + n{0} + pad_{0}1: {1}", axis, error.what()));
+  }
 }
 
 void check_coordinates(std::string_view what, const std::vector<Size>& coordinates, const PaddedAxis& axis) {

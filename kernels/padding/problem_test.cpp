@@ -81,6 +81,8 @@ TEST(PaddingProblem, SizesThatMakeNoSenseOrDoNotFitAreTold) {
   EXPECT_THAT(usage_error([] { padding_problem(parameters(1, 4, 4, 1, "c64")); }), HasSubstr("type c64"));
   const Size most = std::numeric_limits<Size>::max();
   EXPECT_THROW(padding_problem(parameters(1, 4, 4, most)), OverflowError);
+  EXPECT_THAT(usage_error([&] { padding_problem(parameters(1, 4, 4, most)); }),
+              HasSubstr("pad_y0 + ny + pad_y1: 9223372036854775807 + 4 does not fit"));
   EXPECT_THROW(padding_problem(parameters(1, 4, 4, Size{1} << 31)), OverflowError);
   EXPECT_THROW(padding_problem(parameters(Size{1} << 40, 4096, 4096, 0)), OverflowError);
 }

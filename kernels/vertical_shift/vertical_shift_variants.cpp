@@ -211,6 +211,9 @@ Variant make_variant(std::string name, std::string help, std::shared_ptr<const E
     Problem problem{{parameters.integer("n_a"), parameters.integer("n_z"), parameters.integer("nx")},
                     dtype_of_case(parameters),
                     {}};
+    // Each way needs two radios beside the stack at the most.
+    checked_add(problem.radios.bytes(problem.dtype),
+                checked_multiply(2, Shape{problem.radios[1], problem.radios[2]}.bytes(problem.dtype)));
     problem.shifts = shifts_of_angles(parameters.word("shift"), problem.radios[0], problem.radios[1]);
     return std::make_unique<VerticalShiftComputation>(device, std::move(problem), make_way());
   };

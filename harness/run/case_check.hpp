@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "sweep/description.hpp"
+#include "sweep/suite.hpp"
+
+namespace peakmark {
+
+/// Has the worker look at the cases of a suite, without a device: shapes that no machine can count are
+/// mistakes of the suite. UsageError with the place of the sweep, the case and what is wrong with it. A
+/// worker that does not say `checks_cases` is not asked; it refuses such a case when it is to measure it.
+void check_cases(const std::filesystem::path& worker, const Description& description,
+                 const std::vector<PlannedCase>& cases, int interrupt = -1);
+
+/// The same, to be called with the cases of a suite.
+using CaseCheck = std::function<void(const std::vector<PlannedCase>&)>;
+
+}  // namespace peakmark

@@ -1,0 +1,47 @@
+#include "run/case_check.hpp"
+
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+
+std::string mistake_of(const std::vector<std::string>& deeds, bool checks_cases = true) {
+  Description description;
+  description.checks_cases = checks_cases;
+  std::vector<PlannedCase> cases;
+  for (const std::string& deed : deeds) {
+    cases.emplace_back();
+    cases.back().name = "fake/case/dry/does:" + deed;
+    cases.back().place = "s.toml:" + std::to_string(cases.size());
+  }
+  try {
+    check_cases(PEAKMARK_FAKE_WORKER, description, cases);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CaseCheck, AMistakeIsToldWithThePlaceOfItsSweep) {
+  EXPECT_EQ(mistake_of({"ok", "overflow", "ok"}),
+            "s.toml:2: sweep: gives the case fake/case/dry/does:overflow: n * 4 does not fit 64 bits");
+  EXPECT_THAT(mistake_of({"ok", "overflow", "overflow"}), HasSubstr("64 bits (and 1 more such cases)"));
+  EXPECT_EQ(mistake_of({"ok", "hang"}), "");
+  EXPECT_EQ(mistake_of({}), "");
+}
+
+TEST(CaseCheck, AWorkerThatDoesNotCheckIsNotAsked) {
+  EXPECT_EQ(mistake_of({"overflow"}, false), "");
+}
+
+TEST(CaseCheck, AnAnswerThatIsNoneIsAMistakeOfTheWorker) {
+  EXPECT_THAT(mistake_of({"garbage"}), HasSubstr("--check: "));
+  EXPECT_THAT(mistake_of({"ok", "half_line"}), HasSubstr("no answer for fake/case/dry/does:half_line"));
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,50 @@
+#include "worker/case_check.hpp"
+
+#include <gmock/gmock.h>
+
+#include <new>
+#include <sstream>
+
+#include "worker/fake_variants.hpp"
+
+namespace peakmark {
+namespace {
+
+std::string answers_to(const std::string& names) {
+  Registry registry;
+  Variant variant = testing_support::fake_variant("a/b", {});
+  variant.make = [](Device&, const Parameters& parameters) -> std::unique_ptr<Computation> {
+    const Size n = parameters.integer("n");
+    if (n == 1) throw OutOfMemory("not here");
+    if (n == 2) throw Unsupported("not so");
+    if (n == 3) throw std::bad_alloc();
+    checked_multiply(n, 4);
+    return nullptr;
+  };
+  registry.add(std::move(variant));
+  std::istringstream in(names);
+  std::ostringstream out;
+  serve_checks(registry, in, out);
+  return out.str();
+}
+
+TEST(CaseCheck, ASizeThatDoesNotFitIsAMistake) {
+  EXPECT_EQ(answers_to("a/b/dry/n:4\na/b/auto/n:4611686018427387904\n"),
+            "{\"case\":\"a/b/dry/n:4\",\"error\":null}\n"
+            "{\"case\":\"a/b/auto/n:4611686018427387904\","
+            "\"error\":\"4611686018427387904 * 4 does not fit 64 bits\"}\n");
+}
+
+TEST(CaseCheck, WhatADeviceCannotDoIsNone) {
+  EXPECT_EQ(answers_to("a/b/dry/n:1\na/b/dry/n:2\na/b/dry/n:3\n"),
+            "{\"case\":\"a/b/dry/n:1\",\"error\":null}\n"
+            "{\"case\":\"a/b/dry/n:2\",\"error\":null}\n"
+            "{\"case\":\"a/b/dry/n:3\",\"error\":null}\n");
+}
+
+TEST(CaseCheck, ANameThatIsNoCaseIsAMistake) {
+  EXPECT_THAT(answers_to("a/c/dry\n"), testing::HasSubstr("a/b"));
+}
+
+}  // namespace
+}  // namespace peakmark
