@@ -1,5 +1,6 @@
 #include "kernels/operations.hpp"
 
+#include "kernels/backprojection/backprojection.hpp"
 #include "kernels/mul_add/mul_add.hpp"
 #include "kernels/padding/padding.hpp"
 #include "kernels/vertical_shift/vertical_shift.hpp"
@@ -10,6 +11,7 @@ void add_operations(Registry& registry) {
   add_padding(registry);
   add_mul_add(registry);
   add_vertical_shift(registry);
+  add_backprojection(registry);
 }
 
 }  // namespace peakmark

@@ -1,0 +1,87 @@
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "kernels/backprojection/backprojection.hpp"
+#include "kernels/common/variant_testing.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing_variants::dry_summary;
+using testing_variants::expect_exact;
+using testing_variants::parameters_of;
+
+class BackprojectionEstimate : public testing::Test {
+ protected:
+  BackprojectionEstimate() { add_backprojection(registry_); }
+  const Variant& find(const char* name) { return *registry_.find(name); }
+  Registry registry_;
+};
+
+TEST_F(BackprojectionEstimate, IsExact) {
+  for (const Variant& variant : registry_.variants())
+    for (const Size n_z : {1, 2, 20, 37})
+      for (const Size n_a : {1, 61, 180})
+        for (const Size w : {2, 31, 128, 16384}) {
+          expect_exact(variant, {{"n_a", n_a}, {"w", w}, {"n_z", n_z}});
+          expect_exact(variant, {{"n_a", n_a},
+                                 {"w", w},
+                                 {"n_z", n_z},
+                                 {"half", Size{1}},
+                                 {"rotation_axis", std::string("80%")},
+                                 {"correction", std::string("drift")}});
+          expect_exact(variant, {{"n_a", n_a},
+                                 {"w", w},
+                                 {"n_z", n_z},
+                                 {"roi_y0", Size{1}},
+                                 {"roi_h", Size{1}},
+                                 {"clip", Size{1}}});
+        }
+}
+
+TEST_F(BackprojectionEstimate, IsExactInF64) {
+  expect_exact(find("backprojection/linear"), {{"n_a", Size{61}},
+                                               {"w", Size{31}},
+                                               {"correction", std::string("drift")},
+                                               {"dtype", std::string("f64")}});
+}
+
+// One slice of the largest shape: the tables are far below a thousandth of sinogram and slice.
+TEST_F(BackprojectionEstimate, HasNothingButTablesBesideSinogramAndSlice) {
+  const Size floor = 4 * (Size{43200} * 16384 + Size{16384} * 16384);
+  const auto peak = [&](const char* name) {
+    const Variant& variant = find(name);
+    return dry_summary(variant,
+                       parameters_of(variant, {{"n_a", Size{43200}}, {"w", Size{16384}}, {"n_z", Size{1}}}),
+                       false)
+        .peak_bytes;
+  };
+  EXPECT_EQ(peak("backprojection/linear"), floor + 8 * 43200);
+  EXPECT_EQ(peak("backprojection/tiled"), floor + 32 * 43200);
+}
+
+TEST_F(BackprojectionEstimate, TermsAreNamedAsTheAllocations) {
+  const auto names = [&](const char* name) {
+    const Variant& variant = find(name);
+    std::vector<std::string> all;
+    const auto parameters = parameters_of(variant, {{"correction", std::string("drift")}});
+    for (const Term& term : variant.estimators[0]->terms(variant.request(parameters)))
+      all.push_back(term.name);
+    return all;
+  };
+  EXPECT_THAT(names("backprojection/linear"),
+              testing::ElementsAre("sinograms", "slices", "cosines", "sines", "corrections"));
+  EXPECT_THAT(names("backprojection/tiled"), testing::ElementsAre("sinograms", "slices", "angle_table"));
+}
+
+TEST_F(BackprojectionEstimate, AnotherSliceDimensionIsAUsageError) {
+  for (const Variant& variant : registry_.variants()) {
+    EstimateRequest request = variant.request(parameters_of(variant, {}));
+    request.slice_dimension = 0;
+    EXPECT_THROW(static_cast<void>(variant.estimators[0]->max_slices(request)), UsageError);
+  }
+}
+
+}  // namespace
+}  // namespace peakmark

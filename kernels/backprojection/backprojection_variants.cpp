@@ -1,0 +1,201 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "base/error.hpp"
+#include "estimate/forms.hpp"
+#include "kernels/backprojection/backprojection.hpp"
+#include "kernels/backprojection/backprojector.hpp"
+#include "kernels/backprojection/reference.hpp"
+#include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/common/axes.hpp"
+#include "kernels/common/floating.hpp"
+#include "kernels/common/seeded.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr std::uint32_t kSeedSinograms = 40;
+constexpr int kSinogram = 1;
+
+/// Interpolations that one verification makes at the most: some tenths of a second. Smaller cases are
+/// compared whole, of larger ones pixels drawn from a fixed seed, and the corners.
+constexpr Size kVerifiedInterpolations = Size{1} << 24;
+
+class BackprojectionComputation final : public Computation {
+ public:
+  BackprojectionComputation(Device& device, BackprojectionWay way, BackprojectionGeometry geometry, Size n_z,
+                            DType dtype)
+      : device_(device),
+        way_(way),
+        geometry_(std::move(geometry)),
+        frame_(slice_frame(geometry_)),
+        sinograms_shape_{n_z, geometry_.n_a, geometry_.w},
+        slices_shape_{n_z, frame_.region.h, frame_.region.w},
+        dtype_(dtype) {
+    check_dtype(way, device.info(), dtype);
+    static_cast<void>(checked_add(sinograms_shape_.bytes(dtype), slices_shape_.bytes(dtype)));
+  }
+
+  void set_up() override { backprojector_ = make_backprojector(way_, device_, geometry_, dtype_); }
+
+  void create_inputs() override {
+    with_floating(dtype_, [&](auto zero) {
+      using T = decltype(zero);
+      sinograms_ = device_.push<T>("sinograms", sinograms_shape_, seeded_generator<T>(kSeedSinograms));
+    });
+  }
+
+  void create_outputs() override { slices_ = device_.create_uninitialised("slices", slices_shape_, dtype_); }
+
+  void call() override { (*backprojector_)(sinograms_, slices_); }
+
+  Verification verify() override {
+    return with_floating(dtype_, [&](auto zero) { return verify_as<decltype(zero)>(); });
+  }
+
+  [[nodiscard]] Size bytes_moved() const override {
+    return checked_add(sinograms_shape_.bytes(dtype_), slices_shape_.bytes(dtype_));
+  }
+
+  [[nodiscard]] DType output_dtype() const override { return dtype_; }
+
+ private:
+  /// Rounding of positions, which are columns or places in a tile's stretch of at most 68, and of sums,
+  /// relative to the largest pixel. Of noise that is sqrt(n_a) or more, wherever the pixels compared lie.
+  [[nodiscard]] double tolerance(double largest) const {
+    constexpr Size kStretch = 68;
+    const double unit = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-51;
+    return unit * static_cast<double>(std::max({frame_.side, geometry_.n_a, kStretch})) *
+           std::max(largest, std::sqrt(static_cast<double>(geometry_.n_a)));
+  }
+
+  /// Pixels of the stack to look at: row → columns.
+  [[nodiscard]] std::map<Size, std::vector<Size>> pixels_to_verify() const {
+    std::map<Size, std::vector<Size>> pixels;
+    const Size rows = slices_shape_[0] * slices_shape_[1];
+    const Size width = slices_shape_[2];
+    const Size most = std::max<Size>(64, kVerifiedInterpolations / geometry_.n_a);
+    if (slices_shape_.elements() <= most) {
+      std::vector<Size> all(static_cast<std::size_t>(width));
+      for (Size x = 0; x < width; ++x) all[static_cast<std::size_t>(x)] = x;
+      for (Size row = 0; row < rows; ++row) pixels[row] = all;
+      return pixels;
+    }
+    for (const Size row : {Size{0}, slices_shape_[1] - 1, rows - 1}) pixels[row] = {0, width - 1};
+    constexpr std::uint32_t kSeed = 2;
+    const auto drawn = [&](Size i, Size extent) { return static_cast<Size>(seeded_bits(kSeed, i)) % extent; };
+    // Several columns of few rows, since each row is pulled.
+    const Size columns = std::min<Size>(width, 64);
+    for (Size i = 0; i < most / columns; ++i) {
+      std::vector<Size>& row = pixels[drawn(i * (columns + 1), rows)];
+      for (Size k = 1; k <= columns; ++k) row.push_back(drawn(i * (columns + 1) + k, width));
+    }
+    return pixels;
+  }
+
+  template <typename T>
+  Verification verify_as() {
+    const std::vector<LineView> views = line_views(geometry_);
+    const double slope = overlap_slope(geometry_);
+    const auto [n_z, n_a, w] = std::tuple(sinograms_shape_[0], sinograms_shape_[1], sinograms_shape_[2]);
+    struct Compared {
+      Size row, column;
+      double expected;
+      T actual;
+    };
+    std::vector<Compared> compared;
+    double largest = 0;
+    std::vector<T> pulled(static_cast<std::size_t>(slices_shape_[2]));
+    for (const auto& [row, columns] : pixels_to_verify()) {
+      device_.pull_part<T>(slices_, row * slices_shape_[2], std::span(pulled));
+      const Size z = row / slices_shape_[1];
+      const Size y = frame_.region.y0 + row % slices_shape_[1];
+      for (const Size column : columns) {
+        const Size x = frame_.region.x0 + column;
+        double expected = 0;
+        if (!geometry_.clip || inside_circle(frame_.side, y, x))
+          expected = backprojected_pixel(views, slope, w, y, x, [&, n_a = n_a, w = w](Size a, Size i) {
+            return seeded_value<T>(kSeedSinograms, (z * n_a + a) * w + i);
+          });
+        largest = std::max(largest, std::abs(expected));
+        compared.push_back({row, column, expected, pulled[static_cast<std::size_t>(column)]});
+      }
+    }
+    const double allowed = tolerance(largest);
+    const auto is_wrong = [&](const Compared& c) {
+      return !(std::abs(static_cast<double>(c.actual) - c.expected) <= allowed);  // true of a NaN
+    };
+    const auto first = std::ranges::find_if(compared, is_wrong);
+    if (first == compared.end()) return {true, {}};
+    return {
+        false,
+        fmt::format("{} of {} pixels compared are wrong; the first, slices[{}, {}, {}], is {} instead of "
+                    "{} (tolerance {})",
+                    std::ranges::count_if(compared, is_wrong), compared.size(), first->row / slices_shape_[1],
+                    first->row % slices_shape_[1], first->column, first->actual, first->expected, allowed)};
+  }
+
+  Device& device_;
+  BackprojectionWay way_;
+  BackprojectionGeometry geometry_;
+  SliceFrame frame_;
+  Shape sinograms_shape_, slices_shape_;
+  DType dtype_;
+  std::unique_ptr<Backprojector> backprojector_;
+  Array sinograms_, slices_;
+};
+
+/// The formula, exact: sinograms, slices, and the tables that the way keeps.
+std::vector<Term> terms(BackprojectionWay way, const EstimateRequest& request) {
+  Parameters parameters = request.parameters;
+  parameters.set("n_a", request.other_dimensions[0]);
+  parameters.set("w", request.other_dimensions[1]);
+  const BackprojectionGeometry geometry = frame_geometry_of_case(parameters);
+  std::vector<Term> all{{"sinograms", geometry.sinogram_shape().bytes(request.dtype), 0},
+                        {"slices", slice_frame(geometry).slice_shape().bytes(request.dtype), 0}};
+  const bool corrected = parameters.word("correction") != "none";
+  for (Term& term : table_terms(way, geometry.n_a, corrected, request.dtype)) all.push_back(std::move(term));
+  return all;
+}
+
+Variant make_variant(BackprojectionWay way, std::string help, std::vector<std::string> dtypes) {
+  Variant variant;
+  variant.description.name = "backprojection/" + std::string(name_of(way));
+  variant.description.help = std::move(help);
+  variant.description.axes = {size_axis("n_a", 180, "lines of a sinogram, one an angle"),
+                              size_axis("w", 128, "columns of a sinogram"),
+                              size_axis("n_z", 20, "sinograms and slices")};
+  for (AxisDescription& axis : scan_axes()) variant.description.axes.push_back(std::move(axis));
+  variant.description.axes.push_back(dtype_axis(std::move(dtypes)));
+  variant.description.slice_axis = "n_z";
+  variant.description.slice_dimension = kSinogram;
+  variant.estimators = {make_module_estimator(
+      {.name = variant.description.name, .slice_dimension = kSinogram, .output_dtype = {}},
+      [way](const EstimateRequest& request) { return terms(way, request); })};
+  variant.request = [](const Parameters& parameters) {
+    return stack_request(parameters, kSinogram, "n_a", "w");
+  };
+  variant.make = [way](Device& device, const Parameters& parameters) -> std::unique_ptr<Computation> {
+    return std::make_unique<BackprojectionComputation>(device, way, geometry_of_case(parameters),
+                                                       parameters.integer("n_z"), dtype_of_case(parameters));
+  };
+  return variant;
+}
+
+}  // namespace
+
+void add_backprojection(Registry& registry) {
+  registry.add(make_variant(BackprojectionWay::linear,
+                            "old: a work-item a pixel, sine and cosine of each angle looked up",
+                            {"f32", "f64"}));
+  registry.add(make_variant(BackprojectionWay::tiled,
+                            "new: a tile of pixels at a time, bounds settled once a tile and angle",
+                            {"f32"}));
+}
+
+}  // namespace peakmark

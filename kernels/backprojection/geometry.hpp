@@ -1,0 +1,88 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/shape.hpp"
+#include "base/size.hpp"
+
+namespace peakmark {
+
+/// Part of a slice: rows [y0, y0 + h), columns [x0, x0 + w).
+struct SliceRegion {
+  Size y0 = 0, x0 = 0, h = 1, w = 1;
+  friend bool operator==(const SliceRegion&, const SliceRegion&) = default;
+};
+
+/// What a back-projection is told of a scan: parallel beam, sinograms (n_a, w), one line an angle.
+///
+/// Pixel (y, x) of the slice lies at (x − s, y − s) from the rotation axis, s = slice_frame().axis, in
+/// detector columns. Under angle θ_a it is seen at column
+///     t = axis + corrections[a] + (x − s)·cos θ_a − (y − s)·sin θ_a,
+/// the convention of nabu and silx. Its value is the sum over the angles of the lines at t, interpolated
+/// linearly; a line is 0 outside its columns 0 … w − 1. No factor: the filter carries the scale.
+struct BackprojectionGeometry {
+  Size n_a = 1;
+  Size w = 2;
+  double axis = 0.5;                     ///< column of the rotation axis, from −0.5 to w − 0.5
+  std::vector<double> angles = {};       ///< radians, in any order, n_a of them
+  std::vector<double> corrections = {};  ///< columns by which the axis is off under each angle; empty: none
+  /// Half-acquisition: 360°, the axis near one edge of the detector. The slice is wider (slice_frame), and
+  /// columns that see the axis's near side, which are measured twice, are weighted (overlap_weight).
+  bool half = false;
+  /// False where the sinograms were weighted before, as a filter needs it (OverlapWeighting). `half` only.
+  bool weigh = true;
+  bool clip = false;                       ///< 0 outside the circle inscribed in the whole slice
+  std::optional<SliceRegion> region = {};  ///< of the whole slice; none: all of it
+
+  [[nodiscard]] Shape sinogram_shape() const { return {n_a, w}; }
+  [[nodiscard]] bool weighted() const { return half && weigh; }
+};
+
+/// The slice that a geometry gives: `side` × `side` pixels, the axis at row and column `axis`, of which
+/// `region` is computed.
+struct SliceFrame {
+  Size side = 2;
+  double axis = 0.5;
+  SliceRegion region;
+  [[nodiscard]] Shape slice_shape() const { return {region.h, region.w}; }
+};
+
+/// side = w, and the axis where it is on the detector. Half-acquisition, as nabu and algotom have it:
+/// side = 2·w − floor(2·near), near = the distance from the axis to the nearer edge column; the columns are
+/// added on that edge's side.
+SliceFrame slice_frame(const BackprojectionGeometry& geometry);
+
+/// Throws UsageError that says what is wrong and what is needed: n_a below 1, w below 2, an axis outside the
+/// sinogram, angles or corrections that are not one a line or not finite, a correction of more than w
+/// columns, a region that is empty or leaves the slice, sizes that do not fit 64 bits, a slice of more than
+/// 2^24 pixels a side (positions are kept in fixed point).
+void check(const BackprojectionGeometry& geometry);
+
+/// One line of the sinogram as the slice sees it: t = start + x·cosine − y·sine, x and y pixels of the whole
+/// slice.
+struct LineView {
+  double cosine = 1, sine = 0;
+  double start = 0;
+  double axis = 0;  ///< column of the axis under this angle, corrected
+};
+std::vector<LineView> line_views(const BackprojectionGeometry& geometry);
+
+/// Weights of half-acquisition: weight(u) = 0.5 − slope·u, clamped to [0, 1]; u = column − axis of the line.
+/// weight(u) + weight(−u) = 1, so that what two opposite lines see is counted once; the ramp ends at the
+/// nearer edge column. Slope 0 means no weights at all.
+double overlap_slope(const BackprojectionGeometry& geometry);
+double overlap_weight(double slope, double u);
+
+/// False where `clip` puts a 0: the pixel's centre lies outside the circle inscribed in the whole slice.
+/// Exact.
+inline bool inside_circle(Size side, Size y, Size x) {
+  const Size dy = 2 * y - side + 1;
+  const Size dx = 2 * x - side + 1;
+  return dy * dy + dx * dx <= side * side;
+}
+
+/// Pixels of the region that are computed: all, or those inside the circle.
+Size computed_pixels(const BackprojectionGeometry& geometry);
+
+}  // namespace peakmark

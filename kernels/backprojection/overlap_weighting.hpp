@@ -1,0 +1,24 @@
+#pragma once
+
+#include "device/device.hpp"
+#include "kernels/backprojection/geometry.hpp"
+
+namespace peakmark {
+
+/// The weights of half-acquisition put on sinograms (n_z, n_a, w) in place: what a filter must be given,
+/// since a filter mixes columns. Back-project what comes of it with `weigh` false. Keeps `corrections` on the
+/// device (n_a elements, only where the geometry has any). UsageError for a geometry that is wrong or not
+/// `weighted()`.
+class OverlapWeighting {
+ public:
+  OverlapWeighting(Device& device, const BackprojectionGeometry& geometry, DType dtype);
+  void operator()(Array& sinograms);
+
+ private:
+  Device& device_;
+  BackprojectionGeometry geometry_;
+  Kernel kernel_;
+  Array corrections_;
+};
+
+}  // namespace peakmark

@@ -1,0 +1,203 @@
+/* The sum that linear.kernel.h states, a tile of pixels at a time: under one angle a tile sees a stretch of a line, a
+ * little longer than the tile is wide. Bounds, weights and the place in the line are settled once a tile and angle.
+ *
+ * Positions: `table` holds for each angle cosine, sine, start and axis in fixed point with 36 bits of fraction. Where a
+ * tile starts in a line is worked out in 64-bit integers; only places within its stretch, below 128, are floats. So
+ * the error of a position does not grow with the width.
+ *
+ * Two grains: `_tiles` for CPUs, a work-item a tile, whose sums stay in the first-level cache; `_groups` for GPUs, a
+ * work-group a tile, which puts the stretches of several angles into local memory.
+ */
+#define FRACTION_BITS 36
+#define UNIT (1.0f / 68719476736.0f) /* 2^-36 */
+
+/* The stretch of a line that a tile of h by w pixels sees. */
+typedef struct {
+  pm_long first; /* its first column; may lie outside the line */
+  pm_long count; /* columns, one more than interpolation needs: a rounded place may reach the next */
+  float place;   /* of the tile's first pixel, in columns from `first` on */
+  float step_x;  /* columns a pixel to the right */
+  float step_y;  /* columns a pixel up */
+} stretch_t;
+
+PM_DEVICE stretch_t stretch_of(PM_GLOBAL const pm_long* view, pm_long y, pm_long x, pm_long h, pm_long w) {
+  const pm_long cosine = view[0];
+  const pm_long sine = view[1];
+  const pm_long start = view[2] + x * cosine - y * sine;
+  const pm_long along_x = (w - 1) * cosine;
+  const pm_long along_y = -(h - 1) * sine;
+  const pm_long least = start + (along_x < 0 ? along_x : 0) + (along_y < 0 ? along_y : 0);
+  const pm_long most = start + (along_x > 0 ? along_x : 0) + (along_y > 0 ? along_y : 0);
+  stretch_t stretch;
+  stretch.first = least >> FRACTION_BITS;
+  stretch.count = (most >> FRACTION_BITS) - stretch.first + 3;
+  stretch.place = (float)(start - stretch.first * ((pm_long)1 << FRACTION_BITS)) * UNIT;
+  stretch.step_x = (float)cosine * UNIT;
+  stretch.step_y = (float)sine * UNIT;
+  return stretch;
+}
+
+/* Column i of a line, 0 outside it, weighted for half-acquisition where slope is not 0. */
+PM_DEVICE float line_at(PM_GLOBAL const float* line, pm_long w, pm_long i, float axis, float slope) {
+  if (i < 0 || i >= w) return 0;
+  const float value = line[i];
+  if (slope == 0) return value;
+  const float weight = 0.5f - slope * ((float)i - axis);
+  return weight <= 0 ? 0 : weight >= 1 ? value : weight * value;
+}
+
+PM_DEVICE int inside_circle(pm_long side, pm_long y, pm_long x) {
+  const pm_long dy = 2 * y - side + 1;
+  const pm_long dx = 2 * x - side + 1;
+  return dy * dy + dx * dx <= side * side;
+}
+
+/* 2 x the distance from the middle of the slice to the nearest of `count` pixels from `first` on. */
+PM_DEVICE pm_long twice_nearest(pm_long side, pm_long first, pm_long count) {
+  const pm_long low = 2 * first - side + 1;
+  const pm_long high = low + 2 * (count - 1);
+  return low > 0 ? low : high < 0 ? -high : 0;
+}
+
+PM_DEVICE int tile_meets_circle(pm_long side, pm_long y, pm_long x, pm_long h, pm_long w) {
+  const pm_long dy = twice_nearest(side, y, h);
+  const pm_long dx = twice_nearest(side, x, w);
+  return dy * dy + dx * dx <= side * side;
+}
+
+/* ---- CPUs ---- */
+
+#define TILE_H 8
+#define TILE_W 64
+#define LONGEST_STRETCH (TILE_H + TILE_W + 4)
+
+PM_KERNEL(backproject_tiles)(PM_GLOBAL float* slices, pm_long slices_offset, PM_GLOBAL const float* sinograms,
+                             pm_long sinograms_offset, PM_GLOBAL const pm_long* table, pm_long n_z, pm_long n_a,
+                             pm_long w, pm_long y0, pm_long x0, pm_long height, pm_long width, pm_long side,
+                             pm_int clip, float slope) {
+  const pm_long tiles_x = (width + TILE_W - 1) / TILE_W;
+  const pm_long tiles_y = (height + TILE_H - 1) / TILE_H;
+  const pm_long id = pm_global_x();
+  if (id >= n_z * tiles_y * tiles_x) return;
+  const pm_long tile_row = id / tiles_x;
+  const pm_long z = tile_row / tiles_y;
+  const pm_long tile_x = (id - tile_row * tiles_x) * TILE_W;
+  const pm_long tile_y = (tile_row - z * tiles_y) * TILE_H;
+  const int h = (int)(height - tile_y < TILE_H ? height - tile_y : TILE_H);
+  const int v = (int)(width - tile_x < TILE_W ? width - tile_x : TILE_W);
+  const pm_long y = y0 + tile_y;
+  const pm_long x = x0 + tile_x;
+  PM_GLOBAL float* tile = slices + slices_offset + (z * height + tile_y) * width + tile_x;
+  float sums[TILE_H][TILE_W];
+  for (int r = 0; r < TILE_H; ++r)
+    for (int c = 0; c < TILE_W; ++c) sums[r][c] = 0;
+  if (!clip || tile_meets_circle(side, y, x, h, v)) {
+    PM_GLOBAL const float* line = sinograms + sinograms_offset + z * n_a * w;
+    for (pm_long a = 0; a < n_a; ++a, line += w) {
+      const stretch_t stretch = stretch_of(table + 4 * a, y, x, h, v);
+      if (stretch.first >= w || stretch.first + stretch.count <= 0) continue;
+      if (slope == 0 && stretch.first >= 0 && stretch.first + stretch.count <= w) {
+        PM_GLOBAL const float* from = line + stretch.first;
+        for (int r = 0; r < h; ++r) {
+          const float place = stretch.place - (float)r * stretch.step_y;
+          for (int c = 0; c < v; ++c) {
+            const float t = place + (float)c * stretch.step_x;
+            const int i = (int)t;
+            sums[r][c] += from[i] + (t - (float)i) * (from[i + 1] - from[i]);
+          }
+        }
+      } else {
+        float from[LONGEST_STRETCH];
+        const float axis = (float)table[4 * a + 3] * UNIT;
+        for (int i = 0; i < (int)stretch.count; ++i) from[i] = line_at(line, w, stretch.first + i, axis, slope);
+        for (int r = 0; r < h; ++r) {
+          const float place = stretch.place - (float)r * stretch.step_y;
+          for (int c = 0; c < v; ++c) {
+            const float t = place + (float)c * stretch.step_x;
+            const int i = (int)t;
+            sums[r][c] += from[i] + (t - (float)i) * (from[i + 1] - from[i]);
+          }
+        }
+      }
+    }
+  }
+  for (int r = 0; r < h; ++r)
+    for (int c = 0; c < v; ++c)
+      tile[r * width + c] = clip && !inside_circle(side, y + r, x + c) ? 0 : sums[r][c];
+}
+
+/* ---- GPUs: groups of 256 items; an item has four pixels of a column ---- */
+
+#define GROUP 256
+#define TILE 32
+#define PIXELS 4
+#define ROW_STEP (TILE / PIXELS)
+#define ANGLES 16
+#define STRIDE 48 /* the longest stretch: 31 sqrt 2, and 3 more */
+
+PM_KERNEL(backproject_groups)(PM_GLOBAL float* slices, pm_long slices_offset, PM_GLOBAL const float* sinograms,
+                              pm_long sinograms_offset, PM_GLOBAL const pm_long* table, pm_long n_z, pm_long n_a,
+                              pm_long w, pm_long y0, pm_long x0, pm_long height, pm_long width, pm_long side,
+                              pm_int clip, float slope) {
+  PM_LOCAL float lines[ANGLES][STRIDE];
+  PM_LOCAL float places[ANGLES], steps_x[ANGLES], steps_y[ANGLES];
+  const pm_long tiles_x = (width + TILE - 1) / TILE;
+  const pm_long tiles_y = (height + TILE - 1) / TILE;
+  const int item = pm_local_x();
+  const pm_long id = pm_global_x() / GROUP;
+  if (id >= n_z * tiles_y * tiles_x) return; /* a whole group */
+  const pm_long tile_row = id / tiles_x;
+  const pm_long z = tile_row / tiles_y;
+  const pm_long tile_x = (id - tile_row * tiles_x) * TILE;
+  const pm_long tile_y = (tile_row - z * tiles_y) * TILE;
+  const int h = (int)(height - tile_y < TILE ? height - tile_y : TILE);
+  const int v = (int)(width - tile_x < TILE ? width - tile_x : TILE);
+  const pm_long y = y0 + tile_y;
+  const pm_long x = x0 + tile_x;
+  const int column = item % TILE;
+  const int row = item / TILE;
+  float sums[PIXELS];
+  for (int k = 0; k < PIXELS; ++k) sums[k] = 0;
+  /* The same for all items of a group, as barriers need it. */
+  const pm_long angles = clip && !tile_meets_circle(side, y, x, h, v) ? 0 : n_a;
+  PM_GLOBAL const float* sinogram = sinograms + sinograms_offset + z * n_a * w;
+  for (pm_long first = 0; first < angles; first += ANGLES) {
+    const int count = (int)(n_a - first < ANGLES ? n_a - first : ANGLES);
+    for (int k = item; k < count * STRIDE; k += GROUP) {
+      const int b = k / STRIDE;
+      const int i = k - b * STRIDE;
+      PM_GLOBAL const pm_long* view = table + 4 * (first + b);
+      const stretch_t stretch = stretch_of(view, y, x, h, v);
+      lines[b][i] = line_at(sinogram + (first + b) * w, w, stretch.first + i, (float)view[3] * UNIT, slope);
+      if (i == 0) {
+        places[b] = stretch.place;
+        steps_x[b] = stretch.step_x;
+        steps_y[b] = stretch.step_y;
+      }
+    }
+    PM_BARRIER();
+    if (column < v) {
+      float few[PIXELS]; /* sums of few terms lose less than one long sum */
+      for (int k = 0; k < PIXELS; ++k) few[k] = 0;
+      for (int b = 0; b < count; ++b) {
+        const float place = places[b] + (float)column * steps_x[b];
+        for (int k = 0; k < PIXELS; ++k) {
+          const int r = row + k * ROW_STEP;
+          if (r >= h) break;
+          const float t = place - (float)r * steps_y[b];
+          const int i = (int)t;
+          few[k] += lines[b][i] + (t - (float)i) * (lines[b][i + 1] - lines[b][i]);
+        }
+      }
+      for (int k = 0; k < PIXELS; ++k) sums[k] += few[k];
+    }
+    PM_BARRIER();
+  }
+  if (column >= v) return;
+  for (int k = 0; k < PIXELS; ++k) {
+    const int r = row + k * ROW_STEP;
+    if (r >= h) break;
+    slices[slices_offset + (z * height + tile_y + r) * width + tile_x + column] =
+        clip && !inside_circle(side, y + r, x + column) ? 0 : sums[k];
+  }
+}
