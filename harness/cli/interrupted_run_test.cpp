@@ -17,6 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 class InterruptedRun : public CommandTest {
  protected:
@@ -142,7 +143,8 @@ TEST_F(InterruptedRun, AFullDiskKeepsWhatIsWritten) {
   const Answer full = ask({"/bin/sh", {"-c", line}, current_environment(), ""}, kLimit);
   EXPECT_EQ(full.end.exit_code, 2) << full.errors;
   EXPECT_THAT(full.errors,
-              AllOf(HasSubstr("run.json.partial: cannot write: File too large"), HasSubstr("--resume")));
+              AllOf(HasSubstr("run.json: cannot write run.json.partial beside it: File too large"),
+                    HasSubstr("--resume")));
   EXPECT_FALSE(std::filesystem::exists(run_file_));
   const std::string written = read_text_file(partial_);
   EXPECT_EQ(written.back(), '\n');
@@ -153,12 +155,28 @@ TEST_F(InterruptedRun, AFullDiskKeepsWhatIsWritten) {
 
 TEST_F(InterruptedRun, AFolderThatCannotBeWrittenIsSaidBeforeAnythingIsMeasured) {
   suite({"ok"});
-  // Nobody may create files there, root included.
-  const Answer answer = ask(command({"run", (folder_.path() / "suite.toml").string(), "--worker",
-                                     PEAKMARK_FAKE_WORKER, "-o", "/sys/kernel/run.json"}),
-                            kLimit);
-  EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("/sys/kernel/run.json.partial: cannot write"));
+  // Nobody may create files in the first two, root included.
+  for (const char* path :
+       {"/proc/run.json", "/sys/kernel/run.json", "/no/such/folder/run.json", "/dev/null", "/"}) {
+    const Answer answer = ask(command({"run", (folder_.path() / "suite.toml").string(), "--worker",
+                                       PEAKMARK_FAKE_WORKER, "-o", path}),
+                              kLimit);
+    EXPECT_EQ(answer.end.exit_code, 2);
+    EXPECT_THAT(answer.errors, StartsWith("peakmark: " + std::string(path) + ": "))
+        << "no device comes first";
+  }
+}
+
+TEST_F(InterruptedRun, AFullFolderIsSaidBeforeAnythingIsMeasured) {
+  suite({"ok"});
+  std::string line = "ulimit -f 1; exec";
+  const WorkerCommand whole = run_command();
+  line += " '" + whole.program.string() + "'";
+  for (const std::string& argument : whole.arguments) line += " '" + argument + "'";
+  const Answer full = ask({"/bin/sh", {"-c", line}, current_environment(), ""}, kLimit);
+  EXPECT_EQ(full.end.exit_code, 2);
+  EXPECT_THAT(full.errors, StartsWith("peakmark: " + run_file_.string() + ": cannot write"));
+  EXPECT_FALSE(std::filesystem::exists(partial_));
 }
 
 }  // namespace

@@ -23,6 +23,11 @@ std::vector<std::string> names_of(const std::vector<PlannedCase>& planned) {
   return names;
 }
 
+std::filesystem::path checked(std::filesystem::path run_file) {
+  check_replaceable(run_file);
+  return run_file;
+}
+
 /// As it comes back from a file: a device's name may hold bytes that are no UTF-8.
 RunContext as_written(const RunContext& context) {
   return run_context_from_json(Json::parse(json_fields::one_line(to_json(context))));
@@ -62,16 +67,19 @@ std::filesystem::path RunJournal::partial_of(const std::filesystem::path& run_fi
 }
 
 RunJournal::RunJournal(std::filesystem::path run_file)
-    : run_file_(std::move(run_file)),
-      partial_(partial_of(run_file_), "another peakmark measures into " + run_file_.string() +
-                                          "; wait for it, or name another file with -o") {}
+    : run_file_(checked(std::move(run_file))),
+      partial_(partial_of(run_file_), run_file_,
+               "another peakmark measures into it; wait for it, or name another file with -o") {}
 
 RunJournal::~RunJournal() {
-  if (partial_.is_open() && (run_.observations.empty() || partial_.is_empty())) partial_.remove();
+  // One of an earlier run is not ours to remove before start().
+  if (partial_.is_open() && (partial_.is_empty() || (started_ && run_.observations.empty())))
+    partial_.remove();
 }
 
 bool RunJournal::start(RunContext context) {
   const bool given_up = !partial_.take_whole_lines().empty();
+  started_ = true;
   run_ = Run{std::move(context), {}};
   run_.context.complete = false;
   write_all();

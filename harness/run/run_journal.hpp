@@ -14,7 +14,8 @@ namespace peakmark {
 /// the run file is written and the partial one goes.
 class RunJournal {
  public:
-  /// UsageError when another process measures into this run file, or the file cannot be written.
+  /// UsageError when another process measures into this run file, or it cannot be written: said here, before
+  /// anything is measured.
   explicit RunJournal(std::filesystem::path run_file);
   /// Leaves the partial run for --resume, unless nothing stands in it.
   ~RunJournal();
@@ -48,6 +49,7 @@ class RunJournal {
 
   std::filesystem::path run_file_;
   LineFile partial_;
+  bool started_ = false;
   Run run_;
 };
 

@@ -42,6 +42,17 @@ class RunJournalTest : public testing::Test {
   RunContext context_;
 };
 
+TEST_F(RunJournalTest, OpeningAloneLeavesWhatAnEarlierRunMeasured) {
+  {
+    RunJournal killed(path_);
+    killed.start(context_);
+    killed.add(example_observation("b"));
+  }
+  const std::string before = read_text_file(partial_);
+  { const RunJournal opened(path_); }  // and then something else is wrong
+  EXPECT_EQ(read_text_file(partial_), before);
+}
+
 TEST_F(RunJournalTest, KeepsEachObservationAsItComes) {
   RunJournal journal(path_);
   EXPECT_FALSE(journal.start(context_));

@@ -140,6 +140,7 @@ class Sweep {
   }
 
   ExitCode run() {
+    RunJournal journal(options_.run_file);
     const std::vector<std::string> environment = current_environment();
     const std::filesystem::path program = find_worker(options_.worker);
     const Description description = describe_worker(program, signals_.descriptor());
@@ -152,7 +153,6 @@ class Sweep {
     RunContext context = make_run_context(selection, description, options_.memory_only);
     note_findings(facts, selection.device, context);
 
-    RunJournal journal(options_.run_file);
     const bool resumed = options_.resume && journal.resume(context);
     if (resumed && journal.missing().empty() && journal.run().context.complete) {
       say(options_.run_file.string() + " is complete: nothing to resume");

@@ -7,11 +7,15 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/error.hpp"
+#include "run/descriptor.hpp"
 
 namespace peakmark {
 namespace {
+
+constexpr off_t kProbeBytes = 4096;
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* doing, int error) {
   throw UsageError(path.string() + ": cannot " + doing + ": " + std::strerror(error));
@@ -59,7 +63,19 @@ std::string read_text_file(const std::filesystem::path& path) {
   }
 }
 
+void check_replaceable(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status) || !path.has_filename()) {
+    throw UsageError(path.string() + ": is a folder; name a file in it");
+  }
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw UsageError(path.string() + ": is neither a file nor free; name a file");
+  }
+}
+
 void replace_text_file(const std::filesystem::path& path, std::string_view text) {
+  check_replaceable(path);
   const std::filesystem::path beside = path.string() + ".new-" + std::to_string(::getpid());
   const int descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) fail(path, "write", errno);
@@ -74,25 +90,44 @@ void replace_text_file(const std::filesystem::path& path, std::string_view text)
   }
 }
 
-LineFile::LineFile(const std::filesystem::path& path, std::string_view in_use) : path_(path) {
+void LineFile::fail(const char* doing, int error) const {
+  throw UsageError(owner_.string() + ": cannot " + doing + " " + path_.filename().string() +
+                   " beside it: " + std::strerror(error));
+}
+
+LineFile::LineFile(const std::filesystem::path& path, std::filesystem::path owner, std::string_view in_use)
+    : path_(path), owner_(std::move(owner)) {
   for (;;) {
-    descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) fail(path, "write", errno);
-    if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-      const int error = errno;
-      ::close(descriptor_);
-      if (error == EWOULDBLOCK) throw UsageError(path.string() + ": " + std::string(in_use));
-      fail(path, "lock", error);
+    const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    if (file.get() < 0) fail("write", errno);
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) throw UsageError(owner_.string() + ": " + std::string(in_use));
+      fail("lock", errno);
     }
     // Whoever held the lock before may have removed the file between our open and our lock.
     struct stat held {
     }, named{};
-    if (::fstat(descriptor_, &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
-        held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
-      return;
+    if (::fstat(file.get(), &held) != 0 || ::stat(path.c_str(), &named) != 0 || held.st_ino != named.st_ino ||
+        held.st_dev != named.st_dev) {
+      continue;
     }
-    ::close(descriptor_);
+    descriptor_ = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0);  // of the same lock
+    if (descriptor_ < 0) fail("lock", errno);
+    break;
   }
+  probe();
+}
+
+void LineFile::probe() {
+  const bool was_empty = is_empty();
+  const int error = try_append(std::string(kProbeBytes, ' '));
+  if (error == 0) {
+    if (::ftruncate(descriptor_, ::lseek(descriptor_, 0, SEEK_END) - kProbeBytes) != 0) fail("write", errno);
+    return;
+  }
+  if (was_empty) ::unlink(path_.c_str());
+  ::close(descriptor_);
+  fail("write", error);
 }
 
 LineFile::~LineFile() {
@@ -106,25 +141,28 @@ std::string LineFile::take_whole_lines() {
   const std::size_t whole = end == std::string::npos ? 0 : end + 1;
   if (whole != text.size()) {
     text.resize(whole);
-    if (::ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) fail(path_, "write", errno);
+    if (::ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) fail("write", errno);
   }
   return text;
 }
 
-void LineFile::append(std::string_view line) {
+int LineFile::try_append(std::string_view text) {
   const off_t before = ::lseek(descriptor_, 0, SEEK_END);
+  const int error = write_all(descriptor_, text);
+  // A shorter file needs no room, so this succeeds on a full disk too.
+  if (error != 0 && before >= 0 && ::ftruncate(descriptor_, before) != 0)
+    fail("take back half a line of", errno);
+  return error;
+}
+
+void LineFile::append(std::string_view line) {
   std::string text(line);
   text += '\n';
-  if (const int error = write_all(descriptor_, text); error != 0) {
-    // A shorter file needs no room, so this succeeds on a full disk too.
-    if (before >= 0 && ::ftruncate(descriptor_, before) != 0)
-      fail(path_, "write, nor take back half a line", errno);
-    fail(path_, "write", error);
-  }
+  if (const int error = try_append(text); error != 0) fail("write", error);
 }
 
 void LineFile::clear() {
-  if (::ftruncate(descriptor_, 0) != 0) fail(path_, "write", errno);
+  if (::ftruncate(descriptor_, 0) != 0) fail("write", errno);
 }
 
 bool LineFile::is_empty() const {

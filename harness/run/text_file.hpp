@@ -9,6 +9,10 @@ namespace peakmark {
 /// The whole file. UsageError that names it when it is not there, is a folder or cannot be read.
 std::string read_text_file(const std::filesystem::path& path);
 
+/// UsageError unless `path` names a file that is there, or may be put there: not a folder, and no device or
+/// pipe, which a rename would take away.
+void check_replaceable(const std::filesystem::path& path);
+
 /// Writes a file beside `path` and renames it, so that a reader never sees half of it. UsageError with the
 /// system's reason where that fails; what was there before stays.
 void replace_text_file(const std::filesystem::path& path, std::string_view text);
@@ -17,8 +21,10 @@ void replace_text_file(const std::filesystem::path& path, std::string_view text)
 /// back. The file is locked (flock) as long as this object lives.
 class LineFile {
  public:
-  /// Opens, creating it where it is not there. `in_use` is what to say when another process holds the lock.
-  LineFile(const std::filesystem::path& path, std::string_view in_use);
+  /// Opens, creating it where it is not there. `owner`: the file beside which it stands, which the user named
+  /// and messages begin with. `in_use` is what to say when another process holds the lock. UsageError where
+  /// it cannot be written, also where a first line has no room.
+  LineFile(const std::filesystem::path& path, std::filesystem::path owner, std::string_view in_use);
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
@@ -37,7 +43,14 @@ class LineFile {
   void remove();
 
  private:
+  [[noreturn]] void fail(const char* doing, int error) const;
+  /// Whether there is room for what every run writes at once; nothing of it stays.
+  void probe();
+  /// 0, or the errno that stopped it; what was written of it is taken back then.
+  int try_append(std::string_view text);
+
   std::filesystem::path path_;
+  std::filesystem::path owner_;
   int descriptor_ = -1;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -42,6 +43,7 @@ class TextFile : public testing::Test {
   const std::filesystem::path folder_ =
       std::filesystem::path(testing::TempDir()) / ("text_file_test-" + std::to_string(::getpid()));
   const std::filesystem::path path_ = folder_ / "file";
+  const std::filesystem::path owner_ = folder_ / "named";
 };
 
 TEST_F(TextFile, ReplacingLeavesTheOldOneOnAFullDisk) {
@@ -61,7 +63,7 @@ TEST_F(TextFile, ReplacingNeedsAFolder) {
 }
 
 TEST_F(TextFile, ALineThatDoesNotFitIsTakenBack) {
-  LineFile file(path_, "in use");
+  LineFile file(path_, owner_, "in use");
   file.append("first");
   {
     const FullDisk full(10);
@@ -72,9 +74,36 @@ TEST_F(TextFile, ALineThatDoesNotFitIsTakenBack) {
   EXPECT_EQ(file.take_whole_lines(), "first\nthird\n");
 }
 
+TEST_F(TextFile, WithoutRoomForAFirstLineThereIsNoFile) {
+  const FullDisk full(100);
+  try {
+    const LineFile file(path_, owner_, "in use");
+    FAIL() << "the disk is full";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.what(), owner_.string() + ": cannot write file beside it: File too large");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(TextFile, WhatIsThereStaysWhereThereIsNoRoomForMore) {
+  std::ofstream(path_) << "one\n";
+  const FullDisk full(100);
+  EXPECT_THROW(LineFile(path_, owner_, "in use"), UsageError);
+  EXPECT_EQ(read_text_file(path_), "one\n");
+}
+
+TEST_F(TextFile, OnlyAFileIsReplaced) {
+  EXPECT_THROW(replace_text_file(folder_, "text"), UsageError);
+  EXPECT_THROW(replace_text_file(folder_ / "", "text"), UsageError);
+  const std::filesystem::path fifo = folder_ / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_THROW(replace_text_file(fifo, "text"), UsageError);
+  EXPECT_TRUE(std::filesystem::is_fifo(fifo));
+}
+
 TEST_F(TextFile, HalfALineIsCutOff) {
   std::ofstream(path_) << "one\ntwo\nthr";
-  LineFile file(path_, "in use");
+  LineFile file(path_, owner_, "in use");
   EXPECT_EQ(file.take_whole_lines(), "one\ntwo\n");
   file.append("three");
   EXPECT_EQ(read_text_file(path_), "one\ntwo\nthree\n");
@@ -82,13 +111,13 @@ TEST_F(TextFile, HalfALineIsCutOff) {
 
 TEST_F(TextFile, IsHeldByOneAtATime) {
   {
-    const LineFile file(path_, "in use");
-    EXPECT_THROW(LineFile(path_, "another one writes it"), UsageError);
+    const LineFile file(path_, owner_, "in use");
+    EXPECT_THROW(LineFile(path_, owner_, "another one writes it"), UsageError);
   }
-  LineFile again(path_, "in use");
+  LineFile again(path_, owner_, "in use");
   again.remove();
   EXPECT_FALSE(std::filesystem::exists(path_));
-  const LineFile fresh(path_, "in use");
+  const LineFile fresh(path_, owner_, "in use");
 }
 
 }  // namespace
