@@ -124,9 +124,12 @@ DeviceInfo choose_device(const DeviceChoice& choice, const DeviceList& list) {
     if (const DeviceInfo* info = by_name(choice.device, pool, list)) return *info;
   }
   if (!choice.device.empty()) {
-    throw DeviceError(fmt::format("no {}device has a name with '{}' in it{}",
+    // The listing below names `dry` as well, and it is never taken unasked.
+    const bool means_dry = lower(choice.device) == name_of(Backend::dry);
+    throw DeviceError(fmt::format("no {}device has a name with '{}' in it{}{}",
                                   choice.backend ? fmt::format("{} ", name_of(*choice.backend)) : "",
-                                  choice.device, listing(list)));
+                                  choice.device, means_dry ? "; `dry` is a backend: --backend dry" : "",
+                                  listing(list)));
   }
   throw DeviceError(
       fmt::format("no {}device here; `peakmark doctor` says how to get one, `--backend dry` needs "

@@ -48,7 +48,10 @@ TEST(DeviceChoice, AutomaticTakesCudaThenAnOpenClGpuThenAnyOpenCl) {
 TEST(DeviceChoice, AutomaticNeverTakesDry) {
   EXPECT_THAT(refusal({}, {kDry}), ::testing::AllOf(::testing::HasSubstr("no device here"),
                                                     ::testing::HasSubstr("cuda: no driver")));
-  EXPECT_THAT(refusal({.backend = {}, .device = "dry"}, {kPocl, kDry}), ::testing::HasSubstr("'dry'"));
+  EXPECT_THAT(refusal({.backend = {}, .device = "dry"}, {kPocl, kDry}),
+              ::testing::AllOf(::testing::HasSubstr("'dry'"), ::testing::HasSubstr("--backend dry")));
+  EXPECT_THAT(refusal({.backend = {}, .device = "dragon"}, {kPocl, kDry}),
+              ::testing::Not(::testing::HasSubstr("--backend dry")));
 }
 
 TEST(DeviceChoice, ABackendIsKept) {

@@ -68,7 +68,7 @@ Function driver_function(const char* name) {
   cudaDriverEntryPointQueryResult found{};
   check_cuda(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found),
              fmt::format("find {} in the driver", name));
-  if (function == nullptr) throw Unsupported(fmt::format("CUDA: this driver has no {}", name));
+  if (function == nullptr) throw Unsupported(fmt::format("cuda: this driver has no {}", name));
   return reinterpret_cast<Function>(function);
 }
 
@@ -231,7 +231,7 @@ std::unique_ptr<Device> open_cuda(const DeviceInfo& info) {
   for (DeviceInfo& found : list.devices) {
     if (found.index == info.index) return std::make_unique<CudaDevice>(std::move(found));
   }
-  throw DeviceError(fmt::format("CUDA: there is no device {}{}", info.index,
+  throw DeviceError(fmt::format("cuda: there is no device {}{}", info.index,
                                 list.reasons.empty() ? "" : " (" + list.reasons.front() + ")"));
 }
 

@@ -21,7 +21,7 @@ bool is_no_device(cudaError_t result) {
 
 void check_cuda(cudaError_t result, std::string_view what) {
   if (result == cudaSuccess) return;
-  const std::string message = fmt::format("CUDA: cannot {}: {} ({}, {})", what, cudaGetErrorString(result),
+  const std::string message = fmt::format("cuda: cannot {}: {} ({}, {})", what, cudaGetErrorString(result),
                                           cudaGetErrorName(result), static_cast<int>(result));
   if (is_context_lost(result)) {
     throw Error(ExitCode::measurement,

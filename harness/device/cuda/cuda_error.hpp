@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <string>
 #include <string_view>
 
 namespace peakmark {
@@ -13,6 +14,10 @@ void check_cuda(cudaError_t result, std::string_view what);
 
 /// True when the context, and all that is on the device, is lost: every further call fails the same way.
 bool is_context_lost(cudaError_t result);
+
+/// Why there is no device, by cudaGetDeviceCount's answer and cudaDriverGetVersion's (0: no driver), which
+/// the runtime's own texts mix up: without a driver it says that the driver is too old.
+std::string cuda_absence(cudaError_t result, int driver_version);
 
 /// True for the answers of a machine on which there is nothing to run on: no driver, a stub of it, one that
 /// is too old, no device.

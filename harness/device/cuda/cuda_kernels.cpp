@@ -18,7 +18,7 @@ cudaLibrary_t CudaKernels::library(const KernelSource& source, DType dtype) {
   if (const auto found = libraries_.find(key); found != libraries_.end()) return found->second;
   const auto image = std::ranges::find(source.cuda_images, dtype, &CudaImage::dtype);
   if (image == source.cuda_images.end()) {
-    throw Unsupported(fmt::format("CUDA: {} was not compiled for {}", source.name, name_of(dtype)));
+    throw Unsupported(fmt::format("cuda: {} was not compiled for {}", source.name, name_of(dtype)));
   }
   cudaLibrary_t library = nullptr;
   check_cuda(cudaLibraryLoadData(&library, image->bytes.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
@@ -32,7 +32,7 @@ cudaKernel_t CudaKernels::get(const KernelSource& source, std::string_view name,
   const cudaError_t result = cudaLibraryGetKernel(&kernel, library(source, dtype), std::string(name).c_str());
   if (result == cudaErrorSymbolNotFound || result == cudaErrorInvalidDeviceFunction) {
     cudaGetLastError();
-    throw UsageError(fmt::format("CUDA: {} has no kernel {}", source.name, name));
+    throw UsageError(fmt::format("cuda: {} has no kernel {}", source.name, name));
   }
   check_cuda(result, fmt::format("find the kernel {} of {}", name, source.name));
   return kernel;

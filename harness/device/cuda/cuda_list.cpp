@@ -33,20 +33,34 @@ DeviceInfo describe(int index, const std::string& driver) {
 
 }  // namespace
 
+std::string cuda_absence(cudaError_t result, int driver_version) {
+  if (result == cudaErrorStubLibrary) {
+    return "cuda: libcuda.so.1 is the toolkit's stub, to link with, and no NVIDIA driver";
+  }
+  if (driver_version == 0) return "cuda: there is no NVIDIA driver here";
+  if (result == cudaErrorInsufficientDriver) {
+    return fmt::format(
+        "cuda: the NVIDIA driver is for CUDA {}, and this peakmark needs {}: update the driver",
+        version_text(driver_version), version_text(CUDART_VERSION));
+  }
+  if (result == cudaSuccess || result == cudaErrorNoDevice) {
+    return "cuda: the NVIDIA driver sees no device; CUDA_VISIBLE_DEVICES, or the container, may hide it";
+  }
+  return fmt::format("cuda: {} ({}); is the NVIDIA driver loaded and visible here?",
+                     cudaGetErrorString(result), static_cast<int>(result));
+}
+
 void list_cuda(DeviceList& list) {
   // Without a driver the runtime answers and does not write the count.
   int count = 0;
+  int driver = 0;  // and so it stays where there is none
+  cudaDriverGetVersion(&driver);
   const cudaError_t result = cudaGetDeviceCount(&count);
   if (result != cudaSuccess || count == 0) {
     cudaGetLastError();
-    list.reasons.push_back(result == cudaSuccess
-                               ? "CUDA: the driver sees no device"
-                               : fmt::format("CUDA: {} ({}); is NVIDIA's driver loaded and visible here?",
-                                             cudaGetErrorString(result), static_cast<int>(result)));
+    list.reasons.push_back(cuda_absence(result, driver));
     return;
   }
-  int driver = 0;
-  cudaDriverGetVersion(&driver);
   for (int index = 0; index < count; ++index) {
     try {
       list.devices.push_back(describe(index, "CUDA " + version_text(driver)));

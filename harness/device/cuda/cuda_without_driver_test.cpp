@@ -12,11 +12,21 @@ TEST(CudaList, SaysWhyThereIsNoDevice) {
   DeviceList list;
   list_cuda(list);
   EXPECT_EQ(list.devices.empty(), !list.reasons.empty());
-  for (const std::string& reason : list.reasons) EXPECT_TRUE(reason.starts_with("CUDA: ")) << reason;
+  for (const std::string& reason : list.reasons) EXPECT_TRUE(reason.starts_with("cuda: ")) << reason;
   for (const DeviceInfo& info : list.devices) {
     EXPECT_EQ(info.backend, Backend::cuda);
     EXPECT_GT(info.memory_bytes.value_or(0), 0);
   }
+}
+
+TEST(CudaList, TheReasonIsTheRealOne) {
+  EXPECT_EQ(cuda_absence(cudaErrorInsufficientDriver, 0), "cuda: there is no NVIDIA driver here");
+  EXPECT_NE(cuda_absence(cudaErrorInsufficientDriver, 12040).find("is for CUDA 12.4"), std::string::npos);
+  EXPECT_NE(cuda_absence(cudaErrorStubLibrary, 0).find("stub"), std::string::npos);
+  for (const cudaError_t none : {cudaSuccess, cudaErrorNoDevice}) {
+    EXPECT_NE(cuda_absence(none, 13000).find("sees no device"), std::string::npos);
+  }
+  EXPECT_NE(cuda_absence(cudaErrorSystemNotReady, 13000).find("(802)"), std::string::npos);
 }
 
 TEST(CudaList, ADeviceThatIsNotThereIsADeviceError) {
