@@ -1,11 +1,6 @@
 #include "run/recording_environment.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 
 #include "base/error.hpp"
 
@@ -33,26 +28,15 @@ RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector
   if (device.backend == Backend::dry) return;
   const RecorderLibraries libraries = find_recorder_libraries();
   const std::filesystem::path recorder = recorder_for(device, libraries);
-  std::string pattern = std::filesystem::temp_directory_path() / "peakmark-run-XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) {
-    throw UsageError(pattern + ": no folder for profiles: " + std::strerror(errno) +
-                     "; TMPDIR names another place");
-  }
-  folder_ = pattern;
-  add_recorders(variables_, libraries, folder_ / "worker.profile", false);
+  folder_.emplace();
+  add_recorders(variables_, libraries, folder_->path() / "worker.profile", false);
   std::erase_if(variables_,
                 [](const std::string& entry) { return entry.starts_with("PEAKMARK_RECORDER_LIBRARY="); });
   variables_.push_back("PEAKMARK_RECORDER_LIBRARY=" + recorder.string());
   // PoCL keeps compiled kernels in the user's cache folder; without any it would compile every case anew.
   if (!has(variables_, "POCL_CACHE_DIR") && !has(variables_, "XDG_CACHE_HOME") && !has(variables_, "HOME")) {
-    variables_.push_back("POCL_CACHE_DIR=" + (folder_ / "pocl-cache").string());
+    variables_.push_back("POCL_CACHE_DIR=" + (folder_->path() / "pocl-cache").string());
   }
-}
-
-RecordingEnvironment::~RecordingEnvironment() {
-  if (folder_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 }  // namespace peakmark

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device/device.hpp"
 #include "record/recorder_libraries.hpp"
+#include "run/scratch_folder.hpp"
 
 namespace peakmark {
 
@@ -15,16 +16,13 @@ class RecordingEnvironment {
  public:
   /// RecorderError when there is no recorder for this device. `dry` keeps its own books.
   RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment);
-  ~RecordingEnvironment();
-  RecordingEnvironment(const RecordingEnvironment&) = delete;
-  RecordingEnvironment& operator=(const RecordingEnvironment&) = delete;
 
   /// NAME=value each.
   [[nodiscard]] const std::vector<std::string>& variables() const { return variables_; }
 
  private:
   std::vector<std::string> variables_;
-  std::filesystem::path folder_;
+  std::optional<ScratchFolder> folder_;
 };
 
 }  // namespace peakmark

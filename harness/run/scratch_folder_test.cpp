@@ -1,0 +1,108 @@
+#include "run/scratch_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+
+#include "base/error.hpp"
+#include "record/temporary_folder.hpp"
+
+namespace peakmark {
+namespace {
+
+class ScratchFolderTest : public testing::Test {
+ protected:
+  ScratchFolderTest() { ::setenv("TMPDIR", where_.path().c_str(), 1); }
+  ~ScratchFolderTest() override { ::unsetenv("TMPDIR"); }
+  ScratchFolderTest(const ScratchFolderTest&) = delete;
+  ScratchFolderTest& operator=(const ScratchFolderTest&) = delete;
+
+  /// A process that has a folder, with a file in it, until it is killed.
+  struct Owner {
+    pid_t pid = 0;
+    std::filesystem::path folder;
+    void kill() const {
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+    }
+  };
+  static Owner start_owner() {
+    int ends[2];
+    if (::pipe(ends) != 0) throw std::runtime_error("pipe");
+    Owner owner;
+    owner.pid = ::fork();
+    if (owner.pid == 0) {
+      const ScratchFolder folder;
+      std::ofstream(folder.path() / "worker.profile") << "bytes";
+      const std::string path = folder.path().string() + "\n";
+      if (::write(ends[1], path.data(), path.size()) > 0) ::pause();
+      ::_exit(1);
+    }
+    ::close(ends[1]);
+    char letter = 0;
+    std::string path;
+    while (::read(ends[0], &letter, 1) == 1 && letter != '\n') path += letter;
+    ::close(ends[0]);
+    owner.folder = path;
+    return owner;
+  }
+
+  const TemporaryFolder where_;
+};
+
+TEST_F(ScratchFolderTest, IsGoneWithItsOwner) {
+  std::optional<ScratchFolder> folder(std::in_place);
+  const std::filesystem::path path = folder->path();
+  EXPECT_EQ(path.parent_path(), where_.path());
+  std::ofstream(path / "file") << "bytes";
+  folder.reset();
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(ScratchFolderTest, OneOfAKilledOwnerGoesWithTheNext) {
+  const Owner killed = start_owner();
+  const Owner living = start_owner();
+  EXPECT_TRUE(std::filesystem::exists(killed.folder)) << "its owner lives";
+  killed.kill();
+  EXPECT_TRUE(std::filesystem::exists(killed.folder));
+  {
+    const ScratchFolder next;
+    EXPECT_FALSE(std::filesystem::exists(killed.folder));
+    EXPECT_TRUE(std::filesystem::exists(living.folder / "worker.profile"));
+  }
+  living.kill();
+  const ScratchFolder last;
+  EXPECT_FALSE(std::filesystem::exists(living.folder));
+}
+
+TEST_F(ScratchFolderTest, WhatOnlyHasTheNameStays) {
+  const std::filesystem::path file = where_.path() / "peakmark-run-notes";
+  std::ofstream(file) << "mine";
+  const std::filesystem::path target = where_.path() / "target";
+  std::filesystem::create_directory(target);
+  std::filesystem::create_directory_symlink(target, where_.path() / "peakmark-run-link");
+  const ScratchFolder folder;
+  EXPECT_TRUE(std::filesystem::exists(file));
+  EXPECT_TRUE(std::filesystem::exists(target));
+}
+
+TEST_F(ScratchFolderTest, APlaceThatIsNotThereIsSaid) {
+  ::setenv("TMPDIR", "/proc", 1);
+  try {
+    const ScratchFolder folder;
+    FAIL() << folder.path();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("/proc: no folder for profiles"), std::string::npos);
+  }
+  ::setenv("TMPDIR", "/no/such/folder", 1);
+  EXPECT_THROW(ScratchFolder(), UsageError);
+}
+
+}  // namespace
+}  // namespace peakmark
