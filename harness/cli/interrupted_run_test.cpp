@@ -17,6 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 class InterruptedRun : public CommandTest {
@@ -115,6 +116,51 @@ TEST_F(InterruptedRun, SigintKeepsWhatWasMeasured) {
   EXPECT_EQ(resume().end.exit_code, 0);
   EXPECT_THAT(outcomes(), ElementsAre("ok", "ok", "ok", "ok"));
   EXPECT_TRUE(read_run(run_file_).context.complete);
+}
+
+/// What a terminal has been sent, as a person would see it: each `\\r ESC [ K` wipes the line it stands on.
+std::string seen(const std::string& sent) {
+  std::string screen;
+  for (std::size_t at = 0; at < sent.size(); ++at) {
+    if (sent.compare(at, 4, "\r\x1b[K") == 0) {
+      screen.resize(screen.rfind('\n') + 1);
+      at += 3;
+    } else if (sent[at] != '\r') {
+      screen += sent[at];
+    }
+  }
+  return screen;
+}
+
+TEST_F(InterruptedRun, OnATerminalABarIsDrawnAndGoneAfterSigint) {
+  suite({"ok", "wrong", "tell_pid", "ok"});
+  const std::string fifo = make_fifo();
+  const std::string pid_file = folder_.path() / "pid";
+  std::string line = "stty cols 120; echo $$ > '" + pid_file + "'; exec";
+  const WorkerCommand whole = run_command();
+  line += " '" + whole.program.string() + "'";
+  for (const std::string& argument : whole.arguments) line += " '" + argument + "'";
+  // script(1) gives the program a terminal, and us what is written there.
+  WorkerCommand terminal{"/usr/bin/script", {"-qec", line, "/dev/null"}, whole.environment, ""};
+  terminal.environment.push_back("TERM=xterm");
+  WorkerProcess script(terminal);
+  const pid_t worker = told_pid(fifo);
+  pid_t supervisor = 0;
+  std::ifstream(pid_file) >> supervisor;
+  ::kill(supervisor, SIGINT);
+  std::string sent;
+  for (;;) {
+    const WorkerEvent event = script.next(WorkerProcess::Clock::now() + kLimit);
+    if (event.kind == WorkerEvent::Kind::output) sent += event.text + "\n";
+    if (event.kind == WorkerEvent::Kind::ended) break;
+    ASSERT_NE(event.kind, WorkerEvent::Kind::late);
+  }
+  EXPECT_EQ(script.end().exit_code, 130);
+  EXPECT_TRUE(ends(worker));
+  EXPECT_THAT(sent, HasSubstr("[############............] 2/4 cases, 0:00"));
+  EXPECT_THAT(sent, HasSubstr("1 failed  fake/case/dry/does:tell_pid/n:3"));
+  EXPECT_THAT(seen(sent), Not(HasSubstr("[#")));
+  EXPECT_THAT(seen(sent), HasSubstr("interrupted: 2 cases are not measured"));
 }
 
 TEST_F(InterruptedRun, ResumingWithoutARunStartsOne) {

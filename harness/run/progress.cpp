@@ -5,9 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace peakmark {
 namespace {
+
+constexpr std::size_t kBarWidth = 24;
+constexpr std::size_t kLeastWidthForABar = 72;
 
 /// A line longer than the terminal is wide could not be written over.
 std::size_t width_of(std::FILE* stream) {
@@ -24,47 +28,81 @@ std::string format_duration(std::chrono::seconds duration) {
   return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
-Progress::Progress(std::FILE* stream, bool terminal, std::size_t total, std::size_t done)
-    : stream_(stream), terminal_(terminal), total_(total), already_(done), done_(done) {}
+bool is_terminal(std::FILE* stream) {
+  const char* const kind = std::getenv("TERM");
+  return ::isatty(::fileno(stream)) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");
+}
+
+Progress::Progress(std::FILE* stream, bool terminal, std::size_t total, std::size_t done,
+                   Clock::time_point begin)
+    : stream_(stream),
+      terminal_(terminal),
+      total_(total),
+      already_(done),
+      done_(done),
+      begin_(begin),
+      last_line_(begin) {}
 
 Progress::~Progress() {
   erase();
 }
 
-std::string Progress::line(Clock::time_point now) const {
+std::string Progress::text(Clock::time_point now) const {
   const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(now - begin_);
-  std::string text = fmt::format("[{}/{}] {}", std::min(done_ + 1, total_), total_, format_duration(elapsed));
-  if (const std::size_t measured = done_ - already_; measured > 0) {
+  std::string text = fmt::format("{}/{} cases, {}", done_, total_, format_duration(elapsed));
+  if (const std::size_t measured = done_ - already_; measured > 0 && done_ < total_) {
     const std::chrono::duration<double> spent = now - begin_;
     const double left = spent.count() / static_cast<double>(measured) * static_cast<double>(total_ - done_);
     text += fmt::format(", {} left", format_duration(std::chrono::seconds(static_cast<std::int64_t>(left))));
   }
-  return text + " " + case_name_;
+  if (failed_ > 0) text += fmt::format(", {} failed", failed_);
+  return text;
 }
 
-void Progress::started(std::string_view case_name) {
+std::string Progress::line(Clock::time_point now, std::size_t width) const {
+  std::string line;
+  if (width >= kLeastWidthForABar && total_ > 0) {
+    const std::size_t filled = std::min(done_, total_) * kBarWidth / total_;
+    line = '[' + std::string(filled, '#') + std::string(kBarWidth - filled, '.') + "] ";
+  }
+  line += text(now);
+  if (!case_name_.empty()) line += "  " + case_name_;
+  // The last column stays free: some terminals go to the next line once it is written.
+  return line.substr(0, width - 1);
+}
+
+void Progress::started(std::string_view case_name, Clock::time_point now) {
   case_name_ = case_name;
-  draw();
+  show(now);
 }
 
-void Progress::finished() {
+void Progress::finished(bool failed, Clock::time_point now) {
   ++done_;
+  failed_ += failed ? 1 : 0;
   case_name_.clear();
-  draw();
+  show(now);
 }
 
-void Progress::message(std::string_view line) {
+void Progress::tick(Clock::time_point now) {
+  show(now);
+}
+
+void Progress::message(std::string_view line, Clock::time_point now) {
   erase();
   fmt::print(stream_, "{}\n", line);
   std::fflush(stream_);
-  if (!case_name_.empty()) draw();
+  if (terminal_) show(now);
 }
 
-void Progress::draw() {
-  if (!terminal_) return;
-  fmt::print(stream_, "\r\x1b[K{}", line(Clock::now()).substr(0, width_of(stream_) - 1));
+void Progress::show(Clock::time_point now) {
+  if (terminal_) {
+    fmt::print(stream_, "\r\x1b[K{}", line(now, width_of(stream_)));
+    drawn_ = true;
+  } else if (now - last_line_ >= kPlainInterval && done_ < total_) {
+    fmt::print(stream_, "{}\n", text(now));
+    last_line_ = now;
+  }
   std::fflush(stream_);
-  drawn_ = true;
 }
 
 void Progress::erase() {

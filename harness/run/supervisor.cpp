@@ -13,6 +13,7 @@ namespace peakmark {
 namespace {
 
 constexpr int kMostFailedStarts = 3;
+constexpr std::chrono::seconds kTick{1};
 
 using Kind = WorkerEvent::Kind;
 using Clock = WorkerProcess::Clock;
@@ -84,7 +85,11 @@ class Supervision {
   std::optional<Stop> serve(WorkerProcess& worker) {
     for (;;) {
       const auto until = options_.deadline ? std::min(limit_, *options_.deadline) : limit_;
-      const WorkerEvent event = worker.next(until, options_.interrupt);
+      const WorkerEvent event = worker.next(std::min(until, Clock::now() + kTick), options_.interrupt);
+      if (event.kind == Kind::late && Clock::now() < until) {
+        listener_.waiting();
+        continue;
+      }
       switch (event.kind) {
         case Kind::observation:
           if (!take(event.text, worker)) return std::nullopt;

@@ -30,6 +30,8 @@ class SupervisorListener {
 
   virtual void started(const PlannedCase& planned) = 0;
   virtual void finished(const PlannedCase& planned, const Observation& observation) = 0;
+  /// Called about once a second while a worker works.
+  virtual void waiting() {}
   /// A line that a worker wrote to its standard output or error.
   virtual void said(std::string_view line) = 0;
 };

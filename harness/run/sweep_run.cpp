@@ -36,13 +36,13 @@ class Recording final : public SupervisorListener {
       : journal_(journal),
         options_(options),
         device_(device),
-        progress_(stderr, ::isatty(STDERR_FILENO) == 1, journal.run().context.planned.size(),
+        progress_(stderr, is_terminal(stderr), journal.run().context.planned.size(),
                   journal.run().observations.size()) {}
 
   void started(const PlannedCase& planned) override { progress_.started(planned.name); }
   void finished(const PlannedCase& planned, const Observation& observation) override {
     journal_.add(observation);
-    progress_.finished();
+    progress_.finished(is_failure(planned, observation));
     if (name_of(observation.outcome) == planned.expected_outcome ||
         observation.outcome == Outcome::unsupported)
       return;
@@ -52,6 +52,7 @@ class Recording final : public SupervisorListener {
       progress_.message("  alone: " + repeat_command(options_, device_, planned.name));
     }
   }
+  void waiting() override { progress_.tick(); }
   void said(std::string_view line) override { progress_.message("worker: " + std::string(line)); }
 
  private:
