@@ -29,6 +29,8 @@ Json json_of(const GpuFacts& gpu) {
           {"persistence", json_of(gpu.persistence)},
           {"sm_clock_mhz", json_of(gpu.sm_clock_mhz)},
           {"max_sm_clock_mhz", json_of(gpu.max_sm_clock_mhz)},
+          {"memory_clock_mhz", json_of(gpu.memory_clock_mhz)},
+          {"max_memory_clock_mhz", json_of(gpu.max_memory_clock_mhz)},
           {"slowed_by", gpu.slowed_by}};
 }
 

@@ -25,6 +25,20 @@ PlannedCase planned_case_from_json(const Json& json) {
   return planned;
 }
 
+Json to_json(const Clocks& clocks) {
+  return Json{{"sm_mhz", or_null(clocks.sm_mhz)},
+              {"most_sm_mhz", or_null(clocks.most_sm_mhz)},
+              {"memory_mhz", or_null(clocks.memory_mhz)},
+              {"most_memory_mhz", or_null(clocks.most_memory_mhz)}};
+}
+
+void read(const Json& json, Clocks& clocks) {
+  field(json, "sm_mhz", clocks.sm_mhz);
+  field(json, "most_sm_mhz", clocks.most_sm_mhz);
+  field(json, "memory_mhz", clocks.memory_mhz);
+  field(json, "most_memory_mhz", clocks.most_memory_mhz);
+}
+
 void check_version(const Json& json) {
   int version = 0;
   field(json, "version", version);
@@ -70,6 +84,8 @@ Json to_json(const RunContext& context) {
               {"platform", context.platform},
               {"device_is_cpu", context.device_is_cpu},
               {"device_memory_bytes", or_null(context.device_memory_bytes)},
+              {"largest_allocation_bytes", or_null(context.largest_allocation_bytes)},
+              {"clocks", to_json(context.clocks)},
               {"memory_only", context.memory_only},
               {"environment", Json(context.environment)},
               {"warnings", context.warnings},
@@ -101,6 +117,10 @@ RunContext run_context_from_json(const Json& json) {
   field(json, "platform", context.platform);
   field(json, "device_is_cpu", context.device_is_cpu);
   field(json, "device_memory_bytes", context.device_memory_bytes);
+  if (json.contains("largest_allocation_bytes")) {  // younger than the format
+    field(json, "largest_allocation_bytes", context.largest_allocation_bytes);
+    read(json.at("clocks"), context.clocks);
+  }
   field(json, "memory_only", context.memory_only);
   field(json, "environment", context.environment);
   field(json, "warnings", context.warnings);

@@ -120,6 +120,11 @@ Run merge_runs(const std::vector<NamedRun>& shards) {
     add_new(hosts, {context.host_name});
     merged.context.date = std::min(merged.context.date, context.date);
     // What differs between the machines of the shards is not true of the whole.
+    if (merged.context.device_memory_bytes != context.device_memory_bytes)
+      merged.context.device_memory_bytes.reset();
+    if (merged.context.largest_allocation_bytes != context.largest_allocation_bytes)
+      merged.context.largest_allocation_bytes.reset();
+    if (merged.context.clocks != context.clocks) merged.context.clocks = {};
     std::erase_if(merged.context.environment, [&](const auto& entry) {
       const auto other = context.environment.find(entry.first);
       return other == context.environment.end() || other->second != entry.second;

@@ -57,6 +57,18 @@ TEST(Merge, PutsTheCasesInTheSuitesOrder) {
   EXPECT_NE(merged.context.id, example_run().context.id);
 }
 
+TEST(Merge, WhatDiffersBetweenMachinesIsUnknownOfTheWhole) {
+  NamedRun other = shard(2, 2, {"b"});
+  EXPECT_EQ(merge_runs({shard(1, 2, {"a"}), other}).context.largest_allocation_bytes, 31);
+  other.run.context.device_memory_bytes = 124;
+  other.run.context.largest_allocation_bytes.reset();
+  other.run.context.clocks.sm_mhz = 345;
+  const RunContext merged = merge_runs({shard(1, 2, {"a"}), other}).context;
+  EXPECT_EQ(merged.device_memory_bytes, std::nullopt);
+  EXPECT_EQ(merged.largest_allocation_bytes, std::nullopt);
+  EXPECT_EQ(merged.clocks, Clocks{});
+}
+
 TEST(Merge, RefusesGaps) {
   EXPECT_THAT(error_of({shard(1, 3, {"a"}), shard(3, 3, {"c"})}), HasSubstr("part 2 of 3 is missing"));
   NamedRun cut = shard(2, 2, {"b", "d"});

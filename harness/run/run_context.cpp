@@ -79,6 +79,7 @@ RunContext make_run_context(const Selection& selection, const Description& descr
   context.platform = selection.device.platform;
   context.device_is_cpu = selection.device.is_cpu;
   context.device_memory_bytes = selection.device.memory_bytes;
+  context.largest_allocation_bytes = selection.device.max_allocation_bytes;
   context.memory_only = memory_only;
   context.environment = measurement_environment();
   if (!selection.device.version.empty()) context.environment["device version"] = selection.device.version;
@@ -95,8 +96,8 @@ void add_machine_facts(RunContext& context, const MachineFacts& facts, const Dev
   if (facts.nvml) context.environment["nvidia driver"] = facts.nvml->driver;
   const GpuFacts* const gpu = find_gpu(facts, device);
   if (gpu == nullptr) return;
-  add("sm clock MHz", gpu->sm_clock_mhz);
-  add("sm clock at most MHz", gpu->max_sm_clock_mhz);
+  context.clocks = {gpu->sm_clock_mhz, gpu->max_sm_clock_mhz, gpu->memory_clock_mhz,
+                    gpu->max_memory_clock_mhz};
   add("memory used bytes", gpu->used_bytes);
   add("other processes", gpu->other_processes);
 }

@@ -23,6 +23,7 @@ TEST(RunContext, HoldsWhatWasChosen) {
   selection.device.driver = "580";
   selection.device.version = "9.0";
   selection.device.memory_bytes = 1 << 20;
+  selection.device.max_allocation_bytes = 1 << 18;
   selection.suite.name = "nightly";
   selection.suite.fingerprint = "ff";
   selection.planned.resize(3);
@@ -37,6 +38,7 @@ TEST(RunContext, HoldsWhatWasChosen) {
   EXPECT_EQ(context.backend, "cuda");
   EXPECT_EQ(context.device, "H200");
   EXPECT_EQ(context.device_memory_bytes, 1 << 20);
+  EXPECT_EQ(context.largest_allocation_bytes, 1 << 18);
   EXPECT_EQ(context.planned.size(), 3u);
   EXPECT_EQ(context.shard->count, 2);
   EXPECT_EQ(context.commit, "0123");
@@ -45,6 +47,25 @@ TEST(RunContext, HoldsWhatWasChosen) {
   EXPECT_EQ(context.environment.at("POCL_MEMORY_LIMIT"), "8");
   EXPECT_EQ(context.environment.at("device version"), "9.0");
   EXPECT_THAT(context.environment.at("kernel"), HasSubstr("Linux"));
+}
+
+TEST(RunContext, ClocksAreThoseOfTheGpuMeasuredOn) {
+  DeviceInfo device;
+  device.backend = Backend::cuda;
+  device.name = "H200";
+  MachineFacts facts;
+  facts.nvml = NvmlFacts{"580", {GpuFacts{}}};
+  GpuFacts& gpu = facts.nvml->gpus[0];
+  gpu.name = "H200";
+  gpu.sm_clock_mhz = 345;
+  gpu.memory_clock_mhz = 3201;
+  RunContext context;
+  add_machine_facts(context, facts, device);
+  EXPECT_EQ(context.clocks, (Clocks{345, std::nullopt, 3201, std::nullopt}));
+  RunContext elsewhere;
+  device.name = "another";
+  add_machine_facts(elsewhere, facts, device);
+  EXPECT_EQ(elsewhere.clocks, Clocks{});
 }
 
 TEST(RunContext, ReferenceTimesMoreThanFivePercentApartAreSaid) {

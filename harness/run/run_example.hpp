@@ -64,6 +64,8 @@ inline Run example_run() {
   context.device_is_cpu = true;
   context.memory_only = true;
   context.device_memory_bytes = 123;
+  context.largest_allocation_bytes = 31;
+  context.clocks = {1200, 1980, std::nullopt, 3201};
   context.environment = {{"POCL_MEMORY_LIMIT", "8"}};
   context.warnings = {"debug build"};
   context.reference = {1000.5, std::nullopt};

@@ -18,6 +18,15 @@ struct ReferenceTimes {
   std::optional<double> last_ns;
 };
 
+/// A GPU's clocks when the run began, and the most that they can be. Null where nothing tells them.
+struct Clocks {
+  std::optional<Size> sm_mhz;
+  std::optional<Size> most_sm_mhz;
+  std::optional<Size> memory_mhz;
+  std::optional<Size> most_memory_mhz;
+  friend bool operator==(const Clocks&, const Clocks&) = default;
+};
+
 /// What was true of the whole run.
 struct RunContext {
   std::string id;    ///< unique to this run
@@ -37,7 +46,10 @@ struct RunContext {
   bool device_is_cpu = false;
   bool memory_only = false;
   std::optional<Size> device_memory_bytes;
-  std::map<std::string, std::string> environment;  ///< toolkit, clocks, POCL_MEMORY_LIMIT, …
+  std::optional<Size>
+      largest_allocation_bytes;  ///< what the device gives at once: OpenCL tells it, CUDA does not
+  Clocks clocks;
+  std::map<std::string, std::string> environment;  ///< POCL_MEMORY_LIMIT, the kernel, the CPU, …
   std::vector<std::string> warnings;               ///< what spoils timings or exactness
   ReferenceTimes reference;
   bool complete = false;  ///< every planned case has an observation

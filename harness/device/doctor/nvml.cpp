@@ -19,6 +19,7 @@ using GpuHandle = struct GpuTag*;
 constexpr Status kSuccess = 0;
 constexpr Status kTooSmall = 7;
 constexpr unsigned kClockSm = 1;
+constexpr unsigned kClockMemory = 2;
 struct Memory {
   unsigned long long total, free, used;
 };
@@ -111,15 +112,16 @@ GpuFacts ask_gpu(const Library& nvml, GpuHandle gpu) {
   if (nvml.call<Status(GpuHandle, int*)>("nvmlDeviceGetPersistenceMode", gpu, &persistence) == kSuccess) {
     facts.persistence = persistence != 0;
   }
-  unsigned clock = 0;
-  if (nvml.call<Status(GpuHandle, unsigned, unsigned*)>("nvmlDeviceGetClockInfo", gpu, kClockSm, &clock) ==
-      kSuccess) {
-    facts.sm_clock_mhz = clock;
-  }
-  if (nvml.call<Status(GpuHandle, unsigned, unsigned*)>("nvmlDeviceGetMaxClockInfo", gpu, kClockSm, &clock) ==
-      kSuccess) {
-    facts.max_sm_clock_mhz = clock;
-  }
+  const auto clock = [&](const char* question, unsigned which) -> std::optional<unsigned> {
+    unsigned mhz = 0;
+    if (nvml.call<Status(GpuHandle, unsigned, unsigned*)>(question, gpu, which, &mhz) != kSuccess)
+      return std::nullopt;
+    return mhz;
+  };
+  facts.sm_clock_mhz = clock("nvmlDeviceGetClockInfo", kClockSm);
+  facts.max_sm_clock_mhz = clock("nvmlDeviceGetMaxClockInfo", kClockSm);
+  facts.memory_clock_mhz = clock("nvmlDeviceGetClockInfo", kClockMemory);
+  facts.max_memory_clock_mhz = clock("nvmlDeviceGetMaxClockInfo", kClockMemory);
   unsigned long long reasons = 0;
   if (nvml.call<Status(GpuHandle, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons", gpu,
                                                         &reasons) == kSuccess) {

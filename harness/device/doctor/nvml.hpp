@@ -19,6 +19,8 @@ struct GpuFacts {
   std::optional<bool> persistence;     ///< the driver stays loaded between programs
   std::optional<unsigned> sm_clock_mhz;
   std::optional<unsigned> max_sm_clock_mhz;
+  std::optional<unsigned> memory_clock_mhz;
+  std::optional<unsigned> max_memory_clock_mhz;
   std::vector<std::string> slowed_by;  ///< why its clocks are held down now
 };
 
