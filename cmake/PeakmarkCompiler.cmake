@@ -13,6 +13,8 @@ find_program(PEAKMARK_CCACHE ccache)
 if(PEAKMARK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${PEAKMARK_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${PEAKMARK_CCACHE})
+  # It keeps nothing that was compiled with a precompiled header, unless told so.
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
 add_library(peakmark_warnings INTERFACE)
