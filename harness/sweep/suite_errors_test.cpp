@@ -26,6 +26,7 @@ const std::string kPadding = "[[sweep]]\nvariants = 'padding/coords1d'\n";
 
 TEST(SuiteMistake, OfASweepNamesFileLineAndKey) {
   const Mistake mistakes[] = {
+      {"tolerance = 1e-5", "s.toml:3: tolerance: a suite sets no tolerance: how far a result may be"},
       {"axis.nx = 3", "s.toml:3: axis: unknown key; did you mean 'axes'?"},
       {"axes.nxx = 3", "s.toml:3: axes.nxx: padding/coords1d has no axis 'nxx'; did you mean 'nx'?"},
       {"axes.mode = 'egde'", "s.toml:3: axes.mode: axis 'mode' has no word 'egde'; did you mean 'edge'?"},

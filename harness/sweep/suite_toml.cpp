@@ -338,6 +338,11 @@ class Reader {
 
   [[noreturn]] static void unknown(const Place& place, const std::string& key,
                                    const std::vector<std::string>& known) {
+    if (key == "tolerance" || key == "tolerances") {
+      fail(place,
+           "a suite sets no tolerance: how far a result may be from its reference follows from the variant's "
+           "arithmetic and dtype, and stands in the variant (docs/design.md says why)");
+    }
     fail(place, "unknown key" + suggest_word(key, known));
   }
 
