@@ -49,3 +49,20 @@ make_environment() {
     die "pip could not install what $* names"
   printf '%s\n' "$stamp" >"$folder/.stamp"
 }
+
+# configure FOLDER OPTIONS…, build FOLDER [TARGET…]: quiet when they succeed; FOLDER.log tells the rest.
+configure() {
+  cmake -S . -B "$1" -G Ninja "${@:2}" >"$1.log" 2>&1 || { cat "$1.log"; return 1; }
+}
+build() {
+  cmake --build "$1" -j "$(nproc)" ${2:+--target "${@:2}"} >"$1.log" 2>&1 ||
+    { grep -E -A20 'FAILED|error:' "$1.log" | head -n 100; return 1; }
+}
+
+# find_cuda: sets cuda_options: an installed toolkit, or else NVIDIA's wheels.
+find_cuda() {
+  cuda_options=(-DPEAKMARK_CUDA=ON)
+  if ! command -v nvcc >/dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then
+    cuda_options+=(-DPEAKMARK_CUDA_ROOT="$(ci/cuda-wheels build/cuda-wheels)")
+  fi
+}
