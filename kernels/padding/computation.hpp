@@ -27,6 +27,10 @@ class PaddingComputation : public Computation {
   [[nodiscard]] Size bytes_moved() const override;
   [[nodiscard]] DType output_dtype() const override { return problem_.dtype; }
 
+  /// Enqueues the padding of a stack of the problem's shapes, after set_up; `custom` needs the inputs too.
+  virtual void pad(const Array& input, Array& output) = 0;
+  void call() override { pad(input_, output_); }
+
   /// The padded stack.
   [[nodiscard]] Array& output() { return output_; }
 

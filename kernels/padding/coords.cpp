@@ -28,41 +28,40 @@ class CoordinatesPadding final : public PaddingComputation {
     gather_ = kernel(vectors ? "gather_vectors" : "gather_images");
   }
 
-  void call() override {
+  void pad(const Array& input, Array& output) override {
     if (keeps_template())
-      for (Size slice = 0; slice < problem_.n; ++slice) pad_by_template(slice);
+      for (Size slice = 0; slice < problem_.n; ++slice) pad_by_template(input, output, slice);
     else
-      gather();
+      gather(input, output);
   }
 
  private:
   [[nodiscard]] bool keeps_template() const { return problem_.mode == PaddingMode::constant; }
 
-  void gather() {
+  void gather(const Array& input, Array& output) {
     const Size rows = problem_.y.padded();
     const Size columns = problem_.x.padded();
     const Grain g = spread_ == Spread::vectors ? gather_vectors_grain() : grain(problem_.n, rows, columns);
     device_.launch(gather_, g.range,
-                   {&input_, &output_, &coordinates_.rows, &coordinates_.columns, problem_.n,
-                    problem_.y.extent, problem_.x.extent, rows, columns, g.y_step, g.z_step, g.past_cache});
+                   {&input, &output, &coordinates_.rows, &coordinates_.columns, problem_.n, problem_.y.extent,
+                    problem_.x.extent, rows, columns, g.y_step, g.z_step, g.past_cache});
   }
 
-  void pad_by_template(Size slice) {
+  void pad_by_template(const Array& input, Array& output, Size slice) {
     const Size rows = problem_.y.padded();
     const Size columns = problem_.x.padded();
     const Grain centre = grain(1, problem_.y.extent, problem_.x.extent);
     device_.launch(embed_, centre.range,
-                   {&input_, &template_, slice, problem_.y.extent, problem_.x.extent, columns,
+                   {&input, &template_, slice, problem_.y.extent, problem_.x.extent, columns,
                     problem_.y.before, problem_.x.before, centre.y_step, centre.z_step, centre.past_cache});
     // A GPU's copy command is at its bandwidth; a CPU's is one thread.
     if (!by_rows()) {
-      device_.copy(template_, 0, output_, slice * template_.bytes(), template_.bytes());
+      device_.copy(template_, 0, output, slice * template_.bytes(), template_.bytes());
       return;
     }
     const Grain whole = grain(1, rows, columns);
-    device_.launch(
-        copy_image_, whole.range,
-        {&template_, &output_, slice, rows, columns, whole.y_step, whole.z_step, whole.past_cache});
+    device_.launch(copy_image_, whole.range,
+                   {&template_, &output, slice, rows, columns, whole.y_step, whole.z_step, whole.past_cache});
   }
 
   Spread spread_;

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/device.hpp"
+
+namespace peakmark {
+
+enum class FftLibrary : std::uint8_t { vkfft, cufft };
+std::string_view name_of(FftLibrary library);
+
+/// What the axis `fft` may say: `auto`, `vkfft`, `cufft`.
+std::vector<std::string> fft_names();
+/// `auto` is cuFFT on CUDA and VkFFT elsewhere. Throws UsageError for another word, Unsupported where this
+/// build or this device has not the library.
+FftLibrary choose_fft_library(std::string_view name, const DeviceInfo& device);
+
+struct FftPlan {
+  Size length = 0;       ///< real elements of a line, even
+  Size lines = 1;        ///< lines that a call transforms
+  Size array_lines = 0;  ///< lines of the arrays, where they hold more than a call transforms
+  /// true: a line of spectrum stands where the line of real elements stood, `length` + 2 reals apart.
+  /// false: lines of `length` reals in one array, of length/2 + 1 complex elements in another.
+  bool in_place = true;
+  /// Most bytes, but at the least a line's, for what a transform in several passes works in; fewer lines are
+  /// then transformed at a time. 0: as many as all lines need. Only between two arrays.
+  Size most_work_bytes = 0;
+};
+
+/// Batched transforms of real lines and back, f32, along the last axis, by a library. Not normalised: back
+/// and forth gives `length` times the input. What the library needs on the device is in named arrays:
+/// `fft_tables` (its twiddle factors), `fft_work` (what it works in; few plans need it).
+class RealFft {
+ public:
+  RealFft() = default;
+  RealFft(const RealFft&) = delete;
+  RealFft& operator=(const RealFft&) = delete;
+  virtual ~RealFft() = default;
+
+  /// Enqueue the transform of `lines` lines, the first being line `first` of both arrays. In place, both are
+  /// one array. `backward` may destroy `spectra`.
+  virtual void forward(Array& reals, Array& spectra, Size first) = 0;
+  virtual void backward(Array& spectra, Array& reals, Size first) = 0;
+  /// In place.
+  void forward(Array& lines, Size first) { forward(lines, lines, first); }
+  void backward(Array& lines, Size first) { backward(lines, lines, first); }
+
+  /// What it holds on the device.
+  [[nodiscard]] virtual Size table_bytes() const = 0;
+  [[nodiscard]] virtual Size work_bytes() const = 0;
+};
+
+/// Makes the plan on the device; on `dry` the plan that VkFFT makes on PoCL, without compiling it.
+/// Throws Unsupported, before anything is allocated, for a length that the library cannot do on this device.
+std::unique_ptr<RealFft> make_real_fft(Device& device, FftLibrary library, const FftPlan& plan);
+
+/// Throws Unsupported where make_real_fft would, as far as that is known without a plan: a length that is odd
+/// or has a prime factor beyond 7, or one that crashes the device.
+void check_fft_length(const DeviceInfo& device, FftLibrary library, Size length);
+
+}  // namespace peakmark

@@ -1,0 +1,52 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "device/dry/dry_device.hpp"
+#include "kernels/fft/fft.hpp"
+#include "kernels/fft/fft_bytes.hpp"
+#include "kernels/fft/length.hpp"
+
+namespace peakmark {
+namespace {
+
+TEST(FftOnDry, TheWrittenTableIsWhatTheLibraryAsksFor) {
+  const auto device = open_dry();
+  for (Size length = 4; length <= kLongestVkfftTable; length = next_fft_length(length + 1)) {
+    const FftPlan plan{.length = length, .lines = 6};
+    const auto fft = make_real_fft(*device, FftLibrary::vkfft, plan);
+    ASSERT_EQ(fft->table_bytes(), vkfft_table_bytes(length)) << length;
+    ASSERT_EQ(fft->work_bytes(), vkfft_work_bytes(plan)) << length;
+    ASSERT_EQ(device->memory().used_bytes, fft->table_bytes() + fft->work_bytes()) << length;
+  }
+  EXPECT_EQ(device->memory().used_bytes, 0);
+}
+
+TEST(FftOnDry, TablesDoNotDependOnTheLines) {
+  const auto device = open_dry();
+  for (const Size length : {4, 60, 1024, 8640, 32'768})
+    for (const Size lines : {1, 2, 3, 64, 1001, 43'200})
+      for (const bool in_place : {true, false}) {
+        const FftPlan plan{
+            .length = length, .lines = lines, .in_place = in_place, .most_work_bytes = 100'000};
+        const auto fft = make_real_fft(*device, FftLibrary::vkfft, plan);
+        EXPECT_EQ(fft->table_bytes(), vkfft_table_bytes(length)) << length << " " << lines;
+        EXPECT_EQ(fft->work_bytes(), vkfft_work_bytes(plan)) << length << " " << lines;
+      }
+}
+
+TEST(FftOnDry, APlanBeyondTheBudgetIsOutOfMemory) {
+  const auto device = open_dry({.budget_bytes = 5000});
+  EXPECT_THROW(make_real_fft(*device, FftLibrary::vkfft, {.length = 1024}), OutOfMemory);
+  EXPECT_EQ(device->memory().used_bytes, 0);
+}
+
+TEST(FftOnDry, CufftIsUnsupported) {
+  const auto device = open_dry();
+  EXPECT_EQ(choose_fft_library("auto", device->info()), FftLibrary::vkfft);
+  EXPECT_THROW(choose_fft_library("cufft", device->info()), Unsupported);
+  EXPECT_THROW(choose_fft_library("fftw", device->info()), UsageError);
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,32 @@
+// Prints vkfft_tables.inc: the bytes of VkFFT's twiddle factors for each 7-smooth multiple of 4, from the
+// plans that the library makes. `write_tables [opencl]`: on `dry` by default, on the first OpenCL device
+// (minutes) to compare.
+
+#include <cstdio>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "device/dry/dry_device.hpp"
+#include "kernels/fft/fft.hpp"
+#include "kernels/fft/fft_bytes.hpp"
+#include "kernels/fft/length.hpp"
+
+int main(int argc, char** argv) {
+  using namespace peakmark;
+  try {
+    const bool opencl = argc > 1 && std::strcmp(argv[1], "opencl") == 0;
+    const std::unique_ptr<Device> device =
+        opencl ? open_device(choose_device({.backend = Backend::opencl, .device = {}}, list_devices()))
+               : std::unique_ptr<Device>(open_dry());
+    std::puts("// Made by write_tables with VkFFT 1.2.26; do not edit.");
+    for (Size length = 4; length <= kLongestVkfftTable; length = next_fft_length(length + 1)) {
+      const auto fft = make_real_fft(*device, FftLibrary::vkfft, {.length = length, .lines = 2});
+      std::printf("{%lld, %lld},\n", static_cast<long long>(length),
+                  static_cast<long long>(fft->table_bytes()));
+    }
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "write_tables: %s\n", error.what());
+    return static_cast<int>(error.code());
+  }
+}

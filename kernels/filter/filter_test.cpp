@@ -1,0 +1,102 @@
+#include "kernels/filter/filter.hpp"
+
+#include <gmock/gmock.h>
+
+#include "kernels/common/seeded.hpp"
+#include "kernels/common/variant_testing.hpp"
+#include "kernels/filter/line_filter.hpp"
+#include "kernels/filter/numpy_vectors.hpp"
+#include "kernels/filter/reference.hpp"
+#include "kernels/filter/whole_filter.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing_variants::expect_right;
+
+// Few padded lengths: each costs a second until PoCL has compiled it.
+class FilterOnOpenCl : public testing::TestWithParam<testing_variants::Grain> {
+ protected:
+  FilterOnOpenCl() { add_filter(registry_); }
+  const Variant& whole() { return *registry_.find("filter/whole"); }
+  const Variant& inplace() { return *registry_.find("filter/inplace"); }
+  Registry registry_;
+  std::unique_ptr<Device> device_ = testing_variants::open_opencl(GetParam());
+};
+
+TEST_P(FilterOnOpenCl, IsNumpys) {
+  for (const NumpyFilter& vector : numpy_filters()) {
+    FilterProblem problem{.n_a = vector.n_a, .w = vector.w};
+    problem.filter = parse_filter_name(vector.filter);
+    problem.mode = parse_padding_mode(vector.mode);
+    if (vector.w != 7 && problem.filter != FilterName::ramlak) continue;
+    std::vector<float> lines;
+    for (Size a = 0; a < vector.n_a; ++a) lines.insert(lines.end(), vector.line.begin(), vector.line.end());
+    Array sinogram =
+        device_->push<float>("sinogram", {1, vector.n_a, vector.w}, std::span<const float>(lines));
+    Array filtered = device_->create("filtered", {1, vector.n_a, vector.w}, DType::f32);
+    WholeFilter whole_filter(*device_, problem);
+    whole_filter.set_up();
+    whole_filter(sinogram, filtered);
+    LineFilter line_filter(*device_, problem, batch_of(problem, 3));
+    line_filter.set_up();
+    line_filter(sinogram, sinogram, 0, vector.n_a);
+    const double tolerance = FilterReference(problem).tolerance();
+    for (const Array* array : {&filtered, &sinogram}) {
+      const std::vector<float> values = device_->pull<float>(*array);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        EXPECT_NEAR(values[i], vector.filtered[i % vector.filtered.size()], tolerance)
+            << vector.filter << " " << vector.mode << " " << i;
+    }
+  }
+}
+
+TEST_P(FilterOnOpenCl, EveryFilterAndModeIsRight) {
+  for (const std::string& filter : filter_names()) {
+    expect_right(*device_, whole(), {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"filter", filter}});
+    expect_right(*device_, inplace(),
+                 {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"filter", filter}, {"batch", 8}});
+  }
+  for (const std::string& mode : filter_padding_names()) {
+    expect_right(*device_, whole(), {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"mode", mode}});
+    expect_right(*device_, inplace(), {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"mode", mode}, {"batch", 8}});
+  }
+}
+
+TEST_P(FilterOnOpenCl, BatchesOfAnySizeAreRight) {
+  for (const Size batch : {1, 7, 8, 32, 33, 1000})
+    expect_right(*device_, inplace(), {{"n_z", 3}, {"n_a", 33}, {"w", 211}, {"batch", batch}});
+  expect_right(*device_, inplace(), {{"n_z", 1}, {"n_a", 1000}, {"w", 211}});
+}
+
+TEST_P(FilterOnOpenCl, LinesInSeveralPassesAreRight) {
+  expect_right(*device_, whole(), {{"n_z", 2}, {"n_a", 101}, {"w", 4200}});
+  expect_right(*device_, inplace(), {{"n_z", 2}, {"n_a", 301}, {"w", 4200}, {"mode", "edge"}});
+}
+
+TEST_P(FilterOnOpenCl, FiltersIntoAnotherArrayAndAPartOfOne) {
+  const FilterProblem problem{.n_a = 10, .w = 211};
+  const FilterReference reference(problem);
+  Array from = device_->push<float>("from", {10, 211}, seeded_generator<float>(5));
+  Array to = device_->create("to", {10, 211}, DType::f32);
+  LineFilter filter(*device_, problem, batch_of(problem, 4));
+  filter.set_up();
+  filter(from, to, 3, 5);
+  const std::vector<float> before = device_->pull<float>(from);
+  const std::vector<float> after = device_->pull<float>(to);
+  for (Size line = 0; line < 10; ++line) {
+    const auto values = std::span(before).subspan(static_cast<std::size_t>(line) * 211, 211);
+    const std::vector<double> expected = reference.line(values);
+    for (Size x = 0; x < 211; ++x)
+      EXPECT_NEAR(after[line * 211 + x], line >= 3 && line < 8 ? expected[x] : 0.0, reference.tolerance());
+    EXPECT_EQ(values[7], seeded_value<float>(5, line * 211 + 7));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Grains, FilterOnOpenCl,
+                         testing::Values(testing_variants::Grain::cpu, testing_variants::Grain::gpu),
+                         testing_variants::name_of_grain);
+
+}  // namespace
+}  // namespace peakmark

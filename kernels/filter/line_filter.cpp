@@ -1,0 +1,98 @@
+#include "kernels/filter/line_filter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "kernels/fft/fft_bytes.hpp"
+#include "kernels/filter/filter_arrays.hpp"
+
+namespace peakmark {
+namespace {
+
+Size sum_of(const std::vector<Term>& terms) {
+  Size sum = 0;
+  for (const Term& term : terms) sum = checked_add(sum, term.fixed_bytes);
+  return sum;
+}
+
+std::vector<Term> terms_of(const FilterProblem& problem, Size lines) {
+  const Size length = problem.padded_width();
+  std::vector<Term> terms{{"filter", 0, Shape{length / 2 + 1}.bytes(DType::f32)}};
+  if (problem.mode != PaddingMode::constant) terms.push_back({"columns", 0, Shape{length}.bytes(DType::i32)});
+  terms.push_back({"fft_tables", 0, vkfft_table_bytes(length)});
+  if (const Size work = vkfft_work_bytes({.length = length, .lines = lines}); work > 0)
+    terms.push_back({"fft_work", 0, work});
+  terms.push_back({"work", 0, Shape{lines, length + 2}.bytes(DType::f32)});
+  return terms;
+}
+
+}  // namespace
+
+LineBatch batch_of(const FilterProblem& problem, Size lines) {
+  lines = std::clamp<Size>(lines, 1, problem.n_a);
+  return {lines, terms_of(problem, lines)};
+}
+
+LineBatch batch_within(const FilterProblem& problem, Size allowance_bytes) {
+  const Size of_one = sum_of(terms_of(problem, 1));
+  if (of_one > allowance_bytes)
+    throw UsageError(fmt::format(
+        "filter: an allowance of {} bytes does not hold one line of {} padded to {}: that takes {} bytes "
+        "with the "
+        "filter and the FFT's tables; raise `allowance`, or say how many lines at a time with `batch`",
+        allowance_bytes, problem.w, problem.padded_width(), of_one));
+  const Size of_each = sum_of(terms_of(problem, 2)) - of_one;
+  Size most = 1 + (allowance_bytes - of_one) / of_each;
+  if (most == 1) return batch_of(problem, 1);
+  // Even, because a library transforms two real lines at once as one complex one; and shared out evenly, so
+  // that the last batch is as full as the others.
+  const auto even = [](Size lines) { return (lines + 1) / 2 * 2; };
+  most -= most % 2;
+  const Size batches = (problem.n_a + most - 1) / most;
+  const Size lines = even((problem.n_a + batches - 1) / batches);
+  return {lines, terms_of(problem, lines)};
+}
+
+LineBatch batch_of_case(const FilterProblem& problem, const Parameters& parameters, Size floor_bytes) {
+  if (const Size batch = parameters.integer("batch"); batch > 0) return batch_of(problem, batch);
+  return batch_within(problem, checked_multiply(floor_bytes, parameters.integer("allowance")) / 100);
+}
+
+LineFilter::LineFilter(Device& device, const FilterProblem& problem, const LineBatch& batch)
+    : device_(device),
+      problem_(problem),
+      batch_lines_(batch.lines),
+      line_(problem.padded_line()),
+      library_(choose_fft_library(problem.fft, device.info())),
+      kernels_(device) {
+  check(problem);
+  check_fft_length(device.info(), library_, problem.padded_width());
+}
+
+void LineFilter::set_up() {
+  const Size length = line_.padded();
+  filter_ = push_filter(device_, problem_);
+  if (problem_.mode != PaddingMode::constant) columns_ = push_columns(device_, problem_);
+  fft_ = make_real_fft(device_, library_, {.length = length, .lines = batch_lines_});
+  work_ = device_.create_uninitialised("work", {batch_lines_, length + 2}, DType::f32);
+}
+
+void LineFilter::operator()(const Array& from, Array& to, Size first, Size lines) {
+  const Size length = line_.padded();
+  const Size pitch = length + 2;
+  for (Size done = 0; done < lines; done += batch_lines_) {
+    const Size now = std::min(batch_lines_, lines - done);
+    kernels_.pad(from, first + done, now, line_.extent, columns_, line_.before, length, work_, pitch);
+    // Lines are transformed two at a time, and one of larger values beside it costs a line digits: what
+    // earlier batches left below a short one is wiped out.
+    if (now < batch_lines_) device_.fill_part(work_, now * pitch, (batch_lines_ - now) * pitch, 0);
+    fft_->forward(work_, 0);
+    kernels_.filter(work_, now, length / 2 + 1, filter_, problem_.filter == FilterName::hilbert);
+    fft_->backward(work_, 0);
+    kernels_.crop(work_, pitch, line_.before, to, first + done, now, line_.extent);
+  }
+}
+
+}  // namespace peakmark

@@ -1,0 +1,62 @@
+#include "kernels/filter/line_kernels.hpp"
+
+#include <algorithm>
+
+#include "filter_source.hpp"
+
+namespace peakmark {
+namespace {
+
+/// CUDA ends at 65,535 groups in y; the kernels loop over the rest.
+constexpr Size kMostRows = 65'535;
+
+std::int32_t flag(bool on) {
+  return on ? 1 : 0;
+}
+
+}  // namespace
+
+LineKernels::LineKernels(Device& device) : device_(device) {
+  const bool rows = device.info().is_cpu;
+  pad_ = device.kernel(filter_source(), rows ? "pad_lines_rows" : "pad_lines_elements", DType::f32);
+  crop_ = device.kernel(filter_source(), rows ? "crop_lines_rows" : "crop_lines_elements", DType::f32);
+  filter_ =
+      device.kernel(filter_source(), rows ? "filter_spectra_rows" : "filter_spectra_elements", DType::f32);
+}
+
+void LineKernels::pad(const Array& sinogram, Size first, Size lines, Size w, const Array& columns,
+                      Size before, Size length, Array& padded, Size pitch) {
+  const std::int32_t has_columns = flag(static_cast<bool>(columns));
+  if (device_.info().is_cpu) {
+    device_.launch(pad_, {.x = lines, .local_x = 1},
+                   {&sinogram, &columns, has_columns, &padded, first, lines, w, before, length, pitch});
+    return;
+  }
+  const Range range{.x = length, .y = std::min(lines, kMostRows)};
+  device_.launch(
+      pad_, range,
+      {&sinogram, &columns, has_columns, &padded, first, lines, w, before, length, pitch, range.y});
+}
+
+void LineKernels::crop(const Array& padded, Size pitch, Size before, Array& sinogram, Size first, Size lines,
+                       Size w) {
+  if (device_.info().is_cpu) {
+    device_.launch(crop_, {.x = lines, .local_x = 1}, {&padded, &sinogram, first, lines, w, before, pitch});
+    return;
+  }
+  const Range range{.x = w, .y = std::min(lines, kMostRows)};
+  device_.launch(crop_, range, {&padded, &sinogram, first, lines, w, before, pitch, range.y});
+}
+
+void LineKernels::filter(Array& spectra, Size lines, Size frequencies, const Array& filter, bool imaginary) {
+  const Size pitch = 2 * frequencies;
+  if (device_.info().is_cpu) {
+    device_.launch(filter_, {.x = lines, .local_x = 1},
+                   {&spectra, &filter, flag(imaginary), lines, frequencies, pitch});
+    return;
+  }
+  const Range range{.x = frequencies, .y = std::min(lines, kMostRows)};
+  device_.launch(filter_, range, {&spectra, &filter, flag(imaginary), lines, frequencies, pitch, range.y});
+}
+
+}  // namespace peakmark

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "device/device.hpp"
+
+namespace peakmark {
+
+/// The kernels of both ways to filter, in the grain of the device. Sizes in elements; all calls enqueue.
+class LineKernels {
+ public:
+  /// Compiles.
+  explicit LineKernels(Device& device);
+
+  /// Lines `first` to `first` + `lines` of a sinogram of width `w` into padded lines 0 to `lines` of `length`
+  /// elements, `pitch` apart. `columns` (int32, `length`) names for each padded column that of the line;
+  /// where it is empty, zeros stand beside the line.
+  void pad(const Array& sinogram, Size first, Size lines, Size w, const Array& columns, Size before,
+           Size length, Array& padded, Size pitch);
+  /// The middle of padded lines 0 to `lines` into lines `first` … of a sinogram.
+  void crop(const Array& padded, Size pitch, Size before, Array& sinogram, Size first, Size lines, Size w);
+  /// Spectra of `frequencies` complex elements, (frequencies)·2 floats apart, times the filter.
+  void filter(Array& spectra, Size lines, Size frequencies, const Array& filter, bool imaginary);
+
+ private:
+  Device& device_;
+  Kernel pad_, crop_, filter_;
+};
+
+}  // namespace peakmark

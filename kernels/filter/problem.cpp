@@ -1,0 +1,66 @@
+#include "kernels/filter/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numbers>
+
+#include "base/error.hpp"
+#include "kernels/fft/length.hpp"
+
+namespace peakmark {
+
+Size FilterProblem::padded_width() const {
+  return next_fft_length(checked_multiply(2, w));
+}
+
+PaddedAxis FilterProblem::padded_line() const {
+  const Size beside = padded_width() - w;
+  return {w, beside / 2, beside - beside / 2};
+}
+
+double FilterProblem::scale() const {
+  return std::numbers::pi / static_cast<double>(n_a);
+}
+
+std::vector<std::string> filter_padding_names() {
+  std::vector<std::string> names = padding_mode_names();
+  std::erase(names, "custom");
+  return names;
+}
+
+void check(const FilterProblem& problem) {
+  const auto least = [](const char* axis, Size value, Size bound, const char* why) {
+    if (value < bound) throw UsageError(fmt::format("filter: {} is {}; {}", axis, value, why));
+  };
+  least("n_z", problem.n_z, 1, "there is at least one sinogram");
+  least("n_a", problem.n_a, 1, "a sinogram has at least one line");
+  least("w", problem.w, 2, "a line of one pixel has no frequency to filter; give w:2 or more");
+  if (problem.mode == PaddingMode::custom)
+    throw UsageError("filter: padding mode custom is for images; use one of numpy.pad's");
+  checked_multiply(4, checked_multiply(problem.lines(), problem.padded_width() + 2));
+}
+
+FilterProblem filter_problem(const Parameters& parameters) {
+  FilterProblem problem;
+  problem.n_z = parameters.integer("n_z");
+  problem.n_a = parameters.integer("n_a");
+  problem.w = parameters.integer("w");
+  problem.filter = parse_filter_name(parameters.word("filter"));
+  problem.mode = parse_padding_mode(parameters.word("mode"));
+  problem.fft = parameters.word("fft");
+  check(problem);
+  return problem;
+}
+
+std::vector<float> device_filter(const FilterProblem& problem) {
+  const Size length = problem.padded_width();
+  const double factor = problem.scale() / static_cast<double>(length);
+  const std::vector<double> response = filter_response(problem.filter, length);
+  std::vector<float> values(response.size());
+  std::ranges::transform(response, values.begin(),
+                         [&](double at) { return static_cast<float>(at * factor); });
+  return values;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,107 @@
+#include "kernels/filter/problem.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.hpp"
+#include "kernels/filter/line_filter.hpp"
+#include "kernels/filter/numpy_vectors.hpp"
+#include "kernels/filter/reference.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+template <typename Call>
+std::string usage_error(Call call) {
+  try {
+    call();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Parameters parameters(Size n_z, Size n_a, Size w, std::string filter = "ramlak") {
+  return Parameters({{"n_a", n_a},
+                     {"w", w},
+                     {"n_z", n_z},
+                     {"filter", std::move(filter)},
+                     {"mode", std::string("constant")},
+                     {"fft", std::string("auto")},
+                     {"batch", Size{0}},
+                     {"allowance", Size{5}}});
+}
+
+TEST(FilterReference, IsNumpysInEveryFilterAndMode) {
+  ASSERT_EQ(numpy_filters().size(), 72U);
+  for (const NumpyFilter& vector : numpy_filters()) {
+    FilterProblem problem{.n_a = vector.n_a, .w = vector.w};
+    problem.filter = parse_filter_name(vector.filter);
+    problem.mode = parse_padding_mode(vector.mode);
+    const std::vector<double> result = FilterReference(problem).line(vector.line);
+    for (std::size_t x = 0; x < result.size(); ++x)
+      EXPECT_NEAR(result[x], vector.filtered[x], 1e-15) << vector.filter << " " << vector.mode << " " << x;
+  }
+}
+
+TEST(FilterReference, AConstantLineBesideItsEdgesIsNearZero) {
+  // The ramp takes the mean away but for what the padded line is too short for: 2·Σ h(k) over k ≥ length/2.
+  const FilterProblem problem{.n_a = 1, .w = 500, .mode = PaddingMode::edge};
+  const std::vector<float> ones(500, 1.0F);
+  for (const double value : FilterReference(problem).line(ones)) EXPECT_LT(std::abs(value), 2e-3);
+}
+
+TEST(FilterProblem, ALineIsInTheMiddleOfTheNextSmoothLength) {
+  const FilterProblem problem{.n_a = 3, .w = 211};
+  EXPECT_EQ(problem.padded_width(), 432);
+  EXPECT_EQ(problem.padded_line().before, 110);
+  EXPECT_EQ(problem.padded_line().after, 111);
+  EXPECT_THAT(filter_padding_names(), ElementsAre("constant", "edge", "reflect", "symmetric", "wrap"));
+}
+
+TEST(FilterProblem, MistakesAreTold) {
+  EXPECT_THAT(usage_error([] { filter_problem(parameters(1, 10, 1)); }),
+              HasSubstr("w is 1; a line of one pixel has no frequency"));
+  EXPECT_THAT(usage_error([] { filter_problem(parameters(0, 10, 8)); }), HasSubstr("n_z is 0"));
+  EXPECT_THAT(usage_error([] { filter_problem(parameters(1, 0, 8)); }), HasSubstr("n_a is 0"));
+  EXPECT_THAT(usage_error([] { filter_problem(parameters(1, 10, 8, "shep-logan")); }),
+              AllOf(HasSubstr("shep-logan"), HasSubstr("'shepp-logan'")));
+  EXPECT_THROW(filter_problem(parameters(Size{1} << 40, Size{1} << 20, 64)), OverflowError);
+  EXPECT_THROW(filter_problem(parameters(1, 1, Size{1} << 62)), OverflowError);
+}
+
+TEST(LineBatch, StaysWithinTheAllowance) {
+  for (const Size w : {300, 512, 2048, 4096, 4097, 16'384})
+    for (const Size n_a : {301, 512, 2880, 43'200})
+      for (const PaddingMode mode : {PaddingMode::constant, PaddingMode::edge}) {
+        const FilterProblem problem{.n_a = n_a, .w = w, .mode = mode};
+        const Size allowance = 4 * n_a * w / 20;
+        const LineBatch batch = batch_within(problem, allowance);
+        Size sum = 0;
+        for (const Term& term : batch.terms) sum += term.fixed_bytes;
+        EXPECT_LE(sum, allowance) << n_a << " " << w;
+        EXPECT_TRUE(batch.lines == 1 || batch.lines % 2 == 0) << batch.lines;
+      }
+}
+
+TEST(LineBatch, OneLineAtTheLeast) {
+  const FilterProblem problem{.n_a = 100, .w = 16};
+  const LineBatch one = batch_of(problem, 1);
+  Size needed = 0;
+  for (const Term& term : one.terms) needed += term.fixed_bytes;
+  EXPECT_EQ(batch_within(problem, needed).lines, 1);
+  EXPECT_THAT(usage_error([&] { batch_within(problem, needed - 1); }),
+              AllOf(HasSubstr("does not hold one line of 16 padded to 32"), HasSubstr("`batch`")));
+  EXPECT_EQ(batch_of(problem, 1000).lines, 100);
+  EXPECT_THAT(usage_error([] { batch_of_case({.n_a = 20, .w = 16}, parameters(1, 20, 16), 1280); }),
+              HasSubstr("an allowance of 64 bytes"));
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "kernels/filter/problem.hpp"
+
+namespace peakmark {
+
+/// Filters lines in double precision on the host: pads by padding's reference, transforms by host_fft.
+class FilterReference {
+ public:
+  explicit FilterReference(const FilterProblem& problem);
+
+  /// A line of width w, filtered.
+  [[nodiscard]] std::vector<double> line(std::span<const float> values) const;
+
+  /// How far a line computed in f32 may lie from it: 16 roundings of the largest value that a pass of a
+  /// transform of values up to 1 can have under the filter's largest factor.
+  [[nodiscard]] double tolerance() const;
+
+ private:
+  FilterProblem problem_;
+  std::vector<double> response_;  ///< without the scale
+  std::vector<Size> columns_;     ///< −1: a zero
+};
+
+}  // namespace peakmark

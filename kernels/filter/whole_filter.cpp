@@ -1,0 +1,70 @@
+#include "kernels/filter/whole_filter.hpp"
+
+#include <algorithm>
+
+#include "kernels/fft/fft_bytes.hpp"
+#include "kernels/filter/filter_arrays.hpp"
+
+namespace peakmark {
+namespace {
+
+/// A transform in several passes works in lines of its own, which the old way never had for all lines at
+/// once: as many as take a 64th of a sinogram.
+FftPlan plan_of(const FilterProblem& problem) {
+  return {.length = problem.padded_width(),
+          .lines = problem.lines(),
+          .in_place = false,
+          .most_work_bytes = std::max<Size>(1, problem.shape().bytes(DType::f32) / problem.n_z / 64)};
+}
+
+}  // namespace
+
+std::vector<Term> whole_filter_terms(const FilterProblem& problem) {
+  const Size length = problem.padded_width();
+  const Size lines = problem.n_a;
+  const Size padded = Shape{lines, length}.bytes(DType::f32);
+  std::vector<Term> terms{{"padded", padded, 0},
+                          {"spectrum", Shape{lines, length + 2}.bytes(DType::f32), 0},
+                          {"filter", 0, Shape{length / 2 + 1}.bytes(DType::f32)}};
+  if (problem.mode == PaddingMode::constant) {
+    terms.push_back({"template", 0, padded});
+  } else {
+    terms.push_back({"row_coordinates", 0, padded});
+    terms.push_back({"column_coordinates", 0, padded});
+  }
+  terms.push_back({"fft_tables", 0, vkfft_table_bytes(length)});
+  if (const Size work = vkfft_work_bytes(plan_of(problem)); work > 0) terms.push_back({"fft_work", 0, work});
+  return terms;
+}
+
+WholeFilter::WholeFilter(Device& device, const FilterProblem& problem)
+    : device_(device),
+      problem_(problem),
+      library_(choose_fft_library(problem.fft, device.info())),
+      kernels_(device),
+      padding_(make_coords2d(device, padding_of(problem), grain_for(device.info()))) {
+  check(problem);
+  check_fft_length(device.info(), library_, problem.padded_width());
+}
+
+void WholeFilter::set_up() {
+  const Size length = problem_.padded_width();
+  filter_ = push_filter(device_, problem_);
+  padding_->set_up();
+  padded_ = device_.create_uninitialised("padded", {problem_.lines(), length}, DType::f32);
+  spectrum_ = device_.create_uninitialised("spectrum", {problem_.lines(), length + 2}, DType::f32);
+  fft_ = make_real_fft(device_, library_, plan_of(problem_));
+}
+
+void WholeFilter::operator()(const Array& sinograms, Array& filtered) {
+  const PaddedAxis line = problem_.padded_line();
+  const Size length = line.padded();
+  padding_->pad(sinograms, padded_);
+  fft_->forward(padded_, spectrum_, 0);
+  kernels_.filter(spectrum_, problem_.lines(), length / 2 + 1, filter_,
+                  problem_.filter == FilterName::hilbert);
+  fft_->backward(spectrum_, padded_, 0);
+  kernels_.crop(padded_, length, line.before, filtered, 0, problem_.lines(), line.extent);
+}
+
+}  // namespace peakmark

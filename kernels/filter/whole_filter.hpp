@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "device/device.hpp"
+#include "estimate/estimator.hpp"
+#include "kernels/fft/fft.hpp"
+#include "kernels/filter/line_kernels.hpp"
+#include "kernels/filter/problem.hpp"
+#include "kernels/padding/computation.hpp"
+
+namespace peakmark {
+
+/// What WholeFilter holds beside the sinograms and what it filters them into, exact. With S = 4·n_a·w bytes
+/// of a sinogram: `padded` and `spectrum`, 2 S each, for every sinogram; for all of them once a padded
+/// `template` of 2 S (`constant`) or, otherwise, `row_coordinates` and `column_coordinates` of 2 S each.
+std::vector<Term> whole_filter_terms(const FilterProblem& problem);
+
+/// Filters whole stacks of sinograms at once, as reconstructions used to: every line padded by the old way of
+/// `padding/coords2d`, every spectrum beside it.
+class WholeFilter {
+ public:
+  /// Compiles; allocates nothing. Throws Unsupported for a length that the FFT library cannot do here.
+  WholeFilter(Device& device, const FilterProblem& problem);
+
+  /// Allocates all that whole_filter_terms tells.
+  void set_up();
+
+  /// Enqueues, after set_up. Both arrays have the problem's shape.
+  void operator()(const Array& sinograms, Array& filtered);
+
+ private:
+  Device& device_;
+  FilterProblem problem_;
+  FftLibrary library_;
+  LineKernels kernels_;
+  std::unique_ptr<PaddingComputation> padding_;
+  Array filter_, padded_, spectrum_;
+  std::unique_ptr<RealFft> fft_;
+};
+
+}  // namespace peakmark
