@@ -31,7 +31,7 @@ Function driver(const char* name) {
   if (function == nullptr) check(500, name);
   return reinterpret_cast<Function>(function);
 }
-#define DRIVER(name) driver<decltype(&name)>(#name)
+#define DRIVER(name) driver<decltype(&(name))>(#name)
 
 /// cuMemCreate, mapped; the handle is released at once, so that the mapping alone keeps the memory.
 class MappedMemory {
@@ -77,13 +77,13 @@ void every_kind() {
   const cudaChannelFormatDesc format{32, 0, 0, 0, cudaChannelFormatKindFloat};
   cudaArray_t flat = nullptr;
   CHECK(cudaMallocArray(&flat, &format, 640, 480));
-  peak += 640 * 480 * 4;
+  peak += std::size_t{640} * 480 * 4;
   cudaArray_t deep = nullptr;
   CHECK(cudaMalloc3DArray(&deep, &format, {64, 48, 32}, 0));
-  peak += 64 * 48 * 32 * 4;
+  peak += std::size_t{64} * 48 * 32 * 4;
   cudaMipmappedArray_t mipmapped = nullptr;
   CHECK(cudaMallocMipmappedArray(&mipmapped, &format, {64, 64, 0}, 3, 0));
-  peak += (64 * 64 + 32 * 32 + 16 * 16) * 4;
+  peak += std::size_t{64 * 64 + 32 * 32 + 16 * 16} * 4;
   MappedMemory mapped(0);
   peak += mapped.bytes();
 
@@ -113,6 +113,7 @@ void every_kind() {
 
   // Addresses that threads hand to each other; 4 · 1,000 bytes are far below the peak.
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([] {
       for (int round = 0; round < 200; ++round) {
