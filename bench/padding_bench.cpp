@@ -2,59 +2,38 @@
 //
 //   padding_bench [--benchmark_filter=computed]
 //
-// Each iteration is a block: copies of the output's bytes, three ways, and one padding. `over_command`,
-// `over_kernel` and `over_streamed` are the medians over the blocks of the time of padding over that of the
-// driver's copy, of a row-grained copy kernel, and of one that stores past the caches. `ratio` is the greater
-// of the first two: over the faster of command and kernel. `spread` is the relative width of its middle half.
-// An answer is verified before it is timed.
-#include <benchmark/benchmark.h>
+// Over copies of the output's bytes; over_copies.hpp says what the counters mean. An answer is verified
+// before it is timed.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
-#include <iostream>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "copy_baseline.hpp"
 #include "kernels/padding/computation.hpp"
+#include "over_copies.hpp"
 
 namespace {
 
 using namespace peakmark;
 
 constexpr Size kSide = 4096;
-constexpr int kBlocks = 15;
-
-Device& device() {
-  static const std::unique_ptr<Device> opened =
-      open_device(choose_device({.backend = Backend::opencl, .device = ""}, list_devices()));
-  return *opened;
-}
 
 /// The one that was used last is kept: benchmarks of one size follow each other.
 CopyBaseline& baseline_of(Size bytes) {
   static std::unique_ptr<CopyBaseline> baseline;
   if (!baseline || baseline->bytes() != bytes) {
     baseline.reset();
-    baseline = std::make_unique<CopyBaseline>(device(), bytes);
+    baseline = std::make_unique<CopyBaseline>(bench_device(), bytes);
   }
   return *baseline;
-}
-
-double quantile(std::vector<double> values, double fraction) {
-  const auto place =
-      values.begin() + static_cast<std::ptrdiff_t>(fraction * static_cast<double>(values.size()));
-  std::ranges::nth_element(values, place);
-  return *place;
 }
 
 using Make = std::unique_ptr<PaddingComputation> (*)(Device&, PaddingProblem, KernelGrain);
 
 void pad_image(benchmark::State& state, Make make, const PaddingProblem& problem) {
-  const auto computation = make(device(), problem, grain_for(device().info()));
+  const auto computation = make(bench_device(), problem, grain_for(bench_device().info()));
   computation->set_up();
   computation->create_inputs();
   computation->create_outputs();
@@ -64,23 +43,8 @@ void pad_image(benchmark::State& state, Make make, const PaddingProblem& problem
     return;
   }
   CopyBaseline& baseline = baseline_of(problem.output_shape().bytes(problem.dtype));
-  std::vector<double> over_command, over_kernel, over_streamed;
-  while (state.KeepRunning()) {
-    const CopyBaseline::Times copies = baseline.measure();
-    const auto ns = static_cast<double>(device_time_ns(device(), [&] { computation->call(); }));
-    state.SetIterationTime(ns * 1e-9);
-    over_command.push_back(ns / static_cast<double>(copies.command));
-    over_kernel.push_back(ns / static_cast<double>(copies.kernel));
-    over_streamed.push_back(ns / static_cast<double>(copies.streamed));
-  }
-  const bool kernel_is_faster = quantile(over_kernel, 0.5) > quantile(over_command, 0.5);
-  const std::vector<double>& over_faster = kernel_is_faster ? over_kernel : over_command;
-  const double ratio = quantile(over_faster, 0.5);
-  state.counters["ratio"] = ratio;
-  state.counters["spread"] = (quantile(over_faster, 0.75) - quantile(over_faster, 0.25)) / ratio;
-  state.counters["over_command"] = quantile(over_command, 0.5);
-  state.counters["over_kernel"] = quantile(over_kernel, 0.5);
-  state.counters["over_streamed"] = quantile(over_streamed, 0.5);
+  time_over_copies(
+      state, baseline, [] {}, [&] { computation->call(); });
 }
 
 struct Pads {
@@ -110,15 +74,8 @@ PaddingProblem scattered(const Pads& pads) {
   return problem;
 }
 
-void register_one([[maybe_unused]] const std::string& name, [[maybe_unused]] Make make,
-                  [[maybe_unused]] const PaddingProblem& problem) {
-#ifndef __clang_analyzer__  // it takes what the library owns for a leak
-  benchmark::RegisterBenchmark(name.c_str(),
-                               [make, problem](benchmark::State& state) { pad_image(state, make, problem); })
-      ->UseManualTime()
-      ->Iterations(kBlocks)
-      ->Unit(benchmark::kMillisecond);
-#endif
+void register_one(const std::string& name, Make make, const PaddingProblem& problem) {
+  register_over_copies(name, [make, problem](benchmark::State& state) { pad_image(state, make, problem); });
 }
 
 void register_all() {
@@ -139,15 +96,5 @@ void register_all() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return static_cast<int>(ExitCode::usage);
-  try {
-    benchmark::AddCustomContext("device", device().info().name);
-    register_all();
-    benchmark::RunSpecifiedBenchmarks();
-  } catch (const Error& error) {
-    std::cerr << "padding_bench: " << error.what() << '\n';
-    return static_cast<int>(error.code());
-  }
-  return 0;
+  return bench_main(argc, argv, register_all);
 }

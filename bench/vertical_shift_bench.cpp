@@ -2,37 +2,21 @@
 //
 //   vertical_shift_bench [--benchmark_filter=fused]
 //
-// Each iteration is a block: copies of the stack's bytes and one shift, of inputs restored outside the timer.
-// `over_command` and `over_kernel` are the medians over the blocks of the time of the shift over that of the
-// driver's copy and of a row-grained copy kernel; `ratio` is the greater of the two: over the faster copy.
-// `spread` is the relative width of its middle half. An answer is verified before it is timed.
-#include <benchmark/benchmark.h>
-
-#include <algorithm>
-#include <iostream>
-#include <memory>
+// Over copies of the stack's bytes, the inputs restored outside the timer; over_copies.hpp says what the
+// counters mean. An answer is verified before it is timed.
 #include <string>
-#include <vector>
 
-#include "copy_baseline.hpp"
 #include "kernels/vertical_shift/vertical_shift.hpp"
+#include "over_copies.hpp"
 #include "worker/variant.hpp"
 
 namespace {
 
 using namespace peakmark;
 
-constexpr int kBlocks = 15;
-
 struct Stack {
   Size n_a, n_z, nx;
 };
-
-Device& device() {
-  static const std::unique_ptr<Device> opened =
-      open_device(choose_device({.backend = Backend::opencl, .device = ""}, list_devices()));
-  return *opened;
-}
 
 const Registry& registry() {
   static const Registry variants = [] {
@@ -43,13 +27,6 @@ const Registry& registry() {
   return variants;
 }
 
-double quantile(std::vector<double> values, double fraction) {
-  const auto place =
-      values.begin() + static_cast<std::ptrdiff_t>(fraction * static_cast<double>(values.size()));
-  std::ranges::nth_element(values, place);
-  return *place;
-}
-
 void shift_stack(benchmark::State& state, const Variant& variant, const Stack& stack,
                  const std::string& pattern) {
   const Parameters parameters({{"n_a", stack.n_a},
@@ -57,7 +34,7 @@ void shift_stack(benchmark::State& state, const Variant& variant, const Stack& s
                                {"nx", stack.nx},
                                {"shift", pattern},
                                {"dtype", std::string("f32")}});
-  const auto computation = variant.make(device(), parameters);
+  const auto computation = variant.make(bench_device(), parameters);
   computation->set_up();
   computation->create_inputs();
   computation->call();
@@ -65,23 +42,9 @@ void shift_stack(benchmark::State& state, const Variant& variant, const Stack& s
     state.SkipWithError(verification.message.c_str());
     return;
   }
-  CopyBaseline baseline(device(), Shape{stack.n_a, stack.n_z, stack.nx}.bytes(DType::f32));
-  std::vector<double> over_command, over_kernel;
-  for (auto _ : state) {
-    computation->restore_inputs();
-    const CopyBaseline::Times copies = baseline.measure();
-    const auto ns = static_cast<double>(device_time_ns(device(), [&] { computation->call(); }));
-    state.SetIterationTime(ns * 1e-9);
-    over_command.push_back(ns / static_cast<double>(copies.command));
-    over_kernel.push_back(ns / static_cast<double>(copies.kernel));
-  }
-  const bool kernel_is_faster = quantile(over_kernel, 0.5) > quantile(over_command, 0.5);
-  const std::vector<double>& over_faster = kernel_is_faster ? over_kernel : over_command;
-  const double ratio = quantile(over_faster, 0.5);
-  state.counters["ratio"] = ratio;
-  state.counters["spread"] = (quantile(over_faster, 0.75) - quantile(over_faster, 0.25)) / ratio;
-  state.counters["over_command"] = quantile(over_command, 0.5);
-  state.counters["over_kernel"] = quantile(over_kernel, 0.5);
+  CopyBaseline baseline(bench_device(), Shape{stack.n_a, stack.n_z, stack.nx}.bytes(DType::f32));
+  time_over_copies(
+      state, baseline, [&] { computation->restore_inputs(); }, [&] { computation->call(); });
 }
 
 void register_all() {
@@ -91,28 +54,14 @@ void register_all() {
         const std::string name = variant.description.name + "/n_a:" + std::to_string(stack.n_a) +
                                  "/n_z:" + std::to_string(stack.n_z) + "/nx:" + std::to_string(stack.nx) +
                                  "/shift:" + pattern;
-        benchmark::RegisterBenchmark(name.c_str(),
-                                     [&variant, stack, pattern](benchmark::State& state) {
-                                       shift_stack(state, variant, stack, pattern);
-                                     })
-            ->UseManualTime()
-            ->Iterations(kBlocks)
-            ->Unit(benchmark::kMillisecond);
+        register_over_copies(name, [&variant, stack, pattern](benchmark::State& state) {
+          shift_stack(state, variant, stack, pattern);
+        });
       }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return static_cast<int>(ExitCode::usage);
-  try {
-    benchmark::AddCustomContext("device", device().info().name);
-    register_all();
-    benchmark::RunSpecifiedBenchmarks();
-  } catch (const Error& error) {
-    std::cerr << "vertical_shift_bench: " << error.what() << '\n';
-    return static_cast<int>(error.code());
-  }
-  return 0;
+  return bench_main(argc, argv, register_all);
 }

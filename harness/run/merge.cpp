@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "run/run_context.hpp"
+#include "run/same_run.hpp"
 
 namespace peakmark {
 namespace {
@@ -14,25 +15,18 @@ namespace {
 using Parts = std::map<int, const NamedRun*>;
 
 void check_alike(const NamedRun& first, const NamedRun& other) {
-  const RunContext& a = first.run.context;
-  const RunContext& b = other.run.context;
-  const auto compare = [&](const char* what, const std::string& one, const std::string& another) {
-    if (one == another) return;
+  const auto fail = [&](const std::string& what, const std::string& one, const std::string& another) {
     throw UsageError(other.path.string() + " has another " + what + " than " + first.path.string() + ": '" +
                      another + "' and '" + one + "'; only shards of one run can be merged");
   };
-  compare("suite", a.suite, b.suite);
-  compare("suite fingerprint", a.fingerprint, b.fingerprint);
-  compare("backend", a.backend, b.backend);
-  compare("device", a.device, b.device);
-  compare("driver", a.driver, b.driver);
-  compare("platform", a.platform, b.platform);
-  compare("worker", a.worker, b.worker);
-  compare("build", a.build, b.build);
-  compare("commit", a.commit, b.commit);
-  compare("set of passes", a.memory_only ? "memory only" : "memory and time",
-          b.memory_only ? "memory only" : "memory and time");
-  compare("number of shards", std::to_string(a.shard->count), std::to_string(b.shard->count));
+  const RunContext& a = first.run.context;
+  const RunContext& b = other.run.context;
+  if (const auto difference = first_difference(a, b)) {
+    fail(difference->what, difference->one, difference->other);
+  }
+  if (a.shard->count != b.shard->count) {
+    fail("number of shards", std::to_string(a.shard->count), std::to_string(b.shard->count));
+  }
 }
 
 void check_whole(const NamedRun& shard) {

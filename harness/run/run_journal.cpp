@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "run/context_json.hpp"
 #include "run/observation_json.hpp"
+#include "run/same_run.hpp"
 
 namespace peakmark {
 
@@ -37,29 +38,17 @@ RunContext as_written(const RunContext& context) {
 
 void check_same_run(const RunContext& recorded, const RunContext& context,
                     const std::filesystem::path& file) {
-  const auto compare = [&file](const char* what, const std::string& old_value, const std::string& new_value) {
-    if (old_value == new_value) return;
-    throw UsageError(file.string() + " was measured with another " + what + " ('" + old_value + "', now '" +
-                     new_value + "'); resume with that one, or measure anew without --resume");
-  };
-  compare("suite", recorded.suite, context.suite);
-  compare("suite: its cases or what is expected of them have changed: fingerprint", recorded.fingerprint,
-          context.fingerprint);
+  if (const auto difference = first_difference(recorded, context)) {
+    throw UsageError(file.string() + " was measured with another " + difference->what + " ('" +
+                     difference->one + "', now '" + difference->other +
+                     "'); resume with that one, or measure anew without --resume");
+  }
   if (names_of(recorded.planned) != names_of(context.planned)) {
     throw UsageError(file.string() + " was measured with another --filter, --shard or --backend (" +
                      std::to_string(recorded.planned.size()) + " cases, now " +
                      std::to_string(context.planned.size()) +
                      "); resume with the same, or measure anew without --resume");
   }
-  compare("backend", recorded.backend, context.backend);
-  compare("device", recorded.device, context.device);
-  compare("driver", recorded.driver, context.driver);
-  compare("platform", recorded.platform, context.platform);
-  compare("worker", recorded.worker, context.worker);
-  compare("build", recorded.build, context.build);
-  compare("commit", recorded.commit, context.commit);
-  compare("set of passes", recorded.memory_only ? "memory only" : "memory and time",
-          context.memory_only ? "memory only" : "memory and time");
 }
 
 std::filesystem::path RunJournal::partial_of(const std::filesystem::path& run_file) {

@@ -42,6 +42,22 @@ Range grain(const Device& device, Size elements, Size row, Size& width) {
   return {.x = divide_up(elements, width), .local_x = device.info().is_cpu ? 1 : 0};
 }
 
+/// Each radio in turn: `shifted` (1, n_z, nx) is zeroed, `add(a, terms)` adds the terms of radio a to it, and
+/// it takes the radio's place.
+template <typename Add>
+void shift_each(Device& device, Array& radios, std::span<const float> shifts, Array& shifted, Add&& add) {
+  const Size n_z = shifted.shape()[1];
+  check_radios(radios, shifted.dtype(), n_z, shifted.shape()[2]);
+  check_shifts(shifts, radios.shape()[0]);
+  if (radios.shape().elements() == 0) return;
+  const Size image = shifted.bytes();
+  for (Size a = 0; a < radios.shape()[0]; ++a) {
+    device.fill(shifted, 0);
+    add(a, shift_terms(shifts[static_cast<std::size_t>(a)], n_z, shifted.dtype()));
+    device.copy(shifted, 0, radios, a * image, image);
+  }
+}
+
 }  // namespace
 
 ShiftWithTemporaries::ShiftWithTemporaries(Device& device, DType dtype, Size n_z, Size nx) : device_(device) {
@@ -49,20 +65,15 @@ ShiftWithTemporaries::ShiftWithTemporaries(Device& device, DType dtype, Size n_z
   require_dtype(device.info(), dtype);
   product_ = device.kernel(vertical_shift_source(), "vertical_shift_product", dtype);
   add_ = device.kernel(vertical_shift_source(), "vertical_shift_add", dtype);
-  shifted_ = device.create_uninitialised("shifted", {n_z, nx}, dtype);
+  shifted_ = device.create_uninitialised("shifted", {1, n_z, nx}, dtype);
 }
 
 void ShiftWithTemporaries::operator()(Array& radios, std::span<const float> shifts) {
   const DType dtype = shifted_.dtype();
-  const Size n_z = shifted_.shape()[0];
-  const Size nx = shifted_.shape()[1];
-  check_radios(radios, dtype, n_z, nx);
-  check_shifts(shifts, radios.shape()[0]);
-  if (radios.shape().elements() == 0) return;
-  const Size image = shifted_.bytes();
-  for (Size a = 0; a < radios.shape()[0]; ++a) {
-    device_.fill(shifted_, 0);
-    for (const ShiftTerm& term : shift_terms(shifts[static_cast<std::size_t>(a)], n_z, dtype)) {
+  const Size n_z = shifted_.shape()[1];
+  const Size nx = shifted_.shape()[2];
+  shift_each(device_, radios, shifts, shifted_, [&](Size a, std::span<const ShiftTerm> terms) {
+    for (const ShiftTerm& term : terms) {
       if (term.rows == 0) continue;
       Array product = device_.create_uninitialised("product", {term.rows, nx}, dtype);
       const Size count = product.shape().elements();
@@ -74,8 +85,7 @@ void ShiftWithTemporaries::operator()(Array& radios, std::span<const float> shif
       device_.launch(add_, range, {&shifted_, &product, term.to * nx, count, width});
       device_.release(product);
     }
-    device_.copy(shifted_, 0, radios, a * image, image);
-  }
+  });
 }
 
 ShiftWithMulAdd::ShiftWithMulAdd(Device& device, DType dtype, Size n_z, Size nx)
@@ -85,23 +95,16 @@ ShiftWithMulAdd::ShiftWithMulAdd(Device& device, DType dtype, Size n_z, Size nx)
 }
 
 void ShiftWithMulAdd::operator()(Array& radios, std::span<const float> shifts) {
-  const DType dtype = shifted_.dtype();
-  const Size n_z = shifted_.shape()[1];
-  const Size nx = shifted_.shape()[2];
-  check_radios(radios, dtype, n_z, nx);
-  check_shifts(shifts, radios.shape()[0]);
-  if (radios.shape().elements() == 0) return;
   const Size image = shifted_.bytes();
-  for (Size a = 0; a < radios.shape()[0]; ++a) {
-    device_.fill(shifted_, 0);
+  const Size nx = shifted_.shape()[2];
+  shift_each(device_, radios, shifts, shifted_, [&](Size a, std::span<const ShiftTerm> terms) {
     device_.copy(radios, a * image, radio_, 0, image);
-    for (const ShiftTerm& term : shift_terms(shifts[static_cast<std::size_t>(a)], n_z, dtype)) {
+    for (const ShiftTerm& term : terms) {
       if (term.rows == 0) continue;
       mul_add_(shifted_, {0, 1, term.to, 0, term.rows, nx}, 1, radio_, {0, 1, term.from, 0, term.rows, nx},
                term.factor);
     }
-    device_.copy(shifted_, 0, radios, a * image, image);
-  }
+  });
 }
 
 FusedShift::FusedShift(Device& device, DType dtype) : device_(device), dtype_(dtype) {

@@ -1,0 +1,32 @@
+#include "run/same_run.hpp"
+
+namespace peakmark {
+namespace {
+
+std::string passes_of(const RunContext& context) {
+  return context.memory_only ? "memory only" : "memory and time";
+}
+
+}  // namespace
+
+std::optional<RunDifference> first_difference(const RunContext& one, const RunContext& other) {
+  const RunDifference candidates[] = {
+      {"suite", one.suite, other.suite},
+      {"suite: its cases, or what is expected of them, have changed: fingerprint", one.fingerprint,
+       other.fingerprint},
+      {"backend", one.backend, other.backend},
+      {"device", one.device, other.device},
+      {"driver", one.driver, other.driver},
+      {"platform", one.platform, other.platform},
+      {"worker", one.worker, other.worker},
+      {"build", one.build, other.build},
+      {"commit", one.commit, other.commit},
+      {"set of passes", passes_of(one), passes_of(other)},
+  };
+  for (const RunDifference& candidate : candidates) {
+    if (candidate.one != candidate.other) return candidate;
+  }
+  return std::nullopt;
+}
+
+}  // namespace peakmark
