@@ -34,7 +34,12 @@ class CommandTest : public testing::Test {
 
   WorkerCommand command(std::vector<std::string> arguments) const {
     std::vector<std::string> environment = current_environment();
-    environment.insert(environment.end(), environment_.begin(), environment_.end());
+    for (const std::string& entry : environment_) {
+      // Of two variables of one name the first would count.
+      const std::string name = entry.substr(0, entry.find('=') + 1);
+      std::erase_if(environment, [&](const std::string& other) { return other.starts_with(name); });
+      environment.push_back(entry);
+    }
     return {PEAKMARK_PROGRAM, std::move(arguments), std::move(environment), ""};
   }
   WorkerCommand run_command(const std::vector<std::string>& more = {}) const {

@@ -136,13 +136,13 @@ TEST_F(InterruptedRun, OnATerminalABarIsDrawnAndGoneAfterSigint) {
   suite({"ok", "wrong", "tell_pid", "ok"});
   const std::string fifo = make_fifo();
   const std::string pid_file = folder_.path() / "pid";
+  environment_.emplace_back("TERM=xterm");
   std::string line = "stty cols 120; echo $$ > '" + pid_file + "'; exec";
   const WorkerCommand whole = run_command();
   line += " '" + whole.program.string() + "'";
   for (const std::string& argument : whole.arguments) line += " '" + argument + "'";
   // script(1) gives the program a terminal, and us what is written there.
   WorkerCommand terminal{"/usr/bin/script", {"-qec", line, "/dev/null"}, whole.environment, ""};
-  terminal.environment.push_back("TERM=xterm");
   WorkerProcess script(terminal);
   const pid_t worker = told_pid(fifo);
   pid_t supervisor = 0;

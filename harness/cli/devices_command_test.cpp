@@ -1,0 +1,130 @@
+// `devices` and `doctor` on PoCL, on a machine whose OpenCL has no driver, and on one without a loader.
+#include <nlohmann/json.hpp>
+
+#include "cli/command_test.hpp"
+
+namespace peakmark {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::AnyOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+class DevicesCommand : public CommandTest {
+ protected:
+  // A GPU of the machine that the tests run on is none of theirs.
+  DevicesCommand() { environment_ = {"CUDA_VISIBLE_DEVICES="}; }
+
+  void without_driver() { environment_.push_back("OCL_ICD_VENDORS=" + folder_.path().string()); }
+  /// What is no library is found before the system's loader, and cannot be loaded.
+  void without_loader() {
+    std::ofstream(folder_.path() / "libOpenCL.so.1") << "no library";
+    environment_.push_back("LD_LIBRARY_PATH=" + folder_.path().string());
+  }
+
+  json json_of(const std::string& command, int exit_code) const {
+    const Answer answer = peakmark({command, "--json"});
+    EXPECT_EQ(answer.end.exit_code, exit_code) << answer.errors;
+    return json::parse(answer.output);
+  }
+  static std::vector<std::string> ids_of(const json& doctor) {
+    std::vector<std::string> ids;
+    for (const json& finding : doctor.at("findings")) ids.push_back(finding.at("id"));
+    return ids;
+  }
+};
+
+using DoctorCommand = DevicesCommand;
+
+TEST_F(DevicesCommand, ListsWhatIsHere) {
+  const Answer answer = peakmark({"devices"});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.output, StartsWith("backend  index  name"));
+  EXPECT_THAT(answer.output, AllOf(HasSubstr("\nopencl       0  "), HasSubstr("\ndry          0  dry")));
+  EXPECT_THAT(answer.errors, StartsWith("no device of cuda: "));
+}
+
+TEST_F(DevicesCommand, JsonHasEveryKeyAndNullForWhatIsUnknown) {
+  const json devices = json_of("devices", 0).at("devices");
+  ASSERT_GE(devices.size(), 2u);
+  for (const json& device : devices) {
+    for (const char* key :
+         {"backend", "index", "name", "vendor", "platform", "driver", "version", "pci", "is_cpu", "has_f64",
+          "compute_units", "memory_bytes", "max_allocation_bytes", "used_bytes", "free_bytes"}) {
+      EXPECT_TRUE(device.contains(key)) << key;
+    }
+  }
+  const json& first = devices.front();
+  EXPECT_EQ(first.at("backend"), "opencl");
+  EXPECT_FALSE(first.at("driver").get<std::string>().empty());
+  EXPECT_GT(first.at("memory_bytes").get<std::int64_t>(), 0);
+  EXPECT_GT(first.at("max_allocation_bytes").get<std::int64_t>(), 0);
+  const json& dry = devices.back();
+  EXPECT_EQ(dry.at("backend"), "dry");
+  for (const char* key : {"driver", "pci", "memory_bytes", "free_bytes"}) {
+    EXPECT_TRUE(dry.at(key).is_null()) << key;
+  }
+}
+
+TEST_F(DevicesCommand, WithoutADriverThereIsDryAlone) {
+  without_driver();
+  const Answer answer = peakmark({"devices"});
+  EXPECT_EQ(answer.end.exit_code, 4);
+  EXPECT_THAT(answer.output, AllOf(HasSubstr("\ndry "), Not(HasSubstr("\nopencl "))));
+  EXPECT_THAT(answer.errors, HasSubstr("no device of opencl: the loader finds no device"));
+}
+
+TEST_F(DevicesCommand, WithoutALoaderThereIsDryAlone) {
+  without_loader();
+  const json answer = json_of("devices", 4);
+  ASSERT_EQ(answer.at("devices").size(), 1u);
+  EXPECT_EQ(answer.at("devices").at(0).at("backend"), "dry");
+  EXPECT_THAT(answer.at("reasons").get<std::vector<std::string>>(),
+              Contains(StartsWith("opencl: no OpenCL loader (")));
+}
+
+TEST_F(DoctorCommand, FindsWhatSpoilsAMeasurementAndHowToMendIt) {
+  const json answer = json_of("doctor", 0);
+  EXPECT_THAT(ids_of(answer), AllOf(Contains("cpu-device"), Not(Contains("no-device"))));
+  for (const json& finding : answer.at("findings")) {
+    EXPECT_THAT(finding.at("effect").get<std::string>(), AnyOf("device", "recording", "exactness", "timing"));
+    EXPECT_THAT(finding.at("what").get<std::string>(), Not(IsEmpty()));
+    EXPECT_THAT(finding.at("mend").get<std::string>(), Not(IsEmpty()));
+  }
+  EXPECT_GT(answer.at("facts").at("cpus").get<int>(), 0);
+  EXPECT_THAT(peakmark({"doctor"}).output,
+              AllOf(StartsWith("opencl 0: "), HasSubstr("[timing] times on a CPU")));
+}
+
+TEST_F(DoctorCommand, PoclWithALimitDoesNotDrift) {
+  const std::vector<std::string> before = environment_;
+  environment_.emplace_back("POCL_MEMORY_LIMIT=1");
+  EXPECT_THAT(ids_of(json_of("doctor", 0)), Not(Contains("pocl-memory-limit")));
+  environment_ = before;
+  environment_.emplace_back("POCL_MEMORY_LIMIT=");
+  EXPECT_THAT(ids_of(json_of("doctor", 0)), Contains("pocl-memory-limit"));
+}
+
+TEST_F(DoctorCommand, WithoutADeviceItSaysHowToGetOne) {
+  without_driver();
+  EXPECT_EQ(ids_of(json_of("doctor", 4)).front(), "no-device");
+  const Answer answer = peakmark({"doctor"});
+  EXPECT_EQ(answer.end.exit_code, 4);
+  EXPECT_THAT(answer.output,
+              AllOf(HasSubstr("pocl-opencl-icd"), HasSubstr("opencl: the loader finds no device")));
+}
+
+TEST_F(DoctorCommand, WithoutALoaderItSaysSo) {
+  without_loader();
+  const Answer answer = peakmark({"doctor"});
+  EXPECT_EQ(answer.end.exit_code, 4);
+  EXPECT_THAT(answer.output, HasSubstr("[device] opencl: no OpenCL loader"));
+}
+
+}  // namespace
+}  // namespace peakmark
