@@ -39,7 +39,7 @@ TEST_P(FilterOnOpenCl, IsNumpys) {
     WholeFilter whole_filter(*device_, problem);
     whole_filter.set_up();
     whole_filter(sinogram, filtered);
-    LineFilter line_filter(*device_, problem, batch_of(problem, 3));
+    LineFilter line_filter(*device_, problem, batch_of(problem, std::min<Size>(3, vector.n_a)));
     line_filter.set_up();
     line_filter(sinogram, sinogram, 0, vector.n_a);
     const double tolerance = FilterReference(problem).tolerance();
@@ -65,7 +65,7 @@ TEST_P(FilterOnOpenCl, EveryFilterAndModeIsRight) {
 }
 
 TEST_P(FilterOnOpenCl, BatchesOfAnySizeAreRight) {
-  for (const Size batch : {1, 7, 8, 32, 33, 1000})
+  for (const Size batch : {1, 7, 8, 32, 33})
     expect_right(*device_, inplace(), {{"n_z", 3}, {"n_a", 33}, {"w", 211}, {"batch", batch}});
   expect_right(*device_, inplace(), {{"n_z", 1}, {"n_a", 1000}, {"w", 211}});
 }

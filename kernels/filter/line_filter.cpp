@@ -31,7 +31,8 @@ std::vector<Term> terms_of(const FilterProblem& problem, Size lines) {
 }  // namespace
 
 LineBatch batch_of(const FilterProblem& problem, Size lines) {
-  lines = std::clamp<Size>(lines, 1, problem.n_a);
+  if (lines < 1 || lines > problem.n_a)
+    throw UsageError(fmt::format("filter: batch is {}; a sinogram has 1 to {} lines", lines, problem.n_a));
   return {lines, terms_of(problem, lines)};
 }
 

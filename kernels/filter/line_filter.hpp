@@ -17,7 +17,7 @@ struct LineBatch {
   std::vector<Term> terms;  ///< exact, all fixed: `filter`, `columns`, `fft_tables`, `fft_work`, `work`
 };
 
-/// `lines` of them, but at most a sinogram's.
+/// `lines` of them. UsageError where a sinogram has not as many.
 LineBatch batch_of(const FilterProblem& problem, Size lines);
 /// As many lines as have room in `allowance_bytes` with all that is needed beside them, evenly shared out
 /// over the lines of one sinogram. UsageError where not even one has.

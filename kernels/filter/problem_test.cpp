@@ -98,7 +98,9 @@ TEST(LineBatch, OneLineAtTheLeast) {
   EXPECT_EQ(batch_within(problem, needed).lines, 1);
   EXPECT_THAT(usage_error([&] { batch_within(problem, needed - 1); }),
               AllOf(HasSubstr("does not hold one line of 16 padded to 32"), HasSubstr("`batch`")));
-  EXPECT_EQ(batch_of(problem, 1000).lines, 100);
+  EXPECT_EQ(batch_of(problem, 100).lines, 100);
+  EXPECT_THAT(usage_error([&] { batch_of(problem, 101); }),
+              HasSubstr("batch is 101; a sinogram has 1 to 100 lines"));
   EXPECT_THAT(usage_error([] { batch_of_case({.n_a = 20, .w = 16}, parameters(1, 20, 16), 1280); }),
               HasSubstr("an allowance of 64 bytes"));
 }
