@@ -45,6 +45,7 @@ ${image_list}  static const KernelSource source{\"${name}\", {kText, sizeof(kTex
 }
 ")
   target_sources(${target} PRIVATE ${generated}/${name}_source.cpp)
-  set_source_files_properties(${generated}/${name}_source.cpp PROPERTIES OBJECT_DEPENDS "${fatbins}")
+  set_source_files_properties(${generated}/${name}_source.cpp PROPERTIES
+    OBJECT_DEPENDS "${fatbins}" SKIP_UNITY_BUILD_INCLUSION ON)
   target_include_directories(${target} PRIVATE ${generated})
 endfunction()
