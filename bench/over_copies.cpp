@@ -7,7 +7,6 @@
 #include <vector>
 
 namespace peakmark {
-namespace {
 
 double quantile(std::vector<double> values, double fraction) {
   const auto place =
@@ -15,8 +14,6 @@ double quantile(std::vector<double> values, double fraction) {
   std::ranges::nth_element(values, place);
   return *place;
 }
-
-}  // namespace
 
 Device& bench_device() {
   static const std::unique_ptr<Device> opened =

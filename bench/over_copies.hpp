@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include <functional>
+#include <vector>
 
 #include "copy_baseline.hpp"
 
@@ -14,6 +15,9 @@ inline constexpr int kBlocks = 15;
 
 /// The first OpenCL device. Throws DeviceError where there is none.
 Device& bench_device();
+
+/// The value below which `fraction` of the values lie; not empty.
+double quantile(std::vector<double> values, double fraction);
 
 /// Each iteration is a block: `prepare`, outside all timers, then the copies of `baseline` and one `call`.
 /// The counters `over_command`, `over_kernel` and `over_streamed` are the medians over the blocks of the time

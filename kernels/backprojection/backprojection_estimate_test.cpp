@@ -20,24 +20,47 @@ class BackprojectionEstimate : public testing::Test {
 };
 
 TEST_F(BackprojectionEstimate, IsExact) {
-  for (const Variant& variant : registry_.variants())
+  for (const char* name : {"backprojection/linear", "backprojection/tiled"})
     for (const Size n_z : {1, 2, 20, 37})
       for (const Size n_a : {1, 61, 180})
         for (const Size w : {2, 31, 128, 16384}) {
-          expect_exact(variant, {{"n_a", n_a}, {"w", w}, {"n_z", n_z}});
-          expect_exact(variant, {{"n_a", n_a},
-                                 {"w", w},
-                                 {"n_z", n_z},
-                                 {"half", Size{1}},
-                                 {"rotation_axis", std::string("80%")},
-                                 {"correction", std::string("drift")}});
-          expect_exact(variant, {{"n_a", n_a},
-                                 {"w", w},
-                                 {"n_z", n_z},
-                                 {"roi_y0", Size{1}},
-                                 {"roi_h", Size{1}},
-                                 {"clip", Size{1}}});
+          expect_exact(find(name), {{"n_a", n_a}, {"w", w}, {"n_z", n_z}});
+          expect_exact(find(name), {{"n_a", n_a},
+                                    {"w", w},
+                                    {"n_z", n_z},
+                                    {"half", Size{1}},
+                                    {"rotation_axis", std::string("80%")},
+                                    {"correction", std::string("drift")}});
+          expect_exact(find(name), {{"n_a", n_a},
+                                    {"w", w},
+                                    {"n_z", n_z},
+                                    {"roi_y0", Size{1}},
+                                    {"roi_h", Size{1}},
+                                    {"clip", Size{1}}});
         }
+}
+
+// A texture is bound to the sinograms' own memory: it costs nothing.
+TEST_F(BackprojectionEstimate, IsExactForTextures) {
+  for (const Size n_z : {1, 20})
+    for (const char* correction : {"none", "drift"})
+      expect_exact(
+          find("backprojection/texture"),
+          {{"n_a", Size{64}}, {"w", Size{128}}, {"n_z", n_z}, {"correction", std::string(correction)}});
+}
+
+TEST_F(BackprojectionEstimate, WhatATextureCannotBeBoundToIsUnsupported) {
+  const Variant& texture = find("backprojection/texture");
+  const auto device = open_dry({});
+  const auto make = [&](Size n_a, Size w, Size n_z) {
+    texture.make(*device, parameters_of(texture, {{"n_a", n_a}, {"w", w}, {"n_z", n_z}}));
+  };
+  EXPECT_THROW(make(64, 127, 1), Unsupported);
+  EXPECT_THROW(make(63, 24, 2), Unsupported);
+  EXPECT_NO_THROW(make(63, 24, 1));
+  EXPECT_NO_THROW(make(43200, 16384, 2));
+  EXPECT_THROW(make(65001, 128, 1), Unsupported);
+  EXPECT_THROW(make(8, 131080, 1), Unsupported);
 }
 
 TEST_F(BackprojectionEstimate, IsExactInF64) {

@@ -9,6 +9,7 @@
 #include "estimate/forms.hpp"
 #include "kernels/backprojection/backprojection.hpp"
 #include "kernels/backprojection/backprojector.hpp"
+#include "kernels/backprojection/line_texture.hpp"
 #include "kernels/backprojection/reference.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/axes.hpp"
@@ -37,7 +38,8 @@ class BackprojectionComputation final : public Computation {
         sinograms_shape_{n_z, geometry_.n_a, geometry_.w},
         slices_shape_{n_z, frame_.region.h, frame_.region.w},
         dtype_(dtype) {
-    check_dtype(way, device.info(), dtype);
+    check_way(way, device.info(), dtype);
+    if (way == BackprojectionWay::texture) LineTexture::check(n_z, geometry_.n_a, geometry_.w);
     static_cast<void>(checked_add(sinograms_shape_.bytes(dtype), slices_shape_.bytes(dtype)));
   }
 
@@ -70,8 +72,13 @@ class BackprojectionComputation final : public Computation {
   [[nodiscard]] double tolerance(double largest) const {
     constexpr Size kStretch = 68;
     const double unit = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-51;
-    return unit * static_cast<double>(std::max({frame_.side, geometry_.n_a, kStretch})) *
-           std::max(largest, std::sqrt(static_cast<double>(geometry_.n_a)));
+    const double noise = std::sqrt(static_cast<double>(geometry_.n_a));
+    const double rounding = unit * static_cast<double>(std::max({frame_.side, geometry_.n_a, kStretch})) *
+                            std::max(largest, noise);
+    // A texture unit's fraction is off by 2^-9, or 2^-8 where it cuts off, of a difference of 0.8 (the root
+    // of its mean square); errors of different angles know nothing of each other: this is eight times their
+    // spread.
+    return way_ == BackprojectionWay::texture ? rounding + 0x1p-6 * noise : rounding;
   }
 
   /// Pixels of the stack to look at: row → columns.
@@ -172,6 +179,7 @@ Variant make_variant(BackprojectionWay way, std::string help, std::vector<std::s
                               size_axis("n_z", 20, "sinograms and slices")};
   for (AxisDescription& axis : scan_axes()) variant.description.axes.push_back(std::move(axis));
   variant.description.axes.push_back(dtype_axis(std::move(dtypes)));
+  if (way == BackprojectionWay::texture) variant.description.backends = {"cuda", "dry"};
   variant.description.slice_axis = "n_z";
   variant.description.slice_dimension = kSinogram;
   variant.estimators = {make_module_estimator(
@@ -195,6 +203,9 @@ void add_backprojection(Registry& registry) {
                             {"f32", "f64"}));
   registry.add(make_variant(BackprojectionWay::tiled,
                             "new: a tile of pixels at a time, bounds settled once a tile and angle",
+                            {"f32"}));
+  registry.add(make_variant(BackprojectionWay::texture,
+                            "CUDA: the texture unit interpolates, bound to the sinograms' own memory",
                             {"f32"}));
 }
 

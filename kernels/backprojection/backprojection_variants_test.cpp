@@ -16,20 +16,23 @@ using testing_variants::parameters_of;
 class BackprojectionVariants : public testing::TestWithParam<testing_variants::Grain> {
  protected:
   BackprojectionVariants() { add_backprojection(registry_); }
+  [[nodiscard]] std::vector<Variant> variants() const {
+    return {*registry_.find("backprojection/linear"), *registry_.find("backprojection/tiled")};
+  }
   Registry registry_;
   std::unique_ptr<Device> device_ = testing_variants::open_opencl(GetParam());
 };
 
 // Tiles are 64 x 8 and 32 x 32: below, at and beyond their borders, odd and prime.
 TEST_P(BackprojectionVariants, AreRightWhateverTheSizes) {
-  for (const Variant& variant : registry_.variants())
+  for (const Variant& variant : variants())
     for (const Size w : {2, 3, 31, 64, 67})
       for (const Size n_a : {1, 16, 37})
         expect_right(*device_, variant, {{"n_a", n_a}, {"w", w}, {"n_z", Size{3}}});
 }
 
 TEST_P(BackprojectionVariants, AreRightForAnyScan) {
-  for (const Variant& variant : registry_.variants())
+  for (const Variant& variant : variants())
     for (const string& angles : angle_patterns())
       for (const string& correction : correction_patterns())
         for (const Size half : {0, 1})
@@ -46,7 +49,7 @@ TEST_P(BackprojectionVariants, AreRightForAnyScan) {
 }
 
 TEST_P(BackprojectionVariants, ARegionIsRight) {
-  for (const Variant& variant : registry_.variants())
+  for (const Variant& variant : variants())
     for (const Size clip : {0, 1}) {
       expect_right(*device_, variant,
                    {{"n_a", Size{17}},
@@ -78,12 +81,12 @@ TEST_P(BackprojectionVariants, F64IsRightToItsOwnPrecision) {
 
 // More pixels than a verification compares.
 TEST_P(BackprojectionVariants, ALargeCaseIsVerifiedBySamples) {
-  for (const Variant& variant : registry_.variants())
+  for (const Variant& variant : variants())
     expect_right(*device_, variant, {{"n_a", Size{180}}, {"w", Size{331}}, {"n_z", Size{1}}});
 }
 
 TEST_P(BackprojectionVariants, AnotherSlicesSinogramIsFoundWrong) {
-  for (const Variant& variant : registry_.variants()) {
+  for (const Variant& variant : variants()) {
     const auto computation =
         variant.make(*device_, parameters_of(variant, {{"n_a", Size{5}}, {"w", Size{17}}, {"n_z", Size{2}}}));
     computation->set_up();
@@ -96,7 +99,7 @@ TEST_P(BackprojectionVariants, AnotherSlicesSinogramIsFoundWrong) {
 }
 
 TEST_P(BackprojectionVariants, WrongInputIsAUsageErrorBeforeAnythingIsAllocated) {
-  for (const Variant& variant : registry_.variants()) {
+  for (const Variant& variant : variants()) {
     const auto make = [&](testing_variants::Overrides overrides) {
       variant.make(*device_, parameters_of(variant, overrides));
     };
@@ -110,6 +113,12 @@ TEST_P(BackprojectionVariants, WrongInputIsAUsageErrorBeforeAnythingIsAllocated)
   const Variant& tiled = *registry_.find("backprojection/tiled");
   const auto in_f64 = [&] { tiled.make(*device_, parameters_of(tiled, {{"dtype", string("f64")}})); };
   EXPECT_THROW(in_f64(), UsageError);
+}
+
+TEST_P(BackprojectionVariants, TexturesAreForCuda) {
+  const Variant& texture = *registry_.find("backprojection/texture");
+  EXPECT_THAT(texture.description.backends, testing::Not(testing::Contains("opencl")));
+  EXPECT_THROW(texture.make(*device_, parameters_of(texture, {})), Unsupported);
 }
 
 INSTANTIATE_TEST_SUITE_P(OpenCl, BackprojectionVariants,

@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <utility>
+
 #include "backprojection_linear_source.hpp"
+#include "backprojection_texture_source.hpp"
 #include "backprojection_tiled_source.hpp"
 #include "base/error.hpp"
 #include "kernels/backprojection/angle_table.hpp"
+#include "kernels/backprojection/line_texture.hpp"
 #include "kernels/common/floating.hpp"
 
 namespace peakmark {
@@ -25,13 +30,42 @@ Size images_in(const Array& stack, const Shape& image, const char* what) {
   return one ? 1 : shape[0];
 }
 
+/// Cosine, sine and correction of each angle, as `linear` and `texture` look them up.
+class AngleLists {
+ public:
+  AngleLists(Device& device, const BackprojectionGeometry& geometry, DType dtype) {
+    with_floating(dtype, [&](auto zero) { push<decltype(zero)>(device, geometry); });
+  }
+  [[nodiscard]] const Array* cosines() const { return &cosines_; }
+  [[nodiscard]] const Array* sines() const { return &sines_; }
+  [[nodiscard]] const Array* corrections() const { return &corrections_; }
+  [[nodiscard]] std::int32_t has_corrections() const { return corrections_ ? 1 : 0; }
+
+ private:
+  template <typename T>
+  void push(Device& device, const BackprojectionGeometry& geometry) {
+    const std::vector<LineView> views = line_views(geometry);
+    const auto list = [&](const char* name, Size count, auto value_of) {
+      std::vector<T> values(static_cast<std::size_t>(count));
+      for (std::size_t a = 0; a < values.size(); ++a) values[a] = static_cast<T>(value_of(a));
+      return device.push<T>(name, {count}, std::span<const T>(values));
+    };
+    const std::vector<double>& corrections = geometry.corrections;
+    cosines_ = list("cosines", geometry.n_a, [&](std::size_t a) { return views[a].cosine; });
+    sines_ = list("sines", geometry.n_a, [&](std::size_t a) { return views[a].sine; });
+    corrections_ = list("corrections", static_cast<Size>(corrections.size()),
+                        [&](std::size_t a) { return corrections[a]; });
+  }
+
+  Array cosines_, sines_, corrections_;
+};
+
 class Linear final : public Backprojector {
  public:
   Linear(Device& device, const BackprojectionGeometry& geometry, DType dtype)
-      : Backprojector(device, geometry, dtype) {
-    with_floating(dtype, [&](auto zero) { push_tables<decltype(zero)>(); });
-    kernel_ = device.kernel(backprojection_linear_source(), "backproject_pixels", dtype);
-  }
+      : Backprojector(device, geometry, dtype),
+        lists_(device, geometry, dtype),
+        kernel_(device.kernel(backprojection_linear_source(), "backproject_pixels", dtype)) {}
 
  protected:
   void enqueue(const Stretch& stretch) override {
@@ -42,10 +76,10 @@ class Linear final : public Backprojector {
                     stretch.slices_offset,
                     &stretch.sinograms,
                     stretch.sinograms_offset,
-                    &cosines_,
-                    &sines_,
-                    &corrections_,
-                    std::int32_t{corrections_ ? 1 : 0},
+                    lists_.cosines(),
+                    lists_.sines(),
+                    lists_.corrections(),
+                    lists_.has_corrections(),
                     stretch.count,
                     geometry().n_a,
                     geometry().w,
@@ -61,25 +95,8 @@ class Linear final : public Backprojector {
   }
 
  private:
-  template <typename T>
-  void push_tables() {
-    const std::vector<LineView> views = line_views(geometry());
-    std::vector<T> values(views.size());
-    const auto push = [&](const char* name, auto value_of) {
-      for (std::size_t a = 0; a < views.size(); ++a) values[a] = static_cast<T>(value_of(a));
-      return device_.push<T>(name, {geometry().n_a}, std::span<const T>(values));
-    };
-    cosines_ = push("cosines", [&](std::size_t a) { return views[a].cosine; });
-    sines_ = push("sines", [&](std::size_t a) { return views[a].sine; });
-    const std::vector<double>& corrections = geometry().corrections;
-    if (!corrections.empty())
-      corrections_ = push("corrections", [&](std::size_t a) { return corrections[a]; });
-    else
-      corrections_ = device_.create_uninitialised("corrections", {0}, dtype_of<T>);
-  }
-
+  AngleLists lists_;
   Kernel kernel_;
-  Array cosines_, sines_, corrections_;
 };
 
 class Tiled final : public Backprojector {
@@ -115,10 +132,70 @@ class Tiled final : public Backprojector {
   Array table_;
 };
 
+class Texture final : public Backprojector {
+ public:
+  Texture(Device& device, const BackprojectionGeometry& geometry)
+      : Backprojector(device, geometry, DType::f32),
+        lists_(device, geometry, DType::f32),
+        kernel_(device.kernel(backprojection_texture_source(), "backproject_texture", DType::f32)) {
+    LineTexture::check(1, geometry.n_a, geometry.w);
+  }
+  ~Texture() override {
+    try {
+      device_.finish();       // kernels may still read through the textures
+    } catch (const Error&) {  // of the work before; whoever waits for that is told
+    }
+  }
+
+ protected:
+  void enqueue(const Stretch& stretch) override {
+    LineTexture::check(stretch.count + (stretch.sinograms_offset > 0 ? 1 : 0), geometry().n_a, geometry().w);
+    const SliceRegion& region = frame().region;
+    for (Size z = 0; z < stretch.count; ++z) {
+      const Size sinogram = stretch.sinograms_offset + z * geometry().n_a * geometry().w;
+      const Size slice = stretch.slices_offset + z * region.h * region.w;
+      device_.launch(
+          kernel_,
+          {.x = checked_multiply(divide_up(region.h, 32) * divide_up(region.w, 32), 256), .local_x = 256},
+          {&stretch.slices, slice, texture(stretch.sinograms, sinogram), lists_.cosines(), lists_.sines(),
+           lists_.corrections(), lists_.has_corrections(), geometry().n_a, region.y0, region.x0, region.h,
+           region.w, frame().side, std::int32_t{geometry().clip ? 1 : 0}, static_cast<float>(geometry().axis),
+           static_cast<float>(frame().axis), static_cast<float>(overlap_slope(geometry()))});
+    }
+  }
+
+ private:
+  /// Textures are kept: kernels that use them may still be in the queue, and the next call brings the same
+  /// sinograms. An address stands for its memory, since a texture is bound to no more than that.
+  std::uint64_t texture(const Array& sinograms, Size offset) {
+    constexpr std::size_t kMostTextures = 4096;
+    const std::pair key(sinograms.buffer().handle(), offset);
+    if (const auto found = textures_.find(key); found != textures_.end()) return found->second.handle();
+    if (textures_.size() >= kMostTextures) {
+      device_.finish();
+      textures_.clear();
+    }
+    return textures_.try_emplace(key, sinograms, offset, geometry().n_a, geometry().w, std::as_const(device_))
+        .first->second.handle();
+  }
+
+  AngleLists lists_;
+  Kernel kernel_;
+  std::map<std::pair<std::uint64_t, Size>, LineTexture> textures_;
+};
+
 }  // namespace
 
 std::string_view name_of(BackprojectionWay way) {
-  return way == BackprojectionWay::linear ? "linear" : "tiled";
+  switch (way) {
+    case BackprojectionWay::linear:
+      return "linear";
+    case BackprojectionWay::tiled:
+      return "tiled";
+    case BackprojectionWay::texture:
+      return "texture";
+  }
+  return "unknown";
 }
 
 Backprojector::Backprojector(Device& device, BackprojectionGeometry geometry, DType dtype)
@@ -147,7 +224,9 @@ void Backprojector::operator()(const Array& sinograms, Size from, Array& slices,
   if (count > 0) enqueue({sinograms, sinograms_offset, slices, slices_offset, count});
 }
 
-void check_dtype(BackprojectionWay way, const DeviceInfo& device, DType dtype) {
+void check_way(BackprojectionWay way, const DeviceInfo& device, DType dtype) {
+  if (way == BackprojectionWay::texture && device.backend == Backend::opencl)
+    throw Unsupported("backprojection/texture runs on CUDA only; use tiled");
   with_floating(dtype, [](auto) {});
   require_dtype(device, dtype);
   if (way != BackprojectionWay::linear && dtype != DType::f32)
@@ -158,8 +237,9 @@ void check_dtype(BackprojectionWay way, const DeviceInfo& device, DType dtype) {
 std::unique_ptr<Backprojector> make_backprojector(BackprojectionWay way, Device& device,
                                                   const BackprojectionGeometry& geometry, DType dtype) {
   check(geometry);
-  check_dtype(way, device.info(), dtype);
+  check_way(way, device.info(), dtype);
   if (way == BackprojectionWay::linear) return std::make_unique<Linear>(device, geometry, dtype);
+  if (way == BackprojectionWay::texture) return std::make_unique<Texture>(device, geometry);
   return std::make_unique<Tiled>(device, geometry);
 }
 

@@ -13,7 +13,9 @@ namespace peakmark {
 
 /// linear (old): a work-item a pixel, sine and cosine looked up; f32 and f64.
 /// tiled (new): a tile of pixels a work-item or work-group, positions in fixed point; f32.
-enum class BackprojectionWay : std::uint8_t { linear, tiled };
+/// texture: the texture unit interpolates, straight from the sinograms' memory; f32, CUDA only (`dry` books
+/// it), fractions of 8 bits, shapes that LineTexture::check lets through.
+enum class BackprojectionWay : std::uint8_t { linear, tiled, texture };
 std::string_view name_of(BackprojectionWay way);
 
 /// Back-projects sinograms that lie on the device, under one geometry. It keeps tables of the angles on the
@@ -25,7 +27,8 @@ class Backprojector {
   Backprojector& operator=(const Backprojector&) = delete;
 
   /// sinograms (n_z, n_a, w), or (n_a, w) for one → slices (n_z, h, w) of the geometry's region, or (h, w).
-  /// Every pixel of the slices is written. Enqueues only. UsageError for other shapes or dtypes.
+  /// Every pixel of the slices is written. Enqueues only. UsageError for other shapes or dtypes; Unsupported
+  /// for what a texture cannot be bound to.
   void operator()(const Array& sinograms, Array& slices);
   /// Sinograms [from, from + count) of a stack to slices [to, to + count) of another.
   void operator()(const Array& sinograms, Size from, Array& slices, Size to, Size count);
@@ -55,8 +58,9 @@ class Backprojector {
   DType dtype_;
 };
 
-/// UsageError for a dtype that the way does not have; Unsupported where the device does not compute in it.
-void check_dtype(BackprojectionWay way, const DeviceInfo& device, DType dtype);
+/// UsageError for a dtype that the way does not have; Unsupported where the device cannot take this way or
+/// does not compute in the dtype.
+void check_way(BackprojectionWay way, const DeviceInfo& device, DType dtype);
 
 /// Checks geometry and dtype before it allocates the tables.
 std::unique_ptr<Backprojector> make_backprojector(BackprojectionWay way, Device& device,
@@ -64,7 +68,7 @@ std::unique_ptr<Backprojector> make_backprojector(BackprojectionWay way, Device&
 
 /// The device memory that a Backprojector keeps, each term named as its allocation: fixed, whatever the
 /// stack.
-///   linear: `cosines`, `sines`, `corrections` (where there are any): n_a elements each
+///   linear, texture: `cosines`, `sines`, `corrections` (where there are any): n_a elements each
 ///   tiled: `angle_table`: 32 bytes an angle
 std::vector<Term> table_terms(BackprojectionWay way, Size n_a, bool corrected, DType dtype);
 

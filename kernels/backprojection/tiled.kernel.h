@@ -96,27 +96,20 @@ PM_KERNEL(backproject_tiles)(PM_GLOBAL float* slices, pm_long slices_offset, PM_
     for (pm_long a = 0; a < n_a; ++a, line += w) {
       const stretch_t stretch = stretch_of(table + 4 * a, y, x, h, v);
       if (stretch.first >= w || stretch.first + stretch.count <= 0) continue;
-      if (slope == 0 && stretch.first >= 0 && stretch.first + stretch.count <= w) {
-        PM_GLOBAL const float* from = line + stretch.first;
-        for (int r = 0; r < h; ++r) {
-          const float place = stretch.place - (float)r * stretch.step_y;
-          for (int c = 0; c < v; ++c) {
-            const float t = place + (float)c * stretch.step_x;
-            const int i = (int)t;
-            sums[r][c] += from[i] + (t - (float)i) * (from[i + 1] - from[i]);
-          }
-        }
+      const int count = (int)stretch.count;
+      float from[LONGEST_STRETCH];
+      if (slope == 0 && stretch.first >= 0 && stretch.first + count <= w) {
+        for (int i = 0; i < count; ++i) from[i] = line[stretch.first + i];
       } else {
-        float from[LONGEST_STRETCH];
         const float axis = (float)table[4 * a + 3] * UNIT;
-        for (int i = 0; i < (int)stretch.count; ++i) from[i] = line_at(line, w, stretch.first + i, axis, slope);
-        for (int r = 0; r < h; ++r) {
-          const float place = stretch.place - (float)r * stretch.step_y;
-          for (int c = 0; c < v; ++c) {
-            const float t = place + (float)c * stretch.step_x;
-            const int i = (int)t;
-            sums[r][c] += from[i] + (t - (float)i) * (from[i + 1] - from[i]);
-          }
+        for (int i = 0; i < count; ++i) from[i] = line_at(line, w, stretch.first + i, axis, slope);
+      }
+      for (int r = 0; r < h; ++r) {
+        const float place = stretch.place - (float)r * stretch.step_y;
+        for (int c = 0; c < v; ++c) {
+          const float t = place + (float)c * stretch.step_x;
+          const int i = (int)t;
+          sums[r][c] += from[i] + (t - (float)i) * (from[i + 1] - from[i]);
         }
       }
     }

@@ -1,0 +1,95 @@
+// How long does an interpolation take? f32, on the first OpenCL device.
+//
+//   backprojection_bench [--benchmark_filter=w:1024]
+//
+// Each iteration is a block: one back-projection by each variant, one after the other, so that both see the
+// same machine. `linear_ns` and `tiled_ns` are medians over the blocks of the device's time over the
+// interpolations, n_z · n_a · pixels; `ratio` is the median of tiled over linear within a block, `spread` the
+// relative width of its middle half. An answer is verified before it is timed.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/backprojection/backprojection.hpp"
+#include "kernels/backprojection/scan_patterns.hpp"
+#include "over_copies.hpp"
+#include "worker/variant.hpp"
+
+namespace {
+
+using namespace peakmark;
+
+struct Scan {
+  Size n_a, w, n_z;
+  Size half = 0, clip = 0;
+
+  [[nodiscard]] std::string name() const {
+    return "n_a:" + std::to_string(n_a) + "/w:" + std::to_string(w) + "/n_z:" + std::to_string(n_z) +
+           (half != 0 ? "/half:1" : "") + (clip != 0 ? "/clip:1" : "");
+  }
+};
+
+Parameters parameters_of(const Variant& variant, const Scan& scan) {
+  Parameters parameters = variant.description.defaults();
+  parameters.set("n_a", scan.n_a);
+  parameters.set("w", scan.w);
+  parameters.set("n_z", scan.n_z);
+  parameters.set("half", scan.half);
+  parameters.set("clip", scan.clip);
+  if (scan.half != 0) {
+    parameters.set("rotation_axis", std::string("80%"));
+    parameters.set("angles", std::string("full_turn"));
+  }
+  return parameters;
+}
+
+void compare(benchmark::State& state, const Scan& scan) {
+  Registry registry;
+  add_backprojection(registry);
+  const std::vector<std::string> names{"backprojection/linear", "backprojection/tiled"};
+  std::vector<std::unique_ptr<Computation>> ways;
+  double interpolations = 0;
+  for (const std::string& name : names) {
+    const Variant& variant = *registry.find(name);
+    const Parameters parameters = parameters_of(variant, scan);
+    interpolations = static_cast<double>(scan.n_z) * static_cast<double>(scan.n_a) *
+                     static_cast<double>(computed_pixels(geometry_of_case(parameters)));
+    std::unique_ptr<Computation>& way = ways.emplace_back(variant.make(bench_device(), parameters));
+    way->set_up();
+    way->create_inputs();
+    way->create_outputs();
+    way->call();
+    if (const Verification verification = way->verify(); !verification.ok) {
+      state.SkipWithError((name + ": " + verification.message).c_str());
+      return;
+    }
+  }
+  std::vector<double> linear, tiled, ratio;
+  for (auto _ : state) {
+    const auto time = [&](std::size_t way) {
+      return static_cast<double>(device_time_ns(bench_device(), [&] { ways[way]->call(); }));
+    };
+    const double linear_ns = time(0);
+    const double tiled_ns = time(1);
+    state.SetIterationTime(tiled_ns * 1e-9);
+    linear.push_back(linear_ns / interpolations);
+    tiled.push_back(tiled_ns / interpolations);
+    ratio.push_back(tiled_ns / linear_ns);
+  }
+  state.counters["linear_ns"] = quantile(linear, 0.5);
+  state.counters["tiled_ns"] = quantile(tiled, 0.5);
+  state.counters["ratio"] = quantile(ratio, 0.5);
+  state.counters["spread"] = (quantile(ratio, 0.75) - quantile(ratio, 0.25)) / quantile(ratio, 0.5);
+}
+
+void register_all() {
+  for (const Scan& scan : {Scan{512, 512, 1}, Scan{1440, 1024, 1}, Scan{181, 128, 20}, Scan{61, 4096, 1},
+                           Scan{720, 512, 1, 1, 0}, Scan{720, 512, 1, 0, 1}})
+    register_over_copies(scan.name(), [scan](benchmark::State& state) { compare(state, scan); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bench_main(argc, argv, register_all);
+}

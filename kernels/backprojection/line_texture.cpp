@@ -1,0 +1,27 @@
+#include "kernels/backprojection/line_texture.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+
+void LineTexture::check(Size n_z, Size n_a, Size w) {
+  constexpr Size kMostLines = 65'000;
+  constexpr Size kMostColumns = 131'072;
+  if (n_a > kMostLines || w > kMostColumns)
+    throw Unsupported(
+        fmt::format("backprojection/texture: a sinogram of {} lines and {} columns; a texture has at "
+                    "most {} and {}",
+                    n_a, w, kMostLines, kMostColumns));
+  if (w % 8 != 0)
+    throw Unsupported(fmt::format(
+        "backprojection/texture: a sinogram {} columns wide; a texture needs a multiple of 8, or a copy", w));
+  if (n_z > 1 && n_a * w % 128 != 0)
+    throw Unsupported(fmt::format(
+        "backprojection/texture: sinograms of {} x {} elements in a stack; a texture needs a multiple "
+        "of 128, or a copy",
+        n_a, w));
+}
+
+}  // namespace peakmark
