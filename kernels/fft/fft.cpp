@@ -13,6 +13,26 @@ namespace {
 /// The longest line seen to work on PoCL 3.1, and of which the tables' bytes are known.
 constexpr Size kLongestOnPocl = kLongestVkfftTable;
 
+using Make = std::unique_ptr<RealFft> (*)(Device&, const FftPlan&);
+
+/// Null where it is not built in.
+Make maker(Backend backend, FftLibrary library) {
+  if (library == FftLibrary::cufft) {
+#ifdef PEAKMARK_FFT_CUFFT
+    if (backend == Backend::cuda) return make_cufft;
+#endif
+  } else if (backend == Backend::cuda) {
+#ifdef PEAKMARK_FFT_VKFFT_CUDA
+    return make_vkfft_cuda;
+#endif
+  } else {
+#ifdef PEAKMARK_FFT_OPENCL
+    return make_vkfft_opencl;
+#endif
+  }
+  return nullptr;
+}
+
 bool plans_like_pocl(const DeviceInfo& device) {
   return device.backend == Backend::dry || device.platform == "Portable Computing Language";
 }
@@ -24,24 +44,24 @@ std::string_view name_of(FftLibrary library) {
 }
 
 std::vector<std::string> fft_names() {
-  return {"auto", "vkfft", "cufft"};
+  return {"vkfft", "cufft"};
 }
 
-FftLibrary choose_fft_library(std::string_view name, const DeviceInfo& device) {
-  const bool cuda = device.backend == Backend::cuda;
+FftLibrary parse_fft_library(std::string_view name) {
   if (name == "vkfft") return FftLibrary::vkfft;
-  if (name == "auto") return cuda ? FftLibrary::cufft : FftLibrary::vkfft;
-  if (name != "cufft")
-    throw UsageError(fmt::format("fft: no library '{}'; there are auto, vkfft, cufft", name));
-  if (!cuda)
-    throw Unsupported(fmt::format(
-        "fft:cufft runs on CUDA; on {} there is fft:vkfft{}", name_of(device.backend),
-        device.backend == Backend::dry ? " (what a cuFFT plan needs is only known where a GPU makes it)"
-                                       : ""));
-  return FftLibrary::cufft;
+  if (name == "cufft") return FftLibrary::cufft;
+  throw UsageError(fmt::format("fft: no library '{}'; there are vkfft and cufft", name));
 }
 
-void check_fft_length(const DeviceInfo& device, FftLibrary library, Size length) {
+void check_fft(const DeviceInfo& device, FftLibrary library, Size length) {
+  if (library == FftLibrary::cufft && device.backend != Backend::cuda)
+    throw Unsupported(fmt::format("fft: cufft runs on CUDA; on {} there is vkfft{}", name_of(device.backend),
+                                  device.backend == Backend::dry
+                                      ? " (what a plan of cuFFT needs is only known where a GPU makes it)"
+                                      : ""));
+  if (maker(device.backend, library) == nullptr)
+    throw Unsupported(fmt::format("fft: this peakmark was built without {} for {}", name_of(library),
+                                  name_of(device.backend)));
   if (length < 4 || length % 2 != 0 || !is_seven_smooth(length))
     throw Unsupported(fmt::format(
         "fft: length {}; peakmark transforms even lengths without prime factors beyond 7", length));
@@ -52,23 +72,9 @@ void check_fft_length(const DeviceInfo& device, FftLibrary library, Size length)
 }
 
 std::unique_ptr<RealFft> make_real_fft(Device& device, FftLibrary library, const FftPlan& plan) {
-  check_fft_length(device.info(), library, plan.length);
+  check_fft(device.info(), library, plan.length);
   if (plan.lines < 1) throw UsageError(fmt::format("fft: a plan of {} lines", plan.lines));
-  if (library == FftLibrary::cufft) {
-#ifdef PEAKMARK_FFT_CUDA
-    return make_cufft(device, plan);
-#endif
-  } else if (device.info().backend == Backend::cuda) {
-#ifdef PEAKMARK_FFT_CUDA
-    return make_vkfft_cuda(device, plan);
-#endif
-  } else {
-#ifdef PEAKMARK_FFT_OPENCL
-    return make_vkfft_opencl(device, plan);
-#endif
-  }
-  throw Unsupported(fmt::format("fft: this peakmark was built without {} for {}", name_of(library),
-                                name_of(device.info().backend)));
+  return maker(device.info().backend, library)(device, plan);
 }
 
 }  // namespace peakmark

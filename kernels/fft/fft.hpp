@@ -9,14 +9,13 @@
 
 namespace peakmark {
 
+/// VkFFT runs on OpenCL and CUDA, and is planned on `dry`; cuFFT runs on CUDA.
 enum class FftLibrary : std::uint8_t { vkfft, cufft };
 std::string_view name_of(FftLibrary library);
-
-/// What the axis `fft` may say: `auto`, `vkfft`, `cufft`.
+/// `vkfft`, `cufft`: the words of the axis `fft`.
 std::vector<std::string> fft_names();
-/// `auto` is cuFFT on CUDA and VkFFT elsewhere. Throws UsageError for another word, Unsupported where this
-/// build or this device has not the library.
-FftLibrary choose_fft_library(std::string_view name, const DeviceInfo& device);
+/// Throws UsageError for another word.
+FftLibrary parse_fft_library(std::string_view name);
 
 struct FftPlan {
   Size length = 0;       ///< real elements of a line, even
@@ -57,8 +56,9 @@ class RealFft {
 /// Throws Unsupported, before anything is allocated, for a length that the library cannot do on this device.
 std::unique_ptr<RealFft> make_real_fft(Device& device, FftLibrary library, const FftPlan& plan);
 
-/// Throws Unsupported where make_real_fft would, as far as that is known without a plan: a length that is odd
-/// or has a prime factor beyond 7, or one that crashes the device.
-void check_fft_length(const DeviceInfo& device, FftLibrary library, Size length);
+/// Throws Unsupported where make_real_fft would, as far as that is known without a plan: a library that does
+/// not run on this backend or is not built in; a length that is odd or has a prime factor beyond 7, or that
+/// was not seen to work on this device.
+void check_fft(const DeviceInfo& device, FftLibrary library, Size length);
 
 }  // namespace peakmark

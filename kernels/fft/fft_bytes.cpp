@@ -20,20 +20,32 @@ constexpr auto kTables = std::to_array<TableRow>({
 #include "kernels/fft/vkfft_tables.inc"
 });
 
-Size work_of_a_line(Size length) {
-  return length <= kVkfftLongestOnePass ? 0 : checked_multiply(8, length / 2 + 1);
+Size spectrum_bytes(Size length) {
+  return checked_multiply(8, length / 2 + 1);
+}
+
+Size lines_within(const FftPlan& plan) {
+  if (plan.in_place || plan.most_work_bytes == 0) return plan.lines;
+  return std::clamp<Size>(plan.most_work_bytes / spectrum_bytes(plan.length), 1, plan.lines);
 }
 
 }  // namespace
 
+std::vector<Term> fft_terms(FftLibrary library, const FftPlan& plan) {
+  if (library == FftLibrary::cufft)
+    return {{"fft_work", 0, checked_multiply(lines_within(plan), spectrum_bytes(plan.length))}};
+  std::vector<Term> terms{{"fft_tables", 0, vkfft_table_bytes(plan.length)}};
+  if (const Size work = vkfft_work_bytes(plan); work > 0) terms.push_back({"fft_work", 0, work});
+  return terms;
+}
+
 Size vkfft_lines_at_a_time(const FftPlan& plan) {
-  const Size line = work_of_a_line(plan.length);
-  if (plan.in_place || plan.most_work_bytes == 0 || line == 0) return plan.lines;
-  return std::clamp<Size>(plan.most_work_bytes / line, 1, plan.lines);
+  return plan.length <= kVkfftLongestOnePass ? plan.lines : lines_within(plan);
 }
 
 Size vkfft_work_bytes(const FftPlan& plan) {
-  return checked_multiply(vkfft_lines_at_a_time(plan), work_of_a_line(plan.length));
+  if (plan.length <= kVkfftLongestOnePass) return 0;
+  return checked_multiply(lines_within(plan), spectrum_bytes(plan.length));
 }
 
 Size vkfft_table_bytes(Size length) {

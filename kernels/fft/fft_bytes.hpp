@@ -1,12 +1,19 @@
 #pragma once
 
+#include <vector>
+
+#include "estimate/estimator.hpp"
 #include "kernels/fft/fft.hpp"
 
 namespace peakmark {
 
-// What VkFFT 1.2.26 holds on a device for a plan, written down: for estimators, which ask no device.
+// What a plan holds on a device, written down: for estimators, which ask no device. VkFFT is version 1.2.26.
 
-/// Lines that are transformed at a time: all, or as many as `most_work_bytes` has room for.
+/// Its parts: `fft_tables` and, where there is any, `fft_work`. Exact for VkFFT. For cuFFT a bound that no
+/// GPU has been asked about yet: a work area as large as the spectra that are transformed at a time.
+std::vector<Term> fft_terms(FftLibrary library, const FftPlan& plan);
+
+/// Lines that VkFFT transforms at a time: all, or as many as `most_work_bytes` has room for.
 Size vkfft_lines_at_a_time(const FftPlan& plan);
 
 /// 0 to a length of 8192; beyond, length/2 + 1 complex elements for each line that is transformed at a time.

@@ -43,9 +43,10 @@ TEST(FftOnDry, APlanBeyondTheBudgetIsOutOfMemory) {
 
 TEST(FftOnDry, CufftIsUnsupported) {
   const auto device = open_dry();
-  EXPECT_EQ(choose_fft_library("auto", device->info()), FftLibrary::vkfft);
-  EXPECT_THROW(choose_fft_library("cufft", device->info()), Unsupported);
-  EXPECT_THROW(choose_fft_library("fftw", device->info()), UsageError);
+  EXPECT_THROW(check_fft(device->info(), FftLibrary::cufft, 1024), Unsupported);
+  EXPECT_NO_THROW(check_fft(device->info(), FftLibrary::vkfft, 1024));
+  for (const std::string& name : fft_names()) EXPECT_EQ(name_of(parse_fft_library(name)), name);
+  EXPECT_THROW(parse_fft_library("fftw"), UsageError);
 }
 
 }  // namespace

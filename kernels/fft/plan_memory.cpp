@@ -9,14 +9,14 @@ PlanMemory*& PlanMemory::current() {
   return memory;
 }
 
-std::uint64_t PlanMemory::allocate(std::size_t bytes, const void* data) noexcept {
+std::uint64_t PlanMemory::allocate(std::size_t bytes, Use use, const void* data) noexcept {
   const auto size = static_cast<Size>(bytes);
   try {
     Array array =
-        device_->create_uninitialised(data != nullptr ? "fft_tables" : "fft_work", {size}, DType::u8);
+        device_->create_uninitialised(use == Use::table ? "fft_tables" : "fft_work", {size}, DType::u8);
     if (data != nullptr)
       device_->write<std::uint8_t>(array, std::span(static_cast<const std::uint8_t*>(data), bytes));
-    (data != nullptr ? table_bytes_ : work_bytes_) += size;
+    (use == Use::table ? table_bytes_ : work_bytes_) += size;
     return arrays_.emplace_back(std::move(array)).buffer().handle();
   } catch (...) {
     failure_ = std::current_exception();

@@ -14,9 +14,10 @@ class PlanMemory {
  public:
   explicit PlanMemory(Device* device) : device_(device) {}
 
+  enum class Use : std::uint8_t { table, work };
   /// Called from the library's code, which no exception may cross: 0 where there is no memory, and `rethrow`
-  /// tells later. `data` null: something to work in, otherwise a table with these bytes.
-  std::uint64_t allocate(std::size_t bytes, const void* data) noexcept;
+  /// tells later. `data`, where there is any, is what the memory is to hold.
+  std::uint64_t allocate(std::size_t bytes, Use use, const void* data = nullptr) noexcept;
   void release(std::uint64_t handle) noexcept;
 
   /// Throws what `allocate` ran into.

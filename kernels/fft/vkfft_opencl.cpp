@@ -81,7 +81,8 @@ cl_int device_info(cl_device_id device, cl_device_info what, std::size_t size, v
 }
 
 cl_mem create_buffer(cl_context, cl_mem_flags, std::size_t bytes, const void* data, cl_int* code) {
-  const std::uint64_t handle = PlanMemory::current()->allocate(bytes, data);
+  const std::uint64_t handle = PlanMemory::current()->allocate(
+      bytes, data != nullptr ? PlanMemory::Use::table : PlanMemory::Use::work, data);
   *code = handle != 0 ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
   return reinterpret_cast<cl_mem>(handle);
 }
@@ -219,6 +220,11 @@ class VkfftBackend {
   /// What the library asks from here on is asked of this device.
   void enter() const { opencl_for_vkfft = {.described = dry_, .is_cpu = is_cpu_}; }
   [[nodiscard]] bool is_dry() const { return dry_; }
+
+  static constexpr bool kOffsets = true;
+  static VkfftHandle at(const Array& array, std::uint64_t /*offset*/) {
+    return reinterpret_cast<cl_mem>(array.buffer().handle());
+  }
 
  private:
   bool dry_, is_cpu_ = false;

@@ -125,7 +125,7 @@ Variant make_variant(std::string name, std::string help, TermsFormula terms) {
       word_axis("filter", "ramlak", filter_names(), "the filter"),
       word_axis("mode", "constant", filter_padding_names(),
                 "what stands beside a line, as in numpy.pad; constant: zeros"),
-      word_axis("fft", "auto", fft_names(), "the library that transforms; auto: cufft on CUDA, else vkfft"),
+      word_axis("fft", "vkfft", fft_names(), "the library that transforms; cufft: CUDA only"),
   };
   variant.description.slice_axis = "n_z";
   variant.description.slice_dimension = kSinogram;

@@ -21,9 +21,8 @@ std::vector<Term> terms_of(const FilterProblem& problem, Size lines) {
   const Size length = problem.padded_width();
   std::vector<Term> terms{{"filter", 0, Shape{length / 2 + 1}.bytes(DType::f32)}};
   if (problem.mode != PaddingMode::constant) terms.push_back({"columns", 0, Shape{length}.bytes(DType::i32)});
-  terms.push_back({"fft_tables", 0, vkfft_table_bytes(length)});
-  if (const Size work = vkfft_work_bytes({.length = length, .lines = lines}); work > 0)
-    terms.push_back({"fft_work", 0, work});
+  for (Term& term : fft_terms(problem.fft, {.length = length, .lines = lines}))
+    terms.push_back(std::move(term));
   terms.push_back({"work", 0, Shape{lines, length + 2}.bytes(DType::f32)});
   return terms;
 }
@@ -66,17 +65,16 @@ LineFilter::LineFilter(Device& device, const FilterProblem& problem, const LineB
       problem_(problem),
       batch_lines_(batch.lines),
       line_(problem.padded_line()),
-      library_(choose_fft_library(problem.fft, device.info())),
       kernels_(device) {
   check(problem);
-  check_fft_length(device.info(), library_, problem.padded_width());
+  check_fft(device.info(), problem.fft, problem.padded_width());
 }
 
 void LineFilter::set_up() {
   const Size length = line_.padded();
   filter_ = push_filter(device_, problem_);
   if (problem_.mode != PaddingMode::constant) columns_ = push_columns(device_, problem_);
-  fft_ = make_real_fft(device_, library_, {.length = length, .lines = batch_lines_});
+  fft_ = make_real_fft(device_, problem_.fft, {.length = length, .lines = batch_lines_});
   work_ = device_.create_uninitialised("work", {batch_lines_, length + 2}, DType::f32);
 }
 

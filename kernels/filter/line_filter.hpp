@@ -44,7 +44,6 @@ class LineFilter {
   FilterProblem problem_;
   Size batch_lines_;
   PaddedAxis line_;
-  FftLibrary library_;
   LineKernels kernels_;
   Array filter_, columns_, work_;
   std::unique_ptr<RealFft> fft_;

@@ -48,7 +48,7 @@ FilterProblem filter_problem(const Parameters& parameters) {
   problem.w = parameters.integer("w");
   problem.filter = parse_filter_name(parameters.word("filter"));
   problem.mode = parse_padding_mode(parameters.word("mode"));
-  problem.fft = parameters.word("fft");
+  problem.fft = parse_fft_library(parameters.word("fft"));
   check(problem);
   return problem;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/shape.hpp"
+#include "kernels/fft/fft.hpp"
 #include "kernels/filter/response.hpp"
 #include "kernels/padding/problem.hpp"
 #include "sweep/parameters.hpp"
@@ -15,7 +16,7 @@ struct FilterProblem {
   Size n_z = 1, n_a = 1, w = 2;
   FilterName filter = FilterName::ramlak;
   PaddingMode mode = PaddingMode::constant;  ///< what stands beside a line; `constant` puts zeros
-  std::string fft = "auto";
+  FftLibrary fft = FftLibrary::vkfft;
 
   [[nodiscard]] Shape shape() const { return {n_z, n_a, w}; }
   [[nodiscard]] Size lines() const { return checked_multiply(n_z, n_a); }

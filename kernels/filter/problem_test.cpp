@@ -33,7 +33,7 @@ Parameters parameters(Size n_z, Size n_a, Size w, std::string filter = "ramlak")
                      {"n_z", n_z},
                      {"filter", std::move(filter)},
                      {"mode", std::string("constant")},
-                     {"fft", std::string("auto")},
+                     {"fft", std::string("vkfft")},
                      {"batch", Size{0}},
                      {"allowance", Size{5}}});
 }

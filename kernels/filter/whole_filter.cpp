@@ -32,19 +32,17 @@ std::vector<Term> whole_filter_terms(const FilterProblem& problem) {
     terms.push_back({"row_coordinates", 0, padded});
     terms.push_back({"column_coordinates", 0, padded});
   }
-  terms.push_back({"fft_tables", 0, vkfft_table_bytes(length)});
-  if (const Size work = vkfft_work_bytes(plan_of(problem)); work > 0) terms.push_back({"fft_work", 0, work});
+  for (Term& term : fft_terms(problem.fft, plan_of(problem))) terms.push_back(std::move(term));
   return terms;
 }
 
 WholeFilter::WholeFilter(Device& device, const FilterProblem& problem)
     : device_(device),
       problem_(problem),
-      library_(choose_fft_library(problem.fft, device.info())),
       kernels_(device),
       padding_(make_coords2d(device, padding_of(problem), grain_for(device.info()))) {
   check(problem);
-  check_fft_length(device.info(), library_, problem.padded_width());
+  check_fft(device.info(), problem.fft, problem.padded_width());
 }
 
 void WholeFilter::set_up() {
@@ -53,7 +51,7 @@ void WholeFilter::set_up() {
   padding_->set_up();
   padded_ = device_.create_uninitialised("padded", {problem_.lines(), length}, DType::f32);
   spectrum_ = device_.create_uninitialised("spectrum", {problem_.lines(), length + 2}, DType::f32);
-  fft_ = make_real_fft(device_, library_, plan_of(problem_));
+  fft_ = make_real_fft(device_, problem_.fft, plan_of(problem_));
 }
 
 void WholeFilter::operator()(const Array& sinograms, Array& filtered) {

@@ -33,7 +33,6 @@ class WholeFilter {
  private:
   Device& device_;
   FilterProblem problem_;
-  FftLibrary library_;
   LineKernels kernels_;
   std::unique_ptr<PaddingComputation> padding_;
   Array filter_, padded_, spectrum_;

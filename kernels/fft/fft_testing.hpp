@@ -1,0 +1,66 @@
+#pragma once
+
+// For tests of transforms on devices: a plan made, run there and back, and compared with the host's
+// transform.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "kernels/common/seeded.hpp"
+#include "kernels/fft/fft.hpp"
+#include "kernels/fft/host_fft.hpp"
+
+namespace peakmark::testing_fft {
+
+/// Lines [first, first + lines) of arrays that hold more, there and back, against the host's transform. Gives
+/// the plan, for whoever asks what it holds.
+inline std::unique_ptr<RealFft> expect_right(Device& device, FftLibrary library, const FftPlan& plan,
+                                             Size first = 0) {
+  const Size n = plan.length;
+  const Size pitch = n + 2;
+  const Size rows = std::max(plan.lines, plan.array_lines);
+  const Size real_pitch = plan.in_place ? pitch : n;
+  std::unique_ptr<RealFft> fft = make_real_fft(device, library, plan);
+  Array reals = device.push<float>("reals", {rows, real_pitch}, seeded_generator<float>(1));
+  Array apart = device.create("spectra", {plan.in_place ? 0 : rows, pitch}, DType::f32);
+  Array& spectra = plan.in_place ? reals : apart;
+  const std::vector<float> before = device.pull<float>(reals);
+
+  fft->forward(reals, spectra, first);
+  const std::vector<float> transformed = device.pull<float>(spectra);
+  for (Size line = first; line < first + plan.lines; ++line) {
+    std::vector<std::complex<double>> values(static_cast<std::size_t>(n));
+    for (Size i = 0; i < n; ++i) values[i] = before[line * real_pitch + i];
+    const std::vector<std::complex<double>> expected = host_fft(values);
+    double wrong = 0;
+    double all = 0;
+    for (Size k = 0; k <= n / 2; ++k) {
+      const std::complex<double> actual(transformed[line * pitch + 2 * k],
+                                        transformed[line * pitch + 2 * k + 1]);
+      wrong += std::norm(actual - expected[k]);
+      all += std::norm(expected[k]);
+    }
+    EXPECT_LE(std::sqrt(wrong / all), 5e-7) << "length " << n << ", line " << line;
+  }
+
+  fft->backward(spectra, reals, first);
+  const std::vector<float> after = device.pull<float>(reals);
+  double largest = 0;
+  for (Size line = 0; line < rows; ++line) {
+    const bool touched = line >= first && line < first + plan.lines;
+    for (Size i = 0; i < n; ++i) {
+      const Size at = line * real_pitch + i;
+      const double expected = before[at] * (touched ? static_cast<double>(n) : 1.0);
+      largest = std::max(largest, std::abs(after[at] - expected) / (touched ? static_cast<double>(n) : 1.0));
+    }
+  }
+  EXPECT_LE(largest, 2e-6) << "length " << n;
+  return fft;
+}
+
+}  // namespace peakmark::testing_fft

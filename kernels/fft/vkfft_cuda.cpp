@@ -1,0 +1,170 @@
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <fmt/format.h>
+#include <nvrtc.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "device/cuda/cuda_error.hpp"
+#include "kernels/fft/cuda_libraries.hpp"
+#include "kernels/fft/fft.hpp"
+#include "kernels/fft/fft_bytes.hpp"
+#include "kernels/fft/libraries.hpp"
+#include "kernels/fft/plan_memory.hpp"
+#include "kernels/fft/vkfft_device.hpp"
+
+// The library calls the driver and the run-time compiler by name. Neither is linked, since a program must
+// start where they are missing: each name stands for a function that is looked up.
+namespace peakmark {
+namespace {
+
+// cuda.h gives some functions the name of their latest version.
+#define PEAKMARK_DRIVER_FUNCTIONS(X)         \
+  X(device_attribute_, cuDeviceGetAttribute) \
+  X(device_of, cuDeviceGet)                  \
+  X(function_attribute, cuFuncSetAttribute)  \
+  X(launch_kernel, cuLaunchKernel)           \
+  X(copy_to_device, cuMemcpyHtoD)            \
+  X(module_function, cuModuleGetFunction)    \
+  X(module_global, cuModuleGetGlobal)        \
+  X(load_module, cuModuleLoadDataEx)         \
+  X(unload_module, cuModuleUnload)
+#define PEAKMARK_COMPILER_FUNCTIONS(X)           \
+  X(add_name_expression, nvrtcAddNameExpression) \
+  X(compile_program, nvrtcCompileProgram)        \
+  X(create_program, nvrtcCreateProgram)          \
+  X(destroy_program, nvrtcDestroyProgram)        \
+  X(error_string, nvrtcGetErrorString)           \
+  X(ptx, nvrtcGetPTX)                            \
+  X(ptx_size, nvrtcGetPTXSize)                   \
+  X(program_log, nvrtcGetProgramLog)             \
+  X(program_log_size, nvrtcGetProgramLogSize)
+
+struct CudaForVkfft {
+#define PEAKMARK_MEMBER(member, name) \
+  decltype(&::name) member = nullptr; /* NOLINT(bugprone-macro-parentheses) */
+  PEAKMARK_DRIVER_FUNCTIONS(PEAKMARK_MEMBER)
+  PEAKMARK_COMPILER_FUNCTIONS(PEAKMARK_MEMBER)
+#undef PEAKMARK_MEMBER
+};
+
+#define PEAKMARK_TEXT_OF(name) #name
+#define PEAKMARK_TEXT(name) PEAKMARK_TEXT_OF(name)
+
+/// Throws Unsupported where there is no driver or no compiler.
+const CudaForVkfft& cuda() {
+  static const CudaForVkfft api = [] {
+    CudaForVkfft loaded;
+    void* driver = open_cuda_library("libcuda.so.1");
+    void* compiler = open_cuda_library(fmt::format("libnvrtc.so.{}", CUDA_VERSION / 1000));
+#define PEAKMARK_LOOK_UP_DRIVER(member, name) \
+  loaded.member = reinterpret_cast<decltype(loaded.member)>(function_of_library(driver, PEAKMARK_TEXT(name)));
+#define PEAKMARK_LOOK_UP_COMPILER(member, name) \
+  loaded.member =                               \
+      reinterpret_cast<decltype(loaded.member)>(function_of_library(compiler, PEAKMARK_TEXT(name)));
+    PEAKMARK_DRIVER_FUNCTIONS(PEAKMARK_LOOK_UP_DRIVER)
+    PEAKMARK_COMPILER_FUNCTIONS(PEAKMARK_LOOK_UP_COMPILER)
+#undef PEAKMARK_LOOK_UP_DRIVER
+#undef PEAKMARK_LOOK_UP_COMPILER
+    return loaded;
+  }();
+  return api;
+}
+
+CUresult device_attribute(int* value, CUdevice_attribute what, CUdevice device) {
+  const CUresult result = cuda().device_attribute_(value, what, device);
+  if (what == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK ||
+      what == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+    *value = std::min(*value, static_cast<int>(kVkfftLocalMemoryBytes));
+  return result;
+}
+
+/// `asked` is the text of the library's argument, which alone says what the memory is for.
+template <typename Pointer>
+cudaError_t allocate(Pointer* pointer, std::size_t bytes, std::string_view asked) {
+  const PlanMemory::Use use =
+      asked.find("tempBuffer") != std::string_view::npos ? PlanMemory::Use::work : PlanMemory::Use::table;
+  *pointer = reinterpret_cast<Pointer>(PlanMemory::current()->allocate(bytes, use));
+  return *pointer != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t release(void* pointer) {
+  PlanMemory::current()->release(reinterpret_cast<std::uint64_t>(pointer));
+  return cudaSuccess;
+}
+
+}  // namespace
+}  // namespace peakmark
+
+#undef cuMemcpyHtoD
+#undef cuModuleGetGlobal
+#define cudaMalloc(pointer, bytes) peakmark::allocate(pointer, bytes, #pointer)
+#define cudaFree peakmark::release
+#define cuDeviceGetAttribute peakmark::device_attribute
+#define cuFuncSetAttribute peakmark::cuda().function_attribute
+#define cuLaunchKernel peakmark::cuda().launch_kernel
+#define cuMemcpyHtoD peakmark::cuda().copy_to_device
+#define cuModuleGetFunction peakmark::cuda().module_function
+#define cuModuleGetGlobal peakmark::cuda().module_global
+#define cuModuleLoadDataEx peakmark::cuda().load_module
+#define cuModuleUnload peakmark::cuda().unload_module
+#define nvrtcAddNameExpression peakmark::cuda().add_name_expression
+#define nvrtcCompileProgram peakmark::cuda().compile_program
+#define nvrtcCreateProgram peakmark::cuda().create_program
+#define nvrtcDestroyProgram peakmark::cuda().destroy_program
+#define nvrtcGetErrorString peakmark::cuda().error_string
+#define nvrtcGetPTX peakmark::cuda().ptx
+#define nvrtcGetPTXSize peakmark::cuda().ptx_size
+#define nvrtcGetProgramLog peakmark::cuda().program_log
+#define nvrtcGetProgramLogSize peakmark::cuda().program_log_size
+#define VKFFT_BACKEND 1
+#include <vkFFT.h>
+
+namespace peakmark {
+namespace {
+
+using VkfftHandle = void*;
+
+class VkfftBackend {
+ public:
+  explicit VkfftBackend(Device& device) : stream_(static_cast<cudaStream_t>(device.native().queue)) {
+    check_cuda(static_cast<cudaError_t>(cuda().device_of(&device_, device.info().index)),
+               "find the driver's handle of the device");
+  }
+
+  void configure(VkFFTConfiguration& configuration) {
+    configuration.device = &device_;
+    configuration.stream = &stream_;
+    configuration.num_streams = 1;
+  }
+  void launch(VkFFTLaunchParams& /*launch*/) {}
+  void enter() const {}
+  [[nodiscard]] static bool is_dry() { return false; }
+
+  /// Addresses are numbers here: a line is where it is, and no kernel is told of an offset, which would be
+  /// written into its constants while an earlier launch may still read them.
+  static constexpr bool kOffsets = false;
+  static VkfftHandle at(const Array& array, std::uint64_t offset) {
+    return reinterpret_cast<void*>(array.buffer().handle() + offset);
+  }
+
+ private:
+  CUdevice device_ = 0;
+  cudaStream_t stream_;
+};
+
+}  // namespace
+}  // namespace peakmark
+
+#include "kernels/fft/vkfft_plan.inc"
+
+namespace peakmark {
+
+std::unique_ptr<RealFft> make_vkfft_cuda(Device& device, const FftPlan& plan) {
+  return std::make_unique<VkfftFft>(device, plan);
+}
+
+}  // namespace peakmark
