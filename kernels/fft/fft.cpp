@@ -15,22 +15,26 @@ constexpr Size kLongestOnPocl = kLongestVkfftTable;
 
 using Make = std::unique_ptr<RealFft> (*)(Device&, const FftPlan&);
 
-/// Null where it is not built in.
-Make maker(Backend backend, FftLibrary library) {
-  if (library == FftLibrary::cufft) {
+// Null where it is not built in.
 #ifdef PEAKMARK_FFT_CUFFT
-    if (backend == Backend::cuda) return make_cufft;
+constexpr Make kCufft = make_cufft;
+#else
+constexpr Make kCufft = nullptr;
 #endif
-  } else if (backend == Backend::cuda) {
 #ifdef PEAKMARK_FFT_VKFFT_CUDA
-    return make_vkfft_cuda;
+constexpr Make kVkfftOnCuda = make_vkfft_cuda;
+#else
+constexpr Make kVkfftOnCuda = nullptr;
 #endif
-  } else {
 #ifdef PEAKMARK_FFT_OPENCL
-    return make_vkfft_opencl;
+constexpr Make kVkfftOnOpenCl = make_vkfft_opencl;
+#else
+constexpr Make kVkfftOnOpenCl = nullptr;
 #endif
-  }
-  return nullptr;
+
+Make maker(Backend backend, FftLibrary library) {
+  if (library == FftLibrary::cufft) return backend == Backend::cuda ? kCufft : nullptr;
+  return backend == Backend::cuda ? kVkfftOnCuda : kVkfftOnOpenCl;
 }
 
 bool plans_like_pocl(const DeviceInfo& device) {
