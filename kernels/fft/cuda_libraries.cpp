@@ -25,7 +25,8 @@ void* open_cuda_library(const std::string& name) {
   if (void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   for (const std::string& root : roots())
     for (const char* folder : {"/lib64/", "/lib/", "/targets/x86_64-linux/lib/"})
-      if (void* library = dlopen((root + folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+      if (void* library = dlopen(fmt::format("{}{}{}", root, folder, name).c_str(), RTLD_NOW | RTLD_LOCAL))
+        return library;
   throw Unsupported(
       fmt::format("fft: {} is not found: put its folder (of the CUDA toolkit, or of NVIDIA's wheel) into "
                   "LD_LIBRARY_PATH, or set CUDA_HOME",
