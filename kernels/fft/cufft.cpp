@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "kernels/fft/cuda_libraries.hpp"
+#include "kernels/fft/fft_bytes.hpp"
 #include "kernels/fft/libraries.hpp"
 
 namespace peakmark {
@@ -22,9 +23,8 @@ namespace {
   X(cufftSetWorkArea)
 
 struct CufftApi {
-#define PEAKMARK_CUFFT_MEMBER(name)                                       \
-  decltype(&::name) name = nullptr; /* NOLINT(bugprone-macro-parentheses) \
-                                     */
+#define PEAKMARK_CUFFT_MEMBER(name) decltype(&::name) name = nullptr; /* NOLINT(bugprone-macro-parentheses) \
+                                                                       */
   PEAKMARK_CUFFT_FUNCTIONS(PEAKMARK_CUFFT_MEMBER)
 #undef PEAKMARK_CUFFT_MEMBER
 };
@@ -111,23 +111,23 @@ class CufftFft final : public RealFft {
   CufftFft(Device& device, const FftPlan& plan) : plan_(plan), lines_at_a_time_(plan.lines) {
     auto* stream = static_cast<cudaStream_t>(device.native().queue);
     plans_.emplace(plan, lines_at_a_time_, stream);
-    if (plan.most_work_bytes > 0 && !plan.in_place)
-      while (plans_->work_bytes() > plan.most_work_bytes && lines_at_a_time_ > 1) {
-        // In proportion, and halved where that is not enough.
-        const double share =
-            static_cast<double>(plan.most_work_bytes) / static_cast<double>(plans_->work_bytes());
-        const auto fewer = static_cast<Size>(static_cast<double>(lines_at_a_time_) * share);
-        lines_at_a_time_ = std::clamp<Size>(fewer, 1, lines_at_a_time_ / 2);
-        plans_.emplace(plan, lines_at_a_time_, stream);
-      }
-    Size work = plans_->work_bytes();
+    const Size most = cufft_work_bytes(plan);
+    while (plans_->work_bytes() > most && lines_at_a_time_ > 1) {
+      // In proportion, and halved where that is not enough.
+      const double share = static_cast<double>(most) / static_cast<double>(plans_->work_bytes());
+      const auto fewer = static_cast<Size>(static_cast<double>(lines_at_a_time_) * share);
+      lines_at_a_time_ = std::clamp<Size>(fewer, 1, std::max<Size>(1, lines_at_a_time_ / 2));
+      plans_.emplace(plan, lines_at_a_time_, stream);
+    }
+    // Of a size that is known without the library, so that an estimate is exact on every GPU.
+    Size work = std::max(most, plans_->work_bytes());
     // A transform back may destroy what it reads, so no line is done twice: the rest has plans of its own.
     if (const Size rest = plan.lines % lines_at_a_time_; rest > 0) {
       rest_.emplace(plan, rest, stream);
       work = std::max(work, rest_->work_bytes());
     }
     work_ = device.create_uninitialised("fft_work", {work}, DType::u8);
-    void* address = work_ ? reinterpret_cast<void*>(work_.buffer().handle()) : nullptr;
+    void* address = reinterpret_cast<void*>(work_.buffer().handle());
     plans_->set_work(address);
     if (rest_) rest_->set_work(address);
   }

@@ -25,7 +25,8 @@ struct FftPlan {
   /// false: lines of `length` reals in one array, of length/2 + 1 complex elements in another.
   bool in_place = true;
   /// Most bytes, but at the least a line's, for what a transform in several passes works in; fewer lines are
-  /// then transformed at a time. 0: as many as all lines need. Only between two arrays.
+  /// then transformed at a time. 0: as many as all lines need. Only between two arrays. cuFFT's area is never
+  /// larger than its lines' spectra either (cufft_work_bytes).
   Size most_work_bytes = 0;
 };
 

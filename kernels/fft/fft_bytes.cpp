@@ -32,8 +32,7 @@ Size lines_within(const FftPlan& plan) {
 }  // namespace
 
 std::vector<Term> fft_terms(FftLibrary library, const FftPlan& plan) {
-  if (library == FftLibrary::cufft)
-    return {{"fft_work", 0, checked_multiply(lines_within(plan), spectrum_bytes(plan.length))}};
+  if (library == FftLibrary::cufft) return {{"fft_work", 0, cufft_work_bytes(plan)}};
   std::vector<Term> terms{{"fft_tables", 0, vkfft_table_bytes(plan.length)}};
   if (const Size work = vkfft_work_bytes(plan); work > 0) terms.push_back({"fft_work", 0, work});
   return terms;
@@ -41,6 +40,10 @@ std::vector<Term> fft_terms(FftLibrary library, const FftPlan& plan) {
 
 Size vkfft_lines_at_a_time(const FftPlan& plan) {
   return plan.length <= kVkfftLongestOnePass ? plan.lines : lines_within(plan);
+}
+
+Size cufft_work_bytes(const FftPlan& plan) {
+  return checked_multiply(lines_within(plan), spectrum_bytes(plan.length));
 }
 
 Size vkfft_work_bytes(const FftPlan& plan) {
