@@ -53,6 +53,19 @@ TEST_F(FilterEstimate, InPlaceStaysAtTheFloorForShapesBeyondThisMachine) {
   EXPECT_LE(static_cast<double>(summary.peak_bytes), 1.05 * 4 * 43'200 * 16'384);
 }
 
+// cuFFT is not planned here; its work area, as large as the spectra, is written down.
+TEST_F(FilterEstimate, OfCufftNeedsNoGpu) {
+  const auto bytes = [](const Variant& variant, const char* fft) {
+    const Parameters parameters =
+        parameters_of(variant, {{"n_z", 1}, {"n_a", 2880}, {"w", 2048}, {"fft", fft}});
+    return variant.estimators.at(0)->bytes(variant.request(parameters), 1);
+  };
+  constexpr Size kSinogram = Size{4} * 2880 * 2048;
+  EXPECT_LE(bytes(inplace(), "cufft"), kSinogram + kSinogram / 20);
+  const Size spectra = kSinogram / 64 / (8 * 2049) * (8 * 2049);
+  EXPECT_EQ(bytes(whole(), "cufft") - bytes(whole(), "vkfft"), spectra - 14'016);
+}
+
 TEST_F(FilterEstimate, MistakesComeBeforeAnyAllocation) {
   for (const auto& [batch, w] : {std::pair<Size, Size>{0, 16}, {1, 1}}) {
     const auto device = open_dry();
@@ -62,6 +75,9 @@ TEST_F(FilterEstimate, MistakesComeBeforeAnyAllocation) {
   }
   for (const Variant* variant : {&whole(), &inplace()}) {
     const auto device = open_dry();
+    EXPECT_THROW(variant->make(*device, parameters_of(*variant, {{"filter", "ramp"}})), UsageError);
+    EXPECT_THROW(variant->make(*device, parameters_of(*variant, {{"mode", "custom"}})), UsageError);
+    EXPECT_THROW(variant->make(*device, parameters_of(*variant, {{"fft", "fftw"}})), UsageError);
     EXPECT_THROW(variant->make(*device, parameters_of(*variant, {{"w", 140'000}})), Unsupported);
     EXPECT_THROW(variant->make(*device, parameters_of(*variant, {{"fft", "cufft"}})), Unsupported);
     EXPECT_EQ(device->books().count(), 0U);

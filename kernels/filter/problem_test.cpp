@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "base/error.hpp"
+#include "kernels/fft/length.hpp"
 #include "kernels/filter/line_filter.hpp"
 #include "kernels/filter/numpy_vectors.hpp"
 #include "kernels/filter/reference.hpp"
@@ -50,6 +52,21 @@ TEST(FilterReference, IsNumpysInEveryFilterAndMode) {
   }
 }
 
+// In closed form: a single one becomes the samples of the ramp in space (Kak, Slaney, eq. 61), times π/n_a.
+TEST(FilterReference, AnImpulseIsTheRampTimesPiOverTheAngles) {
+  for (const Size n_a : {1, 180, 43'200}) {
+    const FilterProblem problem{.n_a = n_a, .w = 101};
+    std::vector<float> impulse(101, 0.0F);
+    impulse[30] = 1;
+    const std::vector<double> filtered = FilterReference(problem).line(impulse);
+    for (Size x = 0; x < problem.w; ++x) {
+      const double distance = std::numbers::pi * static_cast<double>(x - 30);
+      const double ramp = x == 30 ? 0.25 : (x - 30) % 2 == 0 ? 0 : -1 / (distance * distance);
+      EXPECT_NEAR(filtered[x], ramp * std::numbers::pi / static_cast<double>(n_a), 1e-15) << x;
+    }
+  }
+}
+
 TEST(FilterReference, AConstantLineBesideItsEdgesIsNearZero) {
   // The ramp takes the mean away but for what the padded line is too short for: 2·Σ h(k) over k ≥ length/2.
   const FilterProblem problem{.n_a = 1, .w = 500, .mode = PaddingMode::edge};
@@ -65,6 +82,20 @@ TEST(FilterProblem, ALineIsInTheMiddleOfTheNextSmoothLength) {
   EXPECT_THAT(filter_padding_names(), ElementsAre("constant", "edge", "reflect", "symmetric", "wrap"));
 }
 
+TEST(FilterProblem, LinesOfAnyWidthHaveALengthThatLibrariesDo) {
+  for (const auto& [w, padded] : {std::pair<Size, Size>{2, 4}, {3, 8}, {13, 28}, {1024, 2048}, {1337, 2688}})
+    EXPECT_EQ((FilterProblem{.w = w}).padded_width(), padded) << w;
+  for (Size w = 2; w < 3000; ++w) {
+    const FilterProblem problem{.w = w};
+    const Size length = problem.padded_width();
+    EXPECT_TRUE(length >= 2 * w && length % 4 == 0 && is_seven_smooth(length)) << w;
+    for (Size shorter = 2 * w; shorter < length; ++shorter)
+      EXPECT_FALSE(shorter % 4 == 0 && is_seven_smooth(shorter)) << w;
+    EXPECT_LE(std::abs(problem.padded_line().before - problem.padded_line().after), 1) << w;
+    EXPECT_EQ(problem.padded_line().padded(), length) << w;
+  }
+}
+
 TEST(FilterProblem, MistakesAreTold) {
   EXPECT_THAT(usage_error([] { filter_problem(parameters(1, 10, 1)); }),
               HasSubstr("w is 1; a line of one pixel has no frequency"));
@@ -72,6 +103,7 @@ TEST(FilterProblem, MistakesAreTold) {
   EXPECT_THAT(usage_error([] { filter_problem(parameters(1, 0, 8)); }), HasSubstr("n_a is 0"));
   EXPECT_THAT(usage_error([] { filter_problem(parameters(1, 10, 8, "shep-logan")); }),
               AllOf(HasSubstr("shep-logan"), HasSubstr("'shepp-logan'")));
+  EXPECT_THAT(usage_error([] { parse_fft_library("cufftw"); }), HasSubstr("there are vkfft and cufft"));
   EXPECT_THROW(filter_problem(parameters(Size{1} << 40, Size{1} << 20, 64)), OverflowError);
   EXPECT_THROW(filter_problem(parameters(1, 1, Size{1} << 62)), OverflowError);
 }
