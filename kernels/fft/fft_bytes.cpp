@@ -53,6 +53,10 @@ Size vkfft_work_bytes(const FftPlan& plan) {
 
 Size vkfft_table_bytes(Size length) {
   const auto* row = std::ranges::lower_bound(kTables, length, {}, &TableRow::length);
+  if (length > kLongestVkfftTable)
+    throw Unsupported(
+        fmt::format("fft: length {} is beyond {}, the longest whose tables of VkFFT are written down", length,
+                    kLongestVkfftTable));
   if (row == kTables.end() || row->length != length)
     throw Unsupported(fmt::format("fft: what VkFFT's tables take at length {} is not written down", length));
   return row->bytes;
