@@ -23,8 +23,9 @@ namespace {
   X(cufftSetWorkArea)
 
 struct CufftApi {
-#define PEAKMARK_CUFFT_MEMBER(name) decltype(&::name) name = nullptr; /* NOLINT(bugprone-macro-parentheses) \
-                                                                       */
+#define PEAKMARK_CUFFT_MEMBER(name)                                       \
+  decltype(&::name) name = nullptr; /* NOLINT(bugprone-macro-parentheses) \
+                                     */
   PEAKMARK_CUFFT_FUNCTIONS(PEAKMARK_CUFFT_MEMBER)
 #undef PEAKMARK_CUFFT_MEMBER
 };
