@@ -63,6 +63,10 @@ build() {
 find_cuda() {
   cuda_options=(-DPEAKMARK_CUDA=ON)
   if ! command -v nvcc >/dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then
-    cuda_options+=(-DPEAKMARK_CUDA_ROOT="$(ci/cuda-wheels build/cuda-wheels)")
+    local root
+    root=$(ci/cuda-wheels build/cuda-wheels)
+    cuda_options+=(-DPEAKMARK_CUDA_ROOT="$root")
+    # There programs look for what they open when they need it: CUPTI, cuFFT, the run-time compiler.
+    export CUDA_HOME="${CUDA_HOME:-$root}"
   fi
 }

@@ -10,9 +10,6 @@
 namespace peakmark {
 namespace {
 
-/// The longest line seen to work on PoCL 3.1, and of which the tables' bytes are known.
-constexpr Size kLongestOnPocl = kLongestVkfftTable;
-
 using Make = std::unique_ptr<RealFft> (*)(Device&, const FftPlan&);
 
 // Null where it is not built in.
@@ -35,10 +32,6 @@ constexpr Make kVkfftOnOpenCl = nullptr;
 Make maker(Backend backend, FftLibrary library) {
   if (library == FftLibrary::cufft) return backend == Backend::cuda ? kCufft : nullptr;
   return backend == Backend::cuda ? kVkfftOnCuda : kVkfftOnOpenCl;
-}
-
-bool plans_like_pocl(const DeviceInfo& device) {
-  return device.backend == Backend::dry || device.platform == "Portable Computing Language";
 }
 
 }  // namespace
@@ -69,10 +62,11 @@ void check_fft(const DeviceInfo& device, FftLibrary library, Size length) {
   if (length < 4 || length % 2 != 0 || !is_seven_smooth(length))
     throw Unsupported(fmt::format(
         "fft: length {}; peakmark transforms even lengths without prime factors beyond 7", length));
-  if (library == FftLibrary::vkfft && plans_like_pocl(device) && length > kLongestOnPocl)
+  if (library == FftLibrary::vkfft && length > kLongestVkfftTable)
     throw Unsupported(
-        fmt::format("fft: length {} is beyond {}, the longest that was seen to work with VkFFT on PoCL{}",
-                    length, kLongestOnPocl, device.backend == Backend::dry ? ", which dry plans by" : ""));
+        fmt::format("fft: length {} is beyond {}, the longest that was seen to work with VkFFT and whose "
+                    "tables are known",
+                    length, kLongestVkfftTable));
 }
 
 std::unique_ptr<RealFft> make_real_fft(Device& device, FftLibrary library, const FftPlan& plan) {

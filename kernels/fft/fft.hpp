@@ -58,8 +58,8 @@ class RealFft {
 std::unique_ptr<RealFft> make_real_fft(Device& device, FftLibrary library, const FftPlan& plan);
 
 /// Throws Unsupported where make_real_fft would, as far as that is known without a plan: a library that does
-/// not run on this backend or is not built in; a length that is odd or has a prime factor beyond 7, or that
-/// was not seen to work on this device.
+/// not run on this backend or is not built in; a length that is odd or has a prime factor beyond 7, or, for
+/// VkFFT, is beyond the longest that was seen to work.
 void check_fft(const DeviceInfo& device, FftLibrary library, Size length);
 
 }  // namespace peakmark

@@ -24,7 +24,7 @@ Size cufft_work_bytes(const FftPlan& plan);
 Size vkfft_work_bytes(const FftPlan& plan);
 
 /// Twiddle factors, by length, out of a table that write_tables.cpp makes. Throws Unsupported for a length
-/// beyond the table, which ends at kLongestVkfftTable.
+/// that is not in the table, which ends at kLongestVkfftTable: the longest seen to work on PoCL 3.1.
 Size vkfft_table_bytes(Size length);
 inline constexpr Size kLongestVkfftTable = 262'144;
 

@@ -70,6 +70,31 @@ TEST_P(FilterOnOpenCl, FiltersIntoAnotherArrayAndAPartOfOne) {
   }
 }
 
+// The largest difference over the largest value; docs/operations/filter.md tells what was measured.
+TEST_P(FilterOnOpenCl, LongLinesLoseFewDigits) {
+  for (const Size w : {211, 16'384}) {
+    const FilterProblem problem{.n_a = 8, .w = w};
+    const FilterReference reference(problem);
+    Array sinogram = device_->push<float>("sinogram", {8, w}, seeded_generator<float>(31));
+    const std::vector<float> before = device_->pull<float>(sinogram);
+    LineFilter filter(*device_, problem, batch_of(problem, 4));
+    filter.set_up();
+    filter(sinogram, sinogram, 0, 8);
+    const std::vector<float> after = device_->pull<float>(sinogram);
+    double wrong = 0;
+    double largest = 0;
+    for (Size line = 0; line < 8; ++line) {
+      const std::vector<double> expected = reference.line(
+          std::span(before).subspan(static_cast<std::size_t>(line * w), static_cast<std::size_t>(w)));
+      for (Size x = 0; x < w; ++x) {
+        wrong = std::max(wrong, std::abs(after[line * w + x] - expected[x]));
+        largest = std::max(largest, std::abs(expected[x]));
+      }
+    }
+    EXPECT_LE(wrong, 5e-7 * largest) << w;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Grains, FilterOnOpenCl,
                          testing::Values(testing_variants::Grain::cpu, testing_variants::Grain::gpu),
                          testing_variants::name_of_grain);
