@@ -1,0 +1,142 @@
+// The use of cuFFT, without a GPU: the library is fake_cufft.cpp, the device this machine's memory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/error.hpp"
+#include "kernels/fft/fake_cufft.hpp"
+#include "kernels/fft/fft_bytes.hpp"
+#include "kernels/fft/fft_testing.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr int kAllocFailed = 2;    // CUFFT_ALLOC_FAILED
+constexpr int kInternalError = 5;  // CUFFT_INTERNAL_ERROR
+constexpr int kInvalidSize = 8;    // CUFFT_INVALID_SIZE
+
+class HostBuffer final : public Buffer {
+ public:
+  explicit HostBuffer(Size bytes) : memory_(static_cast<std::size_t>(bytes)) {}
+  [[nodiscard]] Size bytes() const override { return std::ssize(memory_); }
+  [[nodiscard]] std::uint64_t handle() const override {
+    return reinterpret_cast<std::uint64_t>(memory_.data());
+  }
+
+ private:
+  std::vector<std::byte> memory_;
+};
+
+/// Says that it is CUDA's, and runs no kernels.
+class HostDevice final : public Device {
+ public:
+  HostDevice() { info_.backend = Backend::cuda; }
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  [[nodiscard]] DeviceMemory memory() const override { return {}; }
+  void fill_part(Array& array, Size first, Size count, double value) override {
+    if (count > 0)
+      std::fill_n(reinterpret_cast<float*>(array.buffer().handle()) + first, count,
+                  static_cast<float>(value));
+  }
+  void copy(const Array& /*from*/, Size /*from_offset_bytes*/, Array& /*to*/, Size /*to_offset_bytes*/,
+            Size /*bytes*/) override {}
+  Kernel kernel(const KernelSource& /*source*/, std::string_view /*name*/, DType /*dtype*/) override {
+    return Kernel{this};
+  }
+  void launch(const Kernel& /*kernel*/, const Range& /*range*/,
+              std::initializer_list<Argument> /*arguments*/) override {}
+  void finish() override {}
+  std::unique_ptr<TimePoint> time_point() override { return std::make_unique<TimePoint>(); }
+  std::optional<std::int64_t> elapsed_ns(const TimePoint& /*from*/, const TimePoint& /*to*/) override {
+    return std::nullopt;
+  }
+
+ protected:
+  std::unique_ptr<Buffer> allocate(Size bytes) override { return std::make_unique<HostBuffer>(bytes); }
+  void write_bytes(Array& array, Size offset_bytes, std::span<const std::byte> data) override {
+    std::memcpy(reinterpret_cast<std::byte*>(array.buffer().handle()) + offset_bytes, data.data(),
+                data.size());
+  }
+  void read_bytes(const Array& array, Size offset_bytes, std::span<std::byte> data) override {
+    std::memcpy(data.data(), reinterpret_cast<std::byte*>(array.buffer().handle()) + offset_bytes,
+                data.size());
+  }
+
+ private:
+  DeviceInfo info_;
+};
+
+/// Bytes of the spectra of so many lines.
+std::size_t spectra(long long length, long long lines) {
+  return static_cast<std::size_t>(lines * (length / 2 + 1) * 8);
+}
+
+class Cufft : public testing::Test {
+ protected:
+  void TearDown() override {
+    EXPECT_EQ(fake_cufft::live_plans(), 0U);
+    fake_cufft::set_wants(nothing);
+    fake_cufft::set_answer(0);
+  }
+  static std::size_t nothing(long long, long long) { return 0; }
+
+  Size work_bytes(const FftPlan& plan, Size first = 0) {
+    return testing_fft::expect_right(device_, FftLibrary::cufft, plan, first)->work_bytes();
+  }
+  HostDevice device_;
+};
+
+TEST_F(Cufft, IsTheHostsTransform) {
+  for (const Size length : {4, 12, 420}) {
+    work_bytes({.length = length, .lines = 4});
+    work_bytes({.length = length, .lines = 3, .array_lines = 5}, 2);
+    work_bytes({.length = length, .lines = 3, .array_lines = 5, .in_place = false}, 1);
+  }
+}
+
+TEST_F(Cufft, TheWorkAreaIsWhatIsWrittenDownWhateverAPlanWants) {
+  for (const fake_cufft::Wants wants : {&nothing, &spectra}) {
+    fake_cufft::set_wants(wants);
+    for (const bool in_place : {true, false}) {
+      const FftPlan plan{.length = 60, .lines = 7, .in_place = in_place};
+      EXPECT_EQ(work_bytes(plan), 7 * 31 * 8);
+      EXPECT_EQ(cufft_work_bytes(plan), 7 * 31 * 8);
+    }
+  }
+}
+
+TEST_F(Cufft, WhereAPlanWantsMoreFewerLinesAreDoneAtATime) {
+  fake_cufft::set_wants([](long long length, long long lines) { return 3 * spectra(length, lines); });
+  for (const Size lines : {3, 6, 7, 20})
+    for (const bool in_place : {true, false}) {
+      const FftPlan plan{.length = 60, .lines = lines, .array_lines = 21, .in_place = in_place};
+      EXPECT_EQ(work_bytes(plan, 1), cufft_work_bytes(plan)) << lines;
+    }
+  // A line alone has to have what it wants.
+  EXPECT_EQ(work_bytes({.length = 60, .lines = 2}), 3 * 31 * 8);
+}
+
+TEST_F(Cufft, StaysWithinTheMemoryItMay) {
+  fake_cufft::set_wants(spectra);
+  EXPECT_EQ(work_bytes({.length = 60, .lines = 7, .in_place = false, .most_work_bytes = 3 * 31 * 8 + 100}),
+            3 * 31 * 8);
+  EXPECT_EQ(work_bytes({.length = 60, .lines = 2, .in_place = false, .most_work_bytes = 1}), 31 * 8);
+  // More for few lines than in proportion: halved until it is within.
+  fake_cufft::set_wants([](long long length, long long lines) { return spectra(length, lines) + 800; });
+  EXPECT_EQ(work_bytes({.length = 60, .lines = 16}), 16 * 31 * 8);
+}
+
+TEST_F(Cufft, ItsErrorsAreToldAsWhatTheyAre) {
+  const auto make = [&] { make_real_fft(device_, FftLibrary::cufft, {.length = 60, .lines = 2}); };
+  fake_cufft::set_answer(kInvalidSize);
+  EXPECT_THROW(make(), Unsupported);
+  fake_cufft::set_answer(kAllocFailed);
+  EXPECT_THROW(make(), OutOfMemory);
+  fake_cufft::set_answer(kInternalError);
+  EXPECT_THAT(make, testing::Throws<Error>(testing::Property(
+                        &std::exception::what, testing::HasSubstr("make a plan at length 60 (its code 5)"))));
+}
+
+}  // namespace
+}  // namespace peakmark
