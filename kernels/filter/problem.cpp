@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numbers>
 
 #include "base/error.hpp"
 #include "kernels/fft/length.hpp"
@@ -20,7 +19,7 @@ PaddedAxis FilterProblem::padded_line() const {
 }
 
 double FilterProblem::scale() const {
-  return std::numbers::pi / static_cast<double>(n_a);
+  return arc / static_cast<double>(n_a);
 }
 
 std::vector<std::string> filter_padding_names() {

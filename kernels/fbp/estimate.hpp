@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "estimate/estimator.hpp"
+#include "kernels/fbp/problem.hpp"
+
+namespace peakmark {
+
+/// All that is on the device at the peak, exact, each term named as its allocation. With S = 4·n_a·w bytes of
+/// a sinogram, P = 4·n_a·(padded width):
+/// - all: `sinograms`, `slices`; tables of the angles (angle_terms); `filter`, `fft_tables`, where lines need
+///   several passes `fft_work`
+/// - whole: `filtered` S, `padded` P, `spectrum` a little more, and `template` P (mode constant) or
+///   `row_coordinates` and `column_coordinates`, P each, once
+/// - inplace: `work`, and `columns` but for mode constant
+/// - kept: as inplace, and `filtered` S
+/// What is there for each of the slices worked on at a time is per slice where `chunk` is 0, else fixed.
+/// UsageError as check() and line_batch().
+std::vector<Term> fbp_terms(const FbpShape& shape, const FbpOptions& options);
+
+/// Device bytes for the shape's n_z slices, sinograms and slices resident.
+Size estimate_required_memory(const FbpShape& shape, const FbpOptions& options);
+
+/// How many slices of the stack fit `available_bytes` at once: the most that can be resident, 0 where not
+/// even one fits, at most n_z. A longer stack goes through the device in so many at a time.
+Size estimate_max_chunk_size(Size available_bytes, const FbpShape& shape, const FbpOptions& options);
+
+/// What nabu's authors give in its issue on the memory of filtered back-projection:
+/// 4·(5·n_a·w + w²) bytes a slice: sinogram, padded sinogram and its transform, slice. It knows no way, no
+/// mode and no region, and is right about none of the ways here.
+std::vector<Term> nabu_terms(Size n_a, Size w);
+
+}  // namespace peakmark

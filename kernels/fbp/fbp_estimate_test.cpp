@@ -1,0 +1,207 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "check/judge.hpp"
+#include "check/sample_run.hpp"
+#include "kernels/common/variant_testing.hpp"
+#include "kernels/fbp/estimate.hpp"
+#include "kernels/fbp/fbp.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+namespace {
+
+using std::string;
+using testing::ElementsAre;
+using testing_variants::dry_summary;
+using testing_variants::expect_exact;
+using testing_variants::parameters_of;
+
+class FbpEstimate : public testing::Test {
+ protected:
+  FbpEstimate() { add_fbp(registry_); }
+  const Variant& find(const string& way) { return *registry_.find("fbp/" + way); }
+  Registry registry_;
+};
+
+constexpr Size floor_of(Size n_a, Size w) {
+  return 4 * (n_a * w + w * w);
+}
+
+TEST_F(FbpEstimate, IsExact) {
+  for (const char* way : {"whole", "inplace", "kept"})
+    for (const char* mode : {"constant", "edge"})
+      for (const Size n_z : {1, 20})
+        for (const Size chunk : {0, 1})
+          for (const auto& [n_a, w] : {std::pair<Size, Size>{401, 211}, {2880, 2048}, {1201, 4200}}) {
+            expect_exact(find(way),
+                         {{"n_a", n_a}, {"w", w}, {"n_z", n_z}, {"mode", string(mode)}, {"chunk", chunk}});
+            expect_exact(find(way), {{"n_a", n_a},
+                                     {"w", w},
+                                     {"n_z", n_z},
+                                     {"mode", string(mode)},
+                                     {"chunk", chunk},
+                                     {"half", Size{1}},
+                                     {"rotation_axis", string("85%")},
+                                     {"angles", string("full_turn")},
+                                     {"correction", string("drift")},
+                                     {"roi_y0", Size{7}},
+                                     {"roi_h", Size{150}}});
+          }
+  for (const char* way : {"inplace", "kept"})
+    for (const Size batch : {1, 2, 7, 31})
+      expect_exact(find(way), {{"n_z", Size{3}}, {"n_a", Size{31}}, {"w", Size{20}}, {"batch", batch}});
+  for (const char* way : {"whole", "kept"}) expect_exact(find(way), {{"n_z", Size{23}}, {"chunk", Size{7}}});
+}
+
+TEST_F(FbpEstimate, NamesEveryTermAsItsAllocation) {
+  const auto names = [&](const char* way, const char* mode) {
+    const Parameters parameters =
+        parameters_of(find(way), {{"mode", string(mode)}, {"correction", string("drift")}});
+    std::vector<string> all;
+    for (const Term& term : find(way).estimators[0]->terms(find(way).request(parameters)))
+      all.push_back(term.name);
+    return all;
+  };
+  EXPECT_THAT(names("whole", "constant"),
+              ElementsAre("sinograms", "slices", "filtered", "padded", "spectrum", "filter", "template",
+                          "fft_tables", "cosines", "sines", "corrections"));
+  EXPECT_THAT(names("inplace", "edge"),
+              ElementsAre("sinograms", "slices", "filter", "columns", "fft_tables", "work", "angle_table"));
+  EXPECT_THAT(names("kept", "constant"),
+              ElementsAre("sinograms", "slices", "filtered", "filter", "fft_tables", "work", "angle_table"));
+}
+
+// What the project promises, for every shape of suites/fbp-large.toml and every mode, one slice at a time.
+TEST_F(FbpEstimate, InPlaceStaysWithinFivePercentOfTheFloor) {
+  for (const auto& [n_a, w] : {std::pair<Size, Size>{43'200, 16'384}, {7200, 4096}, {2880, 2048}})
+    for (const char* mode : {"constant", "edge", "reflect", "symmetric", "wrap"})
+      for (const bool is_cpu : {true, false}) {
+        const Size peak =
+            dry_summary(find("inplace"),
+                        parameters_of(find("inplace"),
+                                      {{"n_z", Size{1}}, {"n_a", n_a}, {"w", w}, {"mode", string(mode)}}),
+                        is_cpu)
+                .peak_bytes;
+        EXPECT_LE(static_cast<double>(peak), 1.05 * static_cast<double>(floor_of(n_a, w))) << n_a << mode;
+        if (n_a == 43'200) {
+          EXPECT_LE(peak, 4'110'000'000) << mode;
+        }
+      }
+}
+
+// Recorded of nabu's filtered back-projection, host to host: 8 sinograms and the slice with zeros beside the
+// lines, 10 and the slice with their edges (2023.2.0).
+TEST_F(FbpEstimate, WholeTakesWhatTheOldWayTook) {
+  constexpr Size kSinogram = Size{4} * 2880 * 2048;
+  constexpr Size kSlice = Size{4} * 2048 * 2048;
+  for (const auto& [mode, sinograms] : {std::pair{"constant", 8}, {"edge", 10}}) {
+    const LedgerSummary summary =
+        dry_summary(find("whole"),
+                    parameters_of(find("whole"),
+                                  {{"n_z", Size{1}}, {"n_a", Size{2880}}, {"w", Size{2048}}, {"mode", mode}}),
+                    false);
+    // Two more floats a line of spectrum; the filter, the FFT's tables, a cosine and a sine an angle.
+    EXPECT_EQ(summary.peak_bytes - sinograms * kSinogram - kSlice, 8 * 2880 + 4 * 2049 + 14'016 + 8 * 2880)
+        << mode;
+  }
+}
+
+TEST_F(FbpEstimate, TheFunctionsSayWhatTheEstimatorSays) {
+  const FbpShape shape{37, 2880, 2048};
+  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept}) {
+    FbpOptions options;
+    options.way = way;
+    options.mode = PaddingMode::edge;
+    options.chunk = way == FbpWay::kept ? 1 : 0;
+    const Size required = estimate_required_memory(shape, options);
+    const Variant& variant = find(string(name_of(way)));
+    EXPECT_EQ(dry_summary(
+                  variant,
+                  parameters_of(
+                      variant,
+                      {{"n_z", Size{37}}, {"n_a", Size{2880}}, {"w", Size{2048}}, {"mode", string("edge")}}),
+                  false)
+                  .peak_bytes,
+              required);
+    EXPECT_EQ(estimate_max_chunk_size(required, shape, options), 37);
+    EXPECT_EQ(estimate_max_chunk_size(required - 1, shape, options), 36);
+    EXPECT_EQ(estimate_max_chunk_size(Size{1} << 50, shape, options), 37) << "no more than there are";
+    const Size of_one = estimate_required_memory({1, 2880, 2048}, options);
+    EXPECT_EQ(estimate_max_chunk_size(of_one, shape, options), 1);
+    EXPECT_EQ(estimate_max_chunk_size(of_one - 1, shape, options), 0);
+    EXPECT_EQ(estimate_max_chunk_size(0, shape, options), 0);
+  }
+}
+
+// 4·(5·n_a·w + w²) bytes a slice is too low for the old way and far too high for the new one: the judge fails
+// it beside an own estimator that passes.
+TEST_F(FbpEstimate, NabusFormulaLeavesTheWindow) {
+  for (const auto& [way, mode, is_too_low] :
+       {std::tuple{"whole", "constant", true}, {"whole", "edge", true}, {"inplace", "constant", false}}) {
+    const Variant& variant = find(way);
+    const Parameters parameters = parameters_of(
+        variant, {{"n_a", Size{2880}}, {"w", Size{2048}}, {"mode", string(mode)}, {"n_z", Size{20}}});
+    const Size peak = dry_summary(variant, parameters, false).peak_bytes;
+    EstimateRequest request = variant.request(parameters);
+    request.available_bytes = peak;
+    ASSERT_EQ(variant.estimators.size(), 2U);
+    SampleRun sample;
+    for (const auto& estimator : variant.estimators) {
+      sample.add(string(estimator->name()), 20, peak, estimator->max_slices(request).slices,
+                 estimator->bytes(request, 20));
+    }
+    for (const Verdict& verdict : judge(sample.run, {})) {
+      if (verdict.rule != Rule::window_bytes && verdict.rule != Rule::window_slices) continue;
+      const bool own = verdict.case_name == variant.description.name;
+      EXPECT_EQ(verdict.judgement, own ? Judgement::pass : Judgement::fail) << verdict.case_name;
+      if (!own) {
+        EXPECT_EQ(verdict.figure > 1, is_too_low) << way << " " << *verdict.figure;
+      }
+    }
+  }
+}
+
+TEST_F(FbpEstimate, MistakesComeBeforeAnyAllocation) {
+  const auto message = [&](const char* way, testing_variants::Overrides overrides) -> string {
+    const auto device = open_dry();
+    try {
+      find(way).make(*device, parameters_of(find(way), overrides));
+    } catch (const UsageError& error) {
+      EXPECT_EQ(device->books().count(), 0U);
+      return error.what();
+    }
+    return "no error";
+  };
+  using testing::AllOf;
+  using testing::HasSubstr;
+  for (const char* way : {"whole", "inplace", "kept"}) {
+    EXPECT_THAT(message(way, {{"w", Size{1}}}), HasSubstr("needs two or more"));
+    EXPECT_THAT(message(way, {{"rotation_axis", string("256")}}), HasSubstr("outside the sinogram"));
+    EXPECT_THAT(message(way, {{"roi_y0", Size{200}}, {"roi_h", Size{57}}}),
+                HasSubstr("does not lie inside the slice of 256 x 256"));
+    EXPECT_THAT(message(way, {{"filter", string("shep-logan")}}),
+                AllOf(HasSubstr("shep-logan"), HasSubstr("'shepp-logan'")));
+    EXPECT_THAT(message(way, {{"chunk", Size{21}}}), HasSubstr("1 to 20, or 0 for all"));
+  }
+  EXPECT_THAT(message("inplace", {{"n_a", Size{20}}, {"w", Size{16}}}),
+              AllOf(HasSubstr("an allowance of 5 percent of 2304 bytes, 115, does not hold one line"),
+                    HasSubstr("`batch`")));
+  EXPECT_THAT(message("inplace", {{"n_a", Size{40}}, {"w", Size{64}}}),
+              AllOf(HasSubstr("does not hold one line of 64 padded to 128"), HasSubstr("`allowance`")));
+  EXPECT_THAT(message("kept", {{"batch", Size{401}}}), HasSubstr("a sinogram has 1 to 400 lines"));
+}
+
+TEST_F(FbpEstimate, AnotherSliceDimensionIsAUsageError) {
+  for (const Variant& variant : registry_.variants())
+    for (const auto& estimator : variant.estimators) {
+      EstimateRequest request = variant.request(parameters_of(variant, {}));
+      request.slice_dimension = 0;
+      EXPECT_THROW(static_cast<void>(estimator->max_slices(request)), UsageError);
+    }
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,147 @@
+#include "kernels/fbp/fbp.hpp"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "base/error.hpp"
+#include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/common/seeded.hpp"
+#include "kernels/common/variant_testing.hpp"
+#include "kernels/fbp/reconstructor.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+namespace {
+
+using std::string;
+
+// One padded length: each costs a second until PoCL has compiled it.
+constexpr Size kColumns = 53;
+
+/// Small sinograms have no room for a line within 5 percent: eight lines at a time where lines go in batches.
+void expect_right(Device& device, const Variant& variant, testing_variants::Overrides overrides) {
+  Parameters parameters = testing_variants::parameters_of(variant, overrides);
+  if (variant.description.axis("batch") != nullptr) parameters.set("batch", Size{8});
+  const Verification verification = testing_variants::verify(device, variant, parameters);
+  EXPECT_TRUE(verification.ok) << variant.description.name << " " << testing_variants::text_of(parameters)
+                               << ": " << verification.message;
+}
+
+class FbpOnOpenCl : public testing::TestWithParam<testing_variants::Grain> {
+ protected:
+  FbpOnOpenCl() { add_fbp(registry_); }
+  Registry registry_;
+  std::unique_ptr<Device> device_ = testing_variants::open_opencl(GetParam());
+};
+
+TEST_P(FbpOnOpenCl, EveryModeAndFilterIsRight) {
+  for (const Variant& variant : registry_.variants()) {
+    for (const string& mode : filter_padding_names())
+      expect_right(*device_, variant, {{"n_a", Size{37}}, {"w", kColumns}, {"n_z", Size{2}}, {"mode", mode}});
+    for (const string filter : {"hann", "hilbert"})
+      expect_right(*device_, variant,
+                   {{"n_a", Size{37}}, {"w", kColumns}, {"n_z", Size{1}}, {"filter", filter}});
+  }
+}
+
+TEST_P(FbpOnOpenCl, AnyScanIsRight) {
+  for (const Variant& variant : registry_.variants())
+    for (const Size chunk : {0, 2})
+      for (const Size half : {0, 1})
+        for (const string correction : {"none", "random4"})
+          expect_right(*device_, variant,
+                       {{"n_a", Size{37}},
+                        {"w", kColumns},
+                        {"n_z", Size{3}},
+                        {"chunk", chunk},
+                        {"half", half},
+                        {"correction", correction},
+                        {"angles", string("full_turn")},
+                        {"rotation_axis", string("85%")},
+                        {"roi_x0", Size{11}},
+                        {"clip", half}});
+}
+
+TEST_P(FbpOnOpenCl, OnlyInPlaceDestroysItsSinograms) {
+  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
+    for (const bool half : {false, true}) {
+      const FbpShape shape{3, 36, kColumns};
+      FbpOptions options;
+      options.way = way;
+      options.batch = 8;
+      options.half = half;
+      if (half) options.axis = 45;
+      Reconstructor reconstructor(*device_, shape, options, {angles_of_pattern("full_turn", 36)});
+      reconstructor.set_up();
+      Array sinograms =
+          device_->push<float>("sinograms", reconstructor.sinograms_shape(), seeded_generator<float>(1));
+      const std::vector<float> before = device_->pull<float>(sinograms);
+      Array slices = device_->create_uninitialised("slices", reconstructor.slices_shape(), DType::f32);
+      reconstructor(sinograms, slices);
+      EXPECT_EQ(device_->pull<float>(sinograms) != before, destroys_input(way)) << name_of(way);
+      EXPECT_EQ(registry_.find("fbp/" + string(name_of(way)))->description.destroys_input,
+                destroys_input(way));
+    }
+}
+
+// Bit for bit, an odd number of lines too: no slice knows what else is on the device.
+TEST_P(FbpOnOpenCl, AChunkedStackIsItsSlices) {
+  constexpr Size kSlices = 3;
+  for (const FbpWay way : {FbpWay::inplace, FbpWay::kept, FbpWay::whole}) {
+    const Size n_a = way == FbpWay::whole ? 36 : 37;  // whole pairs lines across sinograms
+    const FbpAngles angles{angles_of_pattern("half_turn", n_a)};
+    const auto reconstruct = [&](Size n_z, Size chunk, Size first) {
+      FbpOptions options;
+      options.way = way;
+      options.batch = 8;
+      options.chunk = chunk;
+      Reconstructor reconstructor(*device_, {n_z, n_a, kColumns}, options, angles);
+      reconstructor.set_up();
+      const Size offset = first * n_a * kColumns;
+      Array sinograms = device_->push<float>(
+          "sinograms", reconstructor.sinograms_shape(),
+          Generator<float>([&](std::span<float> piece, Size at) { fill_seeded(piece, 7, offset + at); }));
+      Array slices = device_->create_uninitialised("slices", reconstructor.slices_shape(), DType::f32);
+      reconstructor(sinograms, slices);
+      return device_->pull<float>(slices);
+    };
+    std::vector<float> one_by_one;
+    for (Size z = 0; z < kSlices; ++z) {
+      const std::vector<float> slice = reconstruct(1, 0, z);
+      one_by_one.insert(one_by_one.end(), slice.begin(), slice.end());
+    }
+    for (const Size chunk : {0, 2})
+      EXPECT_EQ(reconstruct(kSlices, chunk, 0), one_by_one) << name_of(way) << " " << n_a << " " << chunk;
+  }
+}
+
+TEST_P(FbpOnOpenCl, WrongAnglesAreUsageErrors) {
+  const Size before = device_->memory().used_bytes.value_or(0);
+  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept}) {
+    FbpOptions options;
+    options.way = way;
+    options.batch = 1;
+    const auto message = [&](FbpAngles angles) -> string {
+      try {
+        const Reconstructor reconstructor(*device_, {1, 3, kColumns}, options, std::move(angles));
+      } catch (const UsageError& error) {
+        return error.what();
+      }
+      return "no error";
+    };
+    EXPECT_EQ(message({{0, 1, 2}}), "no error");
+    EXPECT_THAT(message({{0, 1}}), testing::HasSubstr("2 angles for a sinogram of 3 lines"));
+    EXPECT_THAT(message({{0, std::numeric_limits<double>::quiet_NaN(), 2}}),
+                testing::HasSubstr("angle 1 is nan"));
+    EXPECT_THAT(message({{0, 1, 2}, {0}}), testing::HasSubstr("1 corrections of the axis"));
+  }
+  EXPECT_EQ(device_->memory().used_bytes.value_or(0), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Grains, FbpOnOpenCl,
+                         testing::Values(testing_variants::Grain::cpu, testing_variants::Grain::gpu),
+                         testing_variants::name_of_grain);
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,156 @@
+#include <memory>
+
+#include "estimate/forms.hpp"
+#include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/common/axes.hpp"
+#include "kernels/fbp/estimate.hpp"
+#include "kernels/fbp/fbp.hpp"
+#include "kernels/fbp/noise_lines.hpp"
+#include "kernels/fbp/reconstructor.hpp"
+#include "kernels/fbp/verification.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr int kSinogram = 1;
+
+FbpShape shape_of(const Parameters& parameters) {
+  return {parameters.integer("n_z"), parameters.integer("n_a"), parameters.integer("w")};
+}
+
+FbpOptions options_of(FbpWay way, const Parameters& parameters) {
+  FbpOptions options;
+  options.way = way;
+  options.filter = parse_filter_name(parameters.word("filter"));
+  options.mode = parse_padding_mode(parameters.word("mode"));
+  options.fft = parse_fft_library(parameters.word("fft"));
+  options.chunk = parameters.integer("chunk");
+  if (way != FbpWay::whole) {
+    options.batch = parameters.integer("batch");
+    options.allowance = parameters.integer("allowance");
+  }
+  const BackprojectionGeometry frame = frame_geometry_of_case(parameters);
+  options.axis = frame.axis;
+  options.half = frame.half;
+  options.clip = frame.clip;
+  options.region = frame.region;
+  options.corrected = parameters.word("correction") != "none";
+  return options;
+}
+
+FbpAngles angles_of(const Parameters& parameters) {
+  const Size n_a = parameters.integer("n_a");
+  return {angles_of_pattern(parameters.word("angles"), n_a),
+          corrections_of_pattern(parameters.word("correction"), n_a, parameters.integer("w"))};
+}
+
+class FbpComputation final : public Computation {
+ public:
+  FbpComputation(Device& device, const FbpShape& shape, const FbpOptions& options, FbpAngles angles)
+      : device_(device),
+        shape_(shape),
+        options_(options),
+        noise_(shape.w),
+        reconstructor_(device, shape, options, std::move(angles)) {}
+
+  void set_up() override { reconstructor_.set_up(); }
+  void create_inputs() override {
+    sinograms_ = device_.push<float>("sinograms", reconstructor_.sinograms_shape(), noise_.generator());
+  }
+  void create_outputs() override {
+    slices_ = device_.create_uninitialised("slices", reconstructor_.slices_shape(), DType::f32);
+  }
+  void call() override { reconstructor_(sinograms_, slices_); }
+  void restore_inputs() override {
+    if (destroys_input(options_.way)) device_.write<float>(sinograms_, noise_.generator());
+  }
+  Verification verify() override {
+    return verify_fbp(device_, slices_, filter_problem(shape_, options_), reconstructor_.geometry());
+  }
+  [[nodiscard]] Size bytes_moved() const override {
+    return checked_add(reconstructor_.sinograms_shape().bytes(DType::f32),
+                       reconstructor_.slices_shape().bytes(DType::f32));
+  }
+  [[nodiscard]] DType output_dtype() const override { return DType::f32; }
+
+ private:
+  Device& device_;
+  FbpShape shape_;
+  FbpOptions options_;
+  NoiseLines noise_;
+  Reconstructor reconstructor_;
+  Array sinograms_, slices_;
+};
+
+/// The formula, exact. The number of slices in the request is not for it to read: as few as a chunk has.
+std::vector<Term> own_terms(FbpWay way, const EstimateRequest& request) {
+  Parameters parameters = request.parameters;
+  parameters.set("n_a", request.other_dimensions[0]);
+  parameters.set("w", request.other_dimensions[1]);
+  parameters.set("n_z", std::max<Size>(1, parameters.integer("chunk")));
+  return fbp_terms(shape_of(parameters), options_of(way, parameters));
+}
+
+Variant make_variant(FbpWay way, std::string help, Size chunk) {
+  Variant variant;
+  const std::string name = "fbp/" + std::string(name_of(way));
+  variant.description.name = name;
+  variant.description.help = std::move(help);
+  variant.description.axes = {
+      size_axis("n_a", 400, "lines of a sinogram, one an angle"),
+      size_axis("w", 256, "columns of a sinogram", 2),
+      size_axis("n_z", 20, "sinograms and slices"),
+      size_axis("chunk", chunk, "slices worked on at a time; 0: all", 0),
+      word_axis("filter", "ramlak", filter_names(), "the filter"),
+      word_axis("mode", "constant", filter_padding_names(),
+                "what stands beside a line, as in numpy.pad; constant: zeros"),
+      word_axis("fft", "vkfft", fft_names(), "the library that transforms; cufft: CUDA only"),
+  };
+  if (way != FbpWay::whole) {
+    variant.description.axes.push_back(
+        size_axis("batch", 0, "lines filtered at a time; 0: as many as the allowance has room for", 0));
+    variant.description.axes.push_back(
+        size_axis("allowance", 5, "percent of a sinogram's and a slice's bytes for all that is beside them"));
+  }
+  for (AxisDescription& axis : scan_axes()) variant.description.axes.push_back(std::move(axis));
+  variant.description.slice_axis = "n_z";
+  variant.description.slice_dimension = kSinogram;
+  variant.description.destroys_input = destroys_input(way);
+  variant.estimators = {
+      make_module_estimator({name, kSinogram, {}},
+                            [way](const EstimateRequest& request) { return own_terms(way, request); }),
+      make_module_estimator({"fbp/nabu", kSinogram, {}}, [](const EstimateRequest& request) {
+        return nabu_terms(request.other_dimensions[0], request.other_dimensions[1]);
+      })};
+  variant.request = [](const Parameters& parameters) {
+    return EstimateRequest{.slice_dimension = kSinogram,
+                           .other_dimensions = {parameters.integer("n_a"), parameters.integer("w")},
+                           .dtype = DType::f32,
+                           .available_bytes = 0,
+                           .parameters = parameters};
+  };
+  variant.make = [way](Device& device, const Parameters& parameters) -> std::unique_ptr<Computation> {
+    const FbpShape shape = shape_of(parameters);
+    const FbpOptions options = options_of(way, parameters);
+    // Before as many angles are made as there shall be.
+    check(shape, options);
+    return std::make_unique<FbpComputation>(device, shape, options, angles_of(parameters));
+  };
+  return variant;
+}
+
+}  // namespace
+
+void add_fbp(Registry& registry) {
+  registry.add(make_variant(
+      FbpWay::whole, "old: every padded line and every spectrum at once, then backprojection/linear", 0));
+  registry.add(make_variant(FbpWay::inplace,
+                            "new: lines filtered in batches over the input, which is lost, then "
+                            "backprojection/tiled",
+                            0));
+  registry.add(make_variant(
+      FbpWay::kept, "new, and keeps its input: as inplace on a copy of `chunk` sinograms at a time", 1));
+}
+
+}  // namespace peakmark

@@ -1,0 +1,88 @@
+#include "kernels/fbp/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <numbers>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+
+std::string_view name_of(FbpWay way) {
+  switch (way) {
+    case FbpWay::whole:
+      return "whole";
+    case FbpWay::inplace:
+      return "inplace";
+    case FbpWay::kept:
+      break;
+  }
+  return "kept";
+}
+
+FilterProblem filter_problem(const FbpShape& shape, const FbpOptions& options) {
+  FilterProblem problem;
+  problem.n_z = shape.n_z;
+  problem.n_a = shape.n_a;
+  problem.w = shape.w;
+  problem.filter = options.filter;
+  problem.mode = options.mode;
+  problem.fft = options.fft;
+  if (options.half) problem.arc = 2 * std::numbers::pi;
+  return problem;
+}
+
+BackprojectionGeometry frame_geometry(const FbpShape& shape, const FbpOptions& options) {
+  BackprojectionGeometry geometry;
+  geometry.n_a = shape.n_a;
+  geometry.w = shape.w;
+  geometry.axis = options.axis.value_or(static_cast<double>(shape.w - 1) / 2);
+  geometry.half = options.half;
+  geometry.clip = options.clip;
+  geometry.region = options.region;
+  return geometry;
+}
+
+void check(const FbpShape& shape, const FbpOptions& options) {
+  check(filter_problem(shape, options));
+  BackprojectionGeometry one_line = frame_geometry(shape, options);
+  one_line.n_a = 1;
+  one_line.angles = {0};
+  check(one_line);
+  if (options.chunk < 0 || options.chunk > shape.n_z)
+    throw UsageError(
+        fmt::format("fbp: chunk is {}; give the slices worked on at a time, 1 to {}, or 0 for all",
+                    options.chunk, shape.n_z));
+  static_cast<void>(checked_multiply(shape.n_z, floor_bytes(shape, options)));
+}
+
+Size floor_bytes(const FbpShape& shape, const FbpOptions& options) {
+  const BackprojectionGeometry geometry = frame_geometry(shape, options);
+  return checked_add(geometry.sinogram_shape().bytes(DType::f32),
+                     slice_frame(geometry).slice_shape().bytes(DType::f32));
+}
+
+LineBatch line_batch(const FbpShape& shape, const FbpOptions& options) {
+  const FilterProblem problem = filter_problem(shape, options);
+  if (options.batch > 0) return batch_of(problem, options.batch);
+  const Size floor = floor_bytes(shape, options);
+  const Size allowed = checked_multiply(floor, options.allowance) / 100;
+  Size angles = 0;
+  for (const Term& term : angle_terms(shape, options)) angles = checked_add(angles, term.fixed_bytes);
+  if (angles >= allowed)
+    throw UsageError(fmt::format(
+        "fbp: an allowance of {} percent of {} bytes, {}, does not hold one line beside the tables of {} "
+        "angles, which take {}; raise `allowance`, or say how many lines at a time with `batch`",
+        options.allowance, floor, allowed, shape.n_a, angles));
+  return batch_within(problem, allowed - angles);
+}
+
+std::vector<Term> angle_terms(const FbpShape& shape, const FbpOptions& options) {
+  std::vector<Term> terms =
+      table_terms(backprojection_of(options.way), shape.n_a, options.corrected, DType::f32);
+  if (options.half && options.corrected)
+    terms.push_back({"corrections", 0, Shape{shape.n_a}.bytes(DType::f32)});
+  return terms;
+}
+
+}  // namespace peakmark

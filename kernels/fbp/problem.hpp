@@ -1,0 +1,80 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "kernels/backprojection/backprojector.hpp"
+#include "kernels/backprojection/geometry.hpp"
+#include "kernels/filter/line_filter.hpp"
+#include "kernels/filter/problem.hpp"
+
+namespace peakmark {
+
+/// whole (old): every padded line, every spectrum, and what pads them, all at once; then `linear`.
+/// inplace (new): lines in batches through one work buffer, written back over the sinograms, which are lost;
+///   then `tiled`.
+/// kept: as inplace, on a copy of the sinograms, `chunk` of them at a time.
+enum class FbpWay : std::uint8_t { whole, inplace, kept };
+std::string_view name_of(FbpWay way);
+/// True where the sinograms hold something else after a call.
+constexpr bool destroys_input(FbpWay way) {
+  return way == FbpWay::inplace;
+}
+/// How it projects back.
+constexpr BackprojectionWay backprojection_of(FbpWay way) {
+  return way == FbpWay::whole ? BackprojectionWay::linear : BackprojectionWay::tiled;
+}
+
+/// A stack of sinograms, f32.
+struct FbpShape {
+  Size n_z = 1;  ///< sinograms and slices
+  Size n_a = 1;  ///< lines of a sinogram, one an angle
+  Size w = 2;    ///< columns of a line
+};
+
+/// How a stack is reconstructed: all that the memory depends on.
+struct FbpOptions {
+  FbpWay way = FbpWay::inplace;
+  FilterName filter = FilterName::ramlak;
+  PaddingMode mode = PaddingMode::constant;  ///< what stands beside a line
+  FftLibrary fft = FftLibrary::vkfft;
+  std::optional<double> axis = {};         ///< column of the rotation axis; none: the middle
+  bool half = false;                       ///< half-acquisition: a full turn, the axis near one edge
+  bool clip = false;                       ///< 0 outside the circle inscribed in the slice
+  std::optional<SliceRegion> region = {};  ///< of the slice; none: all of it
+  bool corrected = false;                  ///< the axis is corrected under each angle
+  Size chunk = 0;                          ///< slices worked on at a time; 0: all
+  Size batch = 0;                          ///< lines filtered at a time; 0: as the allowance has room for
+  /// Percent of the bytes of a sinogram and a slice, for everything that `inplace` holds beside them, and
+  /// `kept` beside them and its copy.
+  Size allowance = 5;
+};
+
+/// The stack as the filter is given it. The scale is π/n_a; 2π/n_a for half-acquisition, where a full turn
+/// sees each ray once.
+FilterProblem filter_problem(const FbpShape& shape, const FbpOptions& options);
+
+/// The geometry without its angles and corrections.
+BackprojectionGeometry frame_geometry(const FbpShape& shape, const FbpOptions& options);
+
+/// UsageError that names what is wrong, for all but the angles: sizes, the axis, the region, the chunk.
+void check(const FbpShape& shape, const FbpOptions& options);
+
+/// Bytes of one sinogram and one slice: what no way can do without.
+Size floor_bytes(const FbpShape& shape, const FbpOptions& options);
+
+/// Slices that are worked on at a time.
+inline Size chunk_slices(const FbpShape& shape, const FbpOptions& options) {
+  return options.chunk == 0 ? shape.n_z : options.chunk;
+}
+
+/// How many lines `inplace` and `kept` filter at a time, and what that takes. UsageError where the allowance
+/// holds not even one beside the tables of the angles.
+LineBatch line_batch(const FbpShape& shape, const FbpOptions& options);
+
+/// What the angles keep on the device: the back-projection's tables, and the corrections that weighting
+/// needs.
+std::vector<Term> angle_terms(const FbpShape& shape, const FbpOptions& options);
+
+}  // namespace peakmark

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "device/device.hpp"
+#include "kernels/backprojection/overlap_weighting.hpp"
+#include "kernels/fbp/problem.hpp"
+#include "kernels/filter/whole_filter.hpp"
+
+namespace peakmark {
+
+/// Under which angles a stack was seen.
+struct FbpAngles {
+  std::vector<double> angles;            ///< radians, one a line
+  std::vector<double> corrections = {};  ///< columns by which the axis is off under each angle; empty: none
+};
+
+/// Filtered back-projection of a stack that lies on a device: sinograms (n_z, n_a, w), f32 → slices
+/// (n_z, h, w'). What it holds beside them is told by fbp_terms before; a call allocates nothing.
+///
+/// **destroys_input(way)**: `inplace` leaves filtered lines where the sinograms were. Half-acquisition is
+/// weighted before it is filtered.
+class Reconstructor {
+ public:
+  /// Compiles; allocates nothing. UsageError for a shape, options or angles that are wrong (check(), geometry
+  /// and filter say what); Unsupported for a length that the FFT library cannot do here.
+  Reconstructor(Device& device, const FbpShape& shape, FbpOptions options, FbpAngles angles);
+
+  /// Allocates.
+  void set_up();
+
+  /// Enqueues, after set_up. Every pixel of the slices is written. UsageError for arrays of other shapes.
+  void operator()(Array& sinograms, Array& slices);
+
+  [[nodiscard]] Shape sinograms_shape() const { return {shape_.n_z, shape_.n_a, shape_.w}; }
+  [[nodiscard]] Shape slices_shape() const;
+  /// With angles and corrections, and `weigh` true where the sinograms are to be weighted.
+  [[nodiscard]] const BackprojectionGeometry& geometry() const { return geometry_; }
+
+ private:
+  void filter_in_place(Array& sinograms, Size first, Size count);
+
+  Device& device_;
+  FbpShape shape_;
+  FbpOptions options_;
+  BackprojectionGeometry geometry_;
+  Size chunk_;
+  std::optional<WholeFilter> whole_;
+  std::optional<LineFilter> lines_;
+  Array filtered_;
+  std::unique_ptr<OverlapWeighting> weighting_;
+  std::unique_ptr<Backprojector> backprojector_;
+};
+
+}  // namespace peakmark
