@@ -56,7 +56,7 @@ Size slices_of(const PlannedCase& planned) {
 }
 
 TEST(ShippedSuites, HaveTheSizesThatTheyPromise) {
-  EXPECT_LE(load("smoke").cases.size(), 20U);
+  EXPECT_LE(load("smoke").cases.size(), 25U);
   EXPECT_GE(load("nightly").cases.size(), 200U);
   EXPECT_LE(load("nightly").cases.size(), 450U);
   EXPECT_LE(load("large").cases.size(), 50U);
@@ -131,6 +131,10 @@ TEST_P(ShippedSuiteOnDry, IsEstimatedExactly) {
     Trial trial(*device, &device->books(), variant, planned.the_case, planned.name, {});
     trial.measure_memory();
     const Observation& observation = trial.observation();
+    if (planned.expected_outcome != "ok") {
+      EXPECT_EQ(name_of(observation.outcome), planned.expected_outcome) << planned.name;
+      continue;
+    }
     ASSERT_EQ(observation.outcome, Outcome::ok) << planned.name << ": " << observation.message;
     ASSERT_TRUE(observation.estimate && observation.requested_peak_bytes) << planned.name;
     EXPECT_EQ(observation.estimate->error, std::nullopt) << planned.name;
