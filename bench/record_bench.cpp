@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder.hpp"
 #include "record/attached_recorder.hpp"
 #include "record/profile_writer.hpp"
 #include "record/recorder_libraries.hpp"
-#include "record/temporary_folder.hpp"
 
 namespace {
 

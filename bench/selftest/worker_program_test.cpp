@@ -1,13 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
+#include "base/temporary_folder.hpp"
 #include "run/run_file.hpp"
 
 // The worker program as its supervisor sees it, on `dry` and on OpenCL under the recorder.
@@ -29,12 +29,6 @@ struct Ran {
 
 class WorkerProgram : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("worker_program_test." + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   Ran run(const std::string& arguments, const std::vector<std::string>& cases = {},
           const std::string& environment = "") {
     const auto list = folder_ / "cases";
@@ -78,7 +72,8 @@ class WorkerProgram : public testing::Test {
     }
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path& folder_ = temporary_.path();
 };
 
 using WorkerOnDry = WorkerProgram;

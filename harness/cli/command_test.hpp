@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder.hpp"
 #include "record/recorder_libraries.hpp"
-#include "record/temporary_folder.hpp"
 #include "run/run_file.hpp"
 #include "run/worker_process.hpp"
 

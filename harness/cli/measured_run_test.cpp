@@ -5,8 +5,8 @@
 #include <fstream>
 #include <map>
 
+#include "base/temporary_folder.hpp"
 #include "record/recorder_libraries.hpp"
-#include "record/temporary_folder.hpp"
 #include "run/run_file.hpp"
 #include "run/worker_process.hpp"
 

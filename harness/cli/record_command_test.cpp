@@ -13,10 +13,10 @@
 #include <iterator>
 #include <string>
 
+#include "base/temporary_folder.hpp"
 #include "ledger/ledger.hpp"
 #include "record/profile.hpp"
 #include "record/profile_files.hpp"
-#include "record/temporary_folder.hpp"
 
 namespace peakmark {
 namespace {

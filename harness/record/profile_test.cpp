@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 #include "record/profile_writer.hpp"
-#include "record/temporary_folder.hpp"
 
 namespace peakmark {
 namespace {

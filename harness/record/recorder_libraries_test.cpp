@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "record/temporary_folder.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace peakmark {
 namespace {

@@ -1,7 +1,7 @@
 // Google Benchmark's own tool reads our run files.
 #include <gmock/gmock.h>
 
-#include "record/temporary_folder.hpp"
+#include "base/temporary_folder.hpp"
 #include "run/run_example.hpp"
 #include "run/worker_process.hpp"
 

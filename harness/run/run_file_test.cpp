@@ -3,11 +3,11 @@
 #include "run/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 #include "run/run_example.hpp"
 #include "run/text_file.hpp"
 
@@ -21,11 +21,6 @@ using testing::StartsWith;
 
 class RunFile : public testing::Test {
  protected:
-  RunFile() { std::filesystem::create_directories(folder_); }
-  ~RunFile() override { std::filesystem::remove_all(folder_); }
-  RunFile(const RunFile&) = delete;
-  RunFile& operator=(const RunFile&) = delete;
-
   std::filesystem::path put(const std::string& text) const {
     std::ofstream(path_) << text;
     return path_;
@@ -43,9 +38,8 @@ class RunFile : public testing::Test {
     return Json::parse(read_text_file(path_));
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("run_file_test-" + std::to_string(::getpid()));
-  const std::filesystem::path path_ = folder_ / "run.json";
+  const TemporaryFolder temporary_;
+  const std::filesystem::path path_ = temporary_.path() / "run.json";
 };
 
 TEST(ObservationLine, ComesBackAsItWas) {
@@ -184,7 +178,7 @@ TEST_F(RunFile, ReaderSaysWhatIsWrong) {
 
   std::filesystem::remove(path_);
   EXPECT_THROW(read_run(path_), UsageError);
-  EXPECT_THROW(read_run(folder_), UsageError);
+  EXPECT_THROW(read_run(temporary_.path()), UsageError);
 }
 
 }  // namespace

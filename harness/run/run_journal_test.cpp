@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
-#include "record/temporary_folder.hpp"
+#include "base/temporary_folder.hpp"
 #include "run/run_example.hpp"
 
 namespace peakmark {

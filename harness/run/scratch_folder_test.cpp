@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "record/temporary_folder.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace peakmark {
 namespace {

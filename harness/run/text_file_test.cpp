@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace peakmark {
 namespace {
@@ -35,13 +35,8 @@ class FullDisk {
 
 class TextFile : public testing::Test {
  protected:
-  TextFile() { std::filesystem::create_directories(folder_); }
-  ~TextFile() override { std::filesystem::remove_all(folder_); }
-  TextFile(const TextFile&) = delete;
-  TextFile& operator=(const TextFile&) = delete;
-
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("text_file_test-" + std::to_string(::getpid()));
+  const TemporaryFolder temporary_;
+  const std::filesystem::path& folder_ = temporary_.path();
   const std::filesystem::path path_ = folder_ / "file";
   const std::filesystem::path owner_ = folder_ / "named";
 };

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "record/temporary_folder.hpp"
+#include "base/temporary_folder.hpp"
 #include "show/allocation_groups.hpp"
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 #include "sweep/example_description.hpp"
 #include "sweep/suite_document.hpp"
 
@@ -216,13 +217,12 @@ TEST(Suite, FingerprintTellsNamesAndExpectationsApart) {
 
 class SuiteFiles : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::filesystem::path write(const std::string& name, const std::string& text) {
     std::ofstream(folder_ / name) << text;
     return folder_ / name;
   }
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "peakmark_suite_test";
+  const TemporaryFolder temporary_;
+  const std::filesystem::path& folder_ = temporary_.path();
 };
 
 TEST_F(SuiteFiles, SeveralAreOneSuite) {

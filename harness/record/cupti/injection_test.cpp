@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <string>
 
+#include "base/temporary_folder.hpp"
 #include "record/marks.h"
-#include "record/temporary_folder.hpp"
 
 namespace peakmark {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/temporary_folder.hpp"
 #include "record/marks.h"
 #include "record/profile.hpp"
-#include "record/temporary_folder.hpp"
 
 extern "C" {
 int peakmark_marks_version();

@@ -4,10 +4,10 @@
 
 #include <cstdlib>
 
+#include "base/temporary_folder.hpp"
 #include "ledger/ledger.hpp"
 #include "record/attached_recorder.hpp"
 #include "record/opencl_layer/random_program.hpp"
-#include "record/temporary_folder.hpp"
 
 namespace peakmark::opencl_layer {
 namespace {
