@@ -1,5 +1,6 @@
 #include "kernels/fft/plan_memory.hpp"
 
+#include <algorithm>
 #include <span>
 
 namespace peakmark {
@@ -26,6 +27,18 @@ std::uint64_t PlanMemory::allocate(std::size_t bytes, Use use, const void* data)
 
 void PlanMemory::release(std::uint64_t handle) noexcept {
   std::erase_if(arrays_, [&](const Array& array) { return array.buffer().handle() == handle; });
+}
+
+bool PlanMemory::write(std::uint64_t handle, const void* data, std::size_t bytes) noexcept {
+  try {
+    const auto array = std::ranges::find(arrays_, handle, [](const Array& a) { return a.buffer().handle(); });
+    if (array == arrays_.end()) return false;
+    device_->write<std::uint8_t>(*array, std::span(static_cast<const std::uint8_t*>(data), bytes));
+    return true;
+  } catch (...) {
+    failure_ = std::current_exception();
+    return false;
+  }
 }
 
 }  // namespace peakmark

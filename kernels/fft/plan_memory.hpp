@@ -19,8 +19,10 @@ class PlanMemory {
   /// tells later. `data`, where there is any, is what the memory is to hold.
   std::uint64_t allocate(std::size_t bytes, Use use, const void* data = nullptr) noexcept;
   void release(std::uint64_t handle) noexcept;
+  /// All of what `allocate` gave. False where it cannot be written; `rethrow` tells why.
+  bool write(std::uint64_t handle, const void* data, std::size_t bytes) noexcept;
 
-  /// Throws what `allocate` ran into.
+  /// Throws what they ran into.
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }

@@ -91,6 +91,12 @@ cudaError_t allocate(Pointer* pointer, std::size_t bytes, std::string_view asked
   return *pointer != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
+cudaError_t copy_to_plan(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  if (kind != cudaMemcpyHostToDevice) return cudaErrorNotSupported;
+  const bool written = PlanMemory::current()->write(reinterpret_cast<std::uint64_t>(to), from, bytes);
+  return written ? cudaSuccess : cudaErrorInvalidValue;
+}
+
 cudaError_t release(void* pointer) {
   PlanMemory::current()->release(reinterpret_cast<std::uint64_t>(pointer));
   return cudaSuccess;
@@ -102,6 +108,7 @@ cudaError_t release(void* pointer) {
 #undef cuMemcpyHtoD
 #undef cuModuleGetGlobal
 #define cudaMalloc(pointer, bytes) peakmark::allocate(pointer, bytes, #pointer)
+#define cudaMemcpy peakmark::copy_to_plan
 #define cudaFree peakmark::release
 #define cuDeviceGetAttribute peakmark::device_attribute
 #define cuFuncSetAttribute peakmark::cuda().function_attribute
@@ -147,6 +154,7 @@ class VkfftBackend {
   /// Addresses are numbers here: a line is where it is, and no kernel is told of an offset, which would be
   /// written into its constants while an earlier launch may still read them.
   static constexpr bool kOffsets = false;
+  static constexpr bool kHoldsWrittenTables = true;
   static VkfftHandle at(const Array& array, std::uint64_t offset) {
     return reinterpret_cast<void*>(array.buffer().handle() + offset);
   }

@@ -222,6 +222,7 @@ class VkfftBackend {
   [[nodiscard]] bool is_dry() const { return dry_; }
 
   static constexpr bool kOffsets = true;
+  static constexpr bool kHoldsWrittenTables = false;
   static VkfftHandle at(const Array& array, std::uint64_t /*offset*/) {
     return reinterpret_cast<cl_mem>(array.buffer().handle());
   }

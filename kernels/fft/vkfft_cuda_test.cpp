@@ -1,0 +1,40 @@
+// VkFFT's plans on CUDA, made without a GPU: driver and compiler are fake_cuda.cpp, the device this machine's
+// memory. That the programs compile and what they compute only a GPU can tell (fft_cuda_test.cpp).
+#include <gtest/gtest.h>
+
+#include "kernels/fft/fft.hpp"
+#include "kernels/fft/fft_bytes.hpp"
+#include "kernels/fft/host_device.hpp"
+#include "kernels/fft/length.hpp"
+
+namespace peakmark {
+namespace {
+
+void expect_written(const FftPlan& plan) {
+  testing_fft::HostDevice device;
+  const auto fft = make_real_fft(device, FftLibrary::vkfft, plan);
+  ASSERT_EQ(fft->table_bytes(), vkfft_table_bytes(plan.length)) << plan.length << " " << plan.lines;
+  ASSERT_EQ(fft->work_bytes(), vkfft_work_bytes(plan)) << plan.length << " " << plan.lines;
+}
+
+TEST(VkfftOnCuda, PlansHoldWhatIsWrittenDown) {
+  for (Size length = 4; length <= kLongestVkfftTable; length = next_fft_length(length + 1)) {
+    expect_written({.length = length, .lines = 6});
+    expect_written({.length = length, .lines = 6, .in_place = false, .most_work_bytes = 100'000});
+  }
+}
+
+TEST(VkfftOnCuda, WhatTheyHoldDoesNotDependOnTheLines) {
+  for (const bool in_place : {true, false}) {
+    for (const Size length : {4, 60, 1024, 2048, 4096})
+      for (const Size lines : {1, 2, 3, 64, 1001, 43'200})
+        expect_written({.length = length, .lines = lines, .in_place = in_place});
+    // In several passes, with work memory for each line.
+    for (const Size length : {8640, 32'768})
+      for (const Size lines : {1, 2, 3, 64})
+        expect_written({.length = length, .lines = lines, .in_place = in_place});
+  }
+}
+
+}  // namespace
+}  // namespace peakmark
