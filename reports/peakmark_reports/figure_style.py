@@ -38,6 +38,12 @@ def time_text(nanoseconds: float) -> str:
     return f"{nanoseconds:.4g} ns"
 
 
+def device_text(context: dict) -> str:
+    """`a device (opencl, driver 1.0)`, from a run's context; dry has no driver."""
+    driver = f", driver {context['driver']}" if context["driver"] else ""
+    return f"{context['device']} ({context['backend']}{driver})"
+
+
 def use_style() -> None:
     """Sizes for a figure as wide as a page of print."""
     pyplot.rcParams.update(

@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 
-from .figure_style import COLOURS, MARKERS, set_count_axis, set_size_axis, set_time_axis, use_style
-from .figure_style import pyplot
-from .run_file import Run
-from .series import Figure, Panel, figures_of
+from .figure_style import COLOURS, MARKERS, device_text, pyplot, set_count_axis, set_size_axis, set_time_axis, use_style
+from .series import Figure, Panel, x_label
 
 MOST_COLUMNS = 4
 INCHES_A_LEGEND_ENTRY = 1.6
 # Room around the points, as a factor: the axes are logarithmic.
 MARGIN = 1.4
-
-
-def _x_label(figure: Figure) -> str:
-    """The axis, with what stayed the same and what went along: `ny (n 20, nx = ny)`."""
-    if figure.x == "floor":
-        return "input + output"
-    cases = pd.concat([panel.cases for panel in figure.panels])
-    x = figure.x.removeprefix("axis:")
-    notes = []
-    for column in [column for column in cases.columns if column.startswith("axis:") and column != figure.x]:
-        values = cases[column].dropna()
-        if not len(values) or values.map(lambda value: isinstance(value, str)).any():
-            continue
-        name = column.removeprefix("axis:")
-        if (values == cases.loc[values.index, figure.x]).all():
-            notes.append(f"{name} = {x}")
-        elif values.nunique() == 1 and len(values) == len(cases) and values.iloc[0] != 0:
-            notes.append(f"{name} {values.iloc[0]:g}")
-    return f"{x}  ({', '.join(notes)})" if notes else x
 
 
 def _draw_floors(axes, panel: Panel, x: str) -> None:
@@ -145,21 +122,7 @@ def draw(figure: Figure, context: dict) -> pyplot.Figure:
             set_time_axis(shown[2].yaxis)
             shown[2].set_ylim(panel.cases["time_min"].min() / MARGIN, panel.cases["time_max"].max() * MARGIN)
         shown[0].set_title(panel.title)
-        shown[-1].set_xlabel(_x_label(figure))
-    drawing.suptitle(f"{figure.name}\n{context['device']} ({context['backend']}, driver {context['driver']})", fontsize=8)
+        shown[-1].set_xlabel(x_label(figure))
+    drawing.suptitle(f"{figure.name}\n{device_text(context)}", fontsize=8)
     _legend(drawing, styles)
     return drawing
-
-
-def write_plots(run: Run, folder: Path) -> list[Path]:
-    """Writes `NAME.png` and `NAME.svg` for each figure; returns what was written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for figure in figures_of(run):
-        drawing = draw(figure, run.context)
-        for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-            path = folder / f"{figure.name}.{ending}"
-            drawing.savefig(path, metadata=metadata)
-            written.append(path)
-        pyplot.close(drawing)
-    return written

@@ -21,8 +21,9 @@ class Run:
     """One run: what was true of all of it, and a row a case.
 
     `cases` has the columns `case`, `operation`, `variant`, `backend`, `figure`, `window_lo`, `window_hi`, `outcome`,
-    bytes (`peak`, `setup`, `floor`, `estimate`) and nanoseconds (`time`, `time_min`, `time_max`); `axes`, the
-    names of the case's axes, and beside them `axis:NAME` for every axis. What is unknown is NaN or None, never 0.
+    bytes (`peak`, `setup`, `floor`, `estimate`) and nanoseconds (`time`, `time_min`, `time_max`); `at_peak`, the bytes
+    of each name that was live at the peak; `axes`, the names of the case's axes, and beside them `axis:NAME` for every
+    axis. What is unknown is NaN or None, never 0.
     """
 
     context: dict[str, Any]
@@ -39,6 +40,17 @@ def _floor_bytes(observation: dict[str, Any]) -> int | None:
     if input_bytes is None or output_bytes is None:
         return None
     return input_bytes + output_bytes
+
+
+def _bytes_at_peak(observation: dict[str, Any]) -> dict[str, int] | None:
+    """Bytes of each name; several allocations of one name are one."""
+    at_peak = observation.get("at_peak")
+    if not at_peak:
+        return None
+    sizes: dict[str, int] = {}
+    for allocation in at_peak:
+        sizes[allocation["name"]] = sizes.get(allocation["name"], 0) + allocation["bytes"]
+    return sizes
 
 
 def _row(observation: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]:
@@ -60,6 +72,7 @@ def _row(observation: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]
         "time": time.get("median"),
         "time_min": time.get("min"),
         "time_max": time.get("max"),
+        "at_peak": _bytes_at_peak(observation),
         "axes": tuple(observation["axes"]),
     }
     row.update({f"axis:{name}": value for name, value in observation["axes"].items()})

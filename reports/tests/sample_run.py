@@ -12,15 +12,23 @@ VARIANTS = {"padding/old": 3, "padding/new": 1}  # bytes of set-up an element of
 
 def observation(variant: str, mode: str, ny: int, *, time: bool = True, outcome: str = "ok") -> dict:
     inputs, outputs = 4 * 20 * ny * ny, 4 * 20 * 4 * ny * ny
-    peak = inputs + outputs + VARIANTS[variant] * 4 * ny * ny
+    set_up = VARIANTS[variant] * 4 * ny * ny
+    peak = inputs + outputs + set_up
     return {
         "case": f"{variant}/opencl/mode:{mode}/ny:{ny}/nx:{ny}",
         "axes": {"mode": mode, "n": 20, "ny": ny, "nx": ny, "dtype": "f32"},
         "outcome": outcome,
         "requested_peak_bytes": peak if outcome == "ok" else None,
-        "setup_bytes": VARIANTS[variant] * 4 * ny * ny,
+        "setup_bytes": set_up,
         "input_bytes": inputs,
         "output_bytes": outputs,
+        "at_peak": [
+            {"name": "output", "kind": "buffer", "bytes": outputs},
+            {"name": "input", "kind": "buffer", "bytes": inputs},
+            {"name": f"table_{mode}" if variant == "padding/old" else "table", "kind": "buffer", "bytes": set_up - 16},
+            {"name": "scalars", "kind": "buffer", "bytes": 12},
+            {"name": "scalars", "kind": "buffer", "bytes": 4},
+        ],
         "estimate": {"bytes_estimated": peak},
         "gpu_time_ns": {"median": 10.0 * ny * ny, "min": 9.0 * ny * ny, "max": 12.0 * ny * ny} if time else None,
     }

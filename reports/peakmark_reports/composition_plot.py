@@ -1,0 +1,158 @@
+"""What was live at the peak, in multiples of the floor: a bar a case, a column a variant, a row a panel."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+
+import pandas as pd
+
+from .figure_style import COLOURS, device_text, pyplot, size_text, use_style
+from .series import Figure, Panel, x_label
+
+# What never reaches this share of a peak could not be seen in a bar; the legend names it together.
+LEAST_SHARE = 0.01
+OTHERS = "others"
+HATCHES = ["", "////", "...."]
+# Above that many bars their totals stand upright, or they would run into each other.
+MOST_LEVEL_TOTALS = 4
+INCHES_A_LEGEND_ENTRY = 1.5
+CHARACTERS_AN_INCH = 18
+
+
+@dataclass(frozen=True)
+class Composition:
+    """The cases of a figure that tell what was live at their peak.
+
+    `names` are in the order in which bars are stacked, from below: what every variant has comes first, which is the
+    input and the output wherever variants are given the same; then what is larger. `others` are too small to be seen.
+    """
+
+    panels: list[Panel]
+    variants: list[str]
+    names: list[str]
+    others: list[str]
+
+    def layers(self, at_peak: dict[str, int]) -> dict[str, int]:
+        """Bytes of each name of one case, `OTHERS` last; what the case does not have is left out."""
+        layers = {name: at_peak[name] for name in self.names if name in at_peak}
+        rest = sum(at_peak.get(name, 0) for name in self.others)
+        return layers | ({OTHERS: rest} if rest else {})
+
+
+def _same_bytes(panel: Panel, x: str) -> tuple:
+    cases = panel.cases.sort_values(["variant", x], kind="stable")
+    return tuple(
+        (variant, tuple(sorted(at_peak.items()))) for variant, at_peak in zip(cases["variant"], cases["at_peak"])
+    )
+
+
+def _joined_title(titles: list[str]) -> str:
+    """`mode edge` and `mode wrap` are `mode edge, wrap`; titles of several words stand one after the other."""
+    first_words = {title.split(" ", 1)[0] for title in titles}
+    if len(titles) > 1 and len(first_words) == 1 and not any("," in title for title in titles):
+        return f"{first_words.pop()} {', '.join(title.split(' ', 1)[1] for title in titles)}"
+    return "; ".join(titles)
+
+
+def composition_of(figure: Figure) -> Composition | None:
+    """None where no case tells its peak's composition and its floor. Panels with the same bytes are one."""
+    panels: dict[tuple, list[Panel]] = {}
+    for panel in figure.panels:
+        cases = panel.cases.dropna(subset=["at_peak", "floor"])
+        if len(cases):
+            told = Panel(panel.title, cases)
+            panels.setdefault(_same_bytes(told, figure.x), []).append(told)
+    if not panels:
+        return None
+    merged = [Panel(_joined_title([one.title for one in same]), same[0].cases) for same in panels.values()]
+    every = pd.concat([panel.cases for panel in merged])
+    largest, share, holders = {}, {}, {}
+    for variant, at_peak, peak in zip(every["variant"], every["at_peak"], every["peak"]):
+        for name, size in at_peak.items():
+            largest[name] = max(largest.get(name, 0), size)
+            share[name] = max(share.get(name, 0), size / peak)
+            holders.setdefault(name, set()).add(variant)
+    order = sorted(largest, key=lambda name: (-len(holders[name]), -largest[name], name))
+    return Composition(
+        merged,
+        list(dict.fromkeys(every["variant"])),
+        [name for name in order if share[name] >= LEAST_SHARE],
+        [name for name in order if share[name] < LEAST_SHARE],
+    )
+
+
+def _tick_text(value: float, x: str) -> str:
+    return size_text(value) if x == "floor" else f"{value:g}"
+
+
+def _styles(composition: Composition) -> dict[str, dict]:
+    """A colour and a hatch a name; the last colour, black, is left out: it would hide the hatch."""
+    colours = COLOURS[:-1]
+    styles = {
+        name: {"facecolor": colours[i % len(colours)], "hatch": HATCHES[i // len(colours) % len(HATCHES)]}
+        for i, name in enumerate(composition.names)
+    }
+    return styles | {OTHERS: {"facecolor": "0.6", "hatch": ""}}
+
+
+def _draw_bars(axes, composition: Composition, cases: pd.DataFrame, styles: dict[str, dict]) -> None:
+    for place, (_index, case) in enumerate(cases.iterrows()):
+        bottom = 0
+        for name, size in composition.layers(case["at_peak"]).items():
+            axes.bar(
+                place, size / case["floor"], bottom=bottom / case["floor"], width=0.78,
+                edgecolor="white", linewidth=0.3, **styles[name],
+            )
+            bottom += size
+        axes.annotate(
+            size_text(bottom), (place, bottom / case["floor"]), xytext=(0, 2), textcoords="offset points",
+            ha="center", va="bottom", fontsize=6, rotation=90 if len(cases) > MOST_LEVEL_TOTALS else 0,
+        )
+
+
+def _legend(drawing, composition: Composition, styles: dict[str, dict]) -> None:
+    names = composition.names + ([OTHERS] if composition.others else [])
+    handles = [pyplot.Rectangle((0, 0), 1, 1, edgecolor="white", label=name, **styles[name]) for name in names]
+    handles.append(pyplot.Line2D([], [], color="0.1", linestyle=":", linewidth=1.4, label="floor: input + output"))
+    columns = max(1, min(len(handles), int(drawing.get_figwidth() / INCHES_A_LEGEND_ENTRY)))
+    title = None
+    if composition.others:
+        text = f"{OTHERS}, below {LEAST_SHARE:.0%} of every peak: {', '.join(composition.others)}"
+        title = textwrap.fill(text, int(drawing.get_figwidth() * CHARACTERS_AN_INCH))
+    drawing.legend(
+        handles=handles, loc="outside lower center", ncols=columns, frameon=False, title=title, title_fontsize=6.5,
+    )
+
+
+def draw_composition(figure: Figure, composition: Composition, context: dict) -> pyplot.Figure:
+    """Bars of what was live at the peak. All have one scale, so that old and new can be compared side by side."""
+    use_style()
+    panels, variants = composition.panels, composition.variants
+    every = pd.concat([panel.cases for panel in panels])
+    most_bars = max(len(panel.cases[panel.cases["variant"] == variant]) for panel in panels for variant in variants)
+    drawing, grid = pyplot.subplots(
+        len(panels), len(variants), squeeze=False, sharey=True, layout="constrained",
+        figsize=(max(4.2, len(variants) * max(1.5, 0.28 * most_bars + 0.5) + 0.6), 2.1 * len(panels) + 1.3),
+    )
+    styles = _styles(composition)
+    for row, panel in zip(grid, panels):
+        for axes, variant in zip(row, variants):
+            cases = panel.cases[panel.cases["variant"] == variant]
+            _draw_bars(axes, composition, cases, styles)
+            axes.axhline(1, linestyle=":", color="0.1", linewidth=1.4)
+            axes.grid(visible=False, axis="x")
+            axes.set_xticks(range(len(cases)), [_tick_text(value, figure.x) for value in cases[figure.x]])
+        row[0].set_ylabel(f"{panel.title}\nlive at the peak / floor".lstrip())
+    for axes, variant in zip(grid[0], variants):
+        axes.set_title(variant.split("/", 1)[1])
+    for axes in grid[-1]:
+        axes.set_xlabel(x_label(figure))
+    # Above the bars stand their totals.
+    room = 1.45 if most_bars > MOST_LEVEL_TOTALS else 1.18
+    grid[0][0].set_ylim(0, room * (every["peak"] / every["floor"]).max())
+    drawing.suptitle(
+        f"{figure.name}: what is live at the peak\n{device_text(context)}", fontsize=8,
+    )
+    _legend(drawing, composition, styles)
+    return drawing

@@ -1,0 +1,92 @@
+import pytest
+from peakmark_reports.__main__ import main
+from peakmark_reports.composition_plot import OTHERS, composition_of, draw_composition
+from peakmark_reports.figure_style import pyplot
+from peakmark_reports.run_file import load_run
+from peakmark_reports.series import figures_of
+from sample_run import MODES, SHAPES, VARIANTS, observation, write_run
+
+
+@pytest.fixture
+def figure(tmp_path):
+    return figures_of(load_run(write_run(tmp_path / "run.json")))[0]
+
+
+def test_what_all_have_lies_below_and_what_is_too_small_is_named_together(figure):
+    composition = composition_of(figure)
+    assert composition.variants == list(VARIANTS)
+    assert composition.names[:2] == ["output", "input"]
+    assert set(composition.names[2:]) == {"table_constant", "table_edge"}
+    # 4 of 404 bytes: the new way's table is never a hundredth of the peak.
+    assert composition.others == ["scalars", "table"]
+
+
+def test_layers_add_up_to_the_peak(figure):
+    composition = composition_of(figure)
+    for panel in composition.panels:
+        for at_peak, peak in zip(panel.cases["at_peak"], panel.cases["peak"]):
+            layers = composition.layers(at_peak)
+            assert sum(layers.values()) == peak
+            assert list(layers)[-1] == OTHERS
+
+
+def test_panels_with_the_same_bytes_are_one(tmp_path):
+    observations = [observation("padding/new", mode, ny) for mode in ["constant", "edge", "wrap"] for ny in SHAPES]
+    for one in observations[: len(SHAPES)]:
+        one["at_peak"][0]["name"] = "template"
+    figure = figures_of(load_run(write_run(tmp_path / "run.json", observations)))[0]
+    assert [panel.title for panel in composition_of(figure).panels] == ["mode constant", "mode edge, wrap"]
+
+
+def test_bars_end_at_the_peak_and_the_floor_is_one(figure):
+    composition = composition_of(figure)
+    drawing = draw_composition(figure, composition, {"device": "a device", "backend": "opencl", "driver": ""})
+    assert len(drawing.axes) == len(MODES) * len(VARIANTS)
+    cases = figure.panels[0].cases
+    for axes, variant in zip(drawing.axes, VARIANTS):
+        shown = cases[cases["variant"] == variant]
+        assert [label.get_text() for label in axes.get_xticklabels()] == [str(ny) for ny in SHAPES]
+        ends = {}
+        for bar in axes.patches:
+            ends[bar.get_x()] = max(ends.get(bar.get_x(), 0), bar.get_y() + bar.get_height())
+        assert list(ends.values()) == pytest.approx(list(shown["peak"] / shown["floor"]))
+        assert list(axes.get_lines()[0].get_ydata()) == [1, 1]
+    assert len({axes.get_ylim() for axes in drawing.axes}) == 1
+    pyplot.close(drawing)
+
+
+def test_a_run_that_does_not_tell_has_no_such_picture(tmp_path):
+    observations = [observation("padding/new", "edge", ny) for ny in SHAPES]
+    for one in observations:
+        one["at_peak"] = None
+    path = write_run(tmp_path / "run.json", observations)
+    assert composition_of(figures_of(load_run(path))[0]) is None
+    assert main(["plots", str(path), "-o", str(tmp_path)]) == 0
+    assert (tmp_path / "padding.png").exists() and not (tmp_path / "padding-at-peak.png").exists()
+
+
+def test_it_is_drawn_against_the_wanted_axis_where_that_names_the_shape(tmp_path):
+    observations = [observation("padding/new", "edge", ny) for ny in SHAPES]
+    for one in observations:
+        one["axes"] = {**one["axes"], "rows": one["axes"]["ny"] + 1}
+    run = load_run(write_run(tmp_path / "run.json", observations))
+    assert figures_of(run)[0].x == "axis:ny"
+    assert figures_of(run, "rows")[0].x == "axis:rows"
+    assert figures_of(run, "n")[0].x == "axis:ny"
+    assert figures_of(run, "none")[0].x == "axis:ny"
+
+
+def test_an_axis_that_differs_between_variants_alone_does_not_vary(tmp_path):
+    observations = [observation(variant, "edge", ny) for variant in VARIANTS for ny in SHAPES]
+    for one in observations:
+        one["axes"] = {**one["axes"], "chunk": 1 if one["case"].startswith("padding/old") else 0}
+    assert figures_of(load_run(write_run(tmp_path / "run.json", observations)))[0].x == "axis:ny"
+
+
+def test_both_pictures_repeat(tmp_path):
+    path = write_run(tmp_path / "run.json")
+    for folder in ("a", "b"):
+        assert main(["plots", str(path), "-o", str(tmp_path / folder)]) == 0
+    for ending in ("png", "svg"):
+        name = f"padding-at-peak.{ending}"
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
