@@ -23,19 +23,19 @@ Sum sum_of(const std::vector<Term>& terms) {
 
 /// What is beside sinograms and slices and grows with the slices that are worked on at a time.
 std::vector<Term> work_terms(const FbpShape& shape, const FbpOptions& options) {
-  const Term filtered{"filtered", Shape{shape.n_a, shape.w}.bytes(DType::f32), 0};
+  const FilterProblem lines = filter_problem(shape, options);
   std::vector<Term> terms;
   switch (options.way) {
     case FbpWay::whole:
-      terms = whole_filter_terms(filter_problem(shape, options));
-      terms.insert(terms.begin(), filtered);
+      terms = whole_filter_terms(lines);
+      terms.insert(terms.begin(), {"filtered", Shape{lines.n_a, lines.w}.bytes(DType::f32), 0});
       break;
     case FbpWay::inplace:
       terms = line_batch(shape, options).terms;
       break;
     case FbpWay::kept:
       terms = line_batch(shape, options).terms;
-      terms.insert(terms.begin(), filtered);
+      terms.insert(terms.begin(), {"filtered", Shape{shape.n_a, shape.w}.bytes(DType::f32), 0});
       break;
   }
   return terms;

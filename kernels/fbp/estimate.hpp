@@ -11,6 +11,8 @@ namespace peakmark {
 /// a sinogram, P = 4·n_a·(padded width):
 /// - all: `sinograms`, `slices`; tables of the angles (angle_terms); `filter`, `fft_tables`, where lines need
 ///   several passes `fft_work`
+/// - half-acquisition: `mirrors`; whole has joined lines, n_a/2 of the slice's width, in the place of n_a of
+/// w
 /// - whole: `filtered` S, `padded` P, `spectrum` a little more, and `template` P (mode constant) or
 ///   `row_coordinates` and `column_coordinates`, P each, once
 /// - inplace: `work`, and `columns` but for mode constant

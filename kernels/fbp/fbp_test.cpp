@@ -8,6 +8,7 @@
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/seeded.hpp"
 #include "kernels/common/variant_testing.hpp"
+#include "kernels/fbp/fbp_testing.hpp"
 #include "kernels/fbp/reconstructor.hpp"
 #include "worker/variant.hpp"
 
@@ -51,7 +52,7 @@ TEST_P(FbpOnOpenCl, AnyScanIsRight) {
       for (const Size half : {0, 1})
         for (const string correction : {"none", "random4"})
           expect_right(*device_, variant,
-                       {{"n_a", Size{37}},
+                       {{"n_a", Size{36}},
                         {"w", kColumns},
                         {"n_z", Size{3}},
                         {"chunk", chunk},
@@ -85,35 +86,16 @@ TEST_P(FbpOnOpenCl, OnlyInPlaceDestroysItsSinograms) {
     }
 }
 
-// Bit for bit, an odd number of lines too: no slice knows what else is on the device.
 TEST_P(FbpOnOpenCl, AChunkedStackIsItsSlices) {
-  constexpr Size kSlices = 3;
-  for (const FbpWay way : {FbpWay::inplace, FbpWay::kept, FbpWay::whole}) {
-    const Size n_a = way == FbpWay::whole ? 36 : 37;  // whole pairs lines across sinograms
-    const FbpAngles angles{angles_of_pattern("half_turn", n_a)};
-    const auto reconstruct = [&](Size n_z, Size chunk, Size first) {
-      FbpOptions options;
-      options.way = way;
-      options.batch = 8;
-      options.chunk = chunk;
-      Reconstructor reconstructor(*device_, {n_z, n_a, kColumns}, options, angles);
-      reconstructor.set_up();
-      const Size offset = first * n_a * kColumns;
-      Array sinograms = device_->push<float>(
-          "sinograms", reconstructor.sinograms_shape(),
-          Generator<float>([&](std::span<float> piece, Size at) { fill_seeded(piece, 7, offset + at); }));
-      Array slices = device_->create_uninitialised("slices", reconstructor.slices_shape(), DType::f32);
-      reconstructor(sinograms, slices);
-      return device_->pull<float>(slices);
-    };
-    std::vector<float> one_by_one;
-    for (Size z = 0; z < kSlices; ++z) {
-      const std::vector<float> slice = reconstruct(1, 0, z);
-      one_by_one.insert(one_by_one.end(), slice.begin(), slice.end());
-    }
-    for (const Size chunk : {0, 2})
-      EXPECT_EQ(reconstruct(kSlices, chunk, 0), one_by_one) << name_of(way) << " " << n_a << " " << chunk;
-  }
+  for (const FbpWay way : {FbpWay::inplace, FbpWay::kept})
+    fbp_testing::expect_chunks_are_slices(*device_, way, 37);
+  fbp_testing::expect_chunks_are_slices(*device_, FbpWay::whole, 36);  // it pairs lines across sinograms
+}
+
+TEST_P(FbpOnOpenCl, PhantomsAreSeenWhereTheyAre) {
+  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
+    for (const fbp_testing::Scan& scan : fbp_testing::scans())
+      fbp_testing::expect_phantoms_seen(*device_, way, scan);
 }
 
 TEST_P(FbpOnOpenCl, WrongAnglesAreUsageErrors) {

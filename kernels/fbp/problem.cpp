@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <numbers>
-
 #include "base/error.hpp"
+#include "kernels/fbp/opposite_lines.hpp"
 
 namespace peakmark {
 
@@ -23,12 +22,11 @@ std::string_view name_of(FbpWay way) {
 FilterProblem filter_problem(const FbpShape& shape, const FbpOptions& options) {
   FilterProblem problem;
   problem.n_z = shape.n_z;
-  problem.n_a = shape.n_a;
-  problem.w = shape.w;
+  problem.n_a = options.half ? shape.n_a / 2 : shape.n_a;
+  problem.w = options.half ? slice_frame(frame_geometry(shape, options)).side : shape.w;
   problem.filter = options.filter;
   problem.mode = options.mode;
   problem.fft = options.fft;
-  if (options.half) problem.arc = 2 * std::numbers::pi;
   return problem;
 }
 
@@ -44,11 +42,15 @@ BackprojectionGeometry frame_geometry(const FbpShape& shape, const FbpOptions& o
 }
 
 void check(const FbpShape& shape, const FbpOptions& options) {
-  check(filter_problem(shape, options));
   BackprojectionGeometry one_line = frame_geometry(shape, options);
   one_line.n_a = 1;
   one_line.angles = {0};
   check(one_line);
+  if (options.half && shape.n_a % 2 != 0)
+    throw UsageError(fmt::format(
+        "fbp: half-acquisition joins opposite lines; {} lines are odd: leave out the last of a full turn",
+        shape.n_a));
+  check(filter_problem(shape, options));
   if (options.chunk < 0 || options.chunk > shape.n_z)
     throw UsageError(
         fmt::format("fbp: chunk is {}; give the slices worked on at a time, 1 to {}, or 0 for all",
@@ -78,10 +80,13 @@ LineBatch line_batch(const FbpShape& shape, const FbpOptions& options) {
 }
 
 std::vector<Term> angle_terms(const FbpShape& shape, const FbpOptions& options) {
+  const BackprojectionWay way = backprojection_of(options.way);
+  // Of joined lines there are half as many, but where they lie parted in the place of all.
+  const bool joined = options.half && options.way == FbpWay::whole;
   std::vector<Term> terms =
-      table_terms(backprojection_of(options.way), shape.n_a, options.corrected, DType::f32);
-  if (options.half && options.corrected)
-    terms.push_back({"corrections", 0, Shape{shape.n_a}.bytes(DType::f32)});
+      table_terms(way, joined ? shape.n_a / 2 : shape.n_a, options.corrected, DType::f32);
+  if (options.half)
+    terms.push_back({"mirrors", 0, OppositeLines::mirrors_shape(shape.n_a).bytes(DType::f32)});
   return terms;
 }
 

@@ -45,20 +45,22 @@ struct FbpOptions {
   std::optional<SliceRegion> region = {};  ///< of the slice; none: all of it
   bool corrected = false;                  ///< the axis is corrected under each angle
   Size chunk = 0;                          ///< slices worked on at a time; 0: all
-  Size batch = 0;                          ///< lines filtered at a time; 0: as the allowance has room for
+  Size batch = 0;  ///< (joined) lines filtered at a time; 0: as the allowance has room for
   /// Percent of the bytes of a sinogram and a slice, for everything that `inplace` holds beside them, and
   /// `kept` beside them and its copy.
   Size allowance = 5;
 };
 
-/// The stack as the filter is given it. The scale is π/n_a; 2π/n_a for half-acquisition, where a full turn
-/// sees each ray once.
+/// The stack as the filter is given it: for half-acquisition n_a/2 joined lines (JoinedScan), as wide as the
+/// slice. The scale is π over the lines filtered: π/n_a, 2π/n_a for half-acquisition, where a full turn sees
+/// each ray once.
 FilterProblem filter_problem(const FbpShape& shape, const FbpOptions& options);
 
 /// The geometry without its angles and corrections.
 BackprojectionGeometry frame_geometry(const FbpShape& shape, const FbpOptions& options);
 
-/// UsageError that names what is wrong, for all but the angles: sizes, the axis, the region, the chunk.
+/// UsageError that names what is wrong, for all but the angles: sizes, the axis, the region, the chunk; an
+/// odd number of lines in half-acquisition.
 void check(const FbpShape& shape, const FbpOptions& options);
 
 /// Bytes of one sinogram and one slice: what no way can do without.
@@ -73,8 +75,8 @@ inline Size chunk_slices(const FbpShape& shape, const FbpOptions& options) {
 /// holds not even one beside the tables of the angles.
 LineBatch line_batch(const FbpShape& shape, const FbpOptions& options);
 
-/// What the angles keep on the device: the back-projection's tables, and the corrections that weighting
-/// needs.
+/// What the angles keep on the device: the back-projection's tables and, for half-acquisition, `mirrors`, 16
+/// bytes a pair of lines.
 std::vector<Term> angle_terms(const FbpShape& shape, const FbpOptions& options);
 
 }  // namespace peakmark

@@ -30,6 +30,10 @@ Reconstructor::Reconstructor(Device& device, const FbpShape& shape, FbpOptions o
   check(shape, options);
   options_.corrected = !angles.corrections.empty();
   geometry_ = geometry_of(shape, options_, std::move(angles));
+  if (options_.half) {
+    joined_.emplace(geometry_);
+    opposite_.emplace(device, *joined_);
+  }
   if (options_.way == FbpWay::whole) {
     whole_.emplace(device, filter_problem({chunk_, shape.n_a, shape.w}, options_));
   } else {
@@ -41,39 +45,43 @@ Reconstructor::Reconstructor(Device& device, const FbpShape& shape, FbpOptions o
 void Reconstructor::set_up() {
   if (whole_) whole_->set_up();
   if (lines_) lines_->set_up();
+  if (opposite_) opposite_->set_up();
+  const BackprojectionGeometry& filtered = !joined_ ? geometry_ : whole_ ? joined_->joined : joined_->parted;
   if (!destroys_input(options_.way))
-    filtered_ = device_.create_uninitialised("filtered", {chunk_, shape_.n_a, shape_.w}, DType::f32);
-  if (geometry_.weighted()) weighting_ = std::make_unique<OverlapWeighting>(device_, geometry_, DType::f32);
-  BackprojectionGeometry weighted_before = geometry_;
-  weighted_before.weigh = false;
-  backprojector_ = make_backprojector(backprojection_of(options_.way), device_, weighted_before, DType::f32);
+    filtered_ = device_.create_uninitialised("filtered", {chunk_, filtered.n_a, filtered.w}, DType::f32);
+  backprojector_ = make_backprojector(backprojection_of(options_.way), device_, filtered, DType::f32);
 }
 
 void Reconstructor::operator()(Array& sinograms, Array& slices) {
   check_shape("sinograms", sinograms, sinograms_shape());
   check_shape("slices", slices, slices_shape());
-  const bool in_place = destroys_input(options_.way);
-  if (in_place && weighting_) (*weighting_)(sinograms);
-  const Size sinogram_bytes = geometry_.sinogram_shape().bytes(DType::f32);
   for (Size z = 0; z < shape_.n_z; z += chunk_) {
     const Size now = std::min(chunk_, shape_.n_z - z);
-    if (in_place) {
+    if (destroys_input(options_.way)) {
       filter_in_place(sinograms, z, now);
       (*backprojector_)(sinograms, z, slices, z, now);
-      continue;
-    }
-    if (whole_ && !weighting_ && now == shape_.n_z) {
-      (*whole_)(sinograms, filtered_);
     } else {
-      device_.copy(sinograms, z * sinogram_bytes, filtered_, 0, now * sinogram_bytes);
-      if (weighting_) (*weighting_)(filtered_);
-      if (whole_)
-        (*whole_)(filtered_, filtered_);
-      else
-        filter_in_place(filtered_, 0, now);
+      fill_filtered(sinograms, z, now);
+      (*backprojector_)(filtered_, 0, slices, z, now);
     }
-    (*backprojector_)(filtered_, 0, slices, z, now);
   }
+}
+
+void Reconstructor::fill_filtered(const Array& sinograms, Size first, Size count) {
+  if (whole_ && !opposite_ && count == shape_.n_z) {
+    (*whole_)(sinograms, filtered_);
+    return;
+  }
+  if (whole_ && opposite_) {
+    for (Size z = 0; z < count; ++z) opposite_->join(sinograms, first + z, filtered_, z);
+  } else {
+    const Size sinogram_bytes = geometry_.sinogram_shape().bytes(DType::f32);
+    device_.copy(sinograms, first * sinogram_bytes, filtered_, 0, count * sinogram_bytes);
+  }
+  if (whole_)
+    (*whole_)(filtered_, filtered_);
+  else
+    filter_in_place(filtered_, 0, count);
 }
 
 Shape Reconstructor::slices_shape() const {
@@ -84,7 +92,17 @@ Shape Reconstructor::slices_shape() const {
 // A sinogram at a time, never a batch across two: lines are transformed in pairs, and what a line is paired
 // with shows in its last digits. So a slice is the same to the bit wherever it stands in whatever stack.
 void Reconstructor::filter_in_place(Array& sinograms, Size first, Size count) {
-  for (Size z = first; z < first + count; ++z) (*lines_)(sinograms, sinograms, z * shape_.n_a, shape_.n_a);
+  using Padded = LineFilter::PaddedLines;
+  for (Size z = first; z < first + count; ++z) {
+    if (!opposite_) {
+      (*lines_)(sinograms, sinograms, z * shape_.n_a, shape_.n_a);
+      continue;
+    }
+    (*lines_)(
+        0, joined_->half,
+        [&](const Padded& to, Size pair, Size pairs) { opposite_->join(sinograms, z, to, pair, pairs); },
+        [&](const Padded& from, Size pair, Size pairs) { opposite_->part(from, sinograms, z, pair, pairs); });
+  }
 }
 
 }  // namespace peakmark

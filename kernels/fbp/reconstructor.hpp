@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "kernels/backprojection/overlap_weighting.hpp"
+#include "kernels/fbp/opposite_lines.hpp"
 #include "kernels/fbp/problem.hpp"
 #include "kernels/filter/whole_filter.hpp"
 
@@ -20,8 +20,8 @@ struct FbpAngles {
 /// Filtered back-projection of a stack that lies on a device: sinograms (n_z, n_a, w), f32 → slices
 /// (n_z, h, w'). What it holds beside them is told by fbp_terms before; a call allocates nothing.
 ///
-/// **destroys_input(way)**: `inplace` leaves filtered lines where the sinograms were. Half-acquisition is
-/// weighted before it is filtered.
+/// **destroys_input(way)**: `inplace` leaves filtered lines where the sinograms were. Opposite lines of
+/// half-acquisition are weighted and joined before they are filtered (JoinedScan).
 class Reconstructor {
  public:
   /// Compiles; allocates nothing. UsageError for a shape, options or angles that are wrong (check(), geometry
@@ -36,11 +36,12 @@ class Reconstructor {
 
   [[nodiscard]] Shape sinograms_shape() const { return {shape_.n_z, shape_.n_a, shape_.w}; }
   [[nodiscard]] Shape slices_shape() const;
-  /// With angles and corrections, and `weigh` true where the sinograms are to be weighted.
+  /// Of the sinograms as they are given: with angles and corrections.
   [[nodiscard]] const BackprojectionGeometry& geometry() const { return geometry_; }
 
  private:
   void filter_in_place(Array& sinograms, Size first, Size count);
+  void fill_filtered(const Array& sinograms, Size first, Size count);
 
   Device& device_;
   FbpShape shape_;
@@ -50,7 +51,8 @@ class Reconstructor {
   std::optional<WholeFilter> whole_;
   std::optional<LineFilter> lines_;
   Array filtered_;
-  std::unique_ptr<OverlapWeighting> weighting_;
+  std::optional<JoinedScan> joined_;
+  std::optional<OppositeLines> opposite_;
   std::unique_ptr<Backprojector> backprojector_;
 };
 

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <utility>
+#include <optional>
+#include <tuple>
 
 #include "kernels/backprojection/reference.hpp"
+#include "kernels/fbp/joined_scan.hpp"
 #include "kernels/fbp/noise_lines.hpp"
 #include "kernels/filter/reference.hpp"
 
@@ -17,35 +19,33 @@ namespace {
 /// Interpolations that one verification makes at the most: some tenths of a second.
 constexpr Size kInterpolations = Size{1} << 24;
 
-/// Filtered lines of the stack, each made when it is first asked for. Weights follow the axis of a line, so
-/// with corrections no two weighted lines are the same.
+/// Filtered lines of the stack. The different lines are filtered one by one, each when it is first asked for;
+/// a joined line is the sum of what its two lines give to it. What that is follows the axis of a line: with
+/// corrections it is another in each line.
 class FilteredLines {
  public:
-  FilteredLines(const FilterProblem& problem, const BackprojectionGeometry& geometry,
-                const std::vector<LineView>& views)
-      : noise_(problem.w),
-        filter_(problem),
-        views_(views),
-        n_a_(problem.n_a),
-        slope_(overlap_slope(geometry)),
-        each_weighted_(geometry.weighted() && !geometry.corrections.empty()) {}
+  FilteredLines(const FilterProblem& problem, const BackprojectionGeometry& geometry)
+      : noise_(geometry.w), filter_(problem), n_a_(geometry.n_a), each_(!geometry.corrections.empty()) {
+    if (geometry.half) joined_.emplace(geometry);
+  }
 
-  const std::vector<double>& line(Size z, Size a) {
-    const Size which = NoiseLines::at(z * n_a_ + a);
-    auto [place, is_new] = lines_.try_emplace({which, each_weighted_ ? a : 0});
-    if (is_new) {
-      std::vector<float> values = noise_.different(which);
-      const double axis = views_[static_cast<std::size_t>(a)].axis;
-      for (std::size_t x = 0; slope_ != 0 && x < values.size(); ++x)
-        values[x] *= static_cast<float>(overlap_weight(slope_, static_cast<double>(x) - axis));
-      place->second = filter_.line(values);
-    }
-    return place->second;
+  /// The geometry of what is filtered.
+  [[nodiscard]] const BackprojectionGeometry* joined() const { return joined_ ? &joined_->joined : nullptr; }
+
+  struct Line {
+    const double* one;
+    const double* other;  ///< null where nothing is joined
+    [[nodiscard]] double at(Size i) const { return other == nullptr ? one[i] : one[i] + other[i]; }
+  };
+  Line line(Size z, Size a) {
+    if (!joined_) return {filtered(z * n_a_ + a, a, Role::line).data(), nullptr};
+    return {filtered(z * n_a_ + a, a, Role::line).data(),
+            filtered(z * n_a_ + a + joined_->half, a, Role::opposite).data()};
   }
 
   [[nodiscard]] double tolerance() const { return filter_.tolerance(); }
 
-  /// Root of the mean square of what was asked for.
+  /// Root of the mean square of what was asked for, as if no two were joined.
   [[nodiscard]] double spread() const {
     double squares = 0;
     double count = 0;
@@ -58,13 +58,26 @@ class FilteredLines {
   }
 
  private:
+  enum class Role : std::uint8_t { line, opposite };
+
+  const std::vector<double>& filtered(Size stack_line, Size a, Role role) {
+    const Size which = NoiseLines::at(stack_line);
+    auto [place, is_new] = lines_.try_emplace({which, joined_ && each_ ? a : 0, role});
+    if (is_new) {
+      std::vector<float> values = noise_.different(which);
+      if (joined_)
+        values = role == Role::line ? joined_->part_of_line(a, values) : joined_->part_of_opposite(a, values);
+      place->second = filter_.line(values);
+    }
+    return place->second;
+  }
+
   NoiseLines noise_;
   FilterReference filter_;
-  const std::vector<LineView>& views_;
   Size n_a_;
-  double slope_;
-  bool each_weighted_;
-  std::map<std::pair<Size, Size>, std::vector<double>> lines_;
+  bool each_;
+  std::optional<JoinedScan> joined_;
+  std::map<std::tuple<Size, Size, Role>, std::vector<double>> lines_;
 };
 
 /// Pixels of the stack (n_z, h, w) to look at: row → columns.
@@ -100,11 +113,12 @@ struct Compared {
 }  // namespace
 
 Verification verify_fbp(Device& device, const Array& slices, const FilterProblem& filter,
-                        const BackprojectionGeometry& geometry) {
+                        const BackprojectionGeometry& measured) {
+  FilteredLines lines(filter, measured);
+  const BackprojectionGeometry& geometry = lines.joined() == nullptr ? measured : *lines.joined();
   const std::vector<LineView> views = line_views(geometry);
   const SliceFrame frame = slice_frame(geometry);
   const Shape& shape = slices.shape();
-  FilteredLines lines(filter, geometry, views);
   std::vector<Compared> compared;
   double largest = 0;
   std::vector<float> pulled(static_cast<std::size_t>(shape[2]));
@@ -112,14 +126,14 @@ Verification verify_fbp(Device& device, const Array& slices, const FilterProblem
     device.pull_part<float>(slices, row * shape[2], std::span(pulled));
     const Size z = row / shape[1];
     const Size y = frame.region.y0 + row % shape[1];
-    std::vector<const double*> of_slice(views.size());
-    for (std::size_t a = 0; a < views.size(); ++a) of_slice[a] = lines.line(z, static_cast<Size>(a)).data();
+    std::vector<FilteredLines::Line> of_slice(views.size());
+    for (std::size_t a = 0; a < views.size(); ++a) of_slice[a] = lines.line(z, static_cast<Size>(a));
     for (const Size column : columns) {
       const Size x = frame.region.x0 + column;
       double expected = 0;
       if (!geometry.clip || inside_circle(frame.side, y, x))
         expected = backprojected_pixel(views, 0, geometry.w, y, x, [&](Size a, Size i) {
-          return of_slice[static_cast<std::size_t>(a)][i];
+          return of_slice[static_cast<std::size_t>(a)].at(i);
         });
       largest = std::max(largest, std::abs(expected));
       compared.push_back({row, column, expected, pulled[static_cast<std::size_t>(column)]});

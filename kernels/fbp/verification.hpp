@@ -8,13 +8,13 @@
 namespace peakmark {
 
 /// Compares slices reconstructed from NoiseLines with what double precision on the host makes of them:
-/// weighted (half-acquisition), filtered, projected back. Cases of up to 2^24 interpolations whole, of larger
+/// joined (half-acquisition), filtered, projected back. Cases of up to 2^24 interpolations whole, of larger
 /// ones the corners of a stack and pixels drawn from a fixed seed.
 ///
 /// The tolerance is what the rounding of the filter comes to over n_a angles, whose errors know nothing of
 /// each other (8 times the root of their number, at most their number), and that of the back-projection:
 /// 2^-24 of the largest pixel for each column or angle, whichever are more.
 Verification verify_fbp(Device& device, const Array& slices, const FilterProblem& filter,
-                        const BackprojectionGeometry& geometry);
+                        const BackprojectionGeometry& measured);
 
 }  // namespace peakmark

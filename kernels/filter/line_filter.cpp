@@ -79,18 +79,31 @@ void LineFilter::set_up() {
 }
 
 void LineFilter::operator()(const Array& from, Array& to, Size first, Size lines) {
+  (*this)(
+      first, lines,
+      [&](const PaddedLines& padded, Size at, Size now) {
+        kernels_.pad(from, at, now, line_.extent, padded.columns, padded.before, padded.length, padded.work,
+                     padded.pitch);
+      },
+      [&](const PaddedLines& padded, Size at, Size now) {
+        kernels_.crop(padded.work, padded.pitch, padded.before, to, at, now, line_.extent);
+      });
+}
+
+void LineFilter::operator()(Size first, Size lines, const Move& load, const Move& store) {
   const Size length = line_.padded();
   const Size pitch = length + 2;
+  const PaddedLines padded{work_, pitch, line_.before, length, columns_};
   for (Size done = 0; done < lines; done += batch_lines_) {
     const Size now = std::min(batch_lines_, lines - done);
-    kernels_.pad(from, first + done, now, line_.extent, columns_, line_.before, length, work_, pitch);
+    load(padded, first + done, now);
     // Lines are transformed two at a time, and one of larger values beside it costs a line digits: what
     // earlier batches left below a short one is wiped out.
     if (now < batch_lines_) device_.fill_part(work_, now * pitch, (batch_lines_ - now) * pitch, 0);
     fft_->forward(work_, 0);
     kernels_.filter(work_, now, length / 2 + 1, filter_, problem_.filter == FilterName::hilbert);
     fft_->backward(work_, 0);
-    kernels_.crop(work_, pitch, line_.before, to, first + done, now, line_.extent);
+    store(padded, first + done, now);
   }
 }
 

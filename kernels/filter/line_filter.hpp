@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -38,6 +39,17 @@ class LineFilter {
   /// Enqueues, after set_up, the filtering of lines [first, first + lines) of `from` into the same lines of
   /// `to`, which may be the same array. Both hold lines of width w, as many as they like.
   void operator()(const Array& from, Array& to, Size first, Size lines);
+
+  /// The padded lines of a batch, from the work buffer's line 0 on.
+  struct PaddedLines {
+    Array& work;
+    Size pitch, before, length;
+    const Array& columns;  ///< filter_arrays.hpp; empty: zeros stand beside a line
+  };
+  /// Enqueues the move of lines [first, first + lines) into padded lines, or out of their middles.
+  using Move = std::function<void(const PaddedLines& padded, Size first, Size lines)>;
+  /// The same for lines that lie otherwise: by batches, `load`, filter, `store`.
+  void operator()(Size first, Size lines, const Move& load, const Move& store);
 
  private:
   Device& device_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numbers>
 
 #include "base/error.hpp"
 #include "kernels/fft/length.hpp"
@@ -19,7 +20,7 @@ PaddedAxis FilterProblem::padded_line() const {
 }
 
 double FilterProblem::scale() const {
-  return arc / static_cast<double>(n_a);
+  return std::numbers::pi / static_cast<double>(n_a);
 }
 
 std::vector<std::string> filter_padding_names() {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <numbers>
 #include <string>
 #include <vector>
 
@@ -18,9 +17,6 @@ struct FilterProblem {
   FilterName filter = FilterName::ramlak;
   PaddingMode mode = PaddingMode::constant;  ///< what stands beside a line; `constant` puts zeros
   FftLibrary fft = FftLibrary::vkfft;
-  /// What the lines are spread over, radians: π also for a full turn, which sees each ray twice; 2π where it
-  /// sees each ray once (half-acquisition).
-  double arc = std::numbers::pi;
 
   [[nodiscard]] Shape shape() const { return {n_z, n_a, w}; }
   [[nodiscard]] Size lines() const { return checked_multiply(n_z, n_a); }
@@ -28,7 +24,7 @@ struct FilterProblem {
   [[nodiscard]] Size padded_width() const;
   /// A line in the middle of its padded line.
   [[nodiscard]] PaddedAxis padded_line() const;
-  /// What every element is multiplied by: arc/n_a.
+  /// What every element is multiplied by: π/n_a.
   [[nodiscard]] double scale() const;
 };
 

@@ -1,0 +1,44 @@
+// Needs a CUDA device: `ci/gpu-check` runs it.
+#include <gmock/gmock.h>
+
+#include "kernels/common/variant_testing.hpp"
+#include "kernels/fbp/fbp.hpp"
+#include "kernels/fbp/fbp_testing.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+namespace {
+
+using std::string;
+
+class FbpOnCuda : public testing::Test {
+ protected:
+  FbpOnCuda() { add_fbp(registry_); }
+  Registry registry_;
+  std::unique_ptr<Device> device_ =
+      open_device(choose_device({.backend = Backend::cuda, .device = "0"}, list_devices()));
+};
+
+TEST_F(FbpOnCuda, PhantomsAreSeenWhereTheyAre) {
+  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
+    for (const fbp_testing::Scan& scan : fbp_testing::scans())
+      fbp_testing::expect_phantoms_seen(*device_, way, scan);
+}
+
+TEST_F(FbpOnCuda, EveryModeIsRightByEitherLibrary) {
+  for (const Variant& variant : registry_.variants())
+    for (const string& fft : fft_names())
+      for (const string& mode : filter_padding_names())
+        testing_variants::expect_right(
+            *device_, variant,
+            {{"n_a", Size{500}}, {"w", Size{211}}, {"n_z", Size{3}}, {"fft", fft}, {"mode", mode}});
+}
+
+TEST_F(FbpOnCuda, AChunkedStackIsItsSlices) {
+  for (const FbpWay way : {FbpWay::inplace, FbpWay::kept})
+    fbp_testing::expect_chunks_are_slices(*device_, way, 37);
+  fbp_testing::expect_chunks_are_slices(*device_, FbpWay::whole, 36);
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,107 @@
+#include "kernels/fbp/joined_scan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+using std::numbers::pi;
+
+void check_opposites(const BackprojectionGeometry& geometry, Size side) {
+  const Size half = geometry.n_a / 2;
+  for (Size a = 0; a < half; ++a) {
+    const double one = geometry.angles[static_cast<std::size_t>(a)];
+    const double other = geometry.angles[static_cast<std::size_t>(a + half)];
+    const double off = std::abs(std::remainder(other - one - pi, 2 * pi));
+    if (off * static_cast<double>(side) > 0.2)
+      throw UsageError(
+          fmt::format("fbp: half-acquisition joins opposite lines, and angle {} ({}) is not half a turn from "
+                      "angle {} ({}); give a full turn in equal steps",
+                      a + half, other, a, one));
+  }
+}
+
+}  // namespace
+
+JoinedScan::JoinedScan(const BackprojectionGeometry& geometry) : half(geometry.n_a / 2), w(geometry.w) {
+  if (!geometry.weighted()) throw UsageError("fbp: no half-acquisition, no lines to join");
+  if (geometry.n_a % 2 != 0)
+    throw UsageError(fmt::format(
+        "fbp: half-acquisition joins opposite lines; {} lines are odd: leave out the last of a full turn",
+        geometry.n_a));
+  const SliceFrame frame = slice_frame(geometry);
+  side = frame.side;
+  added = std::lround(frame.axis - geometry.axis);
+  split = (side + 1) / 2;
+  slope = overlap_slope(geometry);
+  check_opposites(geometry, side);
+
+  joined = geometry;
+  joined.n_a = half;
+  joined.w = side;
+  joined.axis = frame.axis;
+  joined.half = false;
+  joined.angles.resize(static_cast<std::size_t>(half));
+  if (!joined.corrections.empty()) joined.corrections.resize(static_cast<std::size_t>(half));
+
+  parted = geometry;
+  parted.weigh = false;
+  parted.corrections.resize(static_cast<std::size_t>(geometry.n_a));
+  const auto correction = [&](Size a) {
+    return geometry.corrections.empty() ? 0 : geometry.corrections[static_cast<std::size_t>(a)];
+  };
+  for (Size a = 0; a < half; ++a) {
+    const double axis = geometry.axis + correction(a);
+    const double opposite_axis = geometry.axis + correction(a + half);
+    const double sum = axis + opposite_axis - static_cast<double>(w - 1);
+    mirrors.push_back({axis, opposite_axis, std::floor(sum), sum - std::floor(sum)});
+    const double shift = static_cast<double>(added) + correction(a);
+    const double opposite_shift = shift - static_cast<double>(split);
+    for (const double columns : {shift, opposite_shift})
+      if (std::abs(columns) > static_cast<double>(w))
+        throw UsageError(
+            fmt::format("fbp: a correction of the axis of {} columns (angle {}) is more than the {} columns "
+                        "seen twice in half-acquisition leave room for",
+                        correction(a), a, 2 * w - side));
+    parted.corrections[static_cast<std::size_t>(a)] = shift;
+    parted.corrections[static_cast<std::size_t>(a + half)] = opposite_shift;
+    parted.angles[static_cast<std::size_t>(a + half)] = parted.angles[static_cast<std::size_t>(a)];
+  }
+}
+
+double JoinedScan::weight_of_line(Size a, Size i) const {
+  return i < 0 || i >= w
+             ? 0
+             : overlap_weight(slope, static_cast<double>(i) - mirrors[static_cast<std::size_t>(a)].axis);
+}
+
+std::vector<float> JoinedScan::part_of_line(Size a, std::span<const float> line) const {
+  std::vector<float> part(static_cast<std::size_t>(side));
+  for (Size i = 0; i < w; ++i)
+    part[static_cast<std::size_t>(i + added)] =
+        static_cast<float>(weight_of_line(a, i) * static_cast<double>(line[static_cast<std::size_t>(i)]));
+  return part;
+}
+
+std::vector<float> JoinedScan::part_of_opposite(Size a, std::span<const float> opposite) const {
+  std::vector<float> part(static_cast<std::size_t>(side));
+  const Mirror& mirror = mirrors[static_cast<std::size_t>(a)];
+  const auto column = [&](Size i) {
+    return static_cast<double>(opposite[static_cast<std::size_t>(std::clamp<Size>(i, 0, w - 1))]);
+  };
+  for (Size j = 0; j < side; ++j) {
+    const Size i = j - added;
+    const Size whole = std::lround(mirror.whole) + (w - 1) - i;
+    const double mirrored = (1 - mirror.fraction) * column(whole) + mirror.fraction * column(whole + 1);
+    part[static_cast<std::size_t>(j)] = static_cast<float>((1 - weight_of_line(a, i)) * mirrored);
+  }
+  return part;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "kernels/backprojection/geometry.hpp"
+
+namespace peakmark {
+
+/// Half-acquisition as a filter needs it. Weighting each line by itself and filtering it is not enough: what
+/// a filter spreads beyond the near edge of the detector would be lost, and the slice be wrong by as much as
+/// it is bright. So each line is joined with its opposite, half a turn later, to one line as wide as the
+/// slice (opposite_lines.kernel.h says how), of which half a turn is filtered and projected back.
+struct JoinedScan {
+  /// Throws UsageError where the geometry, right otherwise, is no half-acquisition or has no opposite lines:
+  /// an odd number of them; line a + n_a/2 not half a turn from line a, to a tenth of a column at the edge of
+  /// the slice; corrections beyond what the overlap has room for.
+  explicit JoinedScan(const BackprojectionGeometry& geometry);
+
+  Size half = 1;     ///< n_a/2: joined lines
+  Size w = 2;        ///< columns of a line as it was measured
+  Size side = 2;     ///< columns of a joined line: the side of the slice
+  Size added = 0;    ///< of them, those before the line's own first
+  Size split = 1;    ///< filtered lines are parted here, to lie where they came from
+  double slope = 0;  ///< of the weights
+
+  /// Where a pair is joined: the axis in each of the two lines, and where column 0 of the one lies in the
+  /// other.
+  struct Mirror {
+    double axis, opposite_axis, whole, fraction;
+  };
+  std::vector<Mirror> mirrors;
+
+  /// Joined lines (n_a/2, side), half a turn.
+  BackprojectionGeometry joined;
+  /// Joined lines, parted: (n_a, w). Line a has columns 0 to split, line a + n_a/2 the others of the same
+  /// angle.
+  BackprojectionGeometry parted;
+
+  /// Joined line `a` in double precision, for references: what `line` and what `opposite` (w columns each)
+  /// give to it.
+  [[nodiscard]] std::vector<float> part_of_line(Size a, std::span<const float> line) const;
+  [[nodiscard]] std::vector<float> part_of_opposite(Size a, std::span<const float> opposite) const;
+
+ private:
+  [[nodiscard]] double weight_of_line(Size a, Size i) const;
+};
+
+}  // namespace peakmark

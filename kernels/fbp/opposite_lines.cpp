@@ -1,0 +1,74 @@
+#include "kernels/fbp/opposite_lines.hpp"
+
+#include <algorithm>
+
+#include "fbp_opposite_lines_source.hpp"
+
+namespace peakmark {
+namespace {
+
+/// CUDA ends at 65,535 groups in y; the kernels loop over the rest.
+constexpr Size kMostRows = 65'535;
+
+}  // namespace
+
+OppositeLines::OppositeLines(Device& device, const JoinedScan& scan) : device_(device), scan_(scan) {
+  const KernelSource& source = fbp_opposite_lines_source();
+  const bool rows = device.info().is_cpu;
+  join_ = device.kernel(source, rows ? "join_opposite_rows" : "join_opposite_elements", DType::f32);
+  part_ = device.kernel(source, rows ? "part_opposite_rows" : "part_opposite_elements", DType::f32);
+}
+
+void OppositeLines::set_up() {
+  std::vector<float> values;
+  for (const JoinedScan::Mirror& mirror : scan_.mirrors)
+    for (const double value : {mirror.axis, mirror.opposite_axis, mirror.whole, mirror.fraction})
+      values.push_back(static_cast<float>(value));
+  mirrors_ = device_.push<float>("mirrors", mirrors_shape(2 * scan_.half), std::span<const float>(values));
+}
+
+void OppositeLines::join(const Array& sinograms, Size z, const LineFilter::PaddedLines& padded, Size first,
+                         Size pairs) {
+  enqueue_join(sinograms, z, {padded.work, 0, padded.pitch, padded.before, padded.length, padded.columns},
+               first, pairs);
+}
+
+void OppositeLines::join(const Array& sinograms, Size z, Array& joined, Size to_z) {
+  enqueue_join(sinograms, z, {joined, to_z * scan_.half * scan_.side, scan_.side, 0, scan_.side, no_columns_},
+               0, scan_.half);
+}
+
+void OppositeLines::enqueue_join(const Array& sinograms, Size z, const Target& to, Size first, Size pairs) {
+  const Size offset = z * 2 * scan_.half * scan_.w;
+  const auto slope = static_cast<float>(scan_.slope);
+  const std::int32_t has_columns = to.columns ? 1 : 0;
+  if (device_.info().is_cpu) {
+    device_.launch(
+        join_, {.x = pairs, .local_x = 1},
+        {&sinograms, offset, &mirrors_, &to.columns, has_columns, &to.lines, to.offset, first, pairs,
+         scan_.half, scan_.w, scan_.side, scan_.added, slope, to.before, to.length, to.pitch});
+    return;
+  }
+  const Range range{.x = to.length, .y = std::min(pairs, kMostRows)};
+  device_.launch(
+      join_, range,
+      {&sinograms, offset, &mirrors_, &to.columns, has_columns, &to.lines, to.offset, first, pairs,
+       scan_.half, scan_.w, scan_.side, scan_.added, slope, to.before, to.length, to.pitch, range.y});
+}
+
+void OppositeLines::part(const LineFilter::PaddedLines& padded, Array& sinograms, Size z, Size first,
+                         Size pairs) {
+  const Size offset = z * 2 * scan_.half * scan_.w;
+  if (device_.info().is_cpu) {
+    device_.launch(part_, {.x = pairs, .local_x = 1},
+                   {&padded.work, &sinograms, offset, first, pairs, scan_.half, scan_.w, scan_.side,
+                    scan_.split, padded.before, padded.pitch});
+    return;
+  }
+  const Range range{.x = scan_.w, .y = std::min(pairs, kMostRows)};
+  device_.launch(part_, range,
+                 {&padded.work, &sinograms, offset, first, pairs, scan_.half, scan_.w, scan_.side,
+                  scan_.split, padded.before, padded.pitch, range.y});
+}
+
+}  // namespace peakmark

@@ -1,0 +1,85 @@
+#include "kernels/fbp/phantom.hpp"
+
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace peakmark {
+namespace {
+
+constexpr double kDegree = std::numbers::pi / 180;
+
+/// As in the table: y upwards, tilt in degrees.
+constexpr std::array<Ellipse, 10> kHead{{
+    {1, 0.69, 0.92, 0, 0, 0},
+    {-0.8, 0.6624, 0.874, 0, -0.0184, 0},
+    {-0.2, 0.11, 0.31, 0.22, 0, -18},
+    {-0.2, 0.16, 0.41, -0.22, 0, 18},
+    {0.1, 0.21, 0.25, 0, 0.35, 0},
+    {0.1, 0.046, 0.046, 0, 0.1, 0},
+    {0.1, 0.046, 0.046, 0, -0.1, 0},
+    {0.1, 0.046, 0.023, -0.08, -0.605, 0},
+    {0.1, 0.023, 0.023, 0, -0.606, 0},
+    {0.1, 0.023, 0.046, 0.06, -0.605, 0},
+}};
+
+}  // namespace
+
+Phantom shepp_logan(double radius) {
+  Phantom phantom;
+  for (const Ellipse& e : kHead)
+    phantom.push_back(
+        {e.density, e.semi_x * radius, e.semi_y * radius, e.x * radius, -e.y * radius, -e.tilt * kDegree});
+  return phantom;
+}
+
+double density_at(const Phantom& phantom, double x, double y) {
+  double density = 0;
+  for (const Ellipse& e : phantom) {
+    const double dx = x - e.x;
+    const double dy = y - e.y;
+    const double along = (dx * std::cos(e.tilt) + dy * std::sin(e.tilt)) / e.semi_x;
+    const double across = (dy * std::cos(e.tilt) - dx * std::sin(e.tilt)) / e.semi_y;
+    if (along * along + across * across <= 1) density += e.density;
+  }
+  return density;
+}
+
+double projection_of(const Phantom& phantom, double angle, double u) {
+  double integral = 0;
+  const double cosine = std::cos(angle);
+  const double sine = std::sin(angle);
+  for (const Ellipse& e : phantom) {
+    // Half the width of the ellipse's shadow, and how far from the shadow's middle the line passes.
+    const double half = std::hypot(e.semi_x * (cosine * std::cos(e.tilt) - sine * std::sin(e.tilt)),
+                                   e.semi_y * (cosine * std::sin(e.tilt) + sine * std::cos(e.tilt)));
+    const double from_middle = u - (e.x * cosine - e.y * sine);
+    const double square = half * half - from_middle * from_middle;
+    if (square > 0) integral += e.density * 2 * e.semi_x * e.semi_y * std::sqrt(square) / (half * half);
+  }
+  return integral;
+}
+
+std::vector<float> phantom_sinogram(const Phantom& phantom, const BackprojectionGeometry& geometry) {
+  const std::vector<LineView> views = line_views(geometry);
+  std::vector<float> sinogram;
+  sinogram.reserve(static_cast<std::size_t>(geometry.sinogram_shape().elements()));
+  for (std::size_t a = 0; a < views.size(); ++a)
+    for (Size column = 0; column < geometry.w; ++column)
+      sinogram.push_back(static_cast<float>(
+          projection_of(phantom, geometry.angles[a], static_cast<double>(column) - views[a].axis)));
+  return sinogram;
+}
+
+std::vector<float> phantom_slice(const Phantom& phantom, const BackprojectionGeometry& geometry) {
+  const SliceFrame frame = slice_frame(geometry);
+  std::vector<float> slice;
+  slice.reserve(static_cast<std::size_t>(frame.slice_shape().elements()));
+  for (Size y = frame.region.y0; y < frame.region.y0 + frame.region.h; ++y)
+    for (Size x = frame.region.x0; x < frame.region.x0 + frame.region.w; ++x)
+      slice.push_back(static_cast<float>(
+          density_at(phantom, static_cast<double>(x) - frame.axis, static_cast<double>(y) - frame.axis)));
+  return slice;
+}
+
+}  // namespace peakmark
