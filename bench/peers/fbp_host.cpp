@@ -1,0 +1,116 @@
+// Filtered back-projection of one sinogram from host memory to host memory, a call for each line of standard
+// input, for bench/peers/nabu_fbp.py, which lets it and another program take turns. First OpenCL device.
+//
+//   fbp_host WAY N_A W MODE SINOGRAM
+//
+// WAY is whole, inplace or kept; MODE as in numpy.pad; SINOGRAM a file of N_A x W floats, little-endian. The
+// angles are N_A equal steps of half a turn from 0, the axis is in the middle, the filter ramlak. It answers
+// each line with a line of JSON: `call` with {"ns": …}, of upload, reconstruction and download; `save FILE`,
+// which writes the last slice (W x W floats), with {}. The first line, before any call, tells the device.
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "device/device.hpp"
+#include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/fbp/reconstructor.hpp"
+
+namespace {
+
+using namespace peakmark;
+
+FbpWay parse_way(const std::string& name) {
+  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
+    if (name == name_of(way)) return way;
+  throw UsageError("fbp_host: no way '" + name + "'; write whole, inplace or kept");
+}
+
+Size parse_size(const std::string& text) {
+  try {
+    std::size_t used = 0;
+    const Size value = std::stoll(text, &used);
+    if (used == text.size()) return value;
+  } catch (const std::logic_error&) {  // no digits, or too many: told below
+  }
+  throw UsageError("fbp_host: '" + text + "' is no size");
+}
+
+std::vector<float> read_floats(const std::string& path, Size count) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<float> values(static_cast<std::size_t>(count));
+  const auto bytes = static_cast<std::streamsize>(values.size() * sizeof(float));
+  file.read(reinterpret_cast<char*>(values.data()), bytes);
+  if (file.gcount() != bytes || file.peek() != std::ifstream::traits_type::eof())
+    throw UsageError("fbp_host: " + path + ": not a file of " + std::to_string(count) + " floats");
+  return values;
+}
+
+void write_floats(const std::string& path, const std::vector<float>& values) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(values.data()),
+             static_cast<std::streamsize>(values.size() * sizeof(float)));
+  if (!file.flush()) throw UsageError("fbp_host: " + path + ": cannot be written");
+}
+
+void answer(const nlohmann::json& line) {
+  std::cout << line.dump() << std::endl;
+}
+
+void serve(const std::vector<std::string>& arguments) {
+  const FbpShape shape{1, parse_size(arguments[1]), parse_size(arguments[2])};
+  FbpOptions options;
+  options.way = parse_way(arguments[0]);
+  options.mode = parse_padding_mode(arguments[3]);
+  check(shape, options);
+  const std::vector<float> sinogram = read_floats(arguments[4], checked_multiply(shape.n_a, shape.w));
+
+  const std::unique_ptr<Device> device =
+      open_device(choose_device({.backend = Backend::opencl, .device = ""}, list_devices()));
+  Reconstructor reconstruct(*device, shape, options, {.angles = angles_of_pattern("half_turn", shape.n_a)});
+  reconstruct.set_up();
+  Array sinograms = device->create_uninitialised("sinograms", reconstruct.sinograms_shape(), DType::f32);
+  Array slices = device->create_uninitialised("slices", reconstruct.slices_shape(), DType::f32);
+  std::vector<float> slice(static_cast<std::size_t>(slices.shape().elements()));
+  answer({{"device", device->info().name},
+          {"platform", device->info().platform},
+          {"driver", device->info().driver},
+          {"floor_bytes", floor_bytes(shape, options)}});
+
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line == "call") {
+      const auto begin = std::chrono::steady_clock::now();
+      device->write<float>(sinograms, std::span<const float>(sinogram));
+      reconstruct(sinograms, slices);
+      device->pull_part<float>(slices, 0, std::span(slice));
+      const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;
+      answer({{"ns", took.count()}});
+    } else if (line.starts_with("save ")) {
+      write_floats(line.substr(5), slice);
+      answer(nlohmann::json::object());
+    } else {
+      throw UsageError("fbp_host: '" + line + "' is neither `call` nor `save FILE`");
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.size() != 5) {
+    std::cerr << "usage: fbp_host WAY N_A W MODE SINOGRAM\n";
+    return static_cast<int>(ExitCode::usage);
+  }
+  try {
+    serve(arguments);
+  } catch (const Error& error) {
+    std::cerr << error.what() << '\n';
+    return static_cast<int>(error.code());
+  }
+  return 0;
+}

@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+"""peakmark's filtered back-projection beside nabu's, both through OpenCL on the same device, and one table (markdown).
+
+    bench/peers/nabu_fbp.py [--build build/release] [--shapes 512x512,1440x1024] [--modes zeros,edges] [--rounds 5]
+                            [-o FILE]
+
+nabu comes by pip into build/peers-nabu, at the versions of requirements-nabu.txt. Both get the same sinogram (noise),
+angles, axis, padding and filter, host memory to host memory. Memory first: each program runs one call under
+`peakmark record`, and the results are compared. Then time: all programs are started, call once to warm up, and take
+turns, one call each a round. A ratio is the median over the rounds of the ratio within a round. No exit code judges
+times: they depend on the machine and on what else it does. Results that differ are exit code 3.
+"""
+
+import argparse
+import ctypes.util
+import hashlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import venv
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+REQUIREMENTS = HERE / "requirements-nabu.txt"
+ENVIRONMENT = ROOT / "build/peers-nabu"
+WAYS = ["whole", "inplace"]
+# nabu's word: numpy's.
+MODES = {"zeros": "constant", "edges": "edge"}
+SEED = 20260131
+# Both sum n_a single-precision terms, in another order and at coordinates rounded otherwise.
+MOST_DIFFERENCE = 1e-3
+EXIT_USAGE, EXIT_MEASUREMENT = 2, 3
+
+
+class PeerError(Exception):
+    """A program failed; the message says which, and how to see more."""
+
+
+def make_environment() -> Path:
+    """The environment's Python. It is made anew when the requirements change."""
+    python = ENVIRONMENT / "bin/python"
+    stamp = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+    stamp_file = ENVIRONMENT / ".stamp"
+    if not stamp_file.exists() or stamp_file.read_text() != stamp:
+        print(f"making the environment {ENVIRONMENT}", file=sys.stderr)
+        venv.create(ENVIRONMENT, clear=True, with_pip=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", REQUIREMENTS], check=True
+        )
+        stamp_file.write_text(stamp)
+    return python
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every program is to compute."""
+
+    n_a: int
+    w: int
+    mode: str  # nabu's word
+    sinogram: Path
+
+    @property
+    def floor(self) -> int:
+        """Bytes of sinogram and slice."""
+        return 4 * self.n_a * self.w + 4 * self.w**2
+
+
+@dataclass
+class Program:
+    """One of those that are compared."""
+
+    name: str
+    command: list[str]
+    environment: dict[str, str]
+    times_ns: list[int] = field(default_factory=list)
+
+
+def programs_for(task: Task, build: Path, device: str) -> list[Program]:
+    shape = [str(task.n_a), str(task.w)]
+    host = str(build / "bench/peers/fbp_host")
+    # pyvkfft is linked to the system's loader while pyopencl brings one of its own: with one for both, the recorder
+    # sees the tables of the FFT too.
+    loader = ctypes.util.find_library("OpenCL")
+    preload = {"LD_PRELOAD": loader} if loader else {}
+    nabu = [sys.executable, str(HERE / "nabu_host.py"), *shape, task.mode, str(task.sinogram), device]
+    return [
+        Program("nabu", nabu, dict(os.environ) | preload),
+        *(
+            Program(way, [host, way, *shape, MODES[task.mode], str(task.sinogram)], dict(os.environ))
+            for way in WAYS
+        ),
+    ]
+
+
+class Running:
+    """A program that was started, its first line read."""
+
+    def __init__(self, program: Program, prefix: list[str], log: Path):
+        self.program, self.log = program, log
+        with log.open("wb") as errors:
+            self.process = subprocess.Popen(
+                [*prefix, *program.command], env=program.environment, text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+            )
+        self.about = self._answer()
+
+    def _answer(self) -> dict:
+        line = self.process.stdout.readline()
+        if not line:
+            code = self.process.wait()
+            tail = self.log.read_text(errors="replace")[-2000:]
+            raise PeerError(f"{' '.join(self.program.command)} ended with {code}:\n{tail}")
+        return json.loads(line)
+
+    def ask(self, line: str) -> dict:
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def end(self) -> None:
+        self.process.stdin.close()
+        if self.process.wait() != 0:
+            tail = self.log.read_text(errors="replace")[-2000:]
+            raise PeerError(f"{self.program.name} ended with {self.process.returncode}:\n{tail}")
+
+
+def recorded_call(program: Program, peakmark: Path, folder: Path) -> tuple[dict, dict]:
+    """What `peakmark show` tells of one call, and what the program told; its slice lies in `folder` then."""
+    profile = folder / f"{program.name}.profile"
+    running = Running(program, [str(peakmark), "record", "-o", str(profile), "--"], folder / f"{program.name}.log")
+    running.ask("call")
+    running.ask(f"save {folder / program.name}.f32")
+    running.end()
+    shown = subprocess.run([peakmark, "show", profile, "--json"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    told = json.loads(shown)
+    if not told["complete"] or told["lost_events"]:
+        raise PeerError(f"the recording of {program.name} is not complete")
+    return told, running.about
+
+
+def difference(one, other) -> float:
+    """The most by which two slices differ inside 0.48 of the width, relative to the greatest absolute value."""
+    import numpy
+
+    w = one.shape[0]
+    from_middle = (numpy.arange(w) - (w - 1) / 2) ** 2
+    inside = from_middle[:, None] + from_middle <= (0.48 * w) ** 2
+    return float(numpy.abs(one[inside].astype(float) - other[inside]).max() / numpy.abs(other[inside]).max())
+
+
+
+def seconds(times_ns: list[int]) -> str:
+    low, middle, high = (1e-9 * value for value in (min(times_ns), statistics.median(times_ns), max(times_ns)))
+    return f"{middle:.3g} s ({low:.3g} to {high:.3g})"
+
+
+def measure(task: Task, build: Path, rounds: int, device: str, folder: Path) -> tuple[list[str], dict, bool]:
+    """Rows of the table, what nabu says of itself, whether all results agree."""
+    import numpy
+
+    programs = programs_for(task, build, device)
+    recordings, about = {}, {}
+    for program in programs:
+        recordings[program.name], about[program.name] = recorded_call(program, build / "harness/cli/peakmark", folder)
+    if len({one["device"] for one in about.values()}) != 1:
+        raise PeerError(f"not one device: {about}")
+    slices = {
+        program.name: numpy.fromfile(folder / f"{program.name}.f32", dtype=numpy.float32).reshape(task.w, task.w)
+        for program in programs
+    }
+
+    running = [Running(program, [], folder / f"{program.name}.log") for program in programs]
+    for one in running:
+        one.ask("call")
+    for _round in range(rounds):
+        for one in running:
+            one.program.times_ns.append(one.ask("call")["ns"])
+    for one in running:
+        one.end()
+
+    rows, agree = [], True
+    nabu = programs[0]
+    for program in programs:
+        requested = recordings[program.name]["requested"]
+        ratio = statistics.median(own / peer for own, peer in zip(program.times_ns, nabu.times_ns))
+        apart = difference(slices[program.name], slices["nabu"])
+        agree = agree and apart <= MOST_DIFFERENCE
+        name = "nabu" if program is nabu else f"fbp/{program.name}"
+        rows.append(
+            f"| {task.n_a} × {task.w} | {task.mode} | {name} | {seconds(program.times_ns)} | "
+            + ("1" if program is nabu else f"{ratio:.4f}")
+            + f" | {requested['peak_bytes']} | {requested['peak_bytes'] / task.floor:.3f} | "
+            + ("" if program is nabu else f"{apart:.1e}")
+            + " |"
+        )
+    return rows, about["nabu"], agree
+
+
+def write_sinogram(n_a: int, w: int, path: Path) -> None:
+    import numpy
+
+    numpy.random.default_rng(SEED).random((n_a, w), dtype=numpy.float32).tofile(path)
+
+
+def device_name(build: Path, folder: Path) -> str:
+    """The device that peakmark takes."""
+    write_sinogram(4, 4, folder / "small")
+    command = [str(build / "bench/peers/fbp_host"), "whole", "4", "4", "constant", str(folder / "small")]
+    running = Running(Program("fbp_host", command, dict(os.environ)), [], folder / "fbp_host.log")
+    running.end()
+    return running.about["device"]
+
+
+def header(nabu: dict, rounds: int, load: float) -> list[str]:
+    versions = ", ".join(f"{name} {version}" for name, version in nabu["versions"].items())
+    return [
+        f"{nabu['device']} ({nabu['platform']}, driver {nabu['driver']}), {os.cpu_count()} cores, load average"
+        f" {load:.1f} before; {versions}; nabu with{'' if nabu['textures'] else 'out'} textures. One sinogram of noise"
+        f" (seed {SEED}), n_a equal steps of half a turn, axis in the middle, ramlak, host to host. Times: median"
+        f" (least to most) of {rounds} calls, after one, the programs in turns. Floor: 4·n_a·w + 4·w² bytes."
+        " Difference: from nabu's slice, inside 0.48 w, relative to its greatest value.",
+        "",
+        "| n_a × w | padding | program | time | over nabu's | requested peak, bytes | over the floor | difference |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+
+
+def parse_shapes(text: str) -> list[tuple[int, int]]:
+    shapes = [tuple(int(size) for size in shape.split("x")) for shape in text.split(",")]
+    if any(len(shape) != 2 or min(shape) < 2 for shape in shapes):
+        raise ValueError(text)
+    return shapes
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="default build/release")
+    parser.add_argument(
+        "--shapes", type=parse_shapes, default="512x512,1440x1024", help="N_AxW,… (default 512x512,1440x1024)"
+    )
+    parser.add_argument("--modes", default="zeros,edges", help="zeros, edges or both (default)")
+    parser.add_argument("--rounds", type=int, default=5, help="timed calls of each program (default 5)")
+    parser.add_argument("-o", "--output", type=Path, help="file to write instead of standard output")
+    arguments = parser.parse_args()
+    modes = arguments.modes.split(",")
+    build = arguments.build.resolve()
+    if not set(modes) <= set(MODES) or arguments.rounds < 1:
+        parser.error("--modes are zeros and edges, --rounds 1 or more")
+    for program in ("bench/peers/fbp_host", "harness/cli/peakmark"):
+        if not (build / program).exists():
+            parser.error(f"{build} has no {program}: build it first, as ci/test release does")
+
+    python = make_environment()
+    if Path(sys.prefix).resolve() != ENVIRONMENT.resolve():
+        os.execv(python, [str(python), *sys.argv])
+
+    # PoCL's limits follow the memory that happens to be free; pinned, both have the same.
+    os.environ.setdefault("POCL_MEMORY_LIMIT", "4")
+    load = os.getloadavg()[0]
+    rows, about, agree = [], {}, True
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            device = device_name(build, folder)
+            for n_a, w in arguments.shapes:
+                sinogram = folder / f"{n_a}x{w}.f32"
+                write_sinogram(n_a, w, sinogram)
+                for mode in modes:
+                    print(f"{n_a} x {w}, {mode}", file=sys.stderr)
+                    measured, about, same = measure(
+                        Task(n_a, w, mode, sinogram), build, arguments.rounds, device, folder
+                    )
+                    rows += measured
+                    agree = agree and same
+    except PeerError as error:
+        print(f"nabu_fbp: {error}", file=sys.stderr)
+        return EXIT_MEASUREMENT
+    table = "\n".join(header(about, arguments.rounds, load) + rows) + "\n"
+    if arguments.output:
+        arguments.output.write_text(table, encoding="utf-8")
+    else:
+        print(table, end="")
+    if not agree:
+        print(f"nabu_fbp: results differ by more than {MOST_DIFFERENCE:g}", file=sys.stderr)
+    return 0 if agree else EXIT_MEASUREMENT
+
+
+if __name__ == "__main__":
+    sys.exit(main())
