@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import matplotlib
 
@@ -91,3 +92,15 @@ def set_time_axis(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(base=10.0))
     axis.set_major_formatter(FuncFormatter(lambda value, _position: time_text(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def save(drawing: pyplot.Figure, folder: Path, name: str) -> list[Path]:
+    """Writes `NAME.png` and `NAME.svg`, the same bytes each time; returns what was written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+        path = folder / f"{name}.{ending}"
+        drawing.savefig(path, metadata=metadata)
+        written.append(path)
+    pyplot.close(drawing)
+    return written

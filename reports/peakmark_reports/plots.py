@@ -5,22 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from .composition_plot import composition_of, draw_composition
-from .figure_style import pyplot
+from .figure_style import save
 from .memory_plot import draw
 from .run_file import Run
 from .series import figures_of
-
-
-def save(drawing: pyplot.Figure, folder: Path, name: str) -> list[Path]:
-    """Writes `NAME.png` and `NAME.svg`, the same bytes each time; returns what was written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-        path = folder / f"{name}.{ending}"
-        drawing.savefig(path, metadata=metadata)
-        written.append(path)
-    pyplot.close(drawing)
-    return written
 
 
 def write_plots(run: Run, folder: Path, axis: str | None = None) -> list[Path]:
