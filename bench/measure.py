@@ -58,6 +58,7 @@ ROWS = [
         "coords1d/mode:(constant|edge|reflect|symmetric|wrap|custom)/", "ratio", at_most=1.3),
     Row("vertical shift `fused`, every pattern, over a copy of the stack", "vertical_shift_bench",
         "fused/", "ratio", at_most=1.2),
+    Row("FBP `inplace` over `whole`", "fbp_bench", "n_a:512/", "ratio", at_most=1.05),
     Row("filter `inplace` over `whole`, sinograms of 5 MB and more", "filter_bench", "n_a:(901|1440|2880)/", "ratio",
         at_most=1.05),
 ]

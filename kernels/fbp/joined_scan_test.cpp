@@ -1,0 +1,97 @@
+#include "kernels/fbp/joined_scan.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "base/error.hpp"
+#include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/fbp/npy_file.hpp"
+#include "kernels/fbp/phantom.hpp"
+
+namespace peakmark {
+namespace {
+
+BackprojectionGeometry scan(double axis, Size n_a = 8) {
+  return {.n_a = n_a, .w = 60, .axis = axis, .angles = angles_of_pattern("full_turn", n_a), .half = true};
+}
+
+std::string usage_error(const BackprojectionGeometry& geometry) {
+  try {
+    const JoinedScan joined(geometry);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// Wherever the axis is, two opposite lines of a phantom are one line of its projection, to what interpolation
+// of the mirrored one costs.
+TEST(JoinedScan, TwoLinesOfAPhantomAreOne) {
+  const Phantom phantom{{1, 40, 30, 4, 3, 0.4}};
+  for (const double axis : {51.0, 51.25, 48.5, 8.0, 9.75})
+    for (const bool corrected : {false, true}) {
+      BackprojectionGeometry geometry = scan(axis);
+      if (corrected) geometry.corrections = corrections_of_pattern("drift", geometry.n_a, geometry.w);
+      const bool on_columns = !corrected && 2 * axis == std::floor(2 * axis);
+      const JoinedScan joined(geometry);
+      const std::vector<float> sinogram = phantom_sinogram(phantom, geometry);
+      const std::vector<float> expected = phantom_sinogram(phantom, joined.joined);
+      ASSERT_EQ(joined.joined.n_a, 4);
+      ASSERT_EQ(joined.joined.w, slice_frame(geometry).side);
+      const auto line = [&](Size a) {
+        return std::span(sinogram).subspan(static_cast<std::size_t>(a * 60), 60);
+      };
+      for (Size a = 0; a < joined.half; ++a) {
+        const std::vector<float> one = joined.part_of_line(a, line(a));
+        const std::vector<float> other = joined.part_of_opposite(a, line(a + joined.half));
+        for (Size j = 0; j < joined.side; ++j) {
+          const auto at = static_cast<std::size_t>(j);
+          // Near the edge of the phantom a straight line between columns is off by more.
+          const double here = expected[static_cast<std::size_t>(a * joined.side + j)];
+          EXPECT_NEAR(one[at] + other[at], here,
+                      on_columns  ? 1e-4
+                      : here > 44 ? 0.06
+                                  : 8)
+              << axis << " " << a << " " << j;
+        }
+      }
+    }
+}
+
+TEST(JoinedScan, PartedLinesAreTheSameColumns) {
+  for (const double axis : {51.25, 9.75}) {
+    const JoinedScan joined(scan(axis));
+    const std::vector<LineView> whole = line_views(joined.joined);
+    const std::vector<LineView> parted = line_views(joined.parted);
+    EXPECT_EQ(slice_frame(joined.parted).region, slice_frame(joined.joined).region);
+    for (std::size_t a = 0; a < whole.size(); ++a) {
+      EXPECT_NEAR(parted[a].start, whole[a].start, 1e-12);
+      EXPECT_NEAR(parted[a + 4].start, whole[a].start - static_cast<double>(joined.split), 1e-12);
+      EXPECT_EQ(parted[a + 4].cosine, whole[a].cosine);
+    }
+    EXPECT_LE(joined.split, joined.w);
+    EXPECT_LE(joined.side - joined.split, joined.w);
+  }
+}
+
+TEST(JoinedScan, MistakesAreTold) {
+  using testing::HasSubstr;
+  EXPECT_EQ(usage_error(scan(51)), "no error");
+  EXPECT_THAT(usage_error(scan(51, 9)), HasSubstr("9 lines are odd"));
+  BackprojectionGeometry geometry = scan(51);
+  geometry.angles = angles_of_pattern("half_turn", 8);
+  EXPECT_THAT(usage_error(geometry), HasSubstr("is not half a turn from angle 0"));
+  geometry = scan(58.5);
+  geometry.corrections = std::vector<double>(8, -31.0);
+  EXPECT_THAT(usage_error(geometry), HasSubstr("seen twice in half-acquisition leave room for"));
+  geometry.half = false;
+  EXPECT_THAT(usage_error(geometry), HasSubstr("no half-acquisition"));
+}
+
+TEST(NpyFile, AFolderThatIsNotThereIsTold) {
+  EXPECT_THROW(write_npy("/nonexistent/slice.npy", 1, 1, std::vector<float>{1}), UsageError);
+}
+
+}  // namespace
+}  // namespace peakmark
