@@ -12,7 +12,7 @@ namespace peakmark {
 /// from kDifferent lines, so that a reference filters those few and no more.
 class NoiseLines {
  public:
-  static constexpr Size kDifferent = 256;
+  static constexpr Size kDifferent = 64;
 
   explicit NoiseLines(Size w) : w_(w) {}
 

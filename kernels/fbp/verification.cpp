@@ -16,8 +16,8 @@
 namespace peakmark {
 namespace {
 
-/// Interpolations that one verification makes at the most: some tenths of a second.
-constexpr Size kInterpolations = Size{1} << 24;
+/// Interpolations that one verification makes at the most: a tenth of a second.
+constexpr Size kInterpolations = Size{1} << 22;
 
 /// Filtered lines of the stack. The different lines are filtered one by one, each when it is first asked for;
 /// a joined line is the sum of what its two lines give to it. What that is follows the axis of a line: with

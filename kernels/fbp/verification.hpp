@@ -8,7 +8,7 @@
 namespace peakmark {
 
 /// Compares slices reconstructed from NoiseLines with what double precision on the host makes of them:
-/// joined (half-acquisition), filtered, projected back. Cases of up to 2^24 interpolations whole, of larger
+/// joined (half-acquisition), filtered, projected back. Cases of up to 2^22 interpolations whole, of larger
 /// ones the corners of a stack and pixels drawn from a fixed seed.
 ///
 /// The tolerance is what the rounding of the filter comes to over n_a angles, whose errors know nothing of
