@@ -2,7 +2,7 @@
 """peakmark's filtered back-projection beside nabu's, both through OpenCL on the same device, and one table (markdown).
 
     bench/peers/nabu_fbp.py [--build build/release] [--shapes 512x512,1440x1024] [--modes zeros,edges] [--rounds 5]
-                            [-o FILE]
+                            [-o FILE] [--json FILE]
 
 nabu comes by pip into build/peers-nabu, at the versions of requirements-nabu.txt. Both get the same sinogram (noise),
 angles, axis, padding and filter, host memory to host memory. Memory first: each program runs one call under
@@ -160,8 +160,8 @@ def seconds(times_ns: list[int]) -> str:
     return f"{middle:.3g} s ({low:.3g} to {high:.3g})"
 
 
-def measure(task: Task, build: Path, rounds: int, device: str, folder: Path) -> tuple[list[str], dict, bool]:
-    """Rows of the table, what nabu says of itself, whether all results agree."""
+def measure(task: Task, build: Path, rounds: int, device: str, folder: Path) -> tuple[list[dict], dict]:
+    """Of each program: what `--json` tells; and what nabu says of itself."""
     import numpy
 
     programs = programs_for(task, build, device)
@@ -184,22 +184,37 @@ def measure(task: Task, build: Path, rounds: int, device: str, folder: Path) -> 
     for one in running:
         one.end()
 
-    rows, agree = [], True
     nabu = programs[0]
-    for program in programs:
-        requested = recordings[program.name]["requested"]
-        ratio = statistics.median(own / peer for own, peer in zip(program.times_ns, nabu.times_ns))
-        apart = difference(slices[program.name], slices["nabu"])
-        agree = agree and apart <= MOST_DIFFERENCE
-        name = "nabu" if program is nabu else f"fbp/{program.name}"
-        rows.append(
-            f"| {task.n_a} × {task.w} | {task.mode} | {name} | {seconds(program.times_ns)} | "
-            + ("1" if program is nabu else f"{ratio:.4f}")
-            + f" | {requested['peak_bytes']} | {requested['peak_bytes'] / task.floor:.3f} | "
-            + ("" if program is nabu else f"{apart:.1e}")
-            + " |"
-        )
-    return rows, about["nabu"], agree
+    measured = [
+        {
+            "n_a": task.n_a,
+            "w": task.w,
+            "padding": task.mode,
+            "program": program.name,
+            "times_ns": program.times_ns,
+            "over_nabu": statistics.median(own / peer for own, peer in zip(program.times_ns, nabu.times_ns)),
+            "requested_peak_bytes": recordings[program.name]["requested"]["peak_bytes"],
+            "floor_bytes": task.floor,
+            "difference": difference(slices[program.name], slices["nabu"]),
+        }
+        for program in programs
+    ]
+    return measured, about["nabu"]
+
+
+def row_text(one: dict) -> str:
+    nabu = one["program"] == "nabu"
+    cells = [
+        f"{one['n_a']} × {one['w']}",
+        one["padding"],
+        "nabu" if nabu else f"fbp/{one['program']}",
+        seconds(one["times_ns"]),
+        "1" if nabu else f"{one['over_nabu']:.3f}",
+        str(one["requested_peak_bytes"]),
+        f"{one['requested_peak_bytes'] / one['floor_bytes']:.3f}",
+        "" if nabu else f"{one['difference']:.1e}",
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def write_sinogram(n_a: int, w: int, path: Path) -> None:
@@ -247,6 +262,7 @@ def main() -> int:
     parser.add_argument("--modes", default="zeros,edges", help="zeros, edges or both (default)")
     parser.add_argument("--rounds", type=int, default=5, help="timed calls of each program (default 5)")
     parser.add_argument("-o", "--output", type=Path, help="file to write instead of standard output")
+    parser.add_argument("--json", type=Path, help="file to write the figures to, beside the table")
     arguments = parser.parse_args()
     modes = arguments.modes.split(",")
     build = arguments.build.resolve()
@@ -263,7 +279,7 @@ def main() -> int:
     # PoCL's limits follow the memory that happens to be free; pinned, both have the same.
     os.environ.setdefault("POCL_MEMORY_LIMIT", "4")
     load = os.getloadavg()[0]
-    rows, about, agree = [], {}, True
+    measured, about = [], {}
     try:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
@@ -273,19 +289,20 @@ def main() -> int:
                 write_sinogram(n_a, w, sinogram)
                 for mode in modes:
                     print(f"{n_a} x {w}, {mode}", file=sys.stderr)
-                    measured, about, same = measure(
-                        Task(n_a, w, mode, sinogram), build, arguments.rounds, device, folder
-                    )
-                    rows += measured
-                    agree = agree and same
+                    task = Task(n_a, w, mode, sinogram)
+                    of_task, about = measure(task, build, arguments.rounds, device, folder)
+                    measured += of_task
     except PeerError as error:
         print(f"nabu_fbp: {error}", file=sys.stderr)
         return EXIT_MEASUREMENT
-    table = "\n".join(header(about, arguments.rounds, load) + rows) + "\n"
+    table = "\n".join(header(about, arguments.rounds, load) + [row_text(one) for one in measured]) + "\n"
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"nabu": about, "measured": measured}, indent=1), encoding="utf-8")
     if arguments.output:
         arguments.output.write_text(table, encoding="utf-8")
     else:
         print(table, end="")
+    agree = all(one["difference"] <= MOST_DIFFERENCE for one in measured)
     if not agree:
         print(f"nabu_fbp: results differ by more than {MOST_DIFFERENCE:g}", file=sys.stderr)
     return 0 if agree else EXIT_MEASUREMENT
