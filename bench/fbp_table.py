@@ -178,8 +178,13 @@ def published_formula_line(observations: list[dict]) -> Line:
     )
 
 
+def _lines(one: dict) -> int:
+    """Lines that are projected back: with half-acquisition two are joined to one."""
+    return one["axes"]["n_a"] // 2 if one["axes"].get("half") else one["axes"]["n_a"]
+
+
 def run_time_lines(observations: list[dict]) -> list[Line]:
-    """Times of a run on a GPU: over `whole`, and the bytes of interpolated reads a second (4·n_a·pixels)."""
+    """Times of a run on a GPU: over `whole`, and the bytes of interpolated reads a second."""
     cases: dict[str, dict[str, dict]] = {}
     for one in observations:
         if one.get("gpu_time_ns") and one["axes"]["n_z"] == 1 and one["axes"]["filter"] == "ramlak":
@@ -198,8 +203,8 @@ def run_time_lines(observations: list[dict]) -> list[Line]:
             )
         lines.append(
             Line(
-                f"4·n_a·pixels bytes of interpolated reads over the time, GB/s, {title}",
-                {way: f"{one['axes']['n_a'] * one['output_bytes'] / times[way]:.0f}" for way, one in ways.items()},
+                f"4·lines·pixels bytes of interpolated reads over the time, GB/s, {title}",
+                {way: f"{_lines(one) * one['output_bytes'] / times[way]:.0f}" for way, one in ways.items()},
             )
         )
     return lines

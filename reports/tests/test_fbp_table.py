@@ -93,6 +93,8 @@ def test_times_of_a_run_and_of_benchmarks():
     ratio, rate = run_time_lines([observation("whole", 1, time=4e9), observation("inplace", 1, time=2e9)])
     assert ratio.values == {"whole": "1.000", "inplace": "0.500"} and ratio.holds
     assert rate.values["inplace"] == f"{43200 * 4 * 16384**2 / 2e9:.0f}" and rate.holds is None
+    joined = run_time_lines([observation("inplace", 1, time=2e9, half=1)])
+    assert [line.values["inplace"] for line in joined] == [f"{21600 * 4 * 16384**2 / 2e9:.0f}"]
     (line,) = bench_lines([{"name": "n_a:8/w:8/iterations:15/manual_time", "ratio": 1.06, "kept_ratio": 1.07}])
     assert line.figure == "time over `whole`, n_a:8 w:8" and line.values["kept"] == "1.070" and not line.holds
 
