@@ -101,7 +101,7 @@ def filter_line(observations: list[dict]) -> Line:
         worst[one["way"]] = max(worst.get(one["way"], 0), over_floor(one))
     names = ", ".join(dict.fromkeys(one["axes"]["filter"] for one in others))
     return Line(
-        f"the same, most of the other filters ({names})",
+        f"the same, most of the other filters{f' ({names})' if names else ''}",
         {way: f"{value:.4f}" for way, value in worst.items()},
         f"inplace ≤ {MOST_OVER_FLOOR:g}",
         worst.get("inplace", 0) <= MOST_OVER_FLOOR,
