@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/quantile.hpp"
 #include "kernels/backprojection/backprojection.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "over_copies.hpp"

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/quantile.hpp"
 #include "kernels/filter/filter.hpp"
 #include "over_copies.hpp"
 #include "worker/variant.hpp"

@@ -1,19 +1,13 @@
 #include "over_copies.hpp"
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
-namespace peakmark {
+#include "base/quantile.hpp"
 
-double quantile(std::vector<double> values, double fraction) {
-  const auto place =
-      values.begin() + static_cast<std::ptrdiff_t>(fraction * static_cast<double>(values.size()));
-  std::ranges::nth_element(values, place);
-  return *place;
-}
+namespace peakmark {
 
 Device& bench_device() {
   static const std::unique_ptr<Device> opened =

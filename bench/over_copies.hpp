@@ -16,9 +16,6 @@ inline constexpr int kBlocks = 15;
 /// The first OpenCL device. Throws DeviceError where there is none.
 Device& bench_device();
 
-/// The value below which `fraction` of the values lie; not empty.
-double quantile(std::vector<double> values, double fraction);
-
 /// Each iteration is a block: `prepare`, outside all timers, then the copies of `baseline` and one `call`.
 /// The counters `over_command`, `over_kernel` and `over_streamed` are the medians over the blocks of the time
 /// of the call over that of the driver's copy, of a row-grained copy kernel, and of one that stores past the

@@ -14,15 +14,15 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-const Description kDescription = example_description();
+const Description kExample = example_description();
 
 std::string round_trip(const std::string& name) {
-  const Case the_case = parse_case(name, kDescription);
-  return name_of(the_case, *kDescription.variant(the_case.variant));
+  const Case the_case = parse_case(name, kExample);
+  return name_of(the_case, *kExample.variant(the_case.variant));
 }
 
 auto parsing(std::string name) {
-  return [name] { (void)parse_case(name, kDescription); };
+  return [name] { (void)parse_case(name, kExample); };
 }
 
 TEST(CaseName, LeavesOutDefaultsAndKeepsTheOrderOfTheVariant) {
@@ -35,7 +35,7 @@ TEST(CaseName, LeavesOutDefaultsAndKeepsTheOrderOfTheVariant) {
 }
 
 TEST(CaseName, ParsesToEveryAxis) {
-  const Case the_case = parse_case("padding/coords2d/cuda/mode:wrap/pad_x1:4294967296", kDescription);
+  const Case the_case = parse_case("padding/coords2d/cuda/mode:wrap/pad_x1:4294967296", kExample);
   EXPECT_EQ(the_case.variant, "padding/coords2d");
   EXPECT_EQ(the_case.backend, "cuda");
   EXPECT_EQ(the_case.parameters.values().size(), 9u);
@@ -48,7 +48,7 @@ TEST(CaseName, OfRandomCasesParsesBack) {
   std::mt19937_64 random(3);
   const auto below = [&](std::size_t n) { return random() % n; };
   for (int i = 0; i < 2000; ++i) {
-    const VariantDescription& variant = kDescription.variants[below(kDescription.variants.size())];
+    const VariantDescription& variant = kExample.variants[below(kExample.variants.size())];
     Case the_case{variant.name, known_backends()[below(known_backends().size())], variant.defaults()};
     for (const AxisDescription& axis : variant.axes) {
       if (below(2) == 0) continue;
@@ -61,7 +61,7 @@ TEST(CaseName, OfRandomCasesParsesBack) {
       }
     }
     const std::string name = name_of(the_case, variant);
-    EXPECT_EQ(parse_case(name, kDescription), the_case) << name;
+    EXPECT_EQ(parse_case(name, kExample), the_case) << name;
   }
 }
 
@@ -95,7 +95,7 @@ TEST(CaseName, MistakesAreNamedWithTheNearestWord) {
 }
 
 TEST(CaseName, IsRefusedForACaseThatDoesNotFitItsVariant) {
-  const VariantDescription& padding = *kDescription.variant("padding/coords1d");
+  const VariantDescription& padding = *kExample.variant("padding/coords1d");
   Case the_case{padding.name, "dry", padding.defaults()};
   the_case.parameters.set("nz", Size{3});
   EXPECT_THAT([&] { (void)name_of(the_case, padding); },

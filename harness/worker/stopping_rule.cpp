@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/quantile.hpp"
+
 namespace peakmark {
 
 namespace {
@@ -13,15 +15,6 @@ constexpr std::int64_t kMostSamplesABlock = 5;
 constexpr double kBlocksABudget = 20;
 
 }  // namespace
-
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  const double position = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  const double part = position - static_cast<double>(below);
-  return values[below] + part * (values[above] - values[below]);
-}
 
 void StoppingRule::add(std::span<const double> samples_ns, double cost_ns) {
   medians_.push_back(quantile({samples_ns.begin(), samples_ns.end()}, 0.5));

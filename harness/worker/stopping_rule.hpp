@@ -48,7 +48,4 @@ struct BlockPlan {
 /// the budget, so that the rule is asked often enough.
 BlockPlan plan_blocks(double call_ns, const StoppingOptions& options);
 
-/// The quantile q (0 … 1) by linear interpolation, as numpy.quantile. `values` must not be empty.
-double quantile(std::vector<double> values, double q);
-
 }  // namespace peakmark

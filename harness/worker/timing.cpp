@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/quantile.hpp"
+
 namespace peakmark {
 
 namespace {

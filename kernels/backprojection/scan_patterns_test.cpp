@@ -25,7 +25,7 @@ Parameters case_of(std::vector<std::pair<std::string, AxisValue>> values) {
   return parameters;
 }
 
-std::string complaint(std::vector<std::pair<std::string, AxisValue>> values) {
+std::string scan_complaint(std::vector<std::pair<std::string, AxisValue>> values) {
   try {
     geometry_of_case(case_of(std::move(values)));
   } catch (const UsageError& error) {
@@ -81,14 +81,14 @@ TEST(ScanPatterns, ARegionOfZeroReachesToTheEnd) {
 }
 
 TEST(ScanPatterns, WhatIsWrongIsSaid) {
-  EXPECT_EQ(complaint({}), "none");
-  EXPECT_THAT(complaint({{"w", Size{1}}}), HasSubstr("1 columns wide"));
-  EXPECT_THAT(complaint({{"rotation_axis", std::string("8.75")}}), HasSubstr("outside the sinogram"));
-  EXPECT_THAT(complaint({{"rotation_axis", std::string("nan")}}), HasSubstr("outside the sinogram"));
-  EXPECT_THAT(complaint({{"roi_y0", Size{9}}}), HasSubstr("region"));
-  EXPECT_THAT(complaint({{"roi_x0", Size{3}}, {"roi_w", Size{7}}}), HasSubstr("region"));
-  EXPECT_THAT(complaint({{"clip", Size{2}}}), HasSubstr("clip is 2; give 0 or 1"));
-  EXPECT_THAT(complaint({{"n_a", Size{1} << 62}}), HasSubstr("64 bits"));
+  EXPECT_EQ(scan_complaint({}), "none");
+  EXPECT_THAT(scan_complaint({{"w", Size{1}}}), HasSubstr("1 columns wide"));
+  EXPECT_THAT(scan_complaint({{"rotation_axis", std::string("8.75")}}), HasSubstr("outside the sinogram"));
+  EXPECT_THAT(scan_complaint({{"rotation_axis", std::string("nan")}}), HasSubstr("outside the sinogram"));
+  EXPECT_THAT(scan_complaint({{"roi_y0", Size{9}}}), HasSubstr("region"));
+  EXPECT_THAT(scan_complaint({{"roi_x0", Size{3}}, {"roi_w", Size{7}}}), HasSubstr("region"));
+  EXPECT_THAT(scan_complaint({{"clip", Size{2}}}), HasSubstr("clip is 2; give 0 or 1"));
+  EXPECT_THAT(scan_complaint({{"n_a", Size{1} << 62}}), HasSubstr("64 bits"));
 }
 
 }  // namespace
