@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/quantile.hpp"
 #include "kernels/fbp/fbp.hpp"
 #include "over_copies.hpp"
 #include "worker/variant.hpp"
