@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/usage_message.hpp"
 
 namespace {
 
@@ -14,6 +15,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", PEAKMARK_VERSION);
   app.require_subcommand(1);
   app.fallthrough(false);
+  app.failure_message(peakmark::cli::usage_message);
   peakmark::cli::Result result;
 
   // The commands, in the order of the work.
@@ -38,10 +40,14 @@ int run(int argc, char** argv) {
   return result.program_code != 0 ? result.program_code : static_cast<int>(result.code);
 }
 
-/// A result that did not reach its file must not look like success.
-int after_output(int code) {
+/// A result that did not reach its file must not look like success. The last flush does not tell: what was
+/// lost is a buffer that was written before.
+bool output_is_lost() {
   std::cout.flush();
-  if (std::fflush(stdout) == 0 && std::cout) return code;
+  return std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout;
+}
+
+int tell_of_lost_output() {
   std::fprintf(stderr, "peakmark: standard output could not be written: is its disk full?\n");
   return static_cast<int>(peakmark::ExitCode::usage);
 }
@@ -50,11 +56,13 @@ int after_output(int code) {
 
 int main(int argc, char** argv) {
   try {
-    return after_output(run(argc, argv));
+    const int code = run(argc, argv);
+    return output_is_lost() ? tell_of_lost_output() : code;
   } catch (const peakmark::Error& error) {
     std::fprintf(stderr, "peakmark: %s\n", error.what());
     return static_cast<int>(error.code());
   } catch (const std::exception& error) {
+    if (output_is_lost()) return tell_of_lost_output();  // fmt throws what the others set
     std::fprintf(stderr, "peakmark: unexpected error: %s\n", error.what());
     return static_cast<int>(peakmark::ExitCode::measurement);
   }

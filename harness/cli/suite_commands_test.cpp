@@ -95,13 +95,5 @@ TEST_F(SuiteCommands, EstimateSaysWhatIsWrong) {
   EXPECT_EQ(with_worker({"estimate", "fake/case", "--available", "much"}).end.exit_code, 2);
 }
 
-TEST_F(SuiteCommands, OutputThatIsLostIsNoSuccess) {
-  const WorkerCommand full{
-      "/bin/sh", {"-c", "'" PEAKMARK_PROGRAM "' --version > /dev/full"}, current_environment(), ""};
-  const Answer answer = ask(full, std::chrono::seconds(60));
-  EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("standard output could not be written"));
-}
-
 }  // namespace
 }  // namespace peakmark

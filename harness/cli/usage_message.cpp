@@ -1,0 +1,63 @@
+#include "cli/usage_message.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <vector>
+
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+/// The first word that looks like an option and is none; what follows `--` is not ours.
+std::string unknown_option(const CLI::App& command) {
+  for (const std::string& word : command.remaining()) {
+    if (word == "--") break;
+    if (word.size() > 1 && word.front() == '-') return word.substr(0, word.find('='));
+  }
+  return {};
+}
+
+/// CLI11 tells what is missing before what is wrong: a misspelt word is the cause, so it comes first.
+std::string what_is_wrong(const CLI::App& app, const CLI::App* command, const CLI::Error& error) {
+  const CLI::App& here = command == nullptr ? app : *command;
+  if (const std::string option = unknown_option(here); !option.empty()) {
+    const std::string_view nearest = nearest_word(option, option_names(here));
+    return fmt::format("no option '{}'{}", option,
+                       nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+  }
+  if (command == nullptr && !app.remaining().empty()) {
+    const std::string word = app.remaining().front();
+    return fmt::format("no command '{}'{}", word, suggest_word(word, command_names(app)));
+  }
+  return error.what();
+}
+
+}  // namespace
+
+std::string usage_message(const CLI::App* app, const CLI::Error& error) {
+  const std::vector<CLI::App*> parsed = app->get_subcommands();
+  const CLI::App* const command = parsed.empty() ? nullptr : parsed.front();
+  const std::string name = command == nullptr ? "" : " " + command->get_name();
+  return fmt::format("peakmark{}: {}\nSee: peakmark{} --help\n", name, what_is_wrong(*app, command, error),
+                     name);
+}
+
+}  // namespace peakmark::cli

@@ -1,0 +1,72 @@
+// What the program says of a command line that is wrong, and of an output that is lost.
+#include "cli/command_test.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class Usage : public CommandTest {
+ protected:
+  /// The program's output goes to a full disk. `arguments` are words for a shell.
+  static Answer on_a_full_disk(const std::string& arguments) {
+    return ask({"/bin/sh",
+                {"-c", "'" PEAKMARK_PROGRAM "' " + arguments + " > /dev/full"},
+                current_environment(),
+                ""},
+               kLimit);
+  }
+  static void expect_loss(const Answer& answer) {
+    EXPECT_EQ(answer.end.exit_code, 2);
+    EXPECT_THAT(answer.errors, HasSubstr("standard output could not be written"));
+  }
+};
+
+TEST_F(Usage, OutputThatIsLostIsNoSuccess) {
+  expect_loss(on_a_full_disk("--version"));
+  expect_loss(on_a_full_disk("estimate fake/case n=3 --worker '" PEAKMARK_FAKE_WORKER "'"));
+}
+
+// More than one buffer: the write that fails is not the last one.
+TEST_F(Usage, LongOutputThatIsLostIsNoSuccess) {
+  const std::string path = suite(std::vector<std::string>(400, "ok"));
+  const std::string worker = " --worker '" PEAKMARK_FAKE_WORKER "'";
+  expect_loss(on_a_full_disk("list '" + path + "'" + worker));
+  ASSERT_EQ(run().end.exit_code, 0);
+  expect_loss(on_a_full_disk("check --json '" + run_file_.string() + "'"));
+  expect_loss(on_a_full_disk("check '" + run_file_.string() + "'"));
+  expect_loss(on_a_full_disk("show '" + run_file_.string() + "'"));
+}
+
+TEST_F(Usage, AMisspeltCommandIsNamed) {
+  const Answer answer = peakmark({"rnu"});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, AllOf(StartsWith("peakmark: no command 'rnu'; did you mean 'run'?"),
+                                   HasSubstr("devices"), HasSubstr("peakmark --help")));
+  const Answer none = peakmark({});
+  EXPECT_EQ(none.end.exit_code, 2);
+  EXPECT_THAT(none.errors, AllOf(StartsWith("peakmark: "), HasSubstr("subcommand is required")));
+}
+
+TEST_F(Usage, AMisspeltOptionIsNamed) {
+  const Answer run = peakmark({"run", "suite.toml", "--bakend", "dry"});
+  EXPECT_EQ(run.end.exit_code, 2);
+  EXPECT_THAT(run.errors, AllOf(StartsWith("peakmark run: no option '--bakend'; did you mean '--backend'?"),
+                                HasSubstr("peakmark run --help")));
+  // RUN is missing too; the misspelt word is the cause.
+  EXPECT_THAT(peakmark({"check", "--jsno=x"}).errors,
+              StartsWith("peakmark check: no option '--jsno'; did you mean '--json'?"));
+  EXPECT_THAT(peakmark({"check", "run.json", "--zebra"}).errors,
+              AllOf(StartsWith("peakmark check: no option '--zebra'\n"), Not(HasSubstr("did you mean"))));
+  EXPECT_THAT(peakmark({"--verison"}).errors,
+              StartsWith("peakmark: no option '--verison'; did you mean '--version'?"));
+  EXPECT_THAT(peakmark({"record", "--snyc"}).errors,
+              StartsWith("peakmark record: no option '--snyc'; did you mean '--sync'?"));
+  EXPECT_THAT(peakmark({"check"}).errors, StartsWith("peakmark check: RUN"));
+}
+
+}  // namespace
+}  // namespace peakmark
