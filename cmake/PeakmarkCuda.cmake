@@ -126,5 +126,18 @@ function(peakmark_cuda_test name)
   endif()
   file(APPEND ${PEAKMARK_CUDA_TEST_LIST} "${name}\n")  # for ci/gpu-bundle
 endfunction()
+
+# peakmark_device_test(NAME SOURCES … LINK …): tests that open a device by open_tested() of
+# kernels/common/variant_testing.hpp. NAME_test runs them on OpenCL, NAME_cuda_test the same on CUDA.
+function(peakmark_device_test name)
+  if(PEAKMARK_OPENCL)
+    peakmark_test(${name}_test ${ARGN} LABELS opencl)
+  endif()
+  if(PEAKMARK_HAS_CUDA)
+    peakmark_cuda_test(${name}_cuda_test ${ARGN})
+    target_compile_definitions(${name}_cuda_test PRIVATE PEAKMARK_TESTS_ON_CUDA)
+  endif()
+endfunction()
+
 set(PEAKMARK_CUDA_TEST_LIST ${CMAKE_BINARY_DIR}/cuda-tests.txt)
 file(WRITE ${PEAKMARK_CUDA_TEST_LIST} "")

@@ -20,7 +20,7 @@ class BackprojectionVariants : public testing::TestWithParam<testing_variants::G
     return {*registry_.find("backprojection/linear"), *registry_.find("backprojection/tiled")};
   }
   Registry registry_;
-  std::unique_ptr<Device> device_ = testing_variants::open_opencl(GetParam());
+  std::unique_ptr<Device> device_ = testing_variants::open_tested(GetParam());
 };
 
 // Tiles are 64 x 8 and 32 x 32: below, at and beyond their borders, odd and prime.

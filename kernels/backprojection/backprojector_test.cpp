@@ -32,7 +32,7 @@ class BackprojectorTest : public testing::TestWithParam<Grain> {
     return device_->pull<float>(slices);
   }
 
-  std::unique_ptr<Device> device_ = testing_variants::open_opencl(GetParam());
+  std::unique_ptr<Device> device_ = testing_variants::open_tested(GetParam());
 };
 
 BackprojectionGeometry half_turn(Size n_a, Size w) {

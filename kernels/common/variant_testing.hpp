@@ -42,8 +42,15 @@ inline std::string text_of(const Parameters& parameters) {
 /// Which kernels run: those for CPUs or those for GPUs, whatever the device is.
 enum class Grain { cpu, gpu };
 
-inline std::unique_ptr<Device> open_opencl(Grain grain) {
-  DeviceInfo info = choose_device({.backend = Backend::opencl, .device = {}}, list_devices());
+// Tests of a device are built twice: see peakmark_device_test.
+#ifdef PEAKMARK_TESTS_ON_CUDA
+inline constexpr Backend kTestedBackend = Backend::cuda;
+#else
+inline constexpr Backend kTestedBackend = Backend::opencl;
+#endif
+
+inline std::unique_ptr<Device> open_tested(Grain grain) {
+  DeviceInfo info = choose_device({.backend = kTestedBackend, .device = {}}, list_devices());
   info.is_cpu = grain == Grain::cpu;
   return open_device(info);
 }

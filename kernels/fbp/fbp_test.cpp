@@ -33,7 +33,7 @@ class FbpOnOpenCl : public testing::TestWithParam<testing_variants::Grain> {
  protected:
   FbpOnOpenCl() { add_fbp(registry_); }
   Registry registry_;
-  std::unique_ptr<Device> device_ = testing_variants::open_opencl(GetParam());
+  std::unique_ptr<Device> device_ = testing_variants::open_tested(GetParam());
 };
 
 TEST_P(FbpOnOpenCl, EveryModeAndFilterIsRight) {

@@ -19,7 +19,7 @@ class FilterOnOpenCl : public testing::TestWithParam<testing_variants::Grain> {
   const Variant& whole() { return *registry_.find("filter/whole"); }
   const Variant& inplace() { return *registry_.find("filter/inplace"); }
   Registry registry_;
-  std::unique_ptr<Device> device_ = testing_variants::open_opencl(GetParam());
+  std::unique_ptr<Device> device_ = testing_variants::open_tested(GetParam());
 };
 
 TEST_P(FilterOnOpenCl, IsNumpys) {

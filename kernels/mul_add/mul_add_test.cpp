@@ -13,7 +13,7 @@ namespace peakmark {
 namespace {
 
 using testing_variants::Grain;
-using testing_variants::open_opencl;
+using testing_variants::open_tested;
 
 template <typename T>
 std::vector<T> as(const std::vector<float>& values) {
@@ -22,7 +22,7 @@ std::vector<T> as(const std::vector<float>& values) {
 
 class MulAddOn : public testing::TestWithParam<Grain> {
  protected:
-  std::unique_ptr<Device> device_ = open_opencl(GetParam());
+  std::unique_ptr<Device> device_ = open_tested(GetParam());
 
   template <typename T>
   void expect_numpy() {
@@ -81,12 +81,12 @@ TEST_P(MulAddOn, ManyRowsAndImages) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OpenCl, MulAddOn, testing::Values(Grain::cpu, Grain::gpu),
+INSTANTIATE_TEST_SUITE_P(Devices, MulAddOn, testing::Values(Grain::cpu, Grain::gpu),
                          testing_variants::name_of_grain);
 
 class MulAddErrors : public testing::Test {
  protected:
-  std::unique_ptr<Device> device_ = open_opencl(Grain::cpu);
+  std::unique_ptr<Device> device_ = open_tested(Grain::cpu);
   MulAdd mul_add_{*device_, DType::f32};
   Array dst_ = device_->create("dst", {2, 5, 7}, DType::f32);
   Array other_ = device_->create("other", {2, 6, 8}, DType::f32);

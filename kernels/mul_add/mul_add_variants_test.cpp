@@ -17,7 +17,7 @@ class MulAddVariants : public testing::TestWithParam<testing_variants::Grain> {
   const Variant& whole() { return *registry_.find("mul_add/whole"); }
   const Variant& subregion() { return *registry_.find("mul_add/subregion"); }
   Registry registry_;
-  std::unique_ptr<Device> device_ = testing_variants::open_opencl(GetParam());
+  std::unique_ptr<Device> device_ = testing_variants::open_tested(GetParam());
 };
 
 TEST_P(MulAddVariants, WholeIsRight) {
@@ -104,7 +104,7 @@ TEST_P(MulAddVariants, BytesMovedAreThoseOfAPerfectKernel) {
       (3 * 3 * 5 - 2 * 4) * 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(OpenCl, MulAddVariants,
+INSTANTIATE_TEST_SUITE_P(Devices, MulAddVariants,
                          testing::Values(testing_variants::Grain::cpu, testing_variants::Grain::gpu),
                          testing_variants::name_of_grain);
 

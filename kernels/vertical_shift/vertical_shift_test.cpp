@@ -62,7 +62,7 @@ std::vector<T> seeded_radios(Size n_a, Size n_z, Size nx) {
 class VerticalShift : public testing::TestWithParam<std::tuple<Way, Grain>> {
  protected:
   Way way_ = std::get<0>(GetParam());
-  std::unique_ptr<Device> device_ = testing_variants::open_opencl(std::get<1>(GetParam()));
+  std::unique_ptr<Device> device_ = testing_variants::open_tested(std::get<1>(GetParam()));
 
   template <typename T>
   void expect_reference(Size n_z, Size nx, const std::vector<float>& shifts) {
@@ -182,7 +182,7 @@ std::string name_of(const testing::TestParamInfo<std::tuple<Way, Grain>>& info) 
          (grain == Grain::cpu ? "_cpu_grain" : "_gpu_grain");
 }
 
-INSTANTIATE_TEST_SUITE_P(OpenCl, VerticalShift,
+INSTANTIATE_TEST_SUITE_P(Devices, VerticalShift,
                          testing::Combine(testing::Values(Way::temporaries, Way::muladd, Way::fused),
                                           testing::Values(Grain::cpu, Grain::gpu)),
                          name_of);

@@ -16,7 +16,7 @@ class VerticalShiftVariants : public testing::TestWithParam<testing_variants::Gr
  protected:
   VerticalShiftVariants() { add_vertical_shift(registry_); }
   Registry registry_;
-  std::unique_ptr<Device> device_ = testing_variants::open_opencl(GetParam());
+  std::unique_ptr<Device> device_ = testing_variants::open_tested(GetParam());
 };
 
 TEST_P(VerticalShiftVariants, AreThree) {
@@ -76,7 +76,7 @@ TEST_P(VerticalShiftVariants, BytesMovedAreRowsReadAndWritten) {
   EXPECT_EQ(moved("beyond"), 2 * 10 * 4 * 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(OpenCl, VerticalShiftVariants,
+INSTANTIATE_TEST_SUITE_P(Devices, VerticalShiftVariants,
                          testing::Values(testing_variants::Grain::cpu, testing_variants::Grain::gpu),
                          testing_variants::name_of_grain);
 

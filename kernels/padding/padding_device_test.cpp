@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"
+#include "kernels/common/variant_testing.hpp"
 #include "kernels/padding/computation.hpp"
 #include "kernels/padding/padding_cases.hpp"
 
@@ -12,13 +13,12 @@ using Make = std::unique_ptr<PaddingComputation> (*)(Device&, PaddingProblem, Ke
 constexpr KernelGrain kGrains[] = {KernelGrain::rows, KernelGrain::elements};
 
 /// One device for all tests, since each would load the compiled kernels anew; closed before the process takes
-/// its OpenCL down.
+/// its driver down.
 class OneDevice final : public testing::Environment {
  public:
   void TearDown() override { opened_.reset(); }
   Device& get() {
-    if (!opened_)
-      opened_ = open_device(choose_device({.backend = Backend::opencl, .device = ""}, list_devices()));
+    if (!opened_) opened_ = testing_variants::open_tested(testing_variants::Grain::cpu);
     return *opened_;
   }
 
@@ -48,7 +48,7 @@ struct MakeParameter {
   Make make;
 };
 
-class PaddingOnOpenCl : public testing::TestWithParam<std::tuple<MakeParameter, std::string>> {
+class PaddingOnDevice : public testing::TestWithParam<std::tuple<MakeParameter, std::string>> {
  protected:
   void expect_right(const PaddingProblem& problem) {
     for (const KernelGrain grain : kGrains) {
@@ -65,7 +65,7 @@ class PaddingOnOpenCl : public testing::TestWithParam<std::tuple<MakeParameter, 
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Variants, PaddingOnOpenCl,
+INSTANTIATE_TEST_SUITE_P(Variants, PaddingOnDevice,
                          testing::Combine(testing::Values(MakeParameter{"coords2d", make_coords2d},
                                                           MakeParameter{"coords1d", make_coords1d},
                                                           MakeParameter{"computed", make_computed}),
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Variants, PaddingOnOpenCl,
                            return std::get<0>(info.param).name + "_" + std::get<1>(info.param);
                          });
 
-TEST_P(PaddingOnOpenCl, DrawnPadsGiveTheReferenceBitByBit) {
+TEST_P(PaddingOnDevice, DrawnPadsGiveTheReferenceBitByBit) {
   for (const std::string dtype : {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64"})
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       SCOPED_TRACE(fmt::format("{} {}", dtype, seed));
@@ -82,7 +82,7 @@ TEST_P(PaddingOnOpenCl, DrawnPadsGiveTheReferenceBitByBit) {
     }
 }
 
-TEST_P(PaddingOnOpenCl, OutputsLargerThanCachesToo) {
+TEST_P(PaddingOnDevice, OutputsLargerThanCachesToo) {
   for (const std::string dtype : {"u8", "u16", "f32", "f64"}) {
     SCOPED_TRACE(dtype);
     PaddingProblem problem = drawn(dtype, 1);
@@ -102,7 +102,7 @@ TEST_P(PaddingOnOpenCl, OutputsLargerThanCachesToo) {
   }
 }
 
-TEST_P(PaddingOnOpenCl, AxesOfOneElement) {
+TEST_P(PaddingOnDevice, AxesOfOneElement) {
   for (const auto& [y, x] : {std::pair(PaddedAxis{1, 3, 40}, PaddedAxis{1, 70, 5}),
                              std::pair(PaddedAxis{1, 0, 2}, PaddedAxis{37, 1, 90}),
                              std::pair(PaddedAxis{19, 41, 0}, PaddedAxis{1, 2, 1}),
@@ -121,7 +121,7 @@ TEST_P(PaddingOnOpenCl, AxesOfOneElement) {
 }
 
 // CUDA ends at 65,535 groups in y and z, and the items there are shared out in steps.
-TEST_P(PaddingOnOpenCl, MoreSlicesAndRowsThanGroups) {
+TEST_P(PaddingOnDevice, MoreSlicesAndRowsThanGroups) {
   // A template is copied once a slice, with no steps over slices to prove.
   const bool by_template =
       std::get<1>(GetParam()) == "constant" && std::get<0>(GetParam()).name != "computed";
