@@ -18,7 +18,7 @@ struct EstimateRequest {
   std::array<Size, 2> other_dimensions{};  ///< the other two of the *input* (n, y, x), in order
   DType dtype = DType::f32;                ///< of the input
   Size available_bytes = 0;
-  Parameters parameters;  ///< the method's own parameters; the slice axis's value is not read
+  Parameters parameters;  ///< the method's own parameters; the slice axis's value is for terms() only
 };
 
 /// httomo's answer.
@@ -49,7 +49,8 @@ class Estimator {
   [[nodiscard]] virtual EstimateAnswer max_slices(const EstimateRequest& request) const = 0;
   /// Bytes for `slices` slices of the same request; `available_bytes` is not read.
   [[nodiscard]] virtual Size bytes(const EstimateRequest& request, Size slices) const = 0;
-  /// The parts, where the form has parts.
+  /// The parts, where the form has parts; where they are others for few slices than for many, those of as
+  /// many as the slice axis says.
   [[nodiscard]] virtual std::vector<Term> terms(const EstimateRequest&) const { return {}; }
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <istream>
 #include <ostream>
 
@@ -103,6 +104,8 @@ Json answer(const Registry& registry, std::string_view text) {
       request.available_bytes = result["bytes"].get<Size>();
       result["dtype"] = name_of(question.estimator->max_slices(request).dtype);
     }
+    // The parts of as many slices as the bytes are told of.
+    request.parameters.set(question.variant->description.slice_axis, std::max<Size>(1, *slices));
     Json terms = Json::array();
     for (const Term& term : question.estimator->terms(request)) {
       terms.push_back({{"name", term.name},

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
+#include "estimate/forms.hpp"
 #include "worker/fake_variants.hpp"
 
 namespace peakmark {
@@ -41,6 +43,24 @@ TEST_F(EstimateService, BytesForSlices) {
 TEST_F(EstimateService, BytesForTheCaseItself) {
   EXPECT_THAT(ask(R"({"variant": "shift/new"})"), HasSubstr(R"("slices":20,"bytes":300)"));
   EXPECT_THAT(ask(R"({"variant": "shift/new", "parameters": {"n": 2}})"), HasSubstr(R"("bytes":120)"));
+}
+
+// Terms are asked of as many slices as the bytes are told of.
+TEST_F(EstimateService, TermsAreThoseOfTheSlicesAnswered) {
+  const auto terms = [](const EstimateRequest& request) {
+    const Size together = std::min<Size>(5, request.parameters.integer("n"));
+    return std::vector<Term>{{"work", 0, 10 * together}, {"input", 1, 0}};
+  };
+  registry_.add(fake_variant(
+      "shift/chunked", {},
+      {make_iterative_estimator(
+          {"chunked", 0, {}},
+          [](const EstimateRequest&, Size slices) { return slices + 10 * std::min<Size>(5, slices); },
+          terms)}));
+  EXPECT_EQ(ask(R"({"variant": "shift/chunked", "available_bytes": 33})"),
+            R"({"slices":3,"bytes":33,"dtype":"f32","terms":[{"name":"work","per_slice_bytes":0,)"
+            R"("fixed_bytes":30},{"name":"input","per_slice_bytes":1,"fixed_bytes":0}],"error":null})");
+  EXPECT_THAT(ask(R"({"variant": "shift/chunked", "slices": 20})"), HasSubstr(R"("fixed_bytes":50)"));
 }
 
 TEST_F(EstimateService, AnotherEstimator) {

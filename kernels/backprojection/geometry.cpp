@@ -11,6 +11,7 @@ namespace peakmark {
 namespace {
 
 constexpr Size kMostPixels = Size{1} << 24;  // a side
+constexpr Size kMostLines = Size{1} << 24;
 
 [[noreturn]] void wrong(const std::string& message) {
   throw UsageError("backprojection: " + message);
@@ -48,28 +49,22 @@ SliceFrame slice_frame(const BackprojectionGeometry& geometry) {
   return frame;
 }
 
-void check(const BackprojectionGeometry& geometry) {
+void check_frame(const BackprojectionGeometry& geometry) {
   const auto& [n_a, w] = std::pair(geometry.n_a, geometry.w);
   if (n_a < 1) wrong(fmt::format("a sinogram of {} lines; it needs one or more", n_a));
+  // Their angles are lists and tables on the host too.
+  if (n_a > kMostLines) wrong(fmt::format("a sinogram of {} lines (n_a); {} are the most", n_a, kMostLines));
   if (w < 2)
     wrong(
         fmt::format("a sinogram {} columns wide; between columns is where values are interpolated: "
                     "it needs two or more",
                     w));
   if (w > kMostPixels) wrong(fmt::format("a sinogram {} columns wide; {} are the most", w, kMostPixels));
-  static_cast<void>(checked_multiply(checked_multiply(n_a, w), 8));
   const double last = static_cast<double>(w) - 0.5;
   if (!(geometry.axis >= -0.5 && geometry.axis <= last))
     wrong(
         fmt::format("the rotation axis at column {} lies outside the sinogram, which reaches from -0.5 to {}",
                     geometry.axis, last));
-  check_list(geometry.angles, n_a, "angle", "angles");
-  if (!geometry.corrections.empty())
-    check_list(geometry.corrections, n_a, "correction of the axis", "corrections of the axis");
-  for (std::size_t a = 0; a < geometry.corrections.size(); ++a)
-    if (std::abs(geometry.corrections[a]) > static_cast<double>(w))
-      wrong(fmt::format("correction of the axis {} is {} columns, more than the {} that the sinogram has", a,
-                        geometry.corrections[a], w));
   const SliceFrame frame = slice_frame(geometry);
   if (frame.side > kMostPixels)
     wrong(fmt::format("a slice of {} pixels a side; {} are the most", frame.side, kMostPixels));
@@ -82,6 +77,19 @@ void check(const BackprojectionGeometry& geometry) {
         fmt::format("the region of {} x {} pixels from row {}, column {} on does not lie inside the slice of "
                     "{} x {}",
                     r.h, r.w, r.y0, r.x0, frame.side, frame.side));
+}
+
+void check(const BackprojectionGeometry& geometry) {
+  check_frame(geometry);
+  check_list(geometry.angles, geometry.n_a, "angle", "angles");
+  if (geometry.corrections.empty()) return;
+  check_list(geometry.corrections, geometry.n_a, "correction of the axis", "corrections of the axis");
+  // Lines that were weighted before may be parts of wider ones.
+  const Size most = geometry.half && !geometry.weigh ? 2 * geometry.w : geometry.w;
+  for (std::size_t a = 0; a < geometry.corrections.size(); ++a)
+    if (std::abs(geometry.corrections[a]) > static_cast<double>(most))
+      wrong(fmt::format("correction of the axis {} is {} columns; {} are the most for a sinogram of {}", a,
+                        geometry.corrections[a], most, geometry.w));
 }
 
 std::vector<LineView> line_views(const BackprojectionGeometry& geometry) {

@@ -53,10 +53,13 @@ struct SliceFrame {
 /// added on that edge's side.
 SliceFrame slice_frame(const BackprojectionGeometry& geometry);
 
-/// Throws UsageError that says what is wrong and what is needed: n_a below 1, w below 2, an axis outside the
-/// sinogram, angles or corrections that are not one a line or not finite, a correction of more than w
-/// columns, a region that is empty or leaves the slice, sizes that do not fit 64 bits, a slice of more than
-/// 2^24 pixels a side (positions are kept in fixed point).
+/// Throws UsageError that says what is wrong and what is needed: n_a below 1 or beyond 2^24, w below 2, an
+/// axis outside the sinogram, a region that is empty or leaves the slice, a slice of more than 2^24 pixels a
+/// side (positions are kept in fixed point). It looks at no lists.
+void check_frame(const BackprojectionGeometry& geometry);
+
+/// check_frame, and UsageError for angles or corrections that are not one a line or not finite, and for a
+/// correction of more than w columns; 2·w where `weigh` is false.
 void check(const BackprojectionGeometry& geometry);
 
 /// One line of the sinogram as the slice sees it: t = start + x·cosine − y·sine, x and y pixels of the whole

@@ -120,24 +120,24 @@ BackprojectionGeometry frame_geometry_of_case(const Parameters& parameters) {
   geometry.half = switch_of(parameters, "half");
   geometry.clip = switch_of(parameters, "clip");
   // slice_frame is for sizes and an axis that are right: a region is looked at when they are known to be.
-  BackprojectionGeometry whole = geometry;
-  whole.n_a = 1;
-  whole.angles = {0};
-  check(whole);
-  const Size side = slice_frame(whole).side;
+  check_frame(geometry);
+  const Size side = slice_frame(geometry).side;
+  for (const char* const first : {"roi_y0", "roi_x0"})
+    if (const Size value = parameters.integer(first); value >= side)
+      throw UsageError(
+          fmt::format("backprojection: {} is {}; the slice has {} rows and columns: give 0 to {}", first,
+                      value, side, side - 1));
   SliceRegion region{parameters.integer("roi_y0"), parameters.integer("roi_x0"), parameters.integer("roi_h"),
                      parameters.integer("roi_w")};
   if (region.h == 0) region.h = checked_subtract(side, region.y0);
   if (region.w == 0) region.w = checked_subtract(side, region.x0);
   geometry.region = region;
-  whole.region = region;
-  check(whole);
+  check_frame(geometry);
   return geometry;
 }
 
 BackprojectionGeometry geometry_of_case(const Parameters& parameters) {
   BackprojectionGeometry geometry = frame_geometry_of_case(parameters);
-  static_cast<void>(checked_multiply(checked_multiply(geometry.n_a, geometry.w), 8));
   geometry.angles = angles_of_pattern(parameters.word("angles"), geometry.n_a);
   geometry.corrections = corrections_of_pattern(parameters.word("correction"), geometry.n_a, geometry.w);
   check(geometry);

@@ -85,10 +85,12 @@ TEST(ScanPatterns, WhatIsWrongIsSaid) {
   EXPECT_THAT(scan_complaint({{"w", Size{1}}}), HasSubstr("1 columns wide"));
   EXPECT_THAT(scan_complaint({{"rotation_axis", std::string("8.75")}}), HasSubstr("outside the sinogram"));
   EXPECT_THAT(scan_complaint({{"rotation_axis", std::string("nan")}}), HasSubstr("outside the sinogram"));
-  EXPECT_THAT(scan_complaint({{"roi_y0", Size{9}}}), HasSubstr("region"));
+  EXPECT_THAT(scan_complaint({{"roi_y0", Size{9}}}),
+              HasSubstr("roi_y0 is 9; the slice has 9 rows and columns: give 0 to 8"));
+  EXPECT_THAT(scan_complaint({{"roi_y0", Size{2}}, {"roi_h", Size{8}}}), HasSubstr("region"));
   EXPECT_THAT(scan_complaint({{"roi_x0", Size{3}}, {"roi_w", Size{7}}}), HasSubstr("region"));
   EXPECT_THAT(scan_complaint({{"clip", Size{2}}}), HasSubstr("clip is 2; give 0 or 1"));
-  EXPECT_THAT(scan_complaint({{"n_a", Size{1} << 62}}), HasSubstr("64 bits"));
+  EXPECT_THAT(scan_complaint({{"n_a", Size{1} << 62}}), HasSubstr("lines (n_a); 16777216 are the most"));
 }
 
 }  // namespace

@@ -21,6 +21,12 @@ Sum sum_of(const std::vector<Term>& terms) {
   return sum;
 }
 
+/// 0 to `most`, by terms that hold for as many.
+Size slices_within(Size available_bytes, const std::vector<Term>& terms, Size most) {
+  const Sum sum = sum_of(terms);
+  return available_bytes < sum.fixed ? 0 : std::min(most, (available_bytes - sum.fixed) / sum.per_slice);
+}
+
 /// What is beside sinograms and slices and grows with the slices that are worked on at a time.
 std::vector<Term> work_terms(const FbpShape& shape, const FbpOptions& options) {
   const FilterProblem lines = filter_problem(shape, options);
@@ -46,11 +52,12 @@ std::vector<Term> work_terms(const FbpShape& shape, const FbpOptions& options) {
 std::vector<Term> fbp_terms(const FbpShape& shape, const FbpOptions& options) {
   check(shape, options);
   const BackprojectionGeometry geometry = frame_geometry(shape, options);
+  const Size chunk = chunk_slices(shape, options);
   std::vector<Term> terms{{"sinograms", geometry.sinogram_shape().bytes(DType::f32), 0},
                           {"slices", slice_frame(geometry).slice_shape().bytes(DType::f32), 0}};
   for (Term& term : work_terms(shape, options)) {
-    if (options.chunk > 0) {
-      term.fixed_bytes = checked_add(term.fixed_bytes, checked_multiply(options.chunk, term.per_slice_bytes));
+    if (chunk < shape.n_z) {
+      term.fixed_bytes = checked_add(term.fixed_bytes, checked_multiply(chunk, term.per_slice_bytes));
       term.per_slice_bytes = 0;
     }
     terms.push_back(std::move(term));
@@ -65,9 +72,12 @@ Size estimate_required_memory(const FbpShape& shape, const FbpOptions& options) 
 }
 
 Size estimate_max_chunk_size(Size available_bytes, const FbpShape& shape, const FbpOptions& options) {
-  const Sum sum = sum_of(fbp_terms(shape, options));
-  if (available_bytes < sum.fixed) return 0;
-  return std::min(shape.n_z, (available_bytes - sum.fixed) / sum.per_slice);
+  // Up to a chunk every slice has its own work; beyond, that of a chunk is there once.
+  const Size most_together = chunk_slices(shape, options);
+  const Size together =
+      slices_within(available_bytes, fbp_terms({most_together, shape.n_a, shape.w}, options), most_together);
+  return together < most_together ? together
+                                  : slices_within(available_bytes, fbp_terms(shape, options), shape.n_z);
 }
 
 std::vector<Term> nabu_terms(Size n_a, Size w) {

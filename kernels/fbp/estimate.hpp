@@ -17,7 +17,8 @@ namespace peakmark {
 ///   `row_coordinates` and `column_coordinates`, P each, once
 /// - inplace: `work`, and `columns` but for mode constant
 /// - kept: as inplace, and `filtered` S
-/// What is there for each of the slices worked on at a time is per slice where `chunk` is 0, else fixed.
+/// What is there for each of the slices worked on at a time is fixed where `chunk` is below n_z; else all n_z
+/// are worked on at once, and it is per slice.
 /// UsageError as check() and line_batch().
 std::vector<Term> fbp_terms(const FbpShape& shape, const FbpOptions& options);
 
@@ -25,7 +26,9 @@ std::vector<Term> fbp_terms(const FbpShape& shape, const FbpOptions& options);
 Size estimate_required_memory(const FbpShape& shape, const FbpOptions& options);
 
 /// How many slices of the stack fit `available_bytes` at once: the most that can be resident, 0 where not
-/// even one fits, at most n_z. A longer stack goes through the device in so many at a time.
+/// even one fits, at most n_z. A longer stack goes through the device in so many at a time. It is the largest
+/// number that estimate_required_memory has within `available_bytes`: fewer than `chunk` are worked on
+/// together.
 Size estimate_max_chunk_size(Size available_bytes, const FbpShape& shape, const FbpOptions& options);
 
 /// What nabu's authors give in its issue on the memory of filtered back-projection:

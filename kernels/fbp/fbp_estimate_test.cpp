@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.hpp"
 #include "check/judge.hpp"
@@ -8,6 +9,7 @@
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/fbp/estimate.hpp"
 #include "kernels/fbp/fbp.hpp"
+#include "kernels/fbp/reconstructor.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {
@@ -53,7 +55,104 @@ TEST_F(FbpEstimate, IsExact) {
   for (const char* way : {"inplace", "kept"})
     for (const Size batch : {1, 2, 7, 31})
       expect_exact(find(way), {{"n_z", Size{3}}, {"n_a", Size{31}}, {"w", Size{20}}, {"batch", batch}});
-  for (const char* way : {"whole", "kept"}) expect_exact(find(way), {{"n_z", Size{23}}, {"chunk", Size{7}}});
+  for (const char* way : {"whole", "inplace", "kept"})
+    for (const Size n_z : {1, 4, 6, 7, 8, 23}) expect_exact(find(way), {{"n_z", n_z}, {"chunk", Size{7}}});
+}
+
+// Fewer slices than a chunk are worked on together; there is no step where the chunk is full.
+TEST_F(FbpEstimate, MoreMemoryIsNeverFewerSlices) {
+  for (const char* way : {"whole", "inplace", "kept"}) {
+    const Variant& variant = find(way);
+    const FbpShape shape{30, 400, 256};
+    FbpOptions options;
+    options.way = way == string("whole")     ? FbpWay::whole
+                  : way == string("inplace") ? FbpWay::inplace
+                                             : FbpWay::kept;
+    options.chunk = 7;
+    EstimateRequest request =
+        variant.request(parameters_of(variant, {{"chunk", options.chunk}, {"n_z", shape.n_z}}));
+    Size before = 0;
+    for (request.available_bytes = 0; request.available_bytes < 40'000'000;
+         request.available_bytes += 333'333) {
+      const Size slices = variant.estimators[0]->max_slices(request).slices;
+      EXPECT_GE(slices, before);
+      before = slices;
+      EXPECT_EQ(std::min(slices, shape.n_z),
+                estimate_max_chunk_size(request.available_bytes, shape, options));
+      EXPECT_LE(variant.estimators[0]->bytes(request, slices),
+                slices == 0 ? variant.estimators[0]->bytes(request, 0) : request.available_bytes);
+      EXPECT_GT(variant.estimators[0]->bytes(request, slices + 1), request.available_bytes);
+      // What is answered is what runs.
+      if (slices > 0 && slices < 12) {
+        EXPECT_LE(
+            dry_summary(variant, parameters_of(variant, {{"chunk", options.chunk}, {"n_z", slices}}), false)
+                .peak_bytes,
+            request.available_bytes);
+      }
+    }
+    EXPECT_GT(before, 12) << way;
+  }
+}
+
+// What is no case of the variant has no estimate either.
+TEST_F(FbpEstimate, WhatCannotRunIsNotEstimated) {
+  using testing::HasSubstr;
+  for (const char* way : {"whole", "inplace", "kept"}) {
+    const Variant& variant = find(way);
+    const auto message = [&](testing_variants::Overrides overrides) -> string {
+      const Parameters parameters = parameters_of(variant, overrides);
+      const auto device = open_dry();
+      string made = "no error";
+      try {
+        variant.make(*device, parameters);
+      } catch (const UsageError& error) {
+        made = error.what();
+      }
+      try {
+        static_cast<void>(variant.request(parameters));
+      } catch (const UsageError& error) {
+        EXPECT_EQ(error.what(), made);
+        return error.what();
+      }
+      return "no error";
+    };
+    EXPECT_THAT(message({{"half", Size{1}}}), HasSubstr("give a full turn in equal steps"));
+    EXPECT_THAT(message({{"half", Size{1}},
+                         {"angles", string("full_turn")},
+                         {"rotation_axis", string("255")},
+                         {"correction", string("drift")}}),
+                HasSubstr("outside the sinogram, which reaches from -0.5 to 255.5"));
+    EXPECT_EQ(message({{"half", Size{1}},
+                       {"angles", string("full_turn")},
+                       {"rotation_axis", string("255")},
+                       {"correction", string("none")}}),
+              "no error");
+    EXPECT_EQ(message({{"chunk", Size{50}}}), "no error");
+  }
+}
+
+TEST_F(FbpEstimate, WrongAnglesAreToldBeforeAnyAllocation) {
+  using testing::HasSubstr;
+  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept}) {
+    FbpOptions options;
+    options.way = way;
+    options.batch = 1;
+    const auto message = [&](FbpAngles angles) -> string {
+      const auto device = open_dry();
+      try {
+        const Reconstructor reconstructor(*device, {1, 3, 53}, options, std::move(angles));
+      } catch (const UsageError& error) {
+        EXPECT_EQ(device->books().count(), 0U);
+        return error.what();
+      }
+      return "no error";
+    };
+    EXPECT_EQ(message({{0, 1, 2}}), "no error");
+    EXPECT_THAT(message({{0, 1}}), HasSubstr("2 angles for a sinogram of 3 lines"));
+    EXPECT_THAT(message({{0, std::numeric_limits<double>::quiet_NaN(), 2}}), HasSubstr("angle 1 is nan"));
+    EXPECT_THAT(message({{0, 1, 2}, {0}}), HasSubstr("1 corrections of the axis"));
+    EXPECT_THAT(message({{0, 1, 2}, {0, 54, 0}}), HasSubstr("1 is 54 columns; 53 are the most"));
+  }
 }
 
 TEST_F(FbpEstimate, NamesEveryTermAsItsAllocation) {
@@ -184,7 +283,9 @@ TEST_F(FbpEstimate, MistakesComeBeforeAnyAllocation) {
                 HasSubstr("does not lie inside the slice of 256 x 256"));
     EXPECT_THAT(message(way, {{"filter", string("shep-logan")}}),
                 AllOf(HasSubstr("shep-logan"), HasSubstr("'shepp-logan'")));
-    EXPECT_THAT(message(way, {{"chunk", Size{21}}}), HasSubstr("1 to 20, or 0 for all"));
+    EXPECT_THAT(message(way, {{"roi_y0", Size{300}}}), HasSubstr("roi_y0 is 300; the slice has 256 rows"));
+    EXPECT_THAT(message(way, {{"n_a", Size{1} << 40}}),
+                HasSubstr("1099511627776 lines (n_a); 16777216 are the most"));
   }
   EXPECT_THAT(message("inplace", {{"n_a", Size{20}}, {"w", Size{16}}}),
               AllOf(HasSubstr("an allowance of 5 percent of 2304 bytes, 115, does not hold one line"),

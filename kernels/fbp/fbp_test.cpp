@@ -2,9 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <limits>
-
-#include "base/error.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/seeded.hpp"
 #include "kernels/common/variant_testing.hpp"
@@ -96,29 +93,6 @@ TEST_P(FbpOnOpenCl, PhantomsAreSeenWhereTheyAre) {
   for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
     for (const fbp_testing::Scan& scan : fbp_testing::scans())
       fbp_testing::expect_phantoms_seen(*device_, way, scan);
-}
-
-TEST_P(FbpOnOpenCl, WrongAnglesAreUsageErrors) {
-  const Size before = device_->memory().used_bytes.value_or(0);
-  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept}) {
-    FbpOptions options;
-    options.way = way;
-    options.batch = 1;
-    const auto message = [&](FbpAngles angles) -> string {
-      try {
-        const Reconstructor reconstructor(*device_, {1, 3, kColumns}, options, std::move(angles));
-      } catch (const UsageError& error) {
-        return error.what();
-      }
-      return "no error";
-    };
-    EXPECT_EQ(message({{0, 1, 2}}), "no error");
-    EXPECT_THAT(message({{0, 1}}), testing::HasSubstr("2 angles for a sinogram of 3 lines"));
-    EXPECT_THAT(message({{0, std::numeric_limits<double>::quiet_NaN(), 2}}),
-                testing::HasSubstr("angle 1 is nan"));
-    EXPECT_THAT(message({{0, 1, 2}, {0}}), testing::HasSubstr("1 corrections of the axis"));
-  }
-  EXPECT_EQ(device_->memory().used_bytes.value_or(0), before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Grains, FbpOnOpenCl,

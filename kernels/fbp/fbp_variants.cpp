@@ -5,6 +5,7 @@
 #include "kernels/common/axes.hpp"
 #include "kernels/fbp/estimate.hpp"
 #include "kernels/fbp/fbp.hpp"
+#include "kernels/fbp/joined_scan.hpp"
 #include "kernels/fbp/noise_lines.hpp"
 #include "kernels/fbp/reconstructor.hpp"
 #include "kernels/fbp/verification.hpp"
@@ -45,6 +46,16 @@ FbpAngles angles_of(const Parameters& parameters) {
           corrections_of_pattern(parameters.word("correction"), n_a, parameters.integer("w"))};
 }
 
+/// UsageError, as for the computation itself: angles and corrections too.
+void check_case(FbpWay way, const Parameters& parameters) {
+  const FbpShape shape = shape_of(parameters);
+  const FbpOptions options = options_of(way, parameters);
+  check(shape, options);
+  const BackprojectionGeometry geometry = scan_geometry(shape, options, angles_of(parameters));
+  if (options.half) static_cast<void>(JoinedScan(geometry));
+  if (way != FbpWay::whole) static_cast<void>(line_batch(shape, options));
+}
+
 class FbpComputation final : public Computation {
  public:
   FbpComputation(Device& device, const FbpShape& shape, const FbpOptions& options, FbpAngles angles)
@@ -83,13 +94,26 @@ class FbpComputation final : public Computation {
   Array sinograms_, slices_;
 };
 
-/// The formula, exact. The number of slices in the request is not for it to read: as few as a chunk has.
-std::vector<Term> own_terms(FbpWay way, const EstimateRequest& request) {
+Parameters parameters_of(const EstimateRequest& request) {
   Parameters parameters = request.parameters;
   parameters.set("n_a", request.other_dimensions[0]);
   parameters.set("w", request.other_dimensions[1]);
-  parameters.set("n_z", std::max<Size>(1, parameters.integer("chunk")));
+  return parameters;
+}
+
+/// The formula, exact, for as many slices as the request has.
+std::vector<Term> own_terms(FbpWay way, const EstimateRequest& request) {
+  const Parameters parameters = parameters_of(request);
   return fbp_terms(shape_of(parameters), options_of(way, parameters));
+}
+
+Size own_bytes(FbpWay way, const EstimateRequest& request, Size slices) {
+  const Parameters parameters = parameters_of(request);
+  const FbpShape shape{std::max<Size>(1, slices), parameters.integer("n_a"), parameters.integer("w")};
+  Size bytes = 0;
+  for (const Term& term : fbp_terms(shape, options_of(way, parameters)))
+    bytes = checked_add(bytes, checked_add(term.fixed_bytes, checked_multiply(slices, term.per_slice_bytes)));
+  return bytes;
 }
 
 Variant make_variant(FbpWay way, std::string help, Size chunk) {
@@ -101,7 +125,7 @@ Variant make_variant(FbpWay way, std::string help, Size chunk) {
       size_axis("n_a", 400, "lines of a sinogram, one an angle"),
       size_axis("w", 256, "columns of a sinogram", 2),
       size_axis("n_z", 20, "sinograms and slices"),
-      size_axis("chunk", chunk, "slices worked on at a time; 0: all", 0),
+      size_axis("chunk", chunk, "slices worked on at a time, at the most; 0: all", 0),
       word_axis("filter", "ramlak", filter_names(), "the filter"),
       word_axis("mode", "constant", filter_padding_names(),
                 "what stands beside a line, as in numpy.pad; constant: zeros"),
@@ -118,12 +142,16 @@ Variant make_variant(FbpWay way, std::string help, Size chunk) {
   variant.description.slice_dimension = kSinogram;
   variant.description.destroys_input = destroys_input(way);
   variant.estimators = {
-      make_module_estimator({name, kSinogram, {}},
-                            [way](const EstimateRequest& request) { return own_terms(way, request); }),
+      make_iterative_estimator(
+          {name, kSinogram, {}},
+          [way](const EstimateRequest& request, Size slices) { return own_bytes(way, request, slices); },
+          [way](const EstimateRequest& request) { return own_terms(way, request); }),
       make_module_estimator({"fbp/nabu", kSinogram, {}}, [](const EstimateRequest& request) {
         return nabu_terms(request.other_dimensions[0], request.other_dimensions[1]);
       })};
-  variant.request = [](const Parameters& parameters) {
+  variant.request = [way](const Parameters& parameters) {
+    // What cannot be run has no estimate.
+    check_case(way, parameters);
     return EstimateRequest{.slice_dimension = kSinogram,
                            .other_dimensions = {parameters.integer("n_a"), parameters.integer("w")},
                            .dtype = DType::f32,

@@ -61,16 +61,17 @@ JoinedScan::JoinedScan(const BackprojectionGeometry& geometry) : half(geometry.n
     const double opposite_axis = geometry.axis + correction(a + half);
     const double sum = axis + opposite_axis - static_cast<double>(w - 1);
     mirrors.push_back({axis, opposite_axis, std::floor(sum), sum - std::floor(sum)});
+    // Further out, there are columns beside the axis that neither line has seen.
+    const double last = static_cast<double>(w) - 0.5;
+    if (const double middle = (axis + opposite_axis) / 2; !(middle >= -0.5 && middle <= last))
+      throw UsageError(fmt::format(
+          "fbp: half-acquisition joins lines {} and {}, and with corrections of {} and {} columns their axis "
+          "is at column {}, outside the sinogram, which reaches from -0.5 to {}: neither line has seen what "
+          "lies between; give smaller corrections, or leave these angles out",
+          a, a + half, correction(a), correction(a + half), middle, last));
     const double shift = static_cast<double>(added) + correction(a);
-    const double opposite_shift = shift - static_cast<double>(split);
-    for (const double columns : {shift, opposite_shift})
-      if (std::abs(columns) > static_cast<double>(w))
-        throw UsageError(
-            fmt::format("fbp: a correction of the axis of {} columns (angle {}) is more than the {} columns "
-                        "seen twice in half-acquisition leave room for",
-                        correction(a), a, 2 * w - side));
     parted.corrections[static_cast<std::size_t>(a)] = shift;
-    parted.corrections[static_cast<std::size_t>(a + half)] = opposite_shift;
+    parted.corrections[static_cast<std::size_t>(a + half)] = shift - static_cast<double>(split);
     parted.angles[static_cast<std::size_t>(a + half)] = parted.angles[static_cast<std::size_t>(a)];
   }
 }

@@ -14,7 +14,8 @@ namespace peakmark {
 struct JoinedScan {
   /// Throws UsageError where the geometry, right otherwise, is no half-acquisition or has no opposite lines:
   /// an odd number of them; line a + n_a/2 not half a turn from line a, to a tenth of a column at the edge of
-  /// the slice; corrections beyond what the overlap has room for.
+  /// the slice; corrections with which the axis, in the mean of two opposite lines, leaves the sinogram, so
+  /// that neither has seen the columns between them.
   explicit JoinedScan(const BackprojectionGeometry& geometry);
 
   Size half = 1;     ///< n_a/2: joined lines

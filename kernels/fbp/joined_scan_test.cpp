@@ -82,9 +82,23 @@ TEST(JoinedScan, MistakesAreTold) {
   BackprojectionGeometry geometry = scan(51);
   geometry.angles = angles_of_pattern("half_turn", 8);
   EXPECT_THAT(usage_error(geometry), HasSubstr("is not half a turn from angle 0"));
+  for (const auto& [axis, sign] : {std::pair{58.5, 1.0}, {0.5, -1.0}}) {
+    geometry = scan(axis);
+    geometry.corrections = std::vector<double>(8, sign);
+    EXPECT_EQ(usage_error(geometry), "no error");
+    geometry.corrections[2] += sign;
+    EXPECT_THAT(usage_error(geometry),
+                testing::AllOf(HasSubstr("joins lines 2 and 6"), HasSubstr("reaches from -0.5 to 59.5")));
+    // In the other line of the pair as well; and in their mean it is still seen.
+    std::swap(geometry.corrections[2], geometry.corrections[6]);
+    EXPECT_THAT(usage_error(geometry), HasSubstr("joins lines 2 and 6"));
+    geometry.corrections[2] -= sign;
+    EXPECT_EQ(usage_error(geometry), "no error");
+    // Away from the edge there is room.
+    geometry.corrections = std::vector<double>(8, -31 * sign);
+    EXPECT_EQ(usage_error(geometry), "no error");
+  }
   geometry = scan(58.5);
-  geometry.corrections = std::vector<double>(8, -31.0);
-  EXPECT_THAT(usage_error(geometry), HasSubstr("seen twice in half-acquisition leave room for"));
   geometry.half = false;
   EXPECT_THAT(usage_error(geometry), HasSubstr("no half-acquisition"));
 }

@@ -41,20 +41,25 @@ BackprojectionGeometry frame_geometry(const FbpShape& shape, const FbpOptions& o
   return geometry;
 }
 
+BackprojectionGeometry scan_geometry(const FbpShape& shape, const FbpOptions& options, FbpAngles angles) {
+  BackprojectionGeometry geometry = frame_geometry(shape, options);
+  geometry.angles = std::move(angles.angles);
+  geometry.corrections = std::move(angles.corrections);
+  check(geometry);
+  return geometry;
+}
+
 void check(const FbpShape& shape, const FbpOptions& options) {
-  BackprojectionGeometry one_line = frame_geometry(shape, options);
-  one_line.n_a = 1;
-  one_line.angles = {0};
-  check(one_line);
+  check_frame(frame_geometry(shape, options));
   if (options.half && shape.n_a % 2 != 0)
     throw UsageError(fmt::format(
         "fbp: half-acquisition joins opposite lines; {} lines are odd: leave out the last of a full turn",
         shape.n_a));
   check(filter_problem(shape, options));
-  if (options.chunk < 0 || options.chunk > shape.n_z)
+  if (options.chunk < 0)
     throw UsageError(
-        fmt::format("fbp: chunk is {}; give the slices worked on at a time, 1 to {}, or 0 for all",
-                    options.chunk, shape.n_z));
+        fmt::format("fbp: chunk is {}; give the most slices worked on at a time, 1 or more, or 0 for all",
+                    options.chunk));
   static_cast<void>(checked_multiply(shape.n_z, floor_bytes(shape, options)));
 }
 

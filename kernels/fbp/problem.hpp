@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -44,11 +45,17 @@ struct FbpOptions {
   bool clip = false;                       ///< 0 outside the circle inscribed in the slice
   std::optional<SliceRegion> region = {};  ///< of the slice; none: all of it
   bool corrected = false;                  ///< the axis is corrected under each angle
-  Size chunk = 0;                          ///< slices worked on at a time; 0: all
+  Size chunk = 0;                          ///< slices worked on at a time, at the most; 0: all
   Size batch = 0;  ///< (joined) lines filtered at a time; 0: as the allowance has room for
   /// Percent of the bytes of a sinogram and a slice, for everything that `inplace` holds beside them, and
   /// `kept` beside them and its copy.
   Size allowance = 5;
+};
+
+/// Under which angles a stack was seen.
+struct FbpAngles {
+  std::vector<double> angles;            ///< radians, one a line
+  std::vector<double> corrections = {};  ///< columns by which the axis is off under each angle; empty: none
 };
 
 /// The stack as the filter is given it: for half-acquisition n_a/2 joined lines (JoinedScan), as wide as the
@@ -59,6 +66,9 @@ FilterProblem filter_problem(const FbpShape& shape, const FbpOptions& options);
 /// The geometry without its angles and corrections.
 BackprojectionGeometry frame_geometry(const FbpShape& shape, const FbpOptions& options);
 
+/// The geometry with them, checked.
+BackprojectionGeometry scan_geometry(const FbpShape& shape, const FbpOptions& options, FbpAngles angles);
+
 /// UsageError that names what is wrong, for all but the angles: sizes, the axis, the region, the chunk; an
 /// odd number of lines in half-acquisition.
 void check(const FbpShape& shape, const FbpOptions& options);
@@ -66,9 +76,9 @@ void check(const FbpShape& shape, const FbpOptions& options);
 /// Bytes of one sinogram and one slice: what no way can do without.
 Size floor_bytes(const FbpShape& shape, const FbpOptions& options);
 
-/// Slices that are worked on at a time.
+/// Slices that are worked on at a time: a chunk, but no more than there are.
 inline Size chunk_slices(const FbpShape& shape, const FbpOptions& options) {
-  return options.chunk == 0 ? shape.n_z : options.chunk;
+  return options.chunk == 0 ? shape.n_z : std::min(options.chunk, shape.n_z);
 }
 
 /// How many lines `inplace` and `kept` filter at a time, and what that takes. UsageError where the allowance

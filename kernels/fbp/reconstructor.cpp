@@ -9,14 +9,6 @@
 namespace peakmark {
 namespace {
 
-BackprojectionGeometry geometry_of(const FbpShape& shape, const FbpOptions& options, FbpAngles angles) {
-  BackprojectionGeometry geometry = frame_geometry(shape, options);
-  geometry.angles = std::move(angles.angles);
-  geometry.corrections = std::move(angles.corrections);
-  check(geometry);
-  return geometry;
-}
-
 void check_shape(const char* what, const Array& array, const Shape& shape) {
   if (!(array.shape() == shape))
     throw UsageError(
@@ -29,7 +21,7 @@ Reconstructor::Reconstructor(Device& device, const FbpShape& shape, FbpOptions o
     : device_(device), shape_(shape), options_(options), chunk_(chunk_slices(shape, options)) {
   check(shape, options);
   options_.corrected = !angles.corrections.empty();
-  geometry_ = geometry_of(shape, options_, std::move(angles));
+  geometry_ = scan_geometry(shape, options_, std::move(angles));
   if (options_.half) {
     joined_.emplace(geometry_);
     opposite_.emplace(device, *joined_);

@@ -11,12 +11,6 @@
 
 namespace peakmark {
 
-/// Under which angles a stack was seen.
-struct FbpAngles {
-  std::vector<double> angles;            ///< radians, one a line
-  std::vector<double> corrections = {};  ///< columns by which the axis is off under each angle; empty: none
-};
-
 /// Filtered back-projection of a stack that lies on a device: sinograms (n_z, n_a, w), f32 → slices
 /// (n_z, h, w'). What it holds beside them is told by fbp_terms before; a call allocates nothing.
 ///
