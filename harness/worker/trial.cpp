@@ -110,7 +110,7 @@ std::optional<PassRecord> Trial::memory_pass(bool verify) {
   return record_of_pass(events_->events(first_event));
 }
 
-void Trial::note_peak(const PassRecord& first, const PassRecord& second) {
+void Trial::note_peak(const PassRecord& first, const std::optional<PassRecord>& second) {
   observation_.requested_peak_bytes = first.peak_bytes;
   observation_.first_call_peak_bytes = first.first_call_peak_bytes;
   observation_.setup_bytes = first.setup_bytes;
@@ -122,10 +122,10 @@ void Trial::note_peak(const PassRecord& first, const PassRecord& second) {
   }
   for (const auto& [kind, summary] : first.by_kind) observation_.by_kind[name_of(kind)] = summary.peak_bytes;
   observation_.pool_reserved_peak_bytes = first.pool_reserved_peak_bytes;
-  if (second.peak_bytes != first.peak_bytes) {
-    observation_.second_pass_peak_bytes = second.peak_bytes;
-    observation_.moved_allocations = moved_allocations(first, second);
-  }
+  if (!second) return;
+  observation_.second_pass_peak_bytes = second->peak_bytes;
+  if (second->peak_bytes != first.peak_bytes)
+    observation_.moved_allocations = moved_allocations(first, *second);
 }
 
 void Trial::measure_memory() {
@@ -135,7 +135,7 @@ void Trial::measure_memory() {
   // repeat.
   if (first) {
     const std::optional<PassRecord> second = memory_pass(false);
-    note_peak(*first, second.value_or(*first));
+    note_peak(*first, second);
   }
   device_.tell(nullptr);
 

@@ -72,7 +72,8 @@ TEST_F(TrialTest, AFakeOf42000BytesIsObservedAsThat) {
   EXPECT_EQ(observation.at_peak[0].name, "output");
   EXPECT_EQ(observation.at_peak[0].kind, "buffer");
   EXPECT_EQ(observation.at_peak[0].bytes, 20000);
-  EXPECT_EQ(observation.second_pass_peak_bytes, std::nullopt);
+  EXPECT_THAT(observation.second_pass_peak_bytes, Optional(42000));
+  EXPECT_THAT(observation.moved_allocations, IsEmpty());
   EXPECT_EQ(observation.pool_reserved_peak_bytes, std::nullopt);
   ASSERT_TRUE(observation.estimate);
   EXPECT_THAT(observation.estimate->slices_estimated, Optional(20));
@@ -136,6 +137,18 @@ TEST_F(TrialTest, PassesThatDifferAreReportedWithWhatMoved) {
   EXPECT_THAT(observation.moved_allocations,
               ElementsAre("1 × plan (buffer, 2000 bytes) only in the first pass",
                           "1 × plan (buffer, 3000 bytes) only in the second pass"));
+}
+
+TEST_F(TrialTest, ASecondPassThatDoesNotEndHasNoPeak) {
+  auto steps = known_bytes();
+  int instances = 0;
+  steps.set_up = [&instances](FakeComputation& /*fake*/) {
+    if (++instances == 2) throw OutOfMemory("no room the second time");
+  };
+  const Observation observation = measure(fake_variant("a/b", steps));
+  EXPECT_EQ(observation.outcome, Outcome::out_of_memory);
+  EXPECT_THAT(observation.requested_peak_bytes, Optional(testing::Gt(0)));
+  EXPECT_EQ(observation.second_pass_peak_bytes, std::nullopt);
 }
 
 TEST_F(TrialTest, WhatOutlivesTheComputationIsALeak) {
