@@ -9,6 +9,7 @@
 
 #include "base/duration.hpp"
 #include "run/kernel_time.hpp"
+#include "run/run_summary.hpp"
 
 namespace peakmark {
 namespace {
@@ -235,14 +236,7 @@ std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
 }
 
 ExitCode exit_code_of(const Run& run, const std::vector<Verdict>& verdicts) {
-  bool measured = false;
-  for (const JudgedCase& the_case : by_case(run, verdicts)) {
-    if (the_case.observation == nullptr) continue;
-    measured = measured || the_case.observation->outcome == Outcome::ok ||
-               the_case.planned->expected_outcome == name_of(the_case.observation->outcome) ||
-               the_case.judgement() == Judgement::failed_measurement;
-  }
-  if (!measured) return ExitCode::nothing;
+  if (!has_measurement(run)) return ExitCode::nothing;
   ExitCode code = ExitCode::clean;
   for (const Verdict& verdict : verdicts) {
     if (verdict.judgement == Judgement::fail) code = worse(code, ExitCode::verdict);

@@ -57,7 +57,7 @@ inline constexpr Size kLeastSlicesToJudge = 5;
 /// GoogleTest show its verdicts.
 std::vector<Verdict> judge(const Run& run, const JudgeOptions& options);
 
-/// `nothing` where no case came to an expected end or `ok`, else `measurement`, `verdict` or `clean`.
+/// `nothing` where no case was measured (run/run_summary.hpp), else `measurement`, `verdict` or `clean`.
 ExitCode exit_code_of(const Run& run, const std::vector<Verdict>& verdicts);
 
 /// The worse of two exit codes, in the order of base/error.hpp.

@@ -32,10 +32,14 @@ TEST(RunSummary, FailedMeasurementsGiveTheirExitCodeUnlessExpected) {
     EXPECT_EQ(exit_code_of(run_of({{failure, std::string(name_of(failure))}})), ExitCode::clean);
   }
   EXPECT_EQ(exit_code_of(run_of({{Outcome::crashed, "timeout"}})), ExitCode::measurement);
-  EXPECT_EQ(exit_code_of(run_of({{Outcome::out_of_memory, "ok"}})), ExitCode::clean);
+  EXPECT_EQ(exit_code_of(run_of({{Outcome::out_of_memory, "ok"}, {Outcome::ok, "ok"}})), ExitCode::clean);
 }
 
-TEST(RunSummary, NothingWasMeasuredWhenNothingIsSupported) {
+TEST(RunSummary, NothingWasMeasuredWhenNothingIsSupportedOrFits) {
+  EXPECT_EQ(exit_code_of(run_of({{Outcome::out_of_memory, "ok"}, {Outcome::unsupported, "ok"}})),
+            ExitCode::nothing);
+  EXPECT_EQ(exit_code_of(run_of({{Outcome::out_of_memory, "out_of_memory"}})), ExitCode::clean);
+  EXPECT_EQ(exit_code_of(run_of({})), ExitCode::nothing);
   EXPECT_EQ(exit_code_of(run_of({{Outcome::unsupported, "ok"}, {Outcome::unsupported, "ok"}})),
             ExitCode::nothing);
   EXPECT_EQ(exit_code_of(run_of({{Outcome::unsupported, "ok"}, {Outcome::ok, "ok"}})), ExitCode::clean);
