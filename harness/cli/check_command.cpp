@@ -60,7 +60,11 @@ ExitCode check(const Options& options) {
   if (options.window) judge_options.window = parse_window(*options.window);
   ExitCode code = ExitCode::clean;
   for (std::size_t i = 0; i < options.runs.size(); ++i) {
-    const Run run = read_run(options.runs[i]);
+    Run run = read_run(options.runs[i]);
+    if (const std::string warning = later_run_warning(options.runs[i]); !warning.empty()) {
+      fmt::print(stderr, "warning: {}\n", warning);
+      run.context.warnings.push_back(warning);
+    }
     const std::vector<Verdict> verdicts = judge(run, judge_options);
     const std::string text = options.json ? verdicts_json(run, verdicts) : console_table(run, verdicts);
     std::fwrite(text.data(), 1, text.size(), stdout);

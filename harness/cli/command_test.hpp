@@ -1,16 +1,21 @@
 #pragma once
 
 #include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "base/temporary_folder.hpp"
 #include "record/recorder_libraries.hpp"
+#include "run/descriptor.hpp"
 #include "run/run_file.hpp"
+#include "run/text_file.hpp"
 #include "run/worker_process.hpp"
 
 namespace peakmark {
@@ -74,6 +79,32 @@ class CommandTest : public testing::Test {
     pid_t pid = 0;
     std::ifstream(fifo) >> pid;
     return pid;
+  }
+
+  /// Waits until the partial run has that many lines.
+  void wait_for_lines(std::ptrdiff_t lines) const {
+    const Descriptor changes(::inotify_init1(IN_CLOEXEC));
+    ASSERT_GE(::inotify_add_watch(changes.get(), partial_.c_str(), IN_MODIFY), 0);
+    for (;;) {
+      const std::string text = read_text_file(partial_);
+      if (std::count(text.begin(), text.end(), '\n') >= lines) return;
+      pollfd watched{changes.get(), POLLIN, 0};
+      ASSERT_EQ(::poll(&watched, 1, 30'000), 1) << "no line comes";
+      char events[4096];
+      ASSERT_GT(::read(changes.get(), events, sizeof events), 0);
+    }
+  }
+  /// What is left of its output until it ends.
+  static Answer rest_of(WorkerProcess& process) {
+    Answer answer;
+    for (;;) {
+      const WorkerEvent event = process.next(WorkerProcess::Clock::now() + kLimit);
+      if (event.kind == WorkerEvent::Kind::error) answer.errors += event.text + "\n";
+      if (event.kind == WorkerEvent::Kind::late) ADD_FAILURE() << "it does not end";
+      if (event.kind == WorkerEvent::Kind::ended || event.kind == WorkerEvent::Kind::late) break;
+    }
+    answer.end = process.end();
+    return answer;
   }
 
   static constexpr std::chrono::seconds kLimit{120};

@@ -1,9 +1,7 @@
 // A run that is killed, interrupted, or has no room: nothing measured is lost, nothing is measured twice.
 #include <poll.h>
-#include <sys/inotify.h>
 #include <sys/syscall.h>
 
-#include <algorithm>
 #include <csignal>
 #include <set>
 
@@ -28,31 +26,6 @@ class InterruptedRun : public CommandTest {
     if (process.get() < 0) return true;  // gone and forgotten
     pollfd watched{process.get(), POLLIN, 0};
     return ::poll(&watched, 1, 30'000) == 1;
-  }
-  /// Waits until the partial run has that many lines.
-  void wait_for_lines(std::ptrdiff_t lines) const {
-    const Descriptor changes(::inotify_init1(IN_CLOEXEC));
-    ASSERT_GE(::inotify_add_watch(changes.get(), partial_.c_str(), IN_MODIFY), 0);
-    for (;;) {
-      const std::string text = read_text_file(partial_);
-      if (std::count(text.begin(), text.end(), '\n') >= lines) return;
-      pollfd watched{changes.get(), POLLIN, 0};
-      ASSERT_EQ(::poll(&watched, 1, 30'000), 1) << "no line comes";
-      char events[4096];
-      ASSERT_GT(::read(changes.get(), events, sizeof events), 0);
-    }
-  }
-  /// What is left of its output until it ends.
-  static Answer rest_of(WorkerProcess& process) {
-    Answer answer;
-    for (;;) {
-      const WorkerEvent event = process.next(WorkerProcess::Clock::now() + kLimit);
-      if (event.kind == WorkerEvent::Kind::error) answer.errors += event.text + "\n";
-      if (event.kind == WorkerEvent::Kind::late) ADD_FAILURE() << "it does not end";
-      if (event.kind == WorkerEvent::Kind::ended || event.kind == WorkerEvent::Kind::late) break;
-    }
-    answer.end = process.end();
-    return answer;
   }
   /// Resumes without the FIFO: `tell_pid` is then a case like any other.
   Answer resume() {

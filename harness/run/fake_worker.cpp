@@ -20,10 +20,10 @@ namespace {
 
 int observations = -1;
 
-const std::vector<std::string> kDeeds{"ok",    "null_write",  "abort",      "exit_0",  "exit_3",
-                                      "hang",  "ignore_term", "grandchild", "garbage", "half_line",
-                                      "flood", "leave",       "other_case", "restart", "say",
-                                      "wrong", "unsupported", "tell_pid",   "overflow"};
+const std::vector<std::string> kDeeds{"ok",    "null_write",  "abort",      "exit_0",   "exit_3",
+                                      "hang",  "ignore_term", "grandchild", "garbage",  "half_line",
+                                      "flood", "leave",       "other_case", "restart",  "say",
+                                      "wrong", "unsupported", "tell_pid",   "overflow", "out_of_memory"};
 
 Description description() {
   Description description;
@@ -112,6 +112,7 @@ void do_deed(const std::string& deed, const std::string& name) {
   if (deed == "say") std::fputs("something to read\n", stdout);
   if (deed == "wrong") observation.outcome = Outcome::wrong_answer;
   if (deed == "unsupported") observation.outcome = Outcome::unsupported;
+  if (deed == "out_of_memory") observation.outcome = Outcome::out_of_memory;
   const char* const fifo_path = std::getenv("FAKE_WORKER_FIFO");
   if (deed == "tell_pid" && fifo_path != nullptr) {
     // The test waits for this at the other end of a FIFO, and then kills somebody.

@@ -25,12 +25,17 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 std::string repeat_command(const SweepOptions& options, const DeviceInfo& device,
-                           const std::string& case_name) {
+                           const PlannedCase& planned) {
   std::string command = "peakmark run";
   for (const auto& suite : options.selection.suites) command += " " + quoted(suite.string());
-  command += " --filter " + quoted(exactly(case_name));
-  if (device.backend != Backend::dry) command += fmt::format(" --device {}", device.index);
-  if (options.selection.backend) command += " --backend " + *options.selection.backend;
+  command += " --filter " + quoted(exactly(planned.name));
+  // An index counts the devices of one backend. A `dry` case needs no device, also where the run had one, and
+  // --backend of another would make another case of it.
+  if (planned.the_case.backend != name_of(Backend::dry)) {
+    command += fmt::format(" --device {} --backend {}", device.index, name_of(device.backend));
+  } else if (options.selection.backend) {
+    command += " --backend " + *options.selection.backend;
+  }
   if (options.worker) command += " --worker " + quoted(*options.worker);
   if (options.memory_only) command += " --memory-only";
   if (options.repetitions) command += fmt::format(" --repetitions {}", *options.repetitions);

@@ -7,6 +7,13 @@
 namespace peakmark {
 namespace {
 
+PlannedCase planned(const std::string& name, const std::string& backend) {
+  PlannedCase planned;
+  planned.name = name;
+  planned.the_case.backend = backend;
+  return planned;
+}
+
 TEST(RepeatCommand, NamesEverythingThatMatters) {
   SweepOptions options;
   options.selection.suites = {"suites/smoke.toml", "it's mine.toml"};
@@ -18,14 +25,20 @@ TEST(RepeatCommand, NamesEverythingThatMatters) {
   device.backend = Backend::opencl;
   device.index = 2;
   EXPECT_EQ(
-      repeat_command(options, device, "mul_add/whole/opencl/n:1"),
+      repeat_command(options, device, planned("mul_add/whole/opencl/n:1", "opencl")),
       R"(peakmark run suites/smoke.toml 'it'\''s mine.toml' --filter '^mul_add/whole/opencl/n:1$' --device 2 )"
       "--backend opencl --worker /opt/bench --memory-only --repetitions 3 -o alone.json");
-  device.backend = Backend::dry;
   options = {};
   options.selection.suites = {"a.toml"};
-  EXPECT_EQ(repeat_command(options, device, "a/b/dry"),
+  options.selection.device = "EPYC";  // found by its name, and told by its index
+  EXPECT_EQ(repeat_command(options, device, planned("a/b/opencl", "opencl")),
+            "peakmark run a.toml --filter '^a/b/opencl$' --device 2 --backend opencl -o alone.json");
+  // A `dry` case of a run on another device keeps its backend.
+  EXPECT_EQ(repeat_command(options, device, planned("a/b/dry", "dry")),
             "peakmark run a.toml --filter '^a/b/dry$' -o alone.json");
+  options.selection.backend = "dry";
+  EXPECT_EQ(repeat_command(options, device, planned("a/b/dry", "dry")),
+            "peakmark run a.toml --filter '^a/b/dry$' --backend dry -o alone.json");
 }
 
 TEST(RepeatCommand, TheFilterFindsExactlyTheCase) {

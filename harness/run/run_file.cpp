@@ -3,6 +3,7 @@
 #include "run/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <algorithm>
+#include <fstream>
 #include <numeric>
 #include <thread>
 
@@ -58,9 +59,41 @@ Json aggregate_row(const Observation& observation, std::size_t family) {
   return row;
 }
 
+bool is_run(const Json& json) {
+  return json.is_object() && json.contains("context") && json.at("context").is_object() &&
+         json.at("context").contains("peakmark");
+}
+
+bool is_run_file(const std::string& text) {
+  try {
+    return is_run(Json::parse(text));
+  } catch (const Json::parse_error& error) {
+    const bool cut_short = error.byte > text.size();
+    return cut_short && text.find("\"peakmark\": {") != std::string::npos;
+  }
+}
+
+/// The first sign that is no space; 0 where there is none.
+char first_sign_of(const std::filesystem::path& path) {
+  char sign = 0;
+  return std::ifstream(path) >> sign ? sign : '\0';
+}
+
+bool is_a_partial_run_there(const std::filesystem::path& run_file) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(partial_of(run_file), error);
+  return !error && bytes > 0;
+}
+
+/// What to do where a run file is no good and its run stands beside it; else `otherwise`.
+std::string advice_for(const std::filesystem::path& run_file, const std::string& otherwise) {
+  if (!is_a_partial_run_there(run_file)) return otherwise;
+  return "; the run stands in " + partial_of(run_file).string() +
+         ", unfinished: `peakmark run` with --resume finishes it";
+}
+
 Run run_from_json(const Json& json) {
-  if (!json.is_object() || !json.contains("context") || !json.at("context").is_object() ||
-      !json.at("context").contains("peakmark")) {
+  if (!is_run(json)) {
     throw UsageError("it is JSON, but no run of peakmark: context.peakmark is missing");
   }
   Run run;
@@ -82,7 +115,36 @@ std::string place_of(std::string_view text, std::size_t byte) {
 
 }  // namespace
 
+std::filesystem::path partial_of(const std::filesystem::path& run_file) {
+  return run_file.string() + ".partial";
+}
+
+std::string later_run_warning(const std::filesystem::path& run_file) {
+  if (!is_a_partial_run_there(run_file)) return "";
+  std::error_code error;
+  const auto partial_time = std::filesystem::last_write_time(partial_of(run_file), error);
+  if (error) return "";
+  const auto time = std::filesystem::last_write_time(run_file, error);
+  if (error || partial_time < time) return "";
+  return run_file.string() + " is of an earlier run: a later one stands in " + partial_of(run_file).string() +
+         ", unfinished; `peakmark run` with --resume finishes it";
+}
+
+void check_run_file_replaceable(const std::filesystem::path& path) {
+  check_replaceable(path);
+  // The first sign tells most files apart, however large they are.
+  const char first = std::filesystem::exists(path) ? first_sign_of(path) : '\0';
+  if (first == '\0' || (first == '{' && is_run_file(read_text_file(path)))) return;
+  throw UsageError(
+      path.string() +
+      ": is no run file of peakmark, and is not replaced; name another file with -o, or remove it");
+}
+
 Run read_run(const std::filesystem::path& path) {
+  std::error_code none;
+  if (!std::filesystem::exists(path, none) && is_a_partial_run_there(path)) {
+    throw UsageError(path.string() + ": cannot open: it is not there" + advice_for(path, ""));
+  }
   const std::string text = read_text_file(path);
   const auto fail = [&path](const std::string& why) { throw UsageError(path.string() + ": " + why); };
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) fail("it is empty");
@@ -90,8 +152,8 @@ Run read_run(const std::filesystem::path& path) {
     return run_from_json(Json::parse(text));
   } catch (const Json::parse_error& error) {
     if (error.byte > text.size()) {
-      fail("cut short: it ends at " + place_of(text, text.size()) +
-           " in the middle; measure again, or resume the run");
+      fail("cut short: it ends at " + place_of(text, text.size()) + " in the middle" +
+           advice_for(path, "; copy it again, or measure again without --resume"));
     }
     fail("not JSON: " + place_of(text, error.byte) + ": " + message_of(error));
   } catch (const Json::exception& error) {
@@ -116,6 +178,7 @@ void write_run(const Run& run, const std::filesystem::path& path) {
     rows.push_back(aggregate_row(run.observations[index], index));
   }
   json["benchmarks"] = std::move(rows);
+  check_run_file_replaceable(path);
   replace_text_file(path, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

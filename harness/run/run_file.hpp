@@ -66,6 +66,13 @@ inline constexpr int kRunFileVersion = 1;
 /// Throws UsageError that says what is wrong with the file (not there, not JSON and where, cut short, of
 /// another version, no run of peakmark).
 Run read_run(const std::filesystem::path& path);
+/// Where a run stands until its run file is written: `RUN.partial`, beside it.
+std::filesystem::path partial_of(const std::filesystem::path& run_file);
+/// Says that a run into this file was begun after it was written and has not ended; empty where none was.
+std::string later_run_warning(const std::filesystem::path& run_file);
+/// UsageError where a run file must not be put: as check_replaceable() says, and where a file stands that is
+/// not empty and no run file, whole or cut short.
+void check_run_file_replaceable(const std::filesystem::path& path);
 /// Writes beside the file and renames, so that a reader never sees half of it. Error (exit 2) when the folder
 /// is read-only or full; what was there before stays.
 void write_run(const Run& run, const std::filesystem::path& path);

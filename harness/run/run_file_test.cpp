@@ -181,5 +181,29 @@ TEST_F(RunFile, ReaderSaysWhatIsWrong) {
   EXPECT_THROW(read_run(temporary_.path()), UsageError);
 }
 
+TEST_F(RunFile, ReplacesRunFilesAndEmptyOnesOnly) {
+  const auto is_replaced = [&](const std::string& text) {
+    put(text);
+    try {
+      write_run(example_run(), path_);
+      return true;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), AllOf(StartsWith(path_.string()), HasSubstr("is no run file of peakmark"),
+                                      HasSubstr("name another file")));
+      EXPECT_EQ(read_text_file(path_), text);
+      return false;
+    }
+  };
+  const std::string good = written(example_run()).dump(1);
+  EXPECT_TRUE(is_replaced(good));
+  EXPECT_TRUE(is_replaced(""));
+  EXPECT_TRUE(is_replaced("\n"));
+  EXPECT_TRUE(is_replaced(good.substr(0, good.size() / 2))) << "a run file cut short";
+  EXPECT_FALSE(is_replaced("name = \"smoke\"\n"));
+  EXPECT_FALSE(is_replaced("[1, 2]"));
+  EXPECT_FALSE(is_replaced("{\"cases\": ["));
+  EXPECT_FALSE(is_replaced(R"({"context": {"date": "today"}, "benchmarks": []})")) << "Google Benchmark's";
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -25,7 +25,7 @@ std::vector<std::string> names_of(const std::vector<PlannedCase>& planned) {
 }
 
 std::filesystem::path checked(std::filesystem::path run_file) {
-  check_replaceable(run_file);
+  check_run_file_replaceable(run_file);
   return run_file;
 }
 
@@ -51,33 +51,30 @@ void check_same_run(const RunContext& recorded, const RunContext& context,
   }
 }
 
-std::filesystem::path RunJournal::partial_of(const std::filesystem::path& run_file) {
-  return run_file.string() + ".partial";
-}
-
 RunJournal::RunJournal(std::filesystem::path run_file)
     : run_file_(checked(std::move(run_file))),
       partial_(partial_of(run_file_), run_file_,
                "another peakmark measures into it; wait for it, or name another file with -o") {}
 
 RunJournal::~RunJournal() {
-  // One of an earlier run is not ours to remove before start().
-  if (partial_.is_open() && (partial_.is_empty() || (started_ && run_.observations.empty())))
-    partial_.remove();
+  const bool only_ours = started_ && !earlier_stays_;
+  if (partial_.is_open() && (partial_.is_empty() || (only_ours && !measured_))) partial_.remove();
 }
 
-bool RunJournal::start(RunContext context) {
-  const bool given_up = !partial_.take_whole_lines().empty();
+std::size_t RunJournal::start(RunContext context) {
+  const std::string earlier = partial_.take_whole_lines();
   started_ = true;
+  earlier_stays_ = !earlier.empty();
   run_ = Run{std::move(context), {}};
   run_.context.complete = false;
-  write_all();
-  return given_up;
+  if (!earlier_stays_) write_all();
+  return static_cast<std::size_t>(std::count(earlier.begin(), earlier.end(), '\n'));
 }
 
 void RunJournal::write_all() {
   partial_.clear();
-  change(run_.context);
+  earlier_stays_ = false;
+  append_context();
   for (const Observation& observation : run_.observations) partial_.append(to_json_line(observation));
 }
 
@@ -86,12 +83,14 @@ bool RunJournal::resume(const RunContext& context) {
   if (!partial.empty()) {
     read_partial(partial);
     check_same_run(run_.context, as_written(context), partial_.path());
+    measured_ = !run_.observations.empty();
     return true;
   }
   if (!std::filesystem::exists(run_file_)) return false;
   run_ = read_run(run_file_);
   check_same_run(run_.context, as_written(context), run_file_);
   check_observations();
+  measured_ = !run_.observations.empty();
   if (!missing().empty()) write_all();
   return true;
 }
@@ -137,12 +136,23 @@ void RunJournal::check_observations() const {
 }
 
 void RunJournal::add(const Observation& observation) {
+  if (earlier_stays_) write_all();
   partial_.append(to_json_line(observation));
+  run_.observations.push_back(observation);
+  measured_ = true;
+}
+
+void RunJournal::note(const Observation& observation) {
+  if (!earlier_stays_) partial_.append(to_json_line(observation));
   run_.observations.push_back(observation);
 }
 
 void RunJournal::change(const RunContext& context) {
   run_.context = context;
+  if (!earlier_stays_) append_context();
+}
+
+void RunJournal::append_context() {
   partial_.append(json_fields::one_line(Json{{"context", to_json(run_.context)}}));
 }
 
@@ -165,7 +175,7 @@ void RunJournal::finish() {
                    });
   run_.context.complete = missing().empty();
   write_run(run_, run_file_);
-  partial_.remove();
+  if (!earlier_stays_) partial_.remove();
 }
 
 }  // namespace peakmark

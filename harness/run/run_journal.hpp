@@ -17,25 +17,29 @@ class RunJournal {
   /// UsageError when another process measures into this run file, or it cannot be written: said here, before
   /// anything is measured.
   explicit RunJournal(std::filesystem::path run_file);
-  /// Leaves the partial run for --resume, unless nothing stands in it.
+  /// Leaves the partial run for --resume, be it this run's or an earlier one's, unless nothing was measured.
   ~RunJournal();
   RunJournal(const RunJournal&) = delete;
   RunJournal& operator=(const RunJournal&) = delete;
 
-  static std::filesystem::path partial_of(const std::filesystem::path& run_file);
-
-  /// Begins a new run. A partial one that was there is given up. True when there was one.
-  bool start(RunContext context);
+  /// Begins a new run. A partial one that was there is given up when the first case is measured, not before:
+  /// a run that comes to nothing leaves it as it was. Gives how many lines it has; 0 where there was none.
+  std::size_t start(RunContext context);
 
   /// Goes on with the run that is there, in part or whole, if it is the same: suite and cases, device,
   /// driver, build, passes. UsageError, naming the difference, when it is another. False when there is none.
   bool resume(const RunContext& context);
 
+  /// A case was measured.
   void add(const Observation& observation);
+  /// An observation that needs no device. Of these alone no partial run is kept.
+  void note(const Observation& observation);
   /// Context that has changed since: warnings, reference times.
   void change(const RunContext& context);
 
   [[nodiscard]] const Run& run() const { return run_; }
+  /// A case of this run is measured, and stands in the partial run.
+  [[nodiscard]] bool has_measured() const { return measured_; }
   /// Planned, but without an observation.
   [[nodiscard]] std::vector<PlannedCase> missing() const;
 
@@ -46,10 +50,13 @@ class RunJournal {
   void read_partial(const std::string& text);
   void check_observations() const;
   void write_all();
+  void append_context();
 
   std::filesystem::path run_file_;
   LineFile partial_;
   bool started_ = false;
+  bool earlier_stays_ = false;  ///< until a case is measured
+  bool measured_ = false;
   Run run_;
 };
 

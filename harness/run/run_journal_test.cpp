@@ -13,6 +13,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class RunJournalTest : public testing::Test {
  protected:
@@ -38,7 +39,7 @@ class RunJournalTest : public testing::Test {
 
   const TemporaryFolder folder_;
   const std::filesystem::path path_ = folder_.path() / "run.json";
-  const std::filesystem::path partial_ = RunJournal::partial_of(path_);
+  const std::filesystem::path partial_ = partial_of(path_);
   RunContext context_;
 };
 
@@ -55,7 +56,7 @@ TEST_F(RunJournalTest, OpeningAloneLeavesWhatAnEarlierRunMeasured) {
 
 TEST_F(RunJournalTest, KeepsEachObservationAsItComes) {
   RunJournal journal(path_);
-  EXPECT_FALSE(journal.start(context_));
+  EXPECT_EQ(journal.start(context_), 0u);
   journal.add(example_observation("b"));
   EXPECT_THAT(read_text_file(partial_), HasSubstr("\"case\":\"b\""));
   EXPECT_FALSE(std::filesystem::exists(path_));
@@ -158,15 +159,57 @@ TEST_F(RunJournalTest, RefusesAPartialRunThatItDoesNotUnderstand) {
   EXPECT_THAT(resume_error(context_), AllOf(HasSubstr(partial_.string()), HasSubstr("line 1")));
 }
 
-TEST_F(RunJournalTest, StartingAnewGivesUpWhatWasThere) {
+TEST_F(RunJournalTest, StartingAnewGivesUpWhatWasThereWhenACaseIsMeasured) {
   {
     RunJournal journal(path_);
     journal.start(context_);
     journal.add(example_observation("a"));
   }
+  const std::string before = read_text_file(partial_);
+  {
+    RunJournal journal(path_);
+    EXPECT_EQ(journal.start(context_), 2u);
+    journal.change(context_);
+    journal.note(example_observation("b"));
+    EXPECT_EQ(journal.missing().size(), 2u);
+    EXPECT_FALSE(journal.has_measured());
+  }
+  EXPECT_EQ(read_text_file(partial_), before);
+  {
+    RunJournal journal(path_);
+    journal.start(context_);
+    journal.note(example_observation("b"));
+    journal.add(example_observation("c"));
+    EXPECT_TRUE(journal.has_measured());
+  }
   RunJournal journal(path_);
-  EXPECT_TRUE(journal.start(context_));
-  EXPECT_EQ(journal.missing().size(), 3u);
+  EXPECT_TRUE(journal.resume(context_));
+  ASSERT_EQ(journal.missing().size(), 1u);
+  EXPECT_EQ(journal.missing().front().name, "a");
+}
+
+TEST_F(RunJournalTest, OfWhatNeedsNoDeviceAloneNothingIsLeft) {
+  {
+    RunJournal journal(path_);
+    journal.start(context_);
+    journal.note(example_observation("a"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(partial_));
+}
+
+TEST_F(RunJournalTest, ACutShortRunFileIsNotSaidToBeResumable) {
+  write_run(peakmark::Run{context_, {example_observation("a")}}, path_);
+  std::string text = read_text_file(path_);
+  std::ofstream(path_) << text.substr(0, text.size() / 2);
+  EXPECT_THAT(resume_error(context_),
+              AllOf(HasSubstr("cut short"), HasSubstr("without --resume"), Not(HasSubstr("resume the run"))));
+  {
+    RunJournal journal(path_);  // and measuring again is possible
+    journal.start(context_);
+    journal.add(example_observation("a"));
+    journal.finish();
+  }
+  EXPECT_EQ(read_run(path_).observations.size(), 1u);
 }
 
 TEST_F(RunJournalTest, IsWrittenByOneAtATime) {

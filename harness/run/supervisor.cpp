@@ -56,6 +56,7 @@ class Supervision {
 
   Stop run() {
     while (!pending_.empty()) {
+      if (options_.deadline && Clock::now() >= *options_.deadline) return Stop::deadline;
       WorkerProcess worker(command());
       current_ = nullptr;
       progressed_ = false;

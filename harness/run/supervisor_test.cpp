@@ -222,6 +222,11 @@ TEST_F(Supervisor, AnInterruptStopsInTheMiddleOfACase) {
   ::close(interrupt);
 }
 
+TEST_F(Supervisor, NoWorkerStartsAfterTheDeadline) {
+  options_.deadline = WorkerProcess::Clock::now();
+  EXPECT_EQ(run({planned("ok")}), Stop::deadline);
+}
+
 TEST_F(Supervisor, TheDeadlineStopsInTheMiddleOfACase) {
   options_.deadline = WorkerProcess::Clock::now() + 1500ms;
   EXPECT_EQ(run({planned("ok"), planned("hang"), planned("ok", 3)}), Stop::deadline);

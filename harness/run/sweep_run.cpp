@@ -49,7 +49,7 @@ class Recording final : public SupervisorListener {
     progress_.message(
         fmt::format("{}: {}: {}", planned.name, name_of(observation.outcome), observation.message));
     if (is_failure(planned, observation)) {
-      progress_.message("  alone: " + repeat_command(options_, device_, planned.name));
+      progress_.message("  alone: " + repeat_command(options_, device_, planned));
     }
   }
   void waiting() override { progress_.tick(); }
@@ -95,7 +95,7 @@ void note_unsupported(RunJournal& journal, const DeviceInfo& device) {
     observation.outcome = Outcome::unsupported;
     observation.message = fmt::format("this run measures on {} ({}); --backend {} measures this case",
                                       name_of(device.backend), device.name, planned.the_case.backend);
-    journal.add(observation);
+    journal.note(observation);
   }
 }
 
@@ -159,9 +159,10 @@ class Sweep {
       say(options_.run_file.string() + " is complete: nothing to resume");
       return ExitCode::clean;
     }
-    if (!resumed && journal.start(context)) {
-      say("  " + RunJournal::partial_of(options_.run_file).string() +
-          " of a run that was cut short is given up; --resume would have gone on with it");
+    if (!resumed && journal.start(context) != 0) {
+      say("  " + partial_of(options_.run_file).string() +
+          " of a run that was cut short will be given up when the first case is measured; stop now and add "
+          "--resume to go on with it");
     }
     if (resumed) note_resumption(journal, context.warnings);
     note_unsupported(journal, selection.device);
@@ -172,7 +173,15 @@ class Sweep {
     const RecordingEnvironment recording(selection.device, environment);
     const SupervisorOptions supervisor =
         supervisor_options(options_, selection.device, program, signals_, recording, deadline_);
-    return measure(journal, selection.device, supervisor);
+    try {
+      return measure(journal, selection.device, supervisor);
+    } catch (const Error&) {
+      if (journal.has_measured()) {
+        say("what was measured stands in " + partial_of(options_.run_file).string() +
+            "; --resume goes on with it");
+      }
+      throw;
+    }
   }
 
  private:
@@ -185,26 +194,7 @@ class Sweep {
 
   ExitCode measure(RunJournal& journal, const DeviceInfo& device, const SupervisorOptions& supervisor) {
     const auto begin = Clock::now();
-    Stop stop = Stop::done;
-    try {
-      Recording recording(journal, options_, device);
-      const bool has_reference = !options_.memory_only && device.backend != Backend::dry;
-      if (has_reference && !journal.run().context.reference.first_ns) {
-        const auto ns = measure_reference(supervisor, recording);
-        change_context(journal, [&](RunContext& context) { context.reference.first_ns = ns; });
-      }
-      stop = supervise(supervisor, journal.missing(), recording);
-      if (has_reference && stop == Stop::done) {
-        const auto ns = measure_reference(supervisor, recording);
-        change_context(journal, [&](RunContext& context) { context.reference.last_ns = ns; });
-      }
-    } catch (const Error&) {
-      if (!journal.run().observations.empty()) {
-        say("what was measured stands in " + RunJournal::partial_of(options_.run_file).string() +
-            "; --resume goes on with it");
-      }
-      throw;
-    }
+    const Stop stop = measure_cases(journal, device, supervisor);
     for (const std::string& warning :
          {reference_warning(journal.run().context.reference), kernel_time_warning(journal.run())}) {
       if (warning.empty()) continue;
@@ -214,9 +204,24 @@ class Sweep {
     return conclude(journal, stop, std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin));
   }
 
+  Stop measure_cases(RunJournal& journal, const DeviceInfo& device, const SupervisorOptions& supervisor) {
+    Recording recording(journal, options_, device);
+    const bool has_reference = !options_.memory_only && device.backend != Backend::dry;
+    if (has_reference && !journal.run().context.reference.first_ns) {
+      const auto ns = measure_reference(supervisor, recording);
+      change_context(journal, [&](RunContext& context) { context.reference.first_ns = ns; });
+    }
+    const Stop stop = supervise(supervisor, journal.missing(), recording);
+    if (has_reference && stop == Stop::done) {
+      const auto ns = measure_reference(supervisor, recording);
+      change_context(journal, [&](RunContext& context) { context.reference.last_ns = ns; });
+    }
+    return stop;
+  }
+
   ExitCode conclude(RunJournal& journal, Stop stop, std::chrono::seconds spent) {
     if (signals_.raised()) stop = Stop::interrupted;
-    if (journal.run().observations.empty()) {
+    if (!journal.has_measured() && (stop != Stop::done || journal.run().observations.empty())) {
       say(stop == Stop::interrupted ? "interrupted before anything was measured"
                                     : "the deadline came before anything was measured");
       return stop == Stop::interrupted ? ExitCode::interrupted : ExitCode::nothing;

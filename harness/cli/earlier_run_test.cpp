@@ -1,0 +1,121 @@
+// What stands in the run file, and beside it, when a run begins, ends badly or is judged.
+#include <csignal>
+#include <functional>
+
+#include "cli/command_test.hpp"
+#include "run/text_file.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class EarlierRun : public CommandTest {
+ protected:
+  /// Two cases measured and a third begun, when `signal` ends the run. Gives its last words.
+  Answer end_within_the_third_case(
+      int signal, const std::function<void()>& before = [] {}) {
+    suite({"ok", "ok", "tell_pid", "ok"});
+    const std::string fifo = make_fifo();
+    WorkerProcess supervisor(run_command());
+    told_pid(fifo);
+    wait_for_lines(3);  // the context and two observations
+    before();
+    ::kill(supervisor.pid(), signal);
+    Answer answer = rest_of(supervisor);
+    environment_.clear();
+    return answer;
+  }
+  std::string path(const char* name) const { return (folder_.path() / name).string(); }
+};
+
+TEST_F(EarlierRun, SurvivesARunThatMeasuresNothing) {
+  end_within_the_third_case(SIGKILL);
+  const std::string before = read_text_file(partial_);
+
+  environment_ = {"FAKE_WORKER=exit_5"};
+  const Answer no_recorder = run();
+  EXPECT_EQ(no_recorder.end.exit_code, 5);
+  EXPECT_THAT(no_recorder.errors,
+              AllOf(HasSubstr("--resume"), Not(HasSubstr("is given up")), Not(HasSubstr("stands in"))));
+  EXPECT_EQ(read_text_file(partial_), before);
+  environment_.clear();
+  EXPECT_EQ(run({"--deadline", "0.001"}).end.exit_code, 4);
+  EXPECT_EQ(read_text_file(partial_), before);
+
+  const Answer resumed = run({"--resume"});
+  EXPECT_EQ(resumed.end.exit_code, 0) << resumed.errors;
+  EXPECT_THAT(resumed.errors, HasSubstr("2 cases are measured already"));
+}
+
+TEST_F(EarlierRun, IsGivenUpForTheFirstNewObservation) {
+  end_within_the_third_case(SIGKILL);
+  const Answer again = run({"--filter", "n:2"});
+  EXPECT_EQ(again.end.exit_code, 0);
+  EXPECT_THAT(again.errors, HasSubstr("run.json.partial"));
+  EXPECT_LT(again.errors.find("run.json.partial"), again.errors.find("1 cases: 1 ok")) << "said after";
+  EXPECT_FALSE(std::filesystem::exists(partial_));
+  EXPECT_THAT(outcomes(), ElementsAre("ok"));
+}
+
+TEST_F(EarlierRun, NoOtherFileIsReplaced) {
+  const std::string path = suite({"ok"});
+  const std::string before = read_text_file(path);
+  const Answer answer = peakmark({"run", path, "--worker", PEAKMARK_FAKE_WORKER, "-o", path});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, AllOf(StartsWith("peakmark: " + path + ": is no run file of peakmark"),
+                                   HasSubstr("name another file")));
+  EXPECT_EQ(read_text_file(path), before);
+  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+
+  ASSERT_EQ(run().end.exit_code, 0);
+  const Answer merged = peakmark({"merge", run_file_.string(), "-o", path});
+  EXPECT_EQ(merged.end.exit_code, 2);
+  EXPECT_EQ(read_text_file(path), before);
+}
+
+TEST_F(EarlierRun, WhatCannotBecomeARunFileStaysToBeResumed) {
+  const auto put_a_folder_there = [&] { std::filesystem::create_directory(run_file_); };
+  const Answer answer = end_within_the_third_case(SIGINT, put_a_folder_there);
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("what was measured stands in " + partial_.string()));
+  std::filesystem::remove(run_file_);
+  EXPECT_EQ(run({"--resume"}).end.exit_code, 0);
+  EXPECT_THAT(outcomes(), ElementsAre("ok", "ok", "ok", "ok"));
+}
+
+TEST_F(EarlierRun, IsNotJudgedInSilence) {
+  suite({"ok", "ok", "tell_pid", "ok"});
+  ASSERT_EQ(run().end.exit_code, 0);
+  EXPECT_EQ(peakmark({"check", run_file_.string()}).errors, "");
+  end_within_the_third_case(SIGKILL);
+  const Answer answer = peakmark({"check", run_file_.string(), "--markdown", path("check.md")});
+  const auto warning = AllOf(HasSubstr("run.json.partial"), HasSubstr("--resume"));
+  EXPECT_THAT(answer.errors, warning);
+  EXPECT_THAT(read_text_file(path("check.md")), warning);
+}
+
+TEST_F(EarlierRun, ThatIsUnfinishedIsNamedWhereTheRunFileIsMissing) {
+  end_within_the_third_case(SIGKILL);
+  const Answer answer = peakmark({"check", run_file_.string()});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors,
+              AllOf(HasSubstr("cannot open"), HasSubstr("run.json.partial"), HasSubstr("--resume")));
+}
+
+TEST_F(EarlierRun, NothingMeasuredIsTheSameToRunAndCheck) {
+  suite({"out_of_memory", "out_of_memory"});
+  EXPECT_EQ(run().end.exit_code, 4);
+  EXPECT_EQ(peakmark({"check", run_file_.string()}).end.exit_code, 4);
+  suite({"out_of_memory", "ok"});
+  EXPECT_EQ(run().end.exit_code, 0);
+  suite({"out_of_memory"}, "expect = \"out_of_memory\"\n");
+  EXPECT_EQ(run().end.exit_code, 0);
+}
+
+}  // namespace
+}  // namespace peakmark
