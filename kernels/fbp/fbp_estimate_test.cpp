@@ -288,11 +288,24 @@ TEST_F(FbpEstimate, MistakesComeBeforeAnyAllocation) {
                 HasSubstr("1099511627776 lines (n_a); 16777216 are the most"));
   }
   EXPECT_THAT(message("inplace", {{"n_a", Size{20}}, {"w", Size{16}}}),
-              AllOf(HasSubstr("an allowance of 5 percent of 2304 bytes, 115, does not hold one line"),
-                    HasSubstr("`batch`")));
-  EXPECT_THAT(message("inplace", {{"n_a", Size{40}}, {"w", Size{64}}}),
-              AllOf(HasSubstr("does not hold one line of 64 padded to 128"), HasSubstr("`allowance`")));
+              AllOf(HasSubstr("an allowance of 5 percent of 2304 bytes, 115, does not hold one line of 16 "
+                              "padded to 32: that takes 972 bytes"),
+                    HasSubstr("640 of them for the angles"), HasSubstr("`batch`")));
+  EXPECT_THAT(message("inplace", {{"n_z", Size{1} << 60}}), HasSubstr("n_z 1152921504606846976 x n_a 400"));
+  EXPECT_THAT(message("inplace", {{"n_z", Size{1} << 46}, {"n_a", Size{1}}, {"w", Size{256}}}),
+              HasSubstr("70368744177664 sinograms and slices (n_z) of 263168 bytes"));
+  EXPECT_THAT(message("inplace", {{"half", Size{1}}, {"angles", string("full_turn")}, {"batch", Size{300}}}),
+              HasSubstr("batch is 300; the 400 lines of half-acquisition are joined to 200: give 1 to 200"));
   EXPECT_THAT(message("kept", {{"batch", Size{401}}}), HasSubstr("a sinogram has 1 to 400 lines"));
+}
+
+TEST_F(FbpEstimate, ANegativeBatchIsNoBatch) {
+  FbpOptions options;
+  for (const bool half : {false, true}) {
+    options.half = half;
+    options.batch = -1;
+    EXPECT_THROW(fbp_terms({1, 400, 256}, options), UsageError);
+  }
 }
 
 TEST_F(FbpEstimate, AnotherSliceDimensionIsAUsageError) {

@@ -29,12 +29,16 @@ void check_opposites(const BackprojectionGeometry& geometry, Size side) {
 
 }  // namespace
 
-JoinedScan::JoinedScan(const BackprojectionGeometry& geometry) : half(geometry.n_a / 2), w(geometry.w) {
-  if (!geometry.weighted()) throw UsageError("fbp: no half-acquisition, no lines to join");
-  if (geometry.n_a % 2 != 0)
+void check_pairs(Size n_a) {
+  if (n_a % 2 != 0)
     throw UsageError(fmt::format(
         "fbp: half-acquisition joins opposite lines; {} lines are odd: leave out the last of a full turn",
-        geometry.n_a));
+        n_a));
+}
+
+JoinedScan::JoinedScan(const BackprojectionGeometry& geometry) : half(geometry.n_a / 2), w(geometry.w) {
+  if (!geometry.weighted()) throw UsageError("fbp: no half-acquisition, no lines to join");
+  check_pairs(geometry.n_a);
   const SliceFrame frame = slice_frame(geometry);
   side = frame.side;
   added = std::lround(frame.axis - geometry.axis);

@@ -7,6 +7,9 @@
 
 namespace peakmark {
 
+/// UsageError for an odd number of lines, which half-acquisition cannot join in pairs.
+void check_pairs(Size n_a);
+
 /// Half-acquisition as a filter needs it. Weighting each line by itself and filtering it is not enough: what
 /// a filter spreads beyond the near edge of the detector would be lost, and the slice be wrong by as much as
 /// it is bright. So each line is joined with its opposite, half a turn later, to one line as wide as the

@@ -51,16 +51,19 @@ BackprojectionGeometry scan_geometry(const FbpShape& shape, const FbpOptions& op
 
 void check(const FbpShape& shape, const FbpOptions& options) {
   check_frame(frame_geometry(shape, options));
-  if (options.half && shape.n_a % 2 != 0)
-    throw UsageError(fmt::format(
-        "fbp: half-acquisition joins opposite lines; {} lines are odd: leave out the last of a full turn",
-        shape.n_a));
+  if (options.half) check_pairs(shape.n_a);
   check(filter_problem(shape, options));
   if (options.chunk < 0)
     throw UsageError(
         fmt::format("fbp: chunk is {}; give the most slices worked on at a time, 1 or more, or 0 for all",
                     options.chunk));
-  static_cast<void>(checked_multiply(shape.n_z, floor_bytes(shape, options)));
+  try {
+    static_cast<void>(checked_multiply(shape.n_z, floor_bytes(shape, options)));
+  } catch (const OverflowError&) {
+    throw OverflowError(fmt::format(
+        "fbp: {} sinograms and slices (n_z) of {} bytes are more bytes than 64 bits count; give fewer",
+        shape.n_z, floor_bytes(shape, options)));
+  }
 }
 
 Size floor_bytes(const FbpShape& shape, const FbpOptions& options) {
@@ -71,17 +74,16 @@ Size floor_bytes(const FbpShape& shape, const FbpOptions& options) {
 
 LineBatch line_batch(const FbpShape& shape, const FbpOptions& options) {
   const FilterProblem problem = filter_problem(shape, options);
-  if (options.batch > 0) return batch_of(problem, options.batch);
-  const Size floor = floor_bytes(shape, options);
-  const Size allowed = checked_multiply(floor, options.allowance) / 100;
-  Size angles = 0;
-  for (const Term& term : angle_terms(shape, options)) angles = checked_add(angles, term.fixed_bytes);
-  if (angles >= allowed)
-    throw UsageError(fmt::format(
-        "fbp: an allowance of {} percent of {} bytes, {}, does not hold one line beside the tables of {} "
-        "angles, which take {}; raise `allowance`, or say how many lines at a time with `batch`",
-        options.allowance, floor, allowed, shape.n_a, angles));
-  return batch_within(problem, allowed - angles);
+  if (options.half && (options.batch < 0 || options.batch > problem.n_a))
+    throw UsageError(
+        fmt::format("fbp: batch is {}; the {} lines of half-acquisition are joined to {}: give 1 to {}, or 0 "
+                    "for as many as the allowance has room for",
+                    options.batch, shape.n_a, problem.n_a, problem.n_a));
+  if (options.batch != 0) return batch_of(problem, options.batch);
+  LineAllowance allowance{.percent = options.allowance, .floor_bytes = floor_bytes(shape, options)};
+  for (const Term& term : angle_terms(shape, options))
+    allowance.table_bytes = checked_add(allowance.table_bytes, term.fixed_bytes);
+  return batch_within(problem, allowance);
 }
 
 std::vector<Term> angle_terms(const FbpShape& shape, const FbpOptions& options) {

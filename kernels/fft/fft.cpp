@@ -62,11 +62,7 @@ void check_fft(const DeviceInfo& device, FftLibrary library, Size length) {
   if (length < 4 || length % 2 != 0 || !is_seven_smooth(length))
     throw Unsupported(fmt::format(
         "fft: length {}; peakmark transforms even lengths without prime factors beyond 7", length));
-  if (library == FftLibrary::vkfft && length > kLongestVkfftTable)
-    throw Unsupported(
-        fmt::format("fft: length {} is beyond {}, the longest that was seen to work with VkFFT and whose "
-                    "tables are known",
-                    length, kLongestVkfftTable));
+  if (library == FftLibrary::vkfft) check_vkfft_length(length);
 }
 
 std::unique_ptr<RealFft> make_real_fft(Device& device, FftLibrary library, const FftPlan& plan) {

@@ -51,12 +51,17 @@ Size vkfft_work_bytes(const FftPlan& plan) {
   return checked_multiply(lines_within(plan), spectrum_bytes(plan.length));
 }
 
-Size vkfft_table_bytes(Size length) {
-  const auto* row = std::ranges::lower_bound(kTables, length, {}, &TableRow::length);
+void check_vkfft_length(Size length) {
   if (length > kLongestVkfftTable)
     throw Unsupported(
-        fmt::format("fft: length {} is beyond {}, the longest whose tables of VkFFT are written down", length,
-                    kLongestVkfftTable));
+        fmt::format("fft: length {} is beyond {}, the longest that was seen to work with VkFFT and whose "
+                    "tables are written down",
+                    length, kLongestVkfftTable));
+}
+
+Size vkfft_table_bytes(Size length) {
+  check_vkfft_length(length);
+  const auto* row = std::ranges::lower_bound(kTables, length, {}, &TableRow::length);
   if (row == kTables.end() || row->length != length)
     throw Unsupported(fmt::format("fft: what VkFFT's tables take at length {} is not written down", length));
   return row->bytes;

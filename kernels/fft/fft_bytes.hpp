@@ -27,5 +27,7 @@ Size vkfft_work_bytes(const FftPlan& plan);
 /// that is not in the table, which ends at kLongestVkfftTable: the longest seen to work on PoCL 3.1.
 Size vkfft_table_bytes(Size length);
 inline constexpr Size kLongestVkfftTable = 262'144;
+/// Throws Unsupported beyond it.
+void check_vkfft_length(Size length);
 
 }  // namespace peakmark

@@ -27,6 +27,11 @@ std::vector<Term> terms_of(const FilterProblem& problem, Size lines) {
   return terms;
 }
 
+/// The least whole percent of `floor` that are `bytes` or more.
+Size percent_up(Size bytes, Size floor) {
+  return bytes / floor * 100 + (bytes % floor * 100 + floor - 1) / floor;
+}
+
 }  // namespace
 
 LineBatch batch_of(const FilterProblem& problem, Size lines) {
@@ -35,16 +40,20 @@ LineBatch batch_of(const FilterProblem& problem, Size lines) {
   return {lines, terms_of(problem, lines)};
 }
 
-LineBatch batch_within(const FilterProblem& problem, Size allowance_bytes) {
+LineBatch batch_within(const FilterProblem& problem, const LineAllowance& allowance) {
   const Size of_one = sum_of(terms_of(problem, 1));
-  if (of_one > allowance_bytes)
+  const Size least = checked_add(of_one, allowance.table_bytes);
+  const Size allowed = allowance.bytes();
+  if (least > allowed)
     throw UsageError(fmt::format(
-        "filter: an allowance of {} bytes does not hold one line of {} padded to {}: that takes {} bytes "
-        "with the "
-        "filter and the FFT's tables; raise `allowance`, or say how many lines at a time with `batch`",
-        allowance_bytes, problem.w, problem.padded_width(), of_one));
+        "filter: an allowance of {} percent of {} bytes, {}, does not hold one line of {} padded to {}: that "
+        "takes {} bytes with the filter and the FFT's tables{}; raise `allowance` to {}, or say how many "
+        "lines at a time with `batch`",
+        allowance.percent, allowance.floor_bytes, allowed, problem.w, problem.padded_width(), least,
+        allowance.table_bytes == 0 ? "" : fmt::format(", {} of them for the angles", allowance.table_bytes),
+        percent_up(least, allowance.floor_bytes)));
   const Size of_each = sum_of(terms_of(problem, 2)) - of_one;
-  Size most = 1 + (allowance_bytes - of_one) / of_each;
+  Size most = 1 + (allowed - least) / of_each;
   if (most == 1) return batch_of(problem, 1);
   // Even, because a library transforms two real lines at once as one complex one; and shared out evenly, so
   // that the last batch is as full as the others.
@@ -56,8 +65,8 @@ LineBatch batch_within(const FilterProblem& problem, Size allowance_bytes) {
 }
 
 LineBatch batch_of_case(const FilterProblem& problem, const Parameters& parameters, Size floor_bytes) {
-  if (const Size batch = parameters.integer("batch"); batch > 0) return batch_of(problem, batch);
-  return batch_within(problem, checked_multiply(floor_bytes, parameters.integer("allowance")) / 100);
+  if (const Size batch = parameters.integer("batch"); batch != 0) return batch_of(problem, batch);
+  return batch_within(problem, {.percent = parameters.integer("allowance"), .floor_bytes = floor_bytes});
 }
 
 LineFilter::LineFilter(Device& device, const FilterProblem& problem, const LineBatch& batch)

@@ -20,9 +20,16 @@ struct LineBatch {
 
 /// `lines` of them. UsageError where a sinogram has not as many.
 LineBatch batch_of(const FilterProblem& problem, Size lines);
-/// As many lines as have room in `allowance_bytes` with all that is needed beside them, evenly shared out
-/// over the lines of one sinogram. UsageError where not even one has.
-LineBatch batch_within(const FilterProblem& problem, Size allowance_bytes);
+/// What may lie beside the floor, and what of it is taken.
+struct LineAllowance {
+  Size percent = 5;
+  Size floor_bytes = 0;  ///< of which they are percent
+  Size table_bytes = 0;  ///< taken by tables of the angles
+  [[nodiscard]] Size bytes() const { return checked_multiply(floor_bytes, percent) / 100; }
+};
+/// As many lines as have room in the allowance with all that is needed beside them, evenly shared out over
+/// the lines of one sinogram. UsageError where not even one has.
+LineBatch batch_within(const FilterProblem& problem, const LineAllowance& allowance);
 /// What the axes `batch` (0: by the allowance) and `allowance` (percent of `floor_bytes`) say.
 LineBatch batch_of_case(const FilterProblem& problem, const Parameters& parameters, Size floor_bytes);
 

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "base/error.hpp"
+#include "kernels/fft/fft_bytes.hpp"
 #include "kernels/fft/length.hpp"
 
 namespace peakmark {
@@ -38,7 +39,20 @@ void check(const FilterProblem& problem) {
   least("w", problem.w, 2, "a line of one pixel has no frequency to filter; give w:2 or more");
   if (problem.mode == PaddingMode::custom)
     throw UsageError("filter: padding mode custom is for images; use one of numpy.pad's");
-  checked_multiply(4, checked_multiply(problem.lines(), problem.padded_width() + 2));
+  try {
+    checked_multiply(4, checked_multiply(problem.lines(), checked_add(problem.padded_width(), 2)));
+  } catch (const OverflowError&) {
+    throw OverflowError(
+        fmt::format("filter: n_z {} x n_a {} x w {}, padded to twice the width, are more bytes than 64 bits "
+                    "count; give fewer",
+                    problem.n_z, problem.n_a, problem.w));
+  }
+  if (problem.fft == FftLibrary::vkfft && problem.padded_width() > kLongestVkfftTable)
+    throw Unsupported(
+        fmt::format("filter: lines of {} columns are padded to {}, beyond {}, the longest that was seen to "
+                    "work with VkFFT and whose tables are written down; give lines of up to {} (axis w; "
+                    "joined lines of half-acquisition are up to twice as long), or on CUDA fft:cufft",
+                    problem.w, problem.padded_width(), kLongestVkfftTable, kLongestVkfftTable / 2));
 }
 
 FilterProblem filter_problem(const Parameters& parameters) {

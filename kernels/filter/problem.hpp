@@ -32,7 +32,7 @@ struct FilterProblem {
 std::vector<std::string> filter_padding_names();
 
 /// Throws UsageError that names the axis: w below 2, an unknown filter, library or mode, sizes beyond 64
-/// bits.
+/// bits. Unsupported for lines longer than VkFFT's tables are known for: an estimate cannot be made either.
 FilterProblem filter_problem(const Parameters& parameters);
 void check(const FilterProblem& problem);
 

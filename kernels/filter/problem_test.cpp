@@ -104,7 +104,15 @@ TEST(FilterProblem, MistakesAreTold) {
   EXPECT_THAT(usage_error([] { filter_problem(parameters(1, 10, 8, "shep-logan")); }),
               AllOf(HasSubstr("shep-logan"), HasSubstr("'shepp-logan'")));
   EXPECT_THAT(usage_error([] { parse_fft_library("cufftw"); }), HasSubstr("there are vkfft and cufft"));
-  EXPECT_THROW(filter_problem(parameters(Size{1} << 40, Size{1} << 20, 64)), OverflowError);
+  EXPECT_THAT(usage_error([] { filter_problem(parameters(Size{1} << 40, Size{1} << 20, 64)); }),
+              HasSubstr("n_z 1099511627776 x n_a 1048576 x w 64"));
+  try {
+    filter_problem(parameters(1, 1, 200'000));
+    FAIL() << "no error";
+  } catch (const Unsupported& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("lines of 200000 columns are padded to 400000, beyond 262144"),
+                                    HasSubstr("up to 131072 (axis w")));
+  }
   EXPECT_THROW(filter_problem(parameters(1, 1, Size{1} << 62)), OverflowError);
 }
 
@@ -114,7 +122,7 @@ TEST(LineBatch, StaysWithinTheAllowance) {
       for (const PaddingMode mode : {PaddingMode::constant, PaddingMode::edge}) {
         const FilterProblem problem{.n_a = n_a, .w = w, .mode = mode};
         const Size allowance = 4 * n_a * w / 20;
-        const LineBatch batch = batch_within(problem, allowance);
+        const LineBatch batch = batch_within(problem, {.percent = 100, .floor_bytes = allowance});
         Size sum = 0;
         for (const Term& term : batch.terms) sum += term.fixed_bytes;
         EXPECT_LE(sum, allowance) << n_a << " " << w;
@@ -127,14 +135,21 @@ TEST(LineBatch, OneLineAtTheLeast) {
   const LineBatch one = batch_of(problem, 1);
   Size needed = 0;
   for (const Term& term : one.terms) needed += term.fixed_bytes;
-  EXPECT_EQ(batch_within(problem, needed).lines, 1);
-  EXPECT_THAT(usage_error([&] { batch_within(problem, needed - 1); }),
+  EXPECT_EQ(batch_within(problem, {.percent = 100, .floor_bytes = needed}).lines, 1);
+  EXPECT_THAT(usage_error([&] { batch_within(problem, {.percent = 100, .floor_bytes = needed - 1}); }),
               AllOf(HasSubstr("does not hold one line of 16 padded to 32"), HasSubstr("`batch`")));
   EXPECT_EQ(batch_of(problem, 100).lines, 100);
   EXPECT_THAT(usage_error([&] { batch_of(problem, 101); }),
               HasSubstr("batch is 101; a sinogram has 1 to 100 lines"));
+  // The percentage that is told is enough, and one less is not.
+  const LineAllowance least{.percent = 27, .floor_bytes = (100 * (needed + 1) + 26) / 27, .table_bytes = 1};
+  EXPECT_EQ(batch_within(problem, least).lines, 1);
+  EXPECT_THAT(usage_error([&] {
+                batch_within(problem, {.percent = 26, .floor_bytes = least.floor_bytes, .table_bytes = 1});
+              }),
+              AllOf(HasSubstr(", 1 of them for the angles"), HasSubstr("raise `allowance` to 27,")));
   EXPECT_THAT(usage_error([] { batch_of_case({.n_a = 20, .w = 16}, parameters(1, 20, 16), 1280); }),
-              HasSubstr("an allowance of 64 bytes"));
+              HasSubstr("an allowance of 5 percent of 1280 bytes, 64,"));
 }
 
 }  // namespace
