@@ -15,6 +15,7 @@
 #include "check/judge.hpp"
 #include "check/reports.hpp"
 #include "cli/command.hpp"
+#include "cli/file_name.hpp"
 #include "run/run_file.hpp"
 
 namespace peakmark::cli {
@@ -83,8 +84,8 @@ void add_check_command(CLI::App& app, Result& result) {
       app.add_subcommand("check", "Judge runs: outcomes, estimators against the window, leaks");
   command->add_option("RUN", options->runs, "Run files")->required();
   command->add_option("--window", options->window, "lo:hi instead of the suite's window, such as 0.8:1.0");
-  command->add_option("--junit", options->junit, "Write the verdicts as JUnit XML");
-  command->add_option("--markdown", options->markdown, "Write a summary in markdown");
+  command->add_option("--junit", options->junit, "Write the verdicts as JUnit XML")->check(kFileName);
+  command->add_option("--markdown", options->markdown, "Write a summary in markdown")->check(kFileName);
   command->add_flag("--json", options->json, "Print the verdicts as JSON instead of a table");
   command->footer(
       "Exit code: 0 clean, 1 a verdict failed, 2 a run file cannot be read, 3 a measurement failed or a "

@@ -77,6 +77,7 @@ void add_estimate_command(CLI::App& app, Result& /*result*/) {
   command->add_option("--worker", options->worker,
                       "Program that knows the variants; default: peakmark-bench");
   command->add_flag("--json", options->json, "Print the answer as JSON");
+  command->footer("Exit code: 0 clean, 2 wrong usage, or an estimator that gives no answer.");
   command->callback([options] { estimate(*options); });
 }
 

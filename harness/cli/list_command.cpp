@@ -46,7 +46,10 @@ void add_list_command(CLI::App& app, Result& /*result*/) {
   command->add_option("--worker", options->worker,
                       "Program that knows the variants; default: peakmark-bench");
   command->add_flag("--json", options->json, "Axes, windows and expected outcomes too, as JSON");
-  command->footer("Without a device, cases that leave the backend open are listed with the backend `auto`.");
+  command->footer(
+      "Names leave out axes at their default; --json shows all values.\n"
+      "Without a device, cases that leave the backend open are listed with the backend `auto`.\n"
+      "Exit code: 0 clean, 2 wrong usage or input.");
   command->callback([options] { list(*options); });
 }
 

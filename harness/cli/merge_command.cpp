@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/file_name.hpp"
 #include "run/merge.hpp"
 
 namespace peakmark::cli {
@@ -30,8 +31,10 @@ void add_merge_command(CLI::App& app, Result& /*result*/) {
   const auto options = std::make_shared<Options>();
   CLI::App* const command = app.add_subcommand("merge", "Make one run of its shards");
   command->add_option("RUN", options->runs, "Run files of all shards")->required();
-  command->add_option("-o,--output", options->output, "Run file to write")->required();
-  command->footer("Refused: gaps, duplicates, and shards of different suites, devices, drivers or builds.");
+  command->add_option("-o,--output", options->output, "Run file to write")->required()->check(kFileName);
+  command->footer(
+      "Refused: gaps, duplicates, and shards of different suites, devices, drivers or builds.\n"
+      "Exit code: 0 clean, 2 wrong usage, refused, or a file cannot be read or written.");
   command->callback([options] { merge(*options); });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/file_name.hpp"
 #include "record/record_program.hpp"
 
 namespace peakmark::cli {
@@ -43,7 +44,8 @@ void add_record_command(CLI::App& app, Result& result) {
                                          "record [-o PROFILE] -- PROGRAM ARGS...");
   command
       ->add_option("-o,--output", options->profile, "The profile to write; further processes: PROFILE.<pid>")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(kFileName);
   command->add_flag(
       "--sync", options->sync,
       "Finish the queue after each enqueue, so that the peak of an asynchronous program repeats");

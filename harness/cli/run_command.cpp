@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/file_name.hpp"
 #include "cli/seconds.hpp"
 #include "run/sweep_run.hpp"
 #include "run/text_file.hpp"
@@ -34,7 +35,9 @@ void add_run_command(CLI::App& app, Result& result) {
   SelectionOptions& selection = sweep.selection;
   CLI::App* const command = app.add_subcommand("run", "Measure every case of suites into a run file");
   command->add_option("SUITE", selection.suites, "Suite files")->required();
-  command->add_option("-o,--output", sweep.run_file, "Run file to write")->capture_default_str();
+  command->add_option("-o,--output", sweep.run_file, "Run file to write")
+      ->capture_default_str()
+      ->check(kFileName);
   command->add_option("--filter", selection.filter, "Only cases whose name this regular expression finds");
   command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own");
   command->add_option("--device", selection.device, "Index, or part of the name, of the device");
@@ -51,6 +54,9 @@ void add_run_command(CLI::App& app, Result& result) {
                       "Program that measures; default: peakmark-bench beside peakmark");
   command->add_flag("--json", options->json, "Print the run file on standard output as well");
   command->footer(
+      "Names leave out axes at their default, so --filter finds a word that is a default in none; `peakmark "
+      "list\n"
+      "SUITE` shows the names.\n"
       "A run that is killed leaves OUTPUT.partial, with all that was measured; --resume goes on from there.\n"
       "Runs on one device queue: each waits until the one before it has ended.\n"
       "Exit code: 0 clean, 2 wrong usage or input, 3 a case crashed, hung or gave a wrong answer, 4 nothing "

@@ -13,6 +13,7 @@
 #include "base/size.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
+#include "cli/file_name.hpp"
 #include "record/profile.hpp"
 #include "run/run_file.hpp"
 #include "show/process_tree.hpp"
@@ -102,7 +103,12 @@ void add_show_command(CLI::App& app, Result& /*result*/) {
   command->add_option("FILE", options->files, "Profiles, or run files")->required();
   auto* json = command->add_flag("--json", options->json, "The whole summary as JSON");
   command->add_flag("--events", options->events, "Every event, a line each")->excludes(json);
-  command->add_option("--trace", options->trace, "Write a timeline that ui.perfetto.dev opens");
+  command->add_option("--trace", options->trace, "Write a timeline that ui.perfetto.dev opens")
+      ->check(kFileName);
+  command->footer(
+      "Exit code: 0 clean, 2 wrong usage, or a file cannot be read or written, 5 a profile has no events "
+      "that\n"
+      "can be read.");
   command->callback([options] { show(*options); });
 }
 

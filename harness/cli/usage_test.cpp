@@ -41,6 +41,25 @@ TEST_F(Usage, LongOutputThatIsLostIsNoSuccess) {
   expect_loss(on_a_full_disk("show '" + run_file_.string() + "'"));
 }
 
+TEST_F(Usage, AnEmptyFileNameIsNamed) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"run", "suite.toml", "-o", ""},
+                                             {"merge", "run.json", "-o", ""},
+                                             {"check", "run.json", "--junit", ""}}) {
+    const Answer answer = peakmark(words);
+    EXPECT_EQ(answer.end.exit_code, 2);
+    EXPECT_THAT(answer.errors,
+                AllOf(StartsWith("peakmark " + words.front() + ": --"), HasSubstr("the file name is empty")));
+  }
+}
+
+TEST_F(Usage, EveryHelpNamesTheExitCodes) {
+  for (const char* const command :
+       {"devices", "doctor", "list", "run", "merge", "estimate", "check", "record", "show"}) {
+    EXPECT_THAT(peakmark({command, "--help"}).output, HasSubstr("Exit code")) << command;
+  }
+}
+
 TEST_F(Usage, AMisspeltCommandIsNamed) {
   const Answer answer = peakmark({"rnu"});
   EXPECT_EQ(answer.end.exit_code, 2);

@@ -9,6 +9,7 @@
 #include "device/backends.hpp"
 #include "device/device.hpp"
 #include "device/dry/dry_device.hpp"
+#include "sweep/nearest_word.hpp"
 
 namespace peakmark {
 namespace {
@@ -95,7 +96,8 @@ Backend parse_backend(std::string_view name) {
   for (std::size_t i = 0; i < kBackendNames.size(); ++i) {
     if (kBackendNames[i] == name) return static_cast<Backend>(i);
   }
-  throw UsageError(fmt::format("'{}' is no backend; there are opencl, cuda, dry", name));
+  throw UsageError(fmt::format("'{}' is no backend{}", name,
+                               suggest_word(name, {kBackendNames.begin(), kBackendNames.end()})));
 }
 
 DeviceList list_devices() {

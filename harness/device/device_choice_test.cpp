@@ -108,6 +108,9 @@ TEST(DeviceChoice, BackendsHaveNames) {
   for (const Backend backend : {Backend::opencl, Backend::cuda, Backend::dry}) {
     EXPECT_EQ(parse_backend(name_of(backend)), backend);
   }
+  EXPECT_THAT([] { (void)parse_backend("openlc"); },
+              testing::ThrowsMessage<UsageError>(
+                  testing::HasSubstr("'openlc' is no backend; did you mean 'opencl'? (known: opencl, cuda")));
   EXPECT_THROW(parse_backend("metal"), UsageError);
 }
 

@@ -3,6 +3,9 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <string_view>
+
 #include "base/error.hpp"
 #include "record/marks.h"
 #include "record/profile.hpp"
@@ -43,10 +46,8 @@ class AttachedRecorder final : public EventSource {
     // RTLD_NOLOAD: a recorder that the loader did not load must not come up behind its back.
     void* const handle = dlopen(library_.c_str(), RTLD_NOLOAD | RTLD_LAZY);
     if (handle == nullptr) {
-      throw RecorderError(fmt::format(
-          "the recorder {} was not loaded: is OPENCL_LAYERS (or CUDA_INJECTION64_PATH) set to this absolute "
-          "path before the first call into OpenCL (or CUDA), and has there been such a call?",
-          library_.string()));
+      throw RecorderError(
+          fmt::format("the recorder {} was not loaded: {}", library_.string(), why_not_loaded()));
     }
     const auto version = symbol<peakmark_marks_version_t>(handle, PEAKMARK_MARKS_VERSION_SYMBOL);
     phase_ = symbol<peakmark_phase_t>(handle, PEAKMARK_PHASE_SYMBOL);
@@ -67,6 +68,35 @@ class AttachedRecorder final : public EventSource {
                       library_.string()));
     }
     return profile;
+  }
+
+  /// Whether a variable that a loader reads names the library: then setting it is no advice.
+  [[nodiscard]] bool is_asked_for() const {
+    for (const char* const variable : {"OPENCL_LAYERS", "CUDA_INJECTION64_PATH"}) {
+      const char* const value = std::getenv(variable);
+      if (value != nullptr && std::string_view(value).find(library_.native()) != std::string_view::npos) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Called when all is lost already, so that to load the library for its error does no harm.
+  [[nodiscard]] std::string why_not_loaded() const {
+    if (!is_asked_for()) {
+      return "is OPENCL_LAYERS (or CUDA_INJECTION64_PATH) set to this absolute path before the first call "
+             "into "
+             "OpenCL (or CUDA), and has there been such a call?";
+    }
+    if (void* const handle = dlopen(library_.c_str(), RTLD_LAZY | RTLD_LOCAL); handle != nullptr) {
+      dlclose(handle);
+      return "the library is in order, so the loader of OpenCL (or the CUDA driver) did not ask for it; "
+             "OpenCL "
+             "needs a loader that knows layers, such as ocl-icd 2.3 or Khronos's";
+    }
+    const char* const error = dlerror();
+    return fmt::format("it cannot be loaded ({}); build and install peakmark again",
+                       error == nullptr ? "no reason is given" : error);
   }
 
   template <typename Function>

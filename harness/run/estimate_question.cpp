@@ -2,6 +2,8 @@
 
 #include "run/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "run/worker_program.hpp"
 #include "sweep/nearest_word.hpp"
@@ -12,6 +14,7 @@ using json_fields::Json;
 
 Parameters parse_parameters(const VariantDescription& variant, const std::vector<std::string>& texts) {
   Parameters parameters = variant.defaults();
+  std::vector<std::string> given;
   for (const std::string& text : texts) {
     const auto equals = text.find('=');
     if (equals == std::string::npos) throw UsageError("'" + text + "' is no key=value, such as n=20");
@@ -21,6 +24,10 @@ Parameters parse_parameters(const VariantDescription& variant, const std::vector
       throw UsageError(variant.name + " has no axis '" + name + "'" +
                        suggest_word(name, variant.axis_names()));
     }
+    if (std::find(given.begin(), given.end(), name) != given.end()) {
+      throw UsageError("axis '" + name + "' is given twice");
+    }
+    given.push_back(name);
     parameters.set(name, parse_axis_value(*axis, text.substr(equals + 1)));
   }
   return parameters;

@@ -27,7 +27,8 @@ struct EstimateReply {
 };
 
 /// The values of a variant's axes from `key=value` texts, those not given at their default; sizes in bytes or
-/// elements, as the axis has it. UsageError that names the axis and suggests the nearest.
+/// elements, as the axis has it. UsageError that names the axis: unknown (with
+/// the nearest), given twice, or of a value that it cannot have.
 Parameters parse_parameters(const VariantDescription& variant, const std::vector<std::string>& texts);
 
 /// The line that asks `WORKER --estimate`: how many slices fit `available_bytes`, or, without, how many bytes

@@ -36,6 +36,10 @@ TEST(EstimateQuestion, TakesAxesFromTexts) {
   EXPECT_THAT(error_of([] { parse_parameters(variant(), {"mod=wrap"}); }),
               AllOf(HasSubstr("no axis 'mod'"), HasSubstr("mode")));
   EXPECT_THAT(error_of([] { parse_parameters(variant(), {"n"}); }), HasSubstr("no key=value"));
+  EXPECT_THAT(error_of([] {
+                parse_parameters(variant(), {"n=3", "mode=wrap", "n=4"});
+              }),
+              HasSubstr("axis 'n' is given twice"));
   EXPECT_NE(error_of([] { parse_parameters(variant(), {"n=x"}); }), "no error");
 }
 

@@ -74,7 +74,8 @@ std::vector<PlannedCase> filtered(const std::vector<PlannedCase>& cases, const s
                [&](const PlannedCase& planned) { return std::regex_search(planned.name, pattern); });
   if (kept.empty()) {
     throw UsageError("--filter '" + expression + "' leaves none of the " + std::to_string(cases.size()) +
-                     " cases; the first is " + (cases.empty() ? "none" : cases.front().name));
+                     " cases; the first is " + (cases.empty() ? "none" : cases.front().name) +
+                     "\nnames leave out axes at their default; `peakmark list SUITE` shows them all");
   }
   return kept;
 }

@@ -17,8 +17,8 @@ struct Case {
   friend bool operator==(const Case&, const Case&) = default;
 };
 
-/// `padding/coords1d/opencl/mode:edge/n:20/ny:512/nx:512`: axes in the variant's order, those at their
-/// default left out. Values hold no `/` or `:` (UsageError).
+/// `padding/coords1d/opencl/mode:wrap/n:24/ny:511`: axes in the variant's order, those at their default (of
+/// padding: `edge`, 20, 512) left out. Values hold no `/` or `:` (UsageError).
 std::string name_of(const Case& the_case, const VariantDescription& variant);
 
 /// The inverse; axes may stand in any order, and at their default. Throws UsageError that says what is wrong

@@ -52,4 +52,16 @@ void Parameters::set(std::string_view axis, AxisValue value) {
   }
 }
 
+std::string largest_axis_note(const Parameters& parameters) {
+  std::string_view axis;
+  Size largest = 0;
+  for (const auto& [name, value] : parameters.values()) {
+    const Size* integer = std::get_if<Size>(&value);
+    if (integer == nullptr || *integer <= largest) continue;
+    axis = name;
+    largest = *integer;
+  }
+  return axis.empty() ? "" : fmt::format("; the largest axis is {} = {}", axis, largest);
+}
+
 }  // namespace peakmark

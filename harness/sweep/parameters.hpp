@@ -34,4 +34,9 @@ class Parameters {
   std::vector<std::pair<std::string, AxisValue>> values_;
 };
 
+/// The end of a message about a size that does not fit 64 bits: `; the largest axis is pad_x0 =
+/// 4611686018427387904`. The bytes are a product of many axes, and the message of the product names none.
+/// Empty without an integer.
+std::string largest_axis_note(const Parameters& parameters);
+
 }  // namespace peakmark

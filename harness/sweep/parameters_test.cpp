@@ -43,5 +43,11 @@ TEST(Parameters, AreWrittenAsText) {
   EXPECT_EQ(to_text(std::string("edge")), "edge");
 }
 
+TEST(Parameters, TheLargestAxisIsNamed) {
+  const Parameters parameters({{"dtype", std::string("f32")}, {"n", Size{2}}, {"nx", Size{512}}});
+  EXPECT_EQ(largest_axis_note(parameters), "; the largest axis is nx = 512");
+  EXPECT_EQ(largest_axis_note(Parameters({{"dtype", std::string("f32")}})), "");
+}
+
 }  // namespace
 }  // namespace peakmark

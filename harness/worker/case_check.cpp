@@ -14,6 +14,8 @@ namespace peakmark {
 std::optional<std::string> mistake_in(const Variant& variant, const Parameters& parameters, Device& dry) {
   try {
     variant.make(dry, parameters);
+  } catch (const OverflowError& error) {
+    return error.what() + largest_axis_note(parameters);
   } catch (const UsageError& error) {
     return error.what();
   } catch (const std::exception&) {

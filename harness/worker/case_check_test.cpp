@@ -32,7 +32,8 @@ TEST(CaseCheck, ASizeThatDoesNotFitIsAMistake) {
   EXPECT_EQ(answers_to("a/b/dry/n:4\na/b/auto/n:4611686018427387904\n"),
             "{\"case\":\"a/b/dry/n:4\",\"error\":null}\n"
             "{\"case\":\"a/b/auto/n:4611686018427387904\","
-            "\"error\":\"4611686018427387904 * 4 does not fit 64 bits\"}\n");
+            "\"error\":\"4611686018427387904 * 4 does not fit 64 bits; "
+            "the largest axis is n = 4611686018427387904\"}\n");
 }
 
 TEST(CaseCheck, WhatADeviceCannotDoIsNone) {

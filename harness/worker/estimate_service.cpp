@@ -86,8 +86,9 @@ Question read_question(const Registry& registry, const Json& json) {
 Json answer(const Registry& registry, std::string_view text) {
   Json result = {
       {"slices", nullptr}, {"bytes", nullptr}, {"dtype", nullptr}, {"terms", nullptr}, {"error", nullptr}};
+  Question question;
   try {
-    const Question question = read_question(registry, Json::parse(text));
+    question = read_question(registry, Json::parse(text));
     EstimateRequest request = question.variant->request(question.parameters);
     std::optional<Size> slices = question.slices;
     if (question.available_bytes) {
@@ -115,6 +116,8 @@ Json answer(const Registry& registry, std::string_view text) {
     if (!terms.empty()) result["terms"] = std::move(terms);
   } catch (const Json::exception& error) {
     result["error"] = json_fields::message_of(error);
+  } catch (const OverflowError& error) {
+    result["error"] = error.what() + largest_axis_note(question.parameters);
   } catch (const std::exception& error) {
     result["error"] = error.what();
   }

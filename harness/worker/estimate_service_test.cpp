@@ -78,6 +78,17 @@ TEST_F(EstimateService, MistakesAreAnsweredWithTheirReason) {
   EXPECT_THAT(ask(R"({"variant": "shift/new", "slices": 2.5})"), HasSubstr("an integer"));
 }
 
+TEST_F(EstimateService, BytesThatDoNotFitNameAnAxis) {
+  Variant variant = fake_variant("shift/wide", {}, {std::make_shared<FakeEstimator>("own", 0, 1)});
+  variant.request = [](const Parameters& parameters) {
+    checked_add(parameters.integer("n"), 512);
+    return EstimateRequest{};
+  };
+  registry_.add(std::move(variant));
+  EXPECT_THAT(ask(R"({"variant": "shift/wide", "parameters": {"n": 9223372036854775807}})"),
+              HasSubstr("9223372036854775807 + 512 does not fit 64 bits; the largest axis is n = 92"));
+}
+
 TEST_F(EstimateService, AnswersLineByLine) {
   std::istringstream questions("{\"variant\": \"shift/new\"}\n\nnonsense\n");
   std::ostringstream answers;

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "device/backends.hpp"
 #include "device/opencl/failure.hpp"
+#include "device/opencl/pocl_cache.hpp"
 
 namespace peakmark {
 namespace {
@@ -134,7 +135,9 @@ void list_opencl(DeviceList& list) {
     const std::vector<OpenClDeviceEntry> entries = opencl_devices();
     for (const OpenClDeviceEntry& entry : entries) list.devices.push_back(entry.info);
     if (entries.empty()) {
-      list.reasons.emplace_back("opencl: the loader finds no device; is a driver (ICD) installed?");
+      const std::string trouble = pocl_cache_trouble();
+      list.reasons.push_back("opencl: the loader finds no device; is a driver (ICD) installed?" +
+                             (trouble.empty() ? "" : " If it is PoCL: " + trouble));
     }
   } catch (const Error& error) {
     list.reasons.push_back(fmt::format("opencl: {}", error.what()));

@@ -5,8 +5,10 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "device/doctor/doctor.hpp"
 #include "device/kernel_language_text.hpp"
 #include "device/opencl/failure.hpp"
+#include "device/opencl/pocl_cache.hpp"
 
 namespace peakmark {
 namespace {
@@ -92,9 +94,11 @@ ProgramHandle ProgramCache::build(const KernelSource& source, DType dtype) {
   const std::string options = fmt::format("-cl-std=CL1.2 -cl-kernel-arg-info -DPM_DTYPE_{}", name_of(dtype));
   code = opencl().clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
   if (code == CL_BUILD_PROGRAM_FAILURE) {
-    throw Error(ExitCode::measurement,
-                fmt::format("{} for {} does not compile on {}:\n{}", source.name, name_of(dtype), info_.name,
-                            build_log(program.get(), device_)));
+    const std::string trouble = is_pocl(info_) ? pocl_cache_trouble() : "";
+    throw Error(
+        ExitCode::measurement,
+        fmt::format("{} for {} does not compile on {}:\n{}{}{}", source.name, name_of(dtype), info_.name,
+                    build_log(program.get(), device_), trouble.empty() ? "" : "\n", trouble));
   }
   check_opencl(code, "clBuildProgram", fmt::format("{} for {}", source.name, name_of(dtype)));
   return program;
