@@ -23,6 +23,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class RecordCommand : public testing::Test {
  protected:
@@ -104,6 +105,26 @@ TEST_F(RecordCommand, LibrariesMissing) {
   const Result result = record("-- $PROGRAM leak", "export PEAKMARK_LIBRARY_DIR=" + file("none") + ";");
   EXPECT_EQ(result.code, 5);
   EXPECT_THAT(result.err, HasSubstr("missing from " + file("none")));
+}
+
+TEST_F(RecordCommand, ALibraryThatCannotBeLoadedIsNamed) {
+  const std::string library = file("libpeakmark-opencl.so");
+  std::ofstream(library) << "no library";
+  const Result result =
+      record("-- $PROGRAM leak", "export PEAKMARK_LIBRARY_DIR=" + folder_.path().string() + ";");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr("the recorder " + library + " cannot be loaded"));
+  EXPECT_THAT(result.err, Not(HasSubstr("made no call")));
+}
+
+TEST_F(RecordCommand, WithoutRoomForAProfileThatAloneIsTheCause) {
+  const Result result = record("-- $PROGRAM leak", "ulimit -f 100;");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr("the limit on file sizes (ulimit -f) is reached"));
+  EXPECT_THAT(result.err, HasSubstr("the recorder came up and could not write"));
+  EXPECT_THAT(result.err, Not(HasSubstr("no recorder came up")));
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("out", "err"));
 }
 
 TEST_F(RecordCommand, ArgumentsReachTheProgramUntouched) {

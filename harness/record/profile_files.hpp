@@ -10,4 +10,8 @@ namespace peakmark {
 /// Files of such a name that are no profile are left out.
 std::vector<std::filesystem::path> profiles_beside(const std::filesystem::path& name);
 
+/// Files of such a name in which nothing stands (they are empty, or zeros as far as a profile's first sign
+/// goes): what a recorder leaves that found no room for its header. Sorted.
+std::vector<std::filesystem::path> unwritten_beside(const std::filesystem::path& name);
+
 }  // namespace peakmark

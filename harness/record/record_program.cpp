@@ -95,6 +95,14 @@ bool is_loadable(const char* library) {
   return handle != nullptr;
 }
 
+/// A recorder that was to come up: what the loader says against it; empty where it can be loaded.
+std::string refusal_of(const fs::path& recorder) {
+  if (is_loadable(recorder.c_str())) return "";
+  const char* const why = dlerror();
+  return fmt::format("the recorder {} cannot be loaded ({})", recorder.string(),
+                     why == nullptr ? "the loader does not say why" : why);
+}
+
 std::string why_nothing(const RecorderLibraries& libraries) {
   if (!libraries.opencl && !libraries.cuda) {
     std::string folders;
@@ -111,8 +119,24 @@ std::string why_nothing(const RecorderLibraries& libraries) {
     return "no recorder came up: the program loaded no loader of OpenCL or CUDA, and there is none on this "
            "system for which a recorder was built (libOpenCL.so.1, libcuda.so.1)";
   }
-  return "no recorder came up: the program made no call into OpenCL or CUDA, or found no OpenCL driver (see "
+  std::string text = "no recorder came up: ";
+  const std::string against_opencl = opencl ? refusal_of(*libraries.opencl) : "";
+  const std::string against_cuda = cuda ? refusal_of(*libraries.cuda) : "";
+  for (const std::string& refusal : {against_opencl, against_cuda}) {
+    if (!refusal.empty()) text += refusal + "; ";
+  }
+  const bool one_loads = (opencl && against_opencl.empty()) || (cuda && against_cuda.empty());
+  if (!one_loads) return text + "install peakmark whole";
+  return text +
+         "the program made no call into OpenCL or CUDA, or found no OpenCL driver (see "
          "`clinfo -l`), or dropped the environment variables that load the recorder";
+}
+
+/// Those that were not there before.
+std::vector<fs::path> unwritten_since(const std::vector<fs::path>& before, const fs::path& name) {
+  std::vector<fs::path> unwritten = unwritten_beside(name);
+  std::erase_if(unwritten, [&](const fs::path& file) { return std::ranges::count(before, file) != 0; });
+  return unwritten;
 }
 
 /// Gives the program's own profile its name; sorts the others.
@@ -140,6 +164,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   if (request.command.empty()) throw UsageError("record: name the program to run, after --");
   const fs::path name = fs::absolute(request.profile);
   remove_earlier(name);
+  const std::vector<fs::path> before = unwritten_beside(name);
 
   std::vector<std::string> environment = current_environment();
   add_recorders(environment, libraries, name, request.sync);
@@ -162,7 +187,14 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   }
   recording.program_code = wait_for(program, signals);
   name_profiles(name, program, recording);
-  if (!recording.profile) {
+  const std::vector<fs::path> unwritten = unwritten_since(before, name);
+  if (!unwritten.empty()) {
+    recording.trouble = fmt::format(
+        "{}: the recorder came up and could not write its profile, as it says above; make room "
+        "there, or name a file elsewhere with -o",
+        unwritten.front().string());
+    for (const fs::path& file : unwritten) fs::remove(file);
+  } else if (!recording.profile) {
     recording.trouble = why_nothing(libraries);
   } else if (const auto lost = ProfileReader(name).header().lost; lost > 0) {
     recording.trouble =
