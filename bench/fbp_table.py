@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """What filtered back-projection must reach, and what it does: one table (markdown).
 
-    bench/fbp_table.py [BUILD FOLDER] [--run RUN] [--times] [--nabu] [-o FILE]   default build/release, standard output
+    bench/fbp_table.py [BUILD FOLDER] [--run RUN]... [--times] [--nabu] [-o FILE]   default build/release, standard output
 
-Peaks are those of suites/fbp-large.toml on `dry`, or of RUN, a run of that suite on a GPU, which tells times too.
+Peaks are those of suites/fbp-large.toml on `dry`, or of each RUN, on one GPU: the whole suite with --memory-only, and
+the shapes small enough to be timed again without it, which tells times too. Times are told as shares of two limits:
+4·lines·pixels bytes of interpolated reads at the bandwidth of the run's own reference copy (or --gb-s), and 5 flops an
+interpolation at --gflop-s.
 Estimates are held against them, and against what is recorded of the small shapes of suites/nightly.toml on the OpenCL
 device, where there is one. --times runs bench/fbp_bench (minutes on a CPU), --nabu runs bench/peers/nabu_fbp.py
 (minutes, and pip). A figure that nothing here tells is `not measured here`. No exit code judges the table.
@@ -11,13 +14,17 @@ device, where there is one. --times runs bench/fbp_bench (minutes on a CPU), --n
 
 import argparse
 import json
+import math
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from fbp_runs import WrongRun, observations_of, read_run, title_of, together
 
 ROOT = Path(__file__).resolve().parent.parent
 WAYS = ["whole", "inplace", "kept"]
@@ -28,6 +35,9 @@ LARGEST = (43200, 16384)
 MOST_TIME_OVER_WHOLE = 1.05
 MOST_TIME_OVER_NABU = 0.1
 MOST_ESTIMATE_OFF = 0.001
+# Of one value between two columns: the fraction, the difference, its product, and two sums. What finds the columns is
+# left out: `tiled` does that in integers, and a texture unit by itself.
+FLOPS_AN_INTERPOLATION = 5
 
 
 @dataclass
@@ -43,16 +53,6 @@ class Line:
         values = [self.values.get(way, "") for way in WAYS] if self.values else [UNKNOWN] * len(WAYS)
         holds = {None: "", True: "yes", False: "**no**"}[self.holds if self.values else None]
         return f"| {self.figure} | {' | '.join(values)} | {self.must} | {holds} |"
-
-
-def observations_of(run: dict) -> list[dict]:
-    """Of the cases of fbp that were measured, each with `way`."""
-    rows = [row["peakmark"] for row in run["benchmarks"] if "peakmark" in row]
-    return [
-        one | {"way": one["variant"].split("/")[1]}
-        for one in rows
-        if one["variant"].startswith("fbp/") and one["outcome"] == "ok"
-    ]
 
 
 def over_floor(one: dict) -> float:
@@ -183,8 +183,25 @@ def _lines(one: dict) -> int:
     return one["axes"]["n_a"] // 2 if one["axes"].get("half") else one["axes"]["n_a"]
 
 
-def run_time_lines(observations: list[dict]) -> list[Line]:
-    """Times of a run on a GPU: over `whole`, and the bytes of interpolated reads a second."""
+@dataclass
+class Limits:
+    """Of the device: what the times are held against. Rates nobody measured or gave are None, and not told."""
+
+    gb_s: float | None = None  # None: what the run's own reference copy moved
+    gflop_s: float | None = None
+
+
+def _share_line(figure: str, ways: dict[str, dict], work: Callable[[dict], float], rate: Callable[[dict], float]) -> Line:
+    """The least time that `work` takes at `rate` (both in the same units and ns), over the time that was taken."""
+    shares = {}
+    for way, one in ways.items():
+        if rate(one):
+            shares[way] = f"{work(one) / rate(one) / one['gpu_time_ns']['median']:.2f}"
+    return Line(figure, shares)
+
+
+def run_time_lines(observations: list[dict], limits: Limits = Limits()) -> list[Line]:
+    """Times of runs on a GPU: over `whole`, interpolated reads a second, and the shares of the device's limits."""
     cases: dict[str, dict[str, dict]] = {}
     for one in observations:
         if one.get("gpu_time_ns") and one["axes"]["n_z"] == 1 and one["axes"]["filter"] == "ramlak":
@@ -207,6 +224,27 @@ def run_time_lines(observations: list[dict]) -> list[Line]:
                 {way: f"{_lines(one) * one['output_bytes'] / times[way]:.0f}" for way, one in ways.items()},
             )
         )
+        copied = next((one["copied_gb_s"] for one in ways.values() if one.get("copied_gb_s")), None)
+        gb_s, whence = (limits.gb_s, "given") if limits.gb_s else (copied, "of the run's reference copy")
+        if gb_s:
+            lines.append(
+                _share_line(
+                    f"share of the limit by reads, at {gb_s:.0f} GB/s ({whence}), {title}",
+                    ways,
+                    lambda one: _lines(one) * one["output_bytes"],
+                    lambda one: limits.gb_s or one.get("copied_gb_s"),
+                )
+            )
+        if limits.gflop_s:
+            lines.append(
+                _share_line(
+                    f"share of the limit by {FLOPS_AN_INTERPOLATION} flops an interpolation, at {limits.gflop_s:.0f} "
+                    f"GFLOP/s (given), {title}",
+                    ways,
+                    lambda one: FLOPS_AN_INTERPOLATION * _lines(one) * one["output_bytes"] / 4,
+                    lambda one: limits.gflop_s,
+                )
+            )
     return lines
 
 
@@ -266,10 +304,27 @@ def has_opencl(peakmark: Path) -> bool:
     return any(device["backend"] == "opencl" for device in devices)
 
 
+def rate(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no rate; give a number above 0")
+    return value
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", nargs="?", type=Path, default=ROOT / "build/release", help="build folder")
-    parser.add_argument("--run", type=Path, help="a run of suites/fbp-large.toml, instead of one on dry")
+    parser.add_argument(
+        "--run",
+        type=Path,
+        action="append",
+        default=[],
+        help="a run, instead of suites/fbp-large.toml on dry; several are put together: peaks of all shapes, times of some",
+    )
+    parser.add_argument(
+        "--gb-s", type=rate, help="the GPU's memory bandwidth, GB/s; default: what the run's reference copy moved"
+    )
+    parser.add_argument("--gflop-s", type=rate, help="its rate of f32 arithmetic, GFLOP/s; default: no such share")
     parser.add_argument("--times", action="store_true", help="run bench/fbp_bench")
     parser.add_argument("--nabu", action="store_true", help="run bench/peers/nabu_fbp.py")
     parser.add_argument("-o", "--output", type=Path, help="file to write instead of standard output")
@@ -283,15 +338,18 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if arguments.run:
-            large = json.loads(arguments.run.read_text())
-        else:
-            large = measured_run(peakmark, "fbp-large", ["--backend", "dry"], folder)
-        where = large["context"]["peakmark"]
-        observations = observations_of(large)
+        try:
+            large = {str(path): read_run(path) for path in arguments.run}
+            if not large:
+                large["dry"] = measured_run(peakmark, "fbp-large", ["--backend", "dry"], folder)
+            observations = together(large)
+        except WrongRun as error:
+            parser.error(str(error))
+        title = title_of(list(large.values()))
+        device = next(iter(large.values()))["context"]["peakmark"]["device"]
         lines = peak_lines(observations) + [filter_line(observations)] + stack_lines(observations)
-        lines += [largest_line(observations)] + estimate_lines(observations, f"`fbp-large` on {where['device']}")
-        devices = [where["device"]]
+        lines += [largest_line(observations)] + estimate_lines(observations, title)
+        devices = [device]
         if has_opencl(peakmark):
             small = measured_run(peakmark, "nightly", ["--backend", "opencl", "--filter", "^fbp/"], folder)
             devices.append(small["context"]["peakmark"]["device"])
@@ -300,7 +358,8 @@ def main() -> None:
             lines.append(Line("estimate − `nightly` recorded on OpenCL"))
         lines.append(published_formula_line(observations))
 
-        lines += run_time_lines(observations) or [Line("time on a GPU, `fbp-large`")]
+        limits = Limits(arguments.gb_s, arguments.gflop_s)
+        lines += run_time_lines(observations, limits) or [Line("time on a GPU")]
         if arguments.times:
             command = [build / "bench/fbp_bench", "--benchmark_format=json"]
             lines += bench_lines(json.loads(run_command(command, "fbp_bench"))["benchmarks"])
@@ -313,7 +372,7 @@ def main() -> None:
         else:
             lines.append(Line("time over nabu's (--nabu)", {}, f"inplace ≤ {MOST_TIME_OVER_NABU:g}"))
 
-    text = f"Peaks on {where['device']}; small shapes and times on {devices[-1]}.\n\n" + table(lines)
+    text = f"Peaks on {device}; small shapes and times on {devices[-1]}.\n\n" + table(lines)
     if arguments.output:
         arguments.output.write_text(text, encoding="utf-8")
     else:

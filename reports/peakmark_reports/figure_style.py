@@ -40,7 +40,9 @@ def time_text(nanoseconds: float) -> str:
 
 
 def device_text(context: dict) -> str:
-    """`a device (opencl, driver 1.0)`, from a run's context; dry has no driver."""
+    """`a device (opencl, driver 1.0)`, from a run's context; `dry` is both."""
+    if context["device"] == context["backend"]:
+        return context["device"]
     driver = f", driver {context['driver']}" if context["driver"] else ""
     return f"{context['device']} ({context['backend']}{driver})"
 

@@ -1,11 +1,15 @@
+import json
+
+import pytest
+from fbp_runs import REFERENCE_BYTES, WrongRun, observations_of, read_run, title_of, together
 from fbp_table import (
+    Limits,
     Line,
     bench_lines,
     estimate_lines,
     filter_line,
     largest_line,
     nabu_lines,
-    observations_of,
     peak_lines,
     published_formula_line,
     run_time_lines,
@@ -97,6 +101,48 @@ def test_times_of_a_run_and_of_benchmarks():
     assert [line.values["inplace"] for line in joined] == [f"{21600 * 4 * 16384**2 / 2e9:.0f}"]
     (line,) = bench_lines([{"name": "n_a:8/w:8/iterations:15/manual_time", "ratio": 1.06, "kept_ratio": 1.07}])
     assert line.figure == "time over `whole`, n_a:8 w:8" and line.values["kept"] == "1.070" and not line.holds
+
+
+def test_times_as_shares_of_the_limits():
+    one = observation("inplace", 1, time=2e9) | {"copied_gb_s": 3000.0}
+    reads = 43200 * 4 * 16384**2
+    _, by_reads = run_time_lines([one])
+    assert by_reads.figure.startswith("share of the limit by reads, at 3000 GB/s (of the run's reference copy)")
+    assert by_reads.values == {"inplace": f"{reads / 3000 / 2e9:.2f}"} and by_reads.holds is None
+    _, by_reads, by_flops = run_time_lines([one], Limits(4800, 60000))
+    assert "at 4800 GB/s (given)" in by_reads.figure
+    assert by_reads.values == {"inplace": f"{reads / 4800 / 2e9:.2f}"}
+    assert by_flops.values == {"inplace": f"{5 * reads / 4 / 60000 / 2e9:.2f}"}
+
+
+def run_of(observations, suite="fbp-large", device="a GPU", first_ns=None):
+    context = {"backend": "cuda", "device": device, "suite": suite, "reference": {"first_ns": first_ns}}
+    return {"context": {"peakmark": context}, "benchmarks": [{"peakmark": one} for one in observations]}
+
+
+def test_runs_of_peaks_and_of_times_are_put_together():
+    large, small = observation("inplace", 7), observation("inplace", 5, shape=(720, 512))
+    timed = run_of([small | {"gpu_time_ns": {"median": 8.0}}], "smoke", first_ns=REFERENCE_BYTES / 2000)
+    runs = {"peaks.json": run_of([large, small]), "times.json": timed}
+    first, second = together(runs)
+    assert first["requested_peak_bytes"] == 7 and first["gpu_time_ns"] is None
+    assert second["gpu_time_ns"] == {"median": 8.0} and second["copied_gb_s"] == 2000
+    assert title_of(list(runs.values())) == "`fbp-large` and `smoke` on a GPU"
+    assert title_of([timed]) == "`smoke` on a GPU"
+    with pytest.raises(WrongRun, match="a GPU .cuda. and another"):
+        together(runs | {"other.json": run_of([], device="another")})
+    small["requested_peak_bytes"] = 6
+    with pytest.raises(WrongRun, match="took 6 bytes in peaks.json and 5 in times.json"):
+        together(runs)
+
+
+def test_what_is_no_run_is_told_by_its_name(tmp_path):
+    with pytest.raises(WrongRun, match="nosuch.json: No such file"):
+        read_run(tmp_path / "nosuch.json")
+    for text in ("{", "[]", json.dumps({"context": {}, "benchmarks": []})):
+        (tmp_path / "other.json").write_text(text)
+        with pytest.raises(WrongRun, match="other.json is no run file"):
+            read_run(tmp_path / "other.json")
 
 
 def test_times_beside_nabu():
