@@ -11,6 +11,25 @@ MOST_COLUMNS = 4
 INCHES_A_LEGEND_ENTRY = 1.6
 # Room around the points, as a factor: the axes are logarithmic.
 MARGIN = 1.4
+# Points that the first of the variants is wider than the last, in its line and in its markers.
+WIDER_LINE, WIDER_MARKER = 3.2, 4.5
+
+Styles = dict[str, dict]
+
+
+def _styles(variants: list[str]) -> Styles:
+    """Later variants are drawn over earlier ones and are narrower: of lines that fall together each is seen."""
+    last = len(variants) - 1
+    wider = [1 - i / last if last else 0 for i in range(len(variants))]
+    return {
+        variant: {
+            "color": COLOURS[i % len(COLOURS)],
+            "marker": MARKERS[i % len(MARKERS)],
+            "linewidth": pyplot.rcParams["lines.linewidth"] + WIDER_LINE * wider[i],
+            "markersize": pyplot.rcParams["lines.markersize"] + WIDER_MARKER * wider[i],
+        }
+        for i, variant in enumerate(variants)
+    }
 
 
 def _draw_floors(axes, panel: Panel, x: str) -> None:
@@ -23,31 +42,31 @@ def _draw_floors(axes, panel: Panel, x: str) -> None:
         drawn.add(line)
 
 
-def _draw_peak(axes, panel: Panel, x: str, styles: dict[str, tuple[str, str]]) -> None:
+def _draw_peak(axes, panel: Panel, x: str, styles: Styles) -> None:
     _draw_floors(axes, panel, x)
-    for variant, (colour, marker) in styles.items():
+    for variant, style in styles.items():
         cases = panel.cases[panel.cases["variant"] == variant]
         # Where the estimate must lie: lo ≤ peak / estimate ≤ hi.
         axes.fill_between(
             cases[x], cases["peak"] / cases["window_hi"], cases["peak"] / cases["window_lo"],
-            color=colour, alpha=0.13, linewidth=0, zorder=0,
+            color=style["color"], alpha=0.13, linewidth=0, zorder=0,
         )
-        axes.plot(cases[x], cases["peak"], color=colour, marker=marker, zorder=2)
+        axes.plot(cases[x], cases["peak"], **style, zorder=2)
         estimated = cases.dropna(subset=["estimate"])
         axes.plot(estimated[x], estimated["estimate"], color="black", linestyle=(0, (4, 3)), linewidth=0.8, zorder=3)
 
 
-def _draw_overhead(axes, panel: Panel, x: str, styles: dict[str, tuple[str, str]]) -> None:
+def _draw_overhead(axes, panel: Panel, x: str, styles: Styles) -> None:
     """The peak as a multiple of the floor: where lines of the panel above lie too close to be told apart."""
     axes.axhline(1, linestyle=":", color="0.3", linewidth=1.4, zorder=1)
-    for variant, (colour, marker) in styles.items():
+    for variant, style in styles.items():
         cases = panel.cases[panel.cases["variant"] == variant].dropna(subset=["floor"])
         times_floor = cases["peak"] / cases["floor"]
         axes.fill_between(
             cases[x], times_floor / cases["window_hi"], times_floor / cases["window_lo"],
-            color=colour, alpha=0.13, linewidth=0, zorder=0,
+            color=style["color"], alpha=0.13, linewidth=0, zorder=0,
         )
-        axes.plot(cases[x], times_floor, color=colour, marker=marker, zorder=2)
+        axes.plot(cases[x], times_floor, **style, zorder=2)
         estimated = cases.dropna(subset=["estimate"])
         axes.plot(
             estimated[x], estimated["estimate"] / estimated["floor"],
@@ -55,11 +74,11 @@ def _draw_overhead(axes, panel: Panel, x: str, styles: dict[str, tuple[str, str]
         )
 
 
-def _draw_time(axes, panel: Panel, x: str, styles: dict[str, tuple[str, str]]) -> None:
-    for variant, (colour, marker) in styles.items():
+def _draw_time(axes, panel: Panel, x: str, styles: Styles) -> None:
+    for variant, style in styles.items():
         cases = panel.cases[panel.cases["variant"] == variant].dropna(subset=["time"])
         spread = [cases["time"] - cases["time_min"], cases["time_max"] - cases["time"]]
-        axes.errorbar(cases[x], cases["time"], yerr=spread, color=colour, marker=marker, elinewidth=0.7, capsize=1.5)
+        axes.errorbar(cases[x], cases["time"], yerr=spread, **style, elinewidth=0.7, capsize=1.5)
 
 
 def _limit_peaks(axes, panel: Panel) -> None:
@@ -70,10 +89,10 @@ def _limit_peaks(axes, panel: Panel) -> None:
     axes.set_ylim(low, high)
 
 
-def _legend(drawing, styles: dict[str, tuple[str, str]]) -> None:
+def _legend(drawing, styles: Styles) -> None:
     handles = [
-        pyplot.Line2D([], [], color=colour, marker=marker, label=variant.split("/", 1)[1])
-        for variant, (colour, marker) in styles.items()
+        pyplot.Line2D([], [], **style, label=variant.split("/", 1)[1])
+        for variant, style in styles.items()
     ]
     handles += [
         pyplot.Line2D([], [], color="black", linestyle=(0, (4, 3)), linewidth=0.8, label="estimate"),
@@ -100,7 +119,7 @@ def draw(figure: Figure, context: dict) -> pyplot.Figure:
         rows, columns, figsize=(width, 1.5 * rows + 0.8), squeeze=False, layout="constrained"
     )
     variants = list(dict.fromkeys(every["variant"]))
-    styles = {variant: (COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]) for i, variant in enumerate(variants)}
+    styles = _styles(variants)
     low, high = every[figure.x].min(), every[figure.x].max()
 
     for axes in grid.flat:

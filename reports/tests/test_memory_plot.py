@@ -32,6 +32,24 @@ def test_axes_that_vary_freely_are_drawn_against_the_floor(tmp_path):
     assert figure.x == "floor"
 
 
+def test_of_variants_that_fall_together_each_is_seen(tmp_path):
+    observations = []
+    for name in ("a", "b", "c"):
+        for ny in SHAPES:
+            one = observation("padding/new", "edge", ny)
+            observations.append({**one, "case": one["case"].replace("padding/new", f"padding/{name}")})
+    run = load_run(write_run(tmp_path / "run.json", observations))
+    drawing = draw(figures_of(run)[0], run.context)
+    for axes in drawing.axes[:3]:
+        lines = [line for line in axes.get_lines() if line.get_marker() in ("o", "s", "^")]
+        assert len(lines) == 3
+        for under, over in zip(lines, lines[1:]):
+            assert list(under.get_ydata()) == list(over.get_ydata())
+            assert under.get_linewidth() > over.get_linewidth() + 1
+            assert under.get_markersize() > over.get_markersize() + 2
+    pyplot.close(drawing)
+
+
 def test_cases_without_a_figure_are_left_out_where_others_have_one(tmp_path):
     path = write_run(tmp_path / "run.json", [observation("padding/new", "edge", ny) for ny in SHAPES], figure=None)
     assert figures_of(load_run(path))[0].name == "padding"
