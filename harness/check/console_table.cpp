@@ -26,7 +26,10 @@ std::string top_at_peak(const Observation& observation) {
 std::string estimate_text(const Observation& observation) {
   if (!observation.estimate) return "–";
   const EstimateObservation& estimate = *observation.estimate;
-  if (estimate.error || !estimate.slices_estimated || !estimate.bytes_estimated) return "error";
+  if (estimate.error || !estimate.slices_estimated || !estimate.bytes_estimated) {
+    // Of a case that cannot be, an estimator that says so is not judged.
+    return observation.outcome == Outcome::ok ? "error" : "–";
+  }
   std::string text = fmt::format("{}/{}", *estimate.slices_estimated, estimate.slices_used);
   if (observation.requested_peak_bytes && *estimate.bytes_estimated > 0) {
     text += fmt::format(" {:.3f}", static_cast<double>(*observation.requested_peak_bytes) /

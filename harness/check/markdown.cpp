@@ -20,8 +20,12 @@ std::string cell(std::string text) {
 
 std::string row_of(const JudgedCase& the_case) {
   const Verdict* worst = the_case.worst();
-  const std::string judgement(name_of(the_case.judgement()));
-  const std::string advice = worst == nullptr ? "" : cell(worst->advice);
+  std::string judgement(name_of(the_case.judgement()));
+  // A batch too small for its slices to be judged: there is nothing to do.
+  const bool is_small =
+      worst != nullptr && worst->judgement == Judgement::counted && worst->rule == Rule::window_slices;
+  const std::string advice = worst == nullptr || is_small ? "" : cell(worst->advice);
+  if (is_small) judgement = "pass (granularity)";
   std::string peak = "–";
   std::string time = "–";
   if (the_case.observation != nullptr) {
@@ -41,8 +45,10 @@ double distance(const JudgedCase& the_case) {
 }
 
 std::string device_line(const RunContext& context) {
-  std::string line =
-      fmt::format("Device: {} ({}, driver {})", context.device, context.backend, context.driver);
+  // `dry` has no driver, and its name is its backend's.
+  std::string details = context.device == context.backend ? "" : context.backend;
+  if (!context.driver.empty()) details += (details.empty() ? "driver " : ", driver ") + context.driver;
+  std::string line = "Device: " + context.device + (details.empty() ? "" : " (" + details + ")");
   if (context.device_is_cpu) line += ". Times are CPU times, not a GPU's";
   return line + ".\n";
 }

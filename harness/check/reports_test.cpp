@@ -88,6 +88,27 @@ TEST(Reports, MarkdownHasTheVerdictFirstAndTheWorstCaseOnTop) {
   EXPECT_THAT(text, HasSubstr("no f64 \\| here"));
 }
 
+TEST(Reports, MarkdownOfDryNamesNoDriver) {
+  SampleRun sample;
+  sample.run.context.device = sample.run.context.backend = "dry";
+  sample.run.context.driver = "";
+  sample.add("op/a/dry/n:1", 1, 2048, 1, 2048);
+  const std::string text = markdown(sample.run, judge(sample.run, {}));
+  EXPECT_THAT(text, HasSubstr("Device: dry.\n"));
+  EXPECT_THAT(text, HasSubstr("| `op/a/dry/n:1` | pass (granularity) | 2 KiB | – | 1.000 |  |"));
+  EXPECT_THAT(markdown(mixed().run, {}), HasSubstr("Device: a device (opencl, driver 1.0).\n"));
+}
+
+TEST(Reports, TheEstimateOfACaseThatCannotBeIsNoError) {
+  SampleRun sample;
+  Observation& observation = sample.add_ended("op/a/opencl/n:20", Outcome::unsupported, "no f64 here");
+  sample.run.context.planned.back().expected_outcome = "unsupported";
+  observation.estimate.emplace().error = "no such dtype";
+  const std::string text = console_table(sample.run, judge(sample.run, {}));
+  EXPECT_THAT(text, HasSubstr("pass"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("error")));
+}
+
 TEST(Reports, MarkdownStaysUnderItsLimitAndSaysWhatItLeavesOut) {
   SampleRun sample;
   for (int i = 0; i < 20'000; ++i) sample.add(fmt::format("op/a/opencl/n:{}", i), 20, 2048, 20, 2048);

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <optional>
 #include <stdexcept>
+#include <string>
+
+#include "base/temporary_folder.hpp"
 
 namespace peakmark {
 namespace {
@@ -20,7 +24,24 @@ struct GaveUp : std::runtime_error {
   GaveUp() : std::runtime_error("gave up") {}
 };
 
-TEST(DeviceLock, KeepsTwoRunsApart) {
+/// Lock files stay, so that no run removes the one another waits for: these go with their test's folder.
+class DeviceLockTest : public testing::Test {
+ protected:
+  DeviceLockTest() { setenv("TMPDIR", folder_.path().c_str(), 1); }
+  ~DeviceLockTest() override {
+    if (before_.empty()) {
+      unsetenv("TMPDIR");
+    } else {
+      setenv("TMPDIR", before_.c_str(), 1);
+    }
+  }
+
+ private:
+  const std::string before_ = std::getenv("TMPDIR") == nullptr ? "" : std::getenv("TMPDIR");
+  const TemporaryFolder folder_;
+};
+
+TEST_F(DeviceLockTest, KeepsTwoRunsApart) {
   int waited = 0;
   const auto waiting = [&](const std::string& path) {
     ++waited;
@@ -38,7 +59,7 @@ TEST(DeviceLock, KeepsTwoRunsApart) {
   EXPECT_EQ(waited, 1);
 }
 
-TEST(DeviceLock, AWaitingRunGoesOnWhenTheDeviceIsFree) {
+TEST_F(DeviceLockTest, AWaitingRunGoesOnWhenTheDeviceIsFree) {
   std::optional<DeviceLock> first;
   first.emplace(
       device("a device"), [](const std::string&) {}, [] {});
@@ -46,7 +67,7 @@ TEST(DeviceLock, AWaitingRunGoesOnWhenTheDeviceIsFree) {
       device("a device"), [](const std::string&) {}, [&] { first.reset(); });
 }
 
-TEST(DeviceLock, DryNeedsNone) {
+TEST_F(DeviceLockTest, DryNeedsNone) {
   DeviceInfo dry = device("dry");
   dry.backend = Backend::dry;
   const auto give_up = [] { throw GaveUp(); };

@@ -26,7 +26,23 @@ using testing::ElementsAre;
 
 constexpr cl_uint kAll = sizeof(cl_icd_dispatch) / sizeof(void*);
 
+/// The layer is one a process, as it is for a program. Its folder goes with the process.
 struct Loaded {
+  Loaded() {
+    const std::string profile = folder.path() / "p";
+    setenv("PEAKMARK_PROFILE", profile.c_str(), 1);
+    setenv("PEAKMARK_SYNC", "1", 1);
+    // An old loader first, whose table ends before pipes; then a new one.
+    cl_icd_dispatch old_table = fake_table();
+    const auto end = static_cast<cl_uint>(offsetof(cl_icd_dispatch, clCreatePipe) / sizeof(void*));
+    EXPECT_EQ(clInitLayer(end, &old_table, &old_entries, &hooks), CL_SUCCESS);
+    EXPECT_EQ(old_entries, end);
+    old_had_pipes = hooks->clCreatePipe != nullptr;
+    cl_uint entries = 0;
+    EXPECT_EQ(clInitLayer(kAll, &table, &entries, &hooks), CL_SUCCESS);
+    EXPECT_EQ(entries, kAll);
+  }
+
   TemporaryFolder folder;
   cl_icd_dispatch table = fake_table();
   const cl_icd_dispatch* hooks = nullptr;
@@ -34,24 +50,8 @@ struct Loaded {
   bool old_had_pipes = true;
 };
 
-/// The layer is one a process, as it is for a program.
 const Loaded& loaded() {
-  static const Loaded& only = *[] {
-    auto* const result = new Loaded;
-    const std::string profile = result->folder.path() / "p";
-    setenv("PEAKMARK_PROFILE", profile.c_str(), 1);
-    setenv("PEAKMARK_SYNC", "1", 1);
-    // An old loader first, whose table ends before pipes; then a new one.
-    cl_icd_dispatch old_table = fake_table();
-    const auto end = static_cast<cl_uint>(offsetof(cl_icd_dispatch, clCreatePipe) / sizeof(void*));
-    EXPECT_EQ(clInitLayer(end, &old_table, &result->old_entries, &result->hooks), CL_SUCCESS);
-    EXPECT_EQ(result->old_entries, end);
-    result->old_had_pipes = result->hooks->clCreatePipe != nullptr;
-    cl_uint entries = 0;
-    EXPECT_EQ(clInitLayer(kAll, &result->table, &entries, &result->hooks), CL_SUCCESS);
-    EXPECT_EQ(entries, kAll);
-    return result;
-  }();
+  static const Loaded only;
   return only;
 }
 
