@@ -12,19 +12,20 @@ INCHES_A_LEGEND_ENTRY = 1.6
 # Room around the points, as a factor: the axes are logarithmic.
 MARGIN = 1.4
 # Points that the first of the variants is wider than the last, in its line and in its markers.
-WIDER_LINE, WIDER_MARKER = 3.2, 4.5
+WIDER_LINE, WIDER_MARKER = 1.6, 4.0
 
 Styles = dict[str, dict]
 
 
 def _styles(variants: list[str]) -> Styles:
-    """Later variants are drawn over earlier ones and are narrower: of lines that fall together each is seen."""
+    """Later variants are drawn over earlier ones and are narrower, in hollow markers: of lines that fall together each is seen."""
     last = len(variants) - 1
     wider = [1 - i / last if last else 0 for i in range(len(variants))]
     return {
         variant: {
             "color": COLOURS[i % len(COLOURS)],
             "marker": MARKERS[i % len(MARKERS)],
+            "markerfacecolor": "white",
             "linewidth": pyplot.rcParams["lines.linewidth"] + WIDER_LINE * wider[i],
             "markersize": pyplot.rcParams["lines.markersize"] + WIDER_MARKER * wider[i],
         }

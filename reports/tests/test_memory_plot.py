@@ -45,8 +45,8 @@ def test_of_variants_that_fall_together_each_is_seen(tmp_path):
         assert len(lines) == 3
         for under, over in zip(lines, lines[1:]):
             assert list(under.get_ydata()) == list(over.get_ydata())
-            assert under.get_linewidth() > over.get_linewidth() + 1
-            assert under.get_markersize() > over.get_markersize() + 2
+            assert under.get_linewidth() > over.get_linewidth() + 0.5
+            assert under.get_markersize() > over.get_markersize() + 1.5
     pyplot.close(drawing)
 
 
