@@ -136,10 +136,28 @@ void RunJournal::check_observations() const {
 }
 
 void RunJournal::add(const Observation& observation) {
-  if (earlier_stays_) write_all();
-  partial_.append(to_json_line(observation));
+  if (earlier_stays_) {
+    replace_earlier_by(observation);
+  } else {
+    partial_.append(to_json_line(observation));
+  }
   run_.observations.push_back(observation);
   measured_ = true;
+}
+
+void RunJournal::replace_earlier_by(const Observation& observation) {
+  std::string earlier = partial_.take_whole_lines();
+  try {
+    write_all();
+    partial_.append(to_json_line(observation));
+  } catch (const UsageError&) {
+    // There was room for the earlier run; for the new one there is less.
+    earlier.pop_back();  // the newline, which append() adds
+    partial_.clear();
+    partial_.append(earlier);
+    earlier_stays_ = true;
+    throw;
+  }
 }
 
 void RunJournal::note(const Observation& observation) {

@@ -51,6 +51,7 @@ class RunJournal {
   void check_observations() const;
   void write_all();
   void append_context();
+  void replace_earlier_by(const Observation& observation);
 
   std::filesystem::path run_file_;
   LineFile partial_;

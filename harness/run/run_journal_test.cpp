@@ -1,7 +1,9 @@
 #include "run/run_journal.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "base/error.hpp"
@@ -14,6 +16,26 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+
+/// As `ulimit -f`: writing beyond it is an error here, not a signal.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(std::size_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
 
 class RunJournalTest : public testing::Test {
  protected:
@@ -186,6 +208,25 @@ TEST_F(RunJournalTest, StartingAnewGivesUpWhatWasThereWhenACaseIsMeasured) {
   EXPECT_TRUE(journal.resume(context_));
   ASSERT_EQ(journal.missing().size(), 1u);
   EXPECT_EQ(journal.missing().front().name, "a");
+}
+
+TEST_F(RunJournalTest, WhereTheNewRunHasNoRoomTheEarlierOneStays) {
+  {
+    RunJournal journal(path_);
+    journal.start(context_);
+    journal.add(example_observation("a"));
+  }
+  const std::string before = read_text_file(partial_);
+  {
+    RunJournal journal(path_);
+    RunContext larger = context_;
+    larger.warnings = {std::string(20'000, 'w')};
+    journal.start(larger);
+    const FileSizeLimit limit(before.size() + 10'000);
+    EXPECT_THROW(journal.add(example_observation("a")), UsageError);
+    EXPECT_FALSE(journal.has_measured());
+  }
+  EXPECT_EQ(read_text_file(partial_), before);
 }
 
 TEST_F(RunJournalTest, OfWhatNeedsNoDeviceAloneNothingIsLeft) {
