@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 
 #include "base/error.hpp"
@@ -12,6 +11,7 @@
 #include "kernels/backprojection/line_texture.hpp"
 #include "kernels/backprojection/reference.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/backprojection/verify_pixels.hpp"
 #include "kernels/common/axes.hpp"
 #include "kernels/common/floating.hpp"
 #include "kernels/common/seeded.hpp"
@@ -21,6 +21,7 @@ namespace peakmark {
 namespace {
 
 constexpr std::uint32_t kSeedSinograms = 40;
+constexpr std::uint32_t kSeedPixels = 2;
 constexpr int kSinogram = 1;
 
 /// Interpolations that one verification makes at the most: some tenths of a second. Smaller cases are
@@ -67,42 +68,15 @@ class BackprojectionComputation final : public Computation {
   [[nodiscard]] DType output_dtype() const override { return dtype_; }
 
  private:
-  /// Rounding of positions, which are columns or places in a tile's stretch of at most 68, and of sums,
-  /// relative to the largest pixel. Of noise that is sqrt(n_a) or more, wherever the pixels compared lie.
+  /// The largest pixel of noise is sqrt(n_a) or more, wherever the pixels compared lie.
   [[nodiscard]] double tolerance(double largest) const {
-    constexpr Size kStretch = 68;
-    const double unit = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-51;
     const double noise = std::sqrt(static_cast<double>(geometry_.n_a));
-    const double rounding = unit * static_cast<double>(std::max({frame_.side, geometry_.n_a, kStretch})) *
-                            std::max(largest, noise);
+    const double unit = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-51;
+    const double rounding = rounding_of_pixels(unit, frame_, geometry_.n_a, std::max(largest, noise));
     // A texture unit's fraction is off by 2^-9, or 2^-8 where it cuts off, of a difference of 0.8 (the root
     // of its mean square); errors of different angles know nothing of each other: this is eight times their
     // spread.
     return way_ == BackprojectionWay::texture ? rounding + 0x1p-6 * noise : rounding;
-  }
-
-  /// Pixels of the stack to look at: row → columns.
-  [[nodiscard]] std::map<Size, std::vector<Size>> pixels_to_verify() const {
-    std::map<Size, std::vector<Size>> pixels;
-    const Size rows = slices_shape_[0] * slices_shape_[1];
-    const Size width = slices_shape_[2];
-    const Size most = std::max<Size>(64, kVerifiedInterpolations / geometry_.n_a);
-    if (slices_shape_.elements() <= most) {
-      std::vector<Size> all(static_cast<std::size_t>(width));
-      for (Size x = 0; x < width; ++x) all[static_cast<std::size_t>(x)] = x;
-      for (Size row = 0; row < rows; ++row) pixels[row] = all;
-      return pixels;
-    }
-    for (const Size row : {Size{0}, slices_shape_[1] - 1, rows - 1}) pixels[row] = {0, width - 1};
-    constexpr std::uint32_t kSeed = 2;
-    const auto drawn = [&](Size i, Size extent) { return static_cast<Size>(seeded_bits(kSeed, i)) % extent; };
-    // Several columns of few rows, since each row is pulled.
-    const Size columns = std::min<Size>(width, 64);
-    for (Size i = 0; i < most / columns; ++i) {
-      std::vector<Size>& row = pixels[drawn(i * (columns + 1), rows)];
-      for (Size k = 1; k <= columns; ++k) row.push_back(drawn(i * (columns + 1) + k, width));
-    }
-    return pixels;
   }
 
   template <typename T>
@@ -110,15 +84,10 @@ class BackprojectionComputation final : public Computation {
     const std::vector<LineView> views = line_views(geometry_);
     const double slope = overlap_slope(geometry_);
     const auto [n_z, n_a, w] = std::tuple(sinograms_shape_[0], sinograms_shape_[1], sinograms_shape_[2]);
-    struct Compared {
-      Size row, column;
-      double expected;
-      T actual;
-    };
-    std::vector<Compared> compared;
-    double largest = 0;
+    PixelComparison<T> comparison(slices_shape_);
     std::vector<T> pulled(static_cast<std::size_t>(slices_shape_[2]));
-    for (const auto& [row, columns] : pixels_to_verify()) {
+    for (const auto& [row, columns] :
+         pixels_to_verify(slices_shape_, n_a, kVerifiedInterpolations, kSeedPixels)) {
       device_.pull_part<T>(slices_, row * slices_shape_[2], std::span(pulled));
       const Size z = row / slices_shape_[1];
       const Size y = frame_.region.y0 + row % slices_shape_[1];
@@ -129,22 +98,10 @@ class BackprojectionComputation final : public Computation {
           expected = backprojected_pixel(views, slope, w, y, x, [&, n_a = n_a, w = w](Size a, Size i) {
             return seeded_value<T>(kSeedSinograms, (z * n_a + a) * w + i);
           });
-        largest = std::max(largest, std::abs(expected));
-        compared.push_back({row, column, expected, pulled[static_cast<std::size_t>(column)]});
+        comparison.add(row, column, expected, pulled[static_cast<std::size_t>(column)]);
       }
     }
-    const double allowed = tolerance(largest);
-    const auto is_wrong = [&](const Compared& c) {
-      return !(std::abs(static_cast<double>(c.actual) - c.expected) <= allowed);  // true of a NaN
-    };
-    const auto first = std::ranges::find_if(compared, is_wrong);
-    if (first == compared.end()) return {true, {}};
-    return {
-        false,
-        fmt::format("{} of {} pixels compared are wrong; the first, slices[{}, {}, {}], is {} instead of "
-                    "{} (tolerance {})",
-                    std::ranges::count_if(compared, is_wrong), compared.size(), first->row / slices_shape_[1],
-                    first->row % slices_shape_[1], first->column, first->actual, first->expected, allowed)};
+    return comparison.verification(tolerance(comparison.largest()));
   }
 
   Device& device_;

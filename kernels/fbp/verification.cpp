@@ -1,7 +1,5 @@
 #include "kernels/fbp/verification.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -9,6 +7,7 @@
 #include <tuple>
 
 #include "kernels/backprojection/reference.hpp"
+#include "kernels/backprojection/verify_pixels.hpp"
 #include "kernels/fbp/joined_scan.hpp"
 #include "kernels/fbp/noise_lines.hpp"
 #include "kernels/filter/reference.hpp"
@@ -18,6 +17,7 @@ namespace {
 
 /// Interpolations that one verification makes at the most: a tenth of a second.
 constexpr Size kInterpolations = Size{1} << 22;
+constexpr std::uint32_t kSeedPixels = 52;
 
 /// Filtered lines of the stack. The different lines are filtered one by one, each when it is first asked for;
 /// a joined line is the sum of what its two lines give to it. What that is follows the axis of a line: with
@@ -80,36 +80,6 @@ class FilteredLines {
   std::map<std::tuple<Size, Size, Role>, std::vector<double>> lines_;
 };
 
-/// Pixels of the stack (n_z, h, w) to look at: row → columns.
-std::map<Size, std::vector<Size>> pixels_to_verify(const Shape& shape, Size n_a) {
-  std::map<Size, std::vector<Size>> pixels;
-  const Size rows = shape[0] * shape[1];
-  const Size width = shape[2];
-  const Size most = std::max<Size>(64, kInterpolations / n_a);
-  if (shape.elements() <= most) {
-    std::vector<Size> all(static_cast<std::size_t>(width));
-    for (Size x = 0; x < width; ++x) all[static_cast<std::size_t>(x)] = x;
-    for (Size row = 0; row < rows; ++row) pixels[row] = all;
-    return pixels;
-  }
-  for (const Size row : {Size{0}, shape[1] - 1, rows - 1}) pixels[row] = {0, width - 1};
-  constexpr std::uint32_t kSeed = 52;
-  const auto drawn = [&](Size i, Size extent) { return static_cast<Size>(seeded_bits(kSeed, i)) % extent; };
-  // Several columns of few rows, since each row is pulled.
-  const Size columns = std::min<Size>(width, 64);
-  for (Size i = 0; i < most / columns; ++i) {
-    std::vector<Size>& row = pixels[drawn(i * (columns + 1), rows)];
-    for (Size k = 1; k <= columns; ++k) row.push_back(drawn(i * (columns + 1) + k, width));
-  }
-  return pixels;
-}
-
-struct Compared {
-  Size row, column;
-  double expected;
-  float actual;
-};
-
 }  // namespace
 
 Verification verify_fbp(Device& device, const Array& slices, const FilterProblem& filter,
@@ -119,10 +89,9 @@ Verification verify_fbp(Device& device, const Array& slices, const FilterProblem
   const std::vector<LineView> views = line_views(geometry);
   const SliceFrame frame = slice_frame(geometry);
   const Shape& shape = slices.shape();
-  std::vector<Compared> compared;
-  double largest = 0;
+  PixelComparison<float> comparison(shape);
   std::vector<float> pulled(static_cast<std::size_t>(shape[2]));
-  for (const auto& [row, columns] : pixels_to_verify(shape, geometry.n_a)) {
+  for (const auto& [row, columns] : pixels_to_verify(shape, geometry.n_a, kInterpolations, kSeedPixels)) {
     device.pull_part<float>(slices, row * shape[2], std::span(pulled));
     const Size z = row / shape[1];
     const Size y = frame.region.y0 + row % shape[1];
@@ -135,26 +104,14 @@ Verification verify_fbp(Device& device, const Array& slices, const FilterProblem
         expected = backprojected_pixel(views, 0, geometry.w, y, x, [&](Size a, Size i) {
           return of_slice[static_cast<std::size_t>(a)].at(i);
         });
-      largest = std::max(largest, std::abs(expected));
-      compared.push_back({row, column, expected, pulled[static_cast<std::size_t>(column)]});
+      comparison.add(row, column, expected, pulled[static_cast<std::size_t>(column)]);
     }
   }
   const auto n_a = static_cast<double>(geometry.n_a);
   const double noise = std::sqrt(n_a) * lines.spread();
-  constexpr Size kStretch = 68;  // places that back-projection counts in, at the least
-  const double rounding = 0x1p-24 * static_cast<double>(std::max({frame.side, geometry.n_a, kStretch})) *
-                          std::max(largest, noise);
-  const double allowed = std::min(n_a, 8 * std::sqrt(n_a)) * lines.tolerance() + rounding;
-  const auto is_wrong = [&](const Compared& c) {
-    return !(std::abs(static_cast<double>(c.actual) - c.expected) <= allowed);  // true of a NaN
-  };
-  const auto first = std::ranges::find_if(compared, is_wrong);
-  if (first == compared.end()) return {true, {}};
-  return {false,
-          fmt::format("{} of {} pixels compared are wrong; the first, slices[{}, {}, {}], is {} instead of "
-                      "{} (tolerance {})",
-                      std::ranges::count_if(compared, is_wrong), compared.size(), first->row / shape[1],
-                      first->row % shape[1], first->column, first->actual, first->expected, allowed)};
+  const double rounding =
+      rounding_of_pixels(0x1p-24, frame, geometry.n_a, std::max(comparison.largest(), noise));
+  return comparison.verification(std::min(n_a, 8 * std::sqrt(n_a)) * lines.tolerance() + rounding);
 }
 
 }  // namespace peakmark

@@ -28,7 +28,7 @@ class FilterComputation : public Computation {
   FilterComputation(Device& device, const FilterProblem& problem) : device_(device), problem_(problem) {}
 
   void create_inputs() override {
-    sinogram_ = device_.push<float>("sinogram", problem_.shape(), seeded_generator<float>(kSeed));
+    sinograms_ = device_.push<float>("sinograms", problem_.shape(), seeded_generator<float>(kSeed));
   }
 
   Verification verify() override {
@@ -55,7 +55,7 @@ class FilterComputation : public Computation {
 
   Device& device_;
   const FilterProblem problem_;
-  Array sinogram_;
+  Array sinograms_;
 };
 
 class WholeComputation final : public FilterComputation {
@@ -65,7 +65,7 @@ class WholeComputation final : public FilterComputation {
 
   void set_up() override { filter_.set_up(); }
   void create_outputs() override { filtered_ = device_.create("filtered", problem_.shape(), DType::f32); }
-  void call() override { filter_(sinogram_, filtered_); }
+  void call() override { filter_(sinograms_, filtered_); }
 
  private:
   const Array& result() override { return filtered_; }
@@ -80,11 +80,11 @@ class InPlaceComputation final : public FilterComputation {
       : FilterComputation(device, problem), filter_(device, problem, batch) {}
 
   void set_up() override { filter_.set_up(); }
-  void call() override { filter_(sinogram_, sinogram_, 0, problem_.lines()); }
-  void restore_inputs() override { device_.write<float>(sinogram_, seeded_generator<float>(kSeed)); }
+  void call() override { filter_(sinograms_, sinograms_, 0, problem_.lines()); }
+  void restore_inputs() override { device_.write<float>(sinograms_, seeded_generator<float>(kSeed)); }
 
  private:
-  const Array& result() override { return sinogram_; }
+  const Array& result() override { return sinograms_; }
 
   LineFilter filter_;
 };
@@ -100,7 +100,7 @@ FilterProblem problem_of(const EstimateRequest& request) {
 /// The formula, exact: sinograms, what they are filtered into, and all that is in between.
 std::vector<Term> whole_terms(const EstimateRequest& request) {
   const FilterProblem problem = problem_of(request);
-  std::vector<Term> terms{{"sinogram", floor_of(problem), 0}, {"filtered", floor_of(problem), 0}};
+  std::vector<Term> terms{{"sinograms", floor_of(problem), 0}, {"filtered", floor_of(problem), 0}};
   for (Term& term : whole_filter_terms(problem)) terms.push_back(std::move(term));
   return terms;
 }
@@ -108,7 +108,7 @@ std::vector<Term> whole_terms(const EstimateRequest& request) {
 /// The formula, exact: sinograms, and what is beside them, which does not grow with their number.
 std::vector<Term> inplace_terms(const EstimateRequest& request) {
   const FilterProblem problem = problem_of(request);
-  std::vector<Term> terms{{"sinogram", floor_of(problem), 0}};
+  std::vector<Term> terms{{"sinograms", floor_of(problem), 0}};
   for (Term& term : batch_of_case(problem, request.parameters, floor_of(problem)).terms)
     terms.push_back(std::move(term));
   return terms;

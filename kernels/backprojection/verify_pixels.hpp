@@ -1,0 +1,70 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/shape.hpp"
+#include "kernels/backprojection/geometry.hpp"
+#include "worker/variant.hpp"
+
+namespace peakmark {
+
+/// Which pixels of a stack of slices (n_z, h, w) a verification looks at: row of the stack → columns. All of
+/// them where they take at most `interpolations` of n_a lines each; else the corners of the first slice, the
+/// last corners of the last one, and pixels drawn from `seed`, some 64 at the least.
+std::map<Size, std::vector<Size>> pixels_to_verify(const Shape& slices, Size n_a, Size interpolations,
+                                                   std::uint32_t seed);
+
+/// What rounding by `unit` takes from a pixel that is a sum over n_a lines: of positions, which are columns
+/// or places in a tile's stretch of at most 68, and of sums, relative to `largest`, the greatest value there
+/// is.
+double rounding_of_pixels(double unit, const SliceFrame& frame, Size n_a, double largest);
+
+/// Compares pixels of a stack (n_z, h, w) with what they should be.
+template <typename T>
+class PixelComparison {
+ public:
+  explicit PixelComparison(Shape slices) : slices_(std::move(slices)) {}
+
+  /// `row` counts the rows of the stack.
+  void add(Size row, Size column, double expected, T actual) {
+    largest_ = std::max(largest_, std::abs(expected));
+    compared_.push_back({row, column, expected, actual});
+  }
+
+  /// Of what was expected.
+  [[nodiscard]] double largest() const { return largest_; }
+
+  /// A NaN is wrong.
+  [[nodiscard]] Verification verification(double tolerance) const {
+    const auto is_wrong = [&](const Compared& c) {
+      return !(std::abs(static_cast<double>(c.actual) - c.expected) <= tolerance);
+    };
+    const auto first = std::ranges::find_if(compared_, is_wrong);
+    if (first == compared_.end()) return {true, {}};
+    return {false,
+            fmt::format("{} of {} pixels compared are wrong; the first, slices[{}, {}, {}], is {} instead of "
+                        "{} (tolerance {})",
+                        std::ranges::count_if(compared_, is_wrong), compared_.size(), first->row / slices_[1],
+                        first->row % slices_[1], first->column, first->actual, first->expected, tolerance)};
+  }
+
+ private:
+  struct Compared {
+    Size row, column;
+    double expected;
+    T actual;
+  };
+
+  Shape slices_;
+  double largest_ = 0;
+  std::vector<Compared> compared_;
+};
+
+}  // namespace peakmark
