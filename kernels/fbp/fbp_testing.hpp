@@ -35,6 +35,9 @@ inline const std::vector<Scan>& scans() {
       {"axis_off_centre", "half_turn", 150, 38.25, false, 35, true},
       {"half_acquisition_right", "full_turn", 600, 83.75, true, 82},
       {"half_acquisition_left", "full_turn", 600, 9.5, true, 82, true},
+      // Where only the axis's own column is seen twice.
+      {"half_acquisition_last_column", "full_turn", 600, 95, true, 93},
+      {"half_acquisition_first_column", "full_turn", 600, 0, true, 93},
   };
   return all;
 }
@@ -157,15 +160,34 @@ inline void expect_phantoms_seen(Device& device, FbpWay way, const Scan& scan) {
   EXPECT_NEAR(edge_from(disk, y, x, -1, 0, 0.5), half_column + off_y, kPixels);
 }
 
+/// How the stack of expect_chunks_are_slices is scanned and padded.
+struct ChunkedScan {
+  PaddingMode mode = PaddingMode::constant;
+  bool half = false;  ///< and a full turn, the axis near the right edge
+  bool corrected = false;
+};
+inline const std::vector<ChunkedScan>& chunked_scans() {
+  static const std::vector<ChunkedScan> all{{},
+                                            {PaddingMode::edge, false, true},
+                                            {PaddingMode::constant, true, false},
+                                            {PaddingMode::reflect, true, true}};
+  return all;
+}
+
 /// Bit for bit, an odd number of lines too: no slice knows what else is on the device.
-inline void expect_chunks_are_slices(Device& device, FbpWay way, Size n_a) {
+inline void expect_chunks_are_slices(Device& device, FbpWay way, Size n_a, const ChunkedScan& scan) {
   constexpr Size kSlices = 3;
   const auto reconstruct = [&](Size n_z, Size chunk, Size first) {
     FbpOptions options;
     options.way = way;
     options.batch = 8;
     options.chunk = chunk;
-    Reconstructor reconstructor(device, {n_z, n_a, kColumns}, options, {angles_of_pattern("half_turn", n_a)});
+    options.mode = scan.mode;
+    options.half = scan.half;
+    if (scan.half) options.axis = 83.75;
+    Reconstructor reconstructor(device, {n_z, n_a, kColumns}, options,
+                                {angles_of_pattern(scan.half ? "full_turn" : "half_turn", n_a),
+                                 corrections_of_pattern(scan.corrected ? "drift" : "none", n_a, kColumns)});
     reconstructor.set_up();
     const Size offset = first * n_a * kColumns;
     Array sinograms = device.push<float>(
@@ -180,8 +202,9 @@ inline void expect_chunks_are_slices(Device& device, FbpWay way, Size n_a) {
     const std::vector<float> slice = reconstruct(1, 0, z);
     one_by_one.insert(one_by_one.end(), slice.begin(), slice.end());
   }
-  for (const Size chunk : {0, 2})
-    EXPECT_EQ(reconstruct(kSlices, chunk, 0), one_by_one) << name_of(way) << " chunk " << chunk;
+  for (const Size chunk : {0, 2, 7})
+    EXPECT_EQ(reconstruct(kSlices, chunk, 0), one_by_one)
+        << name_of(way) << " chunk " << chunk << " mode " << name_of(scan.mode) << " half " << scan.half;
 }
 
 }  // namespace peakmark::fbp_testing
