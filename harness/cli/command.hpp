@@ -1,6 +1,8 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <string>
+#include <vector>
 
 #include "base/error.hpp"
 
@@ -11,6 +13,8 @@ struct Result {
   ExitCode code = ExitCode::clean;
   /// Of `record`: the exit code of the program recorded, where that is not 0.
   int program_code = 0;
+  /// The command line as it was typed, from the subcommand on.
+  std::vector<std::string> words;
 };
 
 // One function a subcommand, each in a file of its own name: adds the subcommand with its options to `app`;

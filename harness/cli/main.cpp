@@ -17,6 +17,7 @@ int run(int argc, char** argv) {
   app.fallthrough(false);
   app.failure_message(peakmark::cli::usage_message);
   peakmark::cli::Result result;
+  result.words.assign(argv + (argc > 0 ? 1 : 0), argv + argc);
 
   // The commands, in the order of the work.
   peakmark::cli::add_devices_command(app, result);

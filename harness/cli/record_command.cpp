@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
+#include "cli/usage_message.hpp"
 #include "record/record_program.hpp"
 
 namespace peakmark::cli {
@@ -19,6 +21,20 @@ struct Options {
   std::filesystem::path profile = "peakmark.profile";
   bool sync = false;
 };
+
+/// What CLI11 does not know it leaves to the program, wherever it stood: before the program it is a mistake.
+void refuse_unknown_options(const CLI::App& command, const std::vector<std::string>& words) {
+  bool is_value = false;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (std::exchange(is_value, false)) continue;
+    if (word == "--" || word.size() < 2 || word.front() != '-') return;
+    const std::string name = word.substr(0, word.starts_with("--") ? word.find('=') : 2);  // -oFILE
+    const CLI::Option* const option = command.get_option_no_throw(name);
+    if (option == nullptr) throw UsageError("record: " + no_such_option(command, name));
+    is_value = option->get_items_expected() > 0 && word == name;
+  }
+}
 
 void record(const Options& options, std::vector<std::string> arguments, Result& result) {
   // The mark that ends our own options; a second one is the program's.
@@ -56,7 +72,10 @@ void add_record_command(CLI::App& app, Result& result) {
       "Exit code: the program's own when it is not 0 (128 + signal, 127 not found); 5 when no recorder came "
       "up,\n"
       "with a line that says why; else 0.");
-  command->callback([command, options, &result] { record(*options, command->remaining(), result); });
+  command->callback([command, options, &result] {
+    refuse_unknown_options(*command, result.words);
+    record(*options, command->remaining(), result);
+  });
 }
 
 }  // namespace peakmark::cli

@@ -39,9 +39,7 @@ std::string unknown_option(const CLI::App& command) {
 std::string what_is_wrong(const CLI::App& app, const CLI::App* command, const CLI::Error& error) {
   const CLI::App& here = command == nullptr ? app : *command;
   if (const std::string option = unknown_option(here); !option.empty()) {
-    const std::string_view nearest = nearest_word(option, option_names(here));
-    return fmt::format("no option '{}'{}", option,
-                       nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+    return no_such_option(here, option);
   }
   if (command == nullptr && !app.remaining().empty()) {
     const std::string word = app.remaining().front();
@@ -51,6 +49,12 @@ std::string what_is_wrong(const CLI::App& app, const CLI::App* command, const CL
 }
 
 }  // namespace
+
+std::string no_such_option(const CLI::App& command, const std::string& option) {
+  const std::string_view nearest = nearest_word(option, option_names(command));
+  return fmt::format("no option '{}'{}", option,
+                     nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+}
 
 std::string usage_message(const CLI::App* app, const CLI::Error& error) {
   const std::vector<CLI::App*> parsed = app->get_subcommands();

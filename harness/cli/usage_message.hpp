@@ -9,4 +9,7 @@ namespace peakmark::cli {
 /// that is wrong, the nearest that was possibly meant, and which help to read. `app` is the whole program.
 std::string usage_message(const CLI::App* app, const CLI::Error& error);
 
+/// `no option '--jsno'; did you mean '--json'?`
+std::string no_such_option(const CLI::App& command, const std::string& option);
+
 }  // namespace peakmark::cli

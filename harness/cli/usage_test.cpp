@@ -87,5 +87,21 @@ TEST_F(Usage, AMisspeltOptionIsNamed) {
   EXPECT_THAT(peakmark({"check"}).errors, StartsWith("peakmark check: RUN"));
 }
 
+// Else the program would get it, and the recording be another than was asked for.
+TEST_F(Usage, AnOptionBeforeTheRecordedProgramIsOurs) {
+  const std::string profile = folder_.path() / "p";
+  const Answer answer = peakmark({"record", "-o", profile, "--snyc", "--", "/bin/true", "--jsno"});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, StartsWith("peakmark: record: no option '--snyc'; did you mean '--sync'?"));
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"record", "-o", profile, "--sync", "/bin/sh", "--snyc"},
+                                             {"record", "-o" + profile, "--", "/bin/sh", "-c", "exit 7"},
+                                             {"record", "--output=" + profile, "/bin/sh", "-c", "exit 7"}}) {
+    EXPECT_NE(peakmark(words).end.exit_code, 0);
+    EXPECT_THAT(peakmark(words).errors, Not(HasSubstr("no option '--"))) << words[2];
+  }
+  EXPECT_EQ(peakmark({"record", "-o" + profile, "/bin/sh", "-c", "exit 7"}).end.exit_code, 7);
+}
+
 }  // namespace
 }  // namespace peakmark
