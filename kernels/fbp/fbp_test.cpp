@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/seeded.hpp"
 #include "kernels/common/variant_testing.hpp"
@@ -97,6 +100,37 @@ TEST_P(FbpOnOpenCl, PhantomsAreSeenWhereTheyAre) {
   for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
     for (const fbp_testing::Scan& scan : fbp_testing::scans())
       fbp_testing::expect_phantoms_seen(*device_, way, scan);
+}
+
+// By more columns than lie between the axis and the edge, either way: parted lines are where joined ones are.
+TEST_P(FbpOnOpenCl, TheAxisMayBeCorrectedByMoreThanIsSeenTwice) {
+  for (const auto& [axis, correction] : {std::pair{4.0, 12.0}, {48.0, -12.0}, {44.0, 8.0}}) {
+    const auto reconstruct = [&, axis = axis, correction = correction](FbpWay way) {
+      FbpOptions options;
+      options.way = way;
+      options.batch = 8;
+      options.half = true;
+      options.axis = axis;
+      Reconstructor reconstructor(*device_, {1, 36, kColumns}, options,
+                                  {angles_of_pattern("full_turn", 36), std::vector<double>(36, correction)});
+      reconstructor.set_up();
+      Array sinograms =
+          device_->push<float>("sinograms", reconstructor.sinograms_shape(), seeded_generator<float>(1));
+      Array slices = device_->create_uninitialised("slices", reconstructor.slices_shape(), DType::f32);
+      reconstructor(sinograms, slices);
+      return device_->pull<float>(slices);
+    };
+    const std::vector<float> whole = reconstruct(FbpWay::whole);
+    const std::vector<float> inplace = reconstruct(FbpWay::inplace);
+    double largest = 0;
+    double difference = 0;
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      largest = std::max<double>(largest, std::abs(whole[i]));
+      difference = std::max<double>(difference, std::abs(whole[i] - inplace[i]));
+    }
+    EXPECT_GT(largest, 0);
+    EXPECT_LE(difference, 1e-5 * largest) << axis << " " << correction;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Grains, FbpOnOpenCl,
