@@ -43,7 +43,7 @@ JoinedScan::JoinedScan(const BackprojectionGeometry& geometry) : half(geometry.n
   side = frame.side;
   added = std::lround(frame.axis - geometry.axis);
   split = (side + 1) / 2;
-  slope = overlap_slope(geometry);
+  right = overlap_slope(geometry) > 0;
   check_opposites(geometry, side);
 
   joined = geometry;
@@ -81,9 +81,13 @@ JoinedScan::JoinedScan(const BackprojectionGeometry& geometry) : half(geometry.n
 }
 
 double JoinedScan::weight_of_line(Size a, Size i) const {
-  return i < 0 || i >= w
-             ? 0
-             : overlap_weight(slope, static_cast<double>(i) - mirrors[static_cast<std::size_t>(a)].axis);
+  if (i < 0 || i >= w) return 0;
+  const Mirror& mirror = mirrors[static_cast<std::size_t>(a)];
+  const double last = static_cast<double>(w - 1);
+  const double middle = (mirror.whole + mirror.fraction + last) / 2;
+  // Below half a column only the axis's own column is on the ramp, as in overlap_slope.
+  const double near = std::max(right ? last - middle : middle, 0.5);
+  return overlap_weight((right ? 1 : -1) / (2 * near), static_cast<double>(i) - middle);
 }
 
 std::vector<float> JoinedScan::part_of_line(Size a, std::span<const float> line) const {

@@ -21,12 +21,12 @@ struct JoinedScan {
   /// that neither has seen the columns between them.
   explicit JoinedScan(const BackprojectionGeometry& geometry);
 
-  Size half = 1;     ///< n_a/2: joined lines
-  Size w = 2;        ///< columns of a line as it was measured
-  Size side = 2;     ///< columns of a joined line: the side of the slice
-  Size added = 0;    ///< of them, those before the line's own first
-  Size split = 1;    ///< filtered lines are parted here, to lie where they came from
-  double slope = 0;  ///< of the weights
+  Size half = 1;      ///< n_a/2: joined lines
+  Size w = 2;         ///< columns of a line as it was measured
+  Size side = 2;      ///< columns of a joined line: the side of the slice
+  Size added = 0;     ///< of them, those before the line's own first
+  Size split = 1;     ///< filtered lines are parted here, to lie where they came from
+  bool right = true;  ///< the axis is nearer to the last column than to the first
 
   /// Where a pair is joined: the axis in each of the two lines, and where column 0 of the one lies in the
   /// other.

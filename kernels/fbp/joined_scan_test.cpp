@@ -59,6 +59,40 @@ TEST(JoinedScan, TwoLinesOfAPhantomAreOne) {
     }
 }
 
+// A straight slope is the same however it is interpolated: what one of the lines has seen is exact, wherever
+// the axis is corrected to, and only what was seen is weighted.
+TEST(JoinedScan, WhatOneLineHasSeenIsExact) {
+  const auto slope = [](double from_axis) { return 100 + from_axis; };
+  for (const auto& [axis, most] :
+       {std::pair{51.0, 7.0}, {57.5, 1.5}, {51.0, -7.0}, {8.0, -7.5}, {1.0, -1.0}}) {
+    BackprojectionGeometry geometry = scan(axis);
+    for (Size a = 0; a < geometry.n_a; ++a)
+      geometry.corrections.push_back(most * static_cast<double>(a % 3) / 2);
+    const JoinedScan joined(geometry);
+    const auto line = [&](Size a, double sign) {
+      std::vector<float> values;
+      const double at = axis + geometry.corrections[static_cast<std::size_t>(a)];
+      for (Size i = 0; i < joined.w; ++i)
+        values.push_back(static_cast<float>(slope(sign * (static_cast<double>(i) - at))));
+      return values;
+    };
+    for (Size a = 0; a < joined.half; ++a) {
+      const std::vector<float> one = joined.part_of_line(a, line(a, 1));
+      const std::vector<float> other = joined.part_of_opposite(a, line(a + joined.half, -1));
+      const JoinedScan::Mirror& mirror = joined.mirrors[static_cast<std::size_t>(a)];
+      for (Size j = 0; j < joined.side; ++j) {
+        const auto i = static_cast<double>(j - joined.added);
+        const double mirrored = mirror.axis + mirror.opposite_axis - i;
+        const double last = static_cast<double>(joined.w - 1);
+        if ((i < 0 || i > last) && (mirrored < 0 || mirrored > last)) continue;
+        EXPECT_NEAR(one[static_cast<std::size_t>(j)] + other[static_cast<std::size_t>(j)],
+                    slope(i - mirror.axis), 1e-4)
+            << axis << " " << most << " " << a << " " << j;
+      }
+    }
+  }
+}
+
 TEST(JoinedScan, PartedLinesAreTheSameColumns) {
   for (const double axis : {51.25, 9.75}) {
     const JoinedScan joined(scan(axis));

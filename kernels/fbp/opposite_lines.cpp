@@ -22,8 +22,7 @@ OppositeLines::OppositeLines(Device& device, const JoinedScan& scan) : device_(d
 void OppositeLines::set_up() {
   std::vector<float> values;
   for (const JoinedScan::Mirror& mirror : scan_.mirrors)
-    for (const double value : {mirror.axis, mirror.opposite_axis, mirror.whole, mirror.fraction})
-      values.push_back(static_cast<float>(value));
+    for (const double value : {mirror.whole, mirror.fraction}) values.push_back(static_cast<float>(value));
   mirrors_ = device_.push<float>("mirrors", mirrors_shape(2 * scan_.half), std::span<const float>(values));
 }
 
@@ -40,20 +39,20 @@ void OppositeLines::join(const Array& sinograms, Size z, Array& joined, Size to_
 
 void OppositeLines::enqueue_join(const Array& sinograms, Size z, const Target& to, Size first, Size pairs) {
   const Size offset = z * 2 * scan_.half * scan_.w;
-  const auto slope = static_cast<float>(scan_.slope);
+  const std::int32_t right = scan_.right ? 1 : 0;
   const std::int32_t has_columns = to.columns ? 1 : 0;
   if (device_.info().is_cpu) {
     device_.launch(
         join_, {.x = pairs, .local_x = 1},
         {&sinograms, offset, &mirrors_, &to.columns, has_columns, &to.lines, to.offset, first, pairs,
-         scan_.half, scan_.w, scan_.side, scan_.added, slope, to.before, to.length, to.pitch});
+         scan_.half, scan_.w, scan_.side, scan_.added, right, to.before, to.length, to.pitch});
     return;
   }
   const Range range{.x = to.length, .y = std::min(pairs, kMostRows)};
   device_.launch(
       join_, range,
       {&sinograms, offset, &mirrors_, &to.columns, has_columns, &to.lines, to.offset, first, pairs,
-       scan_.half, scan_.w, scan_.side, scan_.added, slope, to.before, to.length, to.pitch, range.y});
+       scan_.half, scan_.w, scan_.side, scan_.added, right, to.before, to.length, to.pitch, range.y});
 }
 
 void OppositeLines::part(const LineFilter::PaddedLines& padded, Array& sinograms, Size z, Size first,
