@@ -1,5 +1,6 @@
 #pragma once
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <sys/inotify.h>
@@ -76,9 +77,15 @@ class CommandTest : public testing::Test {
     return path;
   }
   static pid_t told_pid(const std::string& fifo) {
-    pid_t pid = 0;
-    std::ifstream(fifo) >> pid;
-    return pid;
+    // A worker that never comes must not hold the test: a FIFO opened for reading alone waits for its writer.
+    const Descriptor opened(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    pollfd watched{opened.get(), POLLIN, 0};
+    char text[32] = {};
+    if (::poll(&watched, 1, 30'000) != 1 || ::read(opened.get(), text, sizeof text - 1) <= 0) {
+      ADD_FAILURE() << "no worker tells its process";
+      return -1;
+    }
+    return std::stoi(text);
   }
 
   /// Waits until the partial run has that many lines.
