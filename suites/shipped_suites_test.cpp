@@ -159,6 +159,7 @@ TEST(ShippedOperations, EverySizeThatDoesNotFitIsAMistakeOfItsCase) {
   for (const Variant& variant : operations().variants()) {
     for (const AxisDescription& axis : variant.description.axes) {
       if (!std::holds_alternative<Size>(axis.default_value)) continue;
+      if (axis.name == "chunk") continue;  // at the most so many at a time: more than there are is all
       Parameters parameters = variant.description.defaults();
       EXPECT_EQ(mistake_in(variant, parameters, *dry), std::nullopt);
       parameters.set(axis.name, Size{1} << 60);
