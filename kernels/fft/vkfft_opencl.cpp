@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "device/opencl/api.hpp"
@@ -104,6 +105,12 @@ std::string with_output_offset(std::string text) {
   return text;
 }
 
+/// Barriers of VkFFT order local memory alone. In place, an item writes where another of its group has read
+/// before the barrier: that, too, must be in order.
+std::string with_fences_of_all_memory(std::string text) {
+  return "#define barrier(local) barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n" + std::move(text);
+}
+
 cl_program create_program(cl_context context, cl_uint count, const char** texts, const std::size_t* lengths,
                           cl_int* code) {
   *code = CL_SUCCESS;
@@ -112,8 +119,8 @@ cl_program create_program(cl_context context, cl_uint count, const char** texts,
     *code = CL_INVALID_VALUE;
     return nullptr;
   }
-  const std::string text =
-      with_output_offset(lengths != nullptr ? std::string(texts[0], lengths[0]) : std::string(texts[0]));
+  const std::string text = with_fences_of_all_memory(
+      with_output_offset(lengths != nullptr ? std::string(texts[0], lengths[0]) : std::string(texts[0])));
   const char* mended = text.c_str();
   return opencl().clCreateProgramWithSource(context, 1, &mended, nullptr, code);
 }

@@ -16,7 +16,7 @@ std::filesystem::path variable(const char* name) {
 
 /// Empty where no variable names one.
 std::filesystem::path cache_folder() {
-  if (const auto named = variable("POCL_CACHE_DIR"); !named.empty()) return named;
+  if (auto named = variable("POCL_CACHE_DIR"); !named.empty()) return named;
   if (const auto cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache / "pocl" / "kcache";
   const auto home = variable("HOME");
   return home.empty() ? home : home / ".cache" / "pocl" / "kcache";
