@@ -51,7 +51,8 @@ std::string what_is_wrong(const CLI::App& app, const CLI::App* command, const CL
 }  // namespace
 
 std::string no_such_option(const CLI::App& command, const std::string& option) {
-  const std::string_view nearest = nearest_word(option, option_names(command));
+  const std::vector<std::string> names = option_names(command);
+  const std::string_view nearest = nearest_word(option, names);
   return fmt::format("no option '{}'{}", option,
                      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
 }

@@ -12,6 +12,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The candidate that was most likely meant, or an empty view when none is near. `coords1d` is near
 /// `padding/coords1d`; upper and lower case are one.
 std::string_view nearest_word(std::string_view word, const std::vector<std::string>& candidates);
+std::string_view nearest_word(std::string_view word, std::vector<std::string>&& candidates) = delete;
 
 /// The end of an error message about an unknown word: `; did you mean 'edge'? (known: constant, edge, …)`.
 std::string suggest_word(std::string_view word, const std::vector<std::string>& candidates);
