@@ -63,6 +63,10 @@ ScratchFolder::ScratchFolder() {
                        "; TMPDIR names another place");
     }
     const Descriptor folder(open_folder(pattern));
+    if (folder.get() < 0) {
+      if (errno == ENOENT) continue;  // it was tidied up already
+      throw UsageError(pattern + ": cannot be opened: " + std::strerror(errno));
+    }
     int locked = 0;
     do locked = ::flock(folder.get(), LOCK_EX);
     while (locked != 0 && errno == EINTR);

@@ -5,10 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
@@ -79,6 +82,24 @@ TEST_F(ScratchFolderTest, OneOfAKilledOwnerGoesWithTheNext) {
   living.kill();
   const ScratchFolder last;
   EXPECT_FALSE(std::filesystem::exists(living.folder));
+}
+
+/// Whoever tidies up may find a folder at any moment between its making and its lock.
+TEST_F(ScratchFolderTest, ManyAtOnceLeaveEachOtherAlone) {
+  constexpr int kThreads = 8;
+  std::atomic<int> lost = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&lost] {
+        for (int i = 0; i < 200; ++i) {
+          const ScratchFolder folder;
+          if (!std::ofstream(folder.path() / "worker.profile")) ++lost;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(lost, 0);
 }
 
 TEST_F(ScratchFolderTest, WhatOnlyHasTheNameStays) {
