@@ -1,13 +1,12 @@
 #include "run/run_journal.hpp"
 
 #include <gmock/gmock.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <fstream>
 
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
+#include "run/full_disk.hpp"
 #include "run/run_example.hpp"
 
 namespace peakmark {
@@ -16,26 +15,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-/// As `ulimit -f`: writing beyond it is an error here, not a signal.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(std::size_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  void (*handler_)(int);
-  rlimit before_{};
-};
 
 class RunJournalTest : public testing::Test {
  protected:
@@ -222,7 +201,7 @@ TEST_F(RunJournalTest, WhereTheNewRunHasNoRoomTheEarlierOneStays) {
     RunContext larger = context_;
     larger.warnings = {std::string(20'000, 'w')};
     journal.start(larger);
-    const FileSizeLimit limit(before.size() + 10'000);
+    const FullDisk full(before.size() + 10'000);
     EXPECT_THROW(journal.add(example_observation("a")), UsageError);
     EXPECT_FALSE(journal.has_measured());
   }
