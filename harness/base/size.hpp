@@ -14,6 +14,11 @@ Size checked_add(Size a, Size b);
 Size checked_subtract(Size a, Size b);
 Size checked_multiply(Size a, Size b);
 
+/// a / b, rounded up: the blocks of b that hold a. a ≥ 0, b > 0.
+constexpr Size divide_up(Size a, Size b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
 /// Reads `4096`, `24 MB`, `16GiB`, `1.5 GiB`. kB, MB, GB, TB are powers of 1000; KiB, MiB, GiB, TiB of 1024.
 /// Throws UsageError when the text is no size, is negative, or is no whole number of bytes.
 Size parse_size(std::string_view text);

@@ -112,6 +112,10 @@ struct Range {
   Size local_x = 0, local_y = 0, local_z = 0;
 };
 
+/// The most items along y and along z that fit a launch on every device, whatever the size of a group: CUDA
+/// ends at so many groups. Kernels loop over what is beyond.
+inline constexpr Size kMostAlongYZ = 65'535;
+
 /// A point in the device's queue, timed by the device.
 class TimePoint {
  public:

@@ -16,10 +16,6 @@
 namespace peakmark {
 namespace {
 
-Size divide_up(Size a, Size b) {
-  return (a + b - 1) / b;
-}
-
 /// Number of images in a stack of images `image`, or in one image.
 Size images_in(const Array& stack, const Shape& image, const char* what) {
   const Shape& shape = stack.shape();

@@ -5,13 +5,6 @@
 #include "fbp_opposite_lines_source.hpp"
 
 namespace peakmark {
-namespace {
-
-/// CUDA ends at 65,535 groups in y; the kernels loop over the rest.
-constexpr Size kMostRows = 65'535;
-
-}  // namespace
-
 OppositeLines::OppositeLines(Device& device, const JoinedScan& scan) : device_(device), scan_(scan) {
   const KernelSource& source = fbp_opposite_lines_source();
   const bool rows = device.info().is_cpu;
@@ -48,7 +41,7 @@ void OppositeLines::enqueue_join(const Array& sinograms, Size z, const Target& t
          scan_.half, scan_.w, scan_.side, scan_.added, right, to.before, to.length, to.pitch});
     return;
   }
-  const Range range{.x = to.length, .y = std::min(pairs, kMostRows)};
+  const Range range{.x = to.length, .y = std::min(pairs, kMostAlongYZ)};
   device_.launch(
       join_, range,
       {&sinograms, offset, &mirrors_, &to.columns, has_columns, &to.lines, to.offset, first, pairs,
@@ -64,7 +57,7 @@ void OppositeLines::part(const LineFilter::PaddedLines& padded, Array& sinograms
                     scan_.split, padded.before, padded.pitch});
     return;
   }
-  const Range range{.x = scan_.w, .y = std::min(pairs, kMostRows)};
+  const Range range{.x = scan_.w, .y = std::min(pairs, kMostAlongYZ)};
   device_.launch(part_, range,
                  {&padded.work, &sinograms, offset, first, pairs, scan_.half, scan_.w, scan_.side,
                   scan_.split, padded.before, padded.pitch, range.y});

@@ -7,9 +7,6 @@
 namespace peakmark {
 namespace {
 
-/// CUDA ends at 65,535 groups in y; the kernels loop over the rest.
-constexpr Size kMostRows = 65'535;
-
 std::int32_t flag(bool on) {
   return on ? 1 : 0;
 }
@@ -32,7 +29,7 @@ void LineKernels::pad(const Array& sinogram, Size first, Size lines, Size w, con
                    {&sinogram, &columns, has_columns, &padded, first, lines, w, before, length, pitch});
     return;
   }
-  const Range range{.x = length, .y = std::min(lines, kMostRows)};
+  const Range range{.x = length, .y = std::min(lines, kMostAlongYZ)};
   device_.launch(
       pad_, range,
       {&sinogram, &columns, has_columns, &padded, first, lines, w, before, length, pitch, range.y});
@@ -44,7 +41,7 @@ void LineKernels::crop(const Array& padded, Size pitch, Size before, Array& sino
     device_.launch(crop_, {.x = lines, .local_x = 1}, {&padded, &sinogram, first, lines, w, before, pitch});
     return;
   }
-  const Range range{.x = w, .y = std::min(lines, kMostRows)};
+  const Range range{.x = w, .y = std::min(lines, kMostAlongYZ)};
   device_.launch(crop_, range, {&padded, &sinogram, first, lines, w, before, pitch, range.y});
 }
 
@@ -55,7 +52,7 @@ void LineKernels::filter(Array& spectra, Size lines, Size frequencies, const Arr
                    {&spectra, &filter, flag(imaginary), lines, frequencies, pitch});
     return;
   }
-  const Range range{.x = frequencies, .y = std::min(lines, kMostRows)};
+  const Range range{.x = frequencies, .y = std::min(lines, kMostAlongYZ)};
   device_.launch(filter_, range, {&spectra, &filter, flag(imaginary), lines, frequencies, pitch, range.y});
 }
 

@@ -11,9 +11,6 @@
 namespace peakmark {
 namespace {
 
-// Below CUDA's 65,535 groups along y and z, whatever the size of a group; the kernels loop over the rest.
-constexpr Size kMostRowsAndImages = 65535;
-
 void check_array(const Array& array, DType dtype, const char* what) {
   if (array.dtype() != dtype)
     throw UsageError(
@@ -93,8 +90,7 @@ void MulAdd::launch(Array& dst, const Layout& to, double a, const Array& other, 
                    {&dst, to.first, to.row, to.image, &other, from.first, from.row, from.image, images, h, w,
                     factor_dst, factor_other});
   } else {
-    const Range range{
-        .x = w, .y = std::min(h, kMostRowsAndImages), .z = std::min(images, kMostRowsAndImages)};
+    const Range range{.x = w, .y = std::min(h, kMostAlongYZ), .z = std::min(images, kMostAlongYZ)};
     device_.launch(mul_add_, range,
                    {&dst, to.first, to.row, to.image, &other, from.first, from.row, from.image, images, h, w,
                     factor_dst, factor_other, range.y, range.z});
@@ -108,7 +104,7 @@ void MulAdd::copy_region(const Array& other, const Region& region) {
     device_.launch(copy_region_, {.x = region.h, .local_x = 1},
                    {&copy_of_other_, &other, from.first, from.row, region.h, region.w});
   } else {
-    const Range range{.x = region.w, .y = std::min(region.h, kMostRowsAndImages)};
+    const Range range{.x = region.w, .y = std::min(region.h, kMostAlongYZ)};
     device_.launch(copy_region_, range,
                    {&copy_of_other_, &other, from.first, from.row, region.h, region.w, range.y});
   }

@@ -23,8 +23,6 @@ constexpr Size kPulledBytes = Size{4} << 20;
 /// cached stores win to 14 MiB and lose from 24 MiB on.
 constexpr Size kPastCacheBytes = Size{16} << 20;
 
-/// CUDA ends at 65,535 groups in y and z; a group has one item or more in each.
-constexpr Size kMostSteps = 65'535;
 /// A GPU keeps some 2^18 items in flight; beyond four times that an item takes several rows, up to 8, and
 /// works out its column once for them.
 constexpr Size kEnoughItems = Size{1} << 20;
@@ -163,8 +161,8 @@ PaddingComputation::Grain PaddingComputation::grain(Size n, Size rows, Size colu
     return {.range = {.x = n * rows, .local_x = 16}, .past_cache = past_cache ? 1 : 0};
   }
   const Size rows_an_item = std::clamp(n * rows * columns / kEnoughItems, Size{1}, kMostRowsAnItem);
-  const Size y_step = std::min((rows + rows_an_item - 1) / rows_an_item, kMostSteps);
-  const Size z_step = std::min(n, kMostSteps);
+  const Size y_step = std::min(divide_up(rows, rows_an_item), kMostAlongYZ);
+  const Size z_step = std::min(n, kMostAlongYZ);
   return {.range = {.x = columns, .y = y_step, .z = z_step, .local_x = 64, .local_y = 4, .local_z = 1},
           .y_step = y_step,
           .z_step = z_step};

@@ -23,10 +23,6 @@ void check_radios(const Array& radios, DType dtype, Size n_z, Size nx) {
         fmt::format("radios are {}; this shift was made for {}", name_of(radios.dtype()), name_of(dtype)));
 }
 
-Size divide_up(Size a, Size b) {
-  return (a + b - 1) / b;
-}
-
 // Columns of a work-item of a CPU: the rows it works on stay in its second-level cache, and where radios are
 // few, there are blocks for every core. Whole pages of f32, for cores that fetch ahead within a page.
 Size cpu_columns(const DeviceInfo& device, Size n_a, Size nx) {
