@@ -6,15 +6,12 @@
 // same machine. `linear_ns` and `tiled_ns` are medians over the blocks of the device's time over the
 // interpolations, n_z · n_a · pixels; `ratio` is the median of tiled over linear within a block, `spread` the
 // relative width of its middle half. An answer is verified before it is timed.
-#include <memory>
 #include <string>
-#include <vector>
 
-#include "base/quantile.hpp"
+#include "in_turns.hpp"
 #include "kernels/backprojection/backprojection.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
-#include "over_copies.hpp"
-#include "worker/variant.hpp"
+#include "opencl_bench.hpp"
 
 namespace {
 
@@ -47,46 +44,21 @@ Parameters parameters_of(const Variant& variant, const Scan& scan) {
 void compare(benchmark::State& state, const Scan& scan) {
   Registry registry;
   add_backprojection(registry);
-  const std::vector<std::string> names{"backprojection/linear", "backprojection/tiled"};
-  std::vector<std::unique_ptr<Computation>> ways;
-  double interpolations = 0;
-  for (const std::string& name : names) {
-    const Variant& variant = *registry.find(name);
-    const Parameters parameters = parameters_of(variant, scan);
-    interpolations = static_cast<double>(scan.n_z) * static_cast<double>(scan.n_a) *
-                     static_cast<double>(computed_pixels(geometry_of_case(parameters)));
-    std::unique_ptr<Computation>& way = ways.emplace_back(variant.make(bench_device(), parameters));
-    way->set_up();
-    way->create_inputs();
-    way->create_outputs();
-    way->call();
-    if (const Verification verification = way->verify(); !verification.ok) {
-      state.SkipWithError((name + ": " + verification.message).c_str());
-      return;
-    }
-  }
-  std::vector<double> linear, tiled, ratio;
-  for (auto _ : state) {
-    const auto time = [&](std::size_t way) {
-      return static_cast<double>(device_time_ns(bench_device(), [&] { ways[way]->call(); }));
-    };
-    const double linear_ns = time(0);
-    const double tiled_ns = time(1);
-    state.SetIterationTime(tiled_ns * 1e-9);
-    linear.push_back(linear_ns / interpolations);
-    tiled.push_back(tiled_ns / interpolations);
-    ratio.push_back(tiled_ns / linear_ns);
-  }
-  state.counters["linear_ns"] = quantile(linear, 0.5);
-  state.counters["tiled_ns"] = quantile(tiled, 0.5);
-  state.counters["ratio"] = quantile(ratio, 0.5);
-  state.counters["spread"] = (quantile(ratio, 0.75) - quantile(ratio, 0.25)) / quantile(ratio, 0.5);
+  const auto parameters = [&](const Variant& variant) { return parameters_of(variant, scan); };
+  const auto turns =
+      time_in_turns(state, registry, {"backprojection/linear", "backprojection/tiled"}, parameters);
+  if (!turns) return;
+  const auto pixels = computed_pixels(geometry_of_case(parameters(*registry.find("backprojection/tiled"))));
+  const double interpolations =
+      static_cast<double>(scan.n_z) * static_cast<double>(scan.n_a) * static_cast<double>(pixels);
+  state.counters["linear_ns"] = turns->median_ns(0) / interpolations;
+  state.counters["tiled_ns"] = turns->median_ns(1) / interpolations;
 }
 
 void register_all() {
   for (const Scan& scan : {Scan{512, 512, 1}, Scan{1440, 1024, 1}, Scan{181, 128, 20}, Scan{61, 4096, 1},
                            Scan{720, 512, 1, 1, 0}, Scan{720, 512, 1, 0, 1}})
-    register_over_copies(scan.name(), [scan](benchmark::State& state) { compare(state, scan); });
+    register_blocks(scan.name(), [scan](benchmark::State& state) { compare(state, scan); });
 }
 
 }  // namespace

@@ -3,18 +3,10 @@
 #include <benchmark/benchmark.h>
 
 #include <functional>
-#include <vector>
 
 #include "copy_baseline.hpp"
 
-// What the benchmarks of kernels that move bytes have in common.
 namespace peakmark {
-
-/// Blocks of such a benchmark: its iterations.
-inline constexpr int kBlocks = 15;
-
-/// The first OpenCL device. Throws DeviceError where there is none.
-Device& bench_device();
 
 /// Each iteration is a block: `prepare`, outside all timers, then the copies of `baseline` and one `call`.
 /// The counters `over_command`, `over_kernel` and `over_streamed` are the medians over the blocks of the time
@@ -23,11 +15,5 @@ Device& bench_device();
 /// relative width of its middle half.
 void time_over_copies(benchmark::State& state, CopyBaseline& baseline, const std::function<void()>& prepare,
                       const std::function<void()>& call);
-
-/// Registers one benchmark of kBlocks blocks.
-void register_over_copies(const std::string& name, const std::function<void(benchmark::State&)>& run);
-
-/// The main function of such a program: `register_all` after its options are read. Returns the exit code.
-int bench_main(int argc, char** argv, const std::function<void()>& register_all);
 
 }  // namespace peakmark

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/padding/computation.hpp"
+#include "opencl_bench.hpp"
 #include "over_copies.hpp"
 
 namespace {
@@ -75,7 +76,7 @@ PaddingProblem scattered(const Pads& pads) {
 }
 
 void register_one(const std::string& name, Make make, const PaddingProblem& problem) {
-  register_over_copies(name, [make, problem](benchmark::State& state) { pad_image(state, make, problem); });
+  register_blocks(name, [make, problem](benchmark::State& state) { pad_image(state, make, problem); });
 }
 
 void register_all() {

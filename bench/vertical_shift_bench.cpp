@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernels/vertical_shift/vertical_shift.hpp"
+#include "opencl_bench.hpp"
 #include "over_copies.hpp"
 #include "worker/variant.hpp"
 
@@ -54,7 +55,7 @@ void register_all() {
         const std::string name = variant.description.name + "/n_a:" + std::to_string(stack.n_a) +
                                  "/n_z:" + std::to_string(stack.n_z) + "/nx:" + std::to_string(stack.nx) +
                                  "/shift:" + pattern;
-        register_over_copies(name, [&variant, stack, pattern](benchmark::State& state) {
+        register_blocks(name, [&variant, stack, pattern](benchmark::State& state) {
           shift_stack(state, variant, stack, pattern);
         });
       }
