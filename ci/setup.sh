@@ -59,10 +59,12 @@ build() {
     { grep -E -A20 'FAILED|error:' "$1.log" | head -n 100; return 1; }
 }
 
+has_toolkit() { command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
+
 # find_cuda: sets cuda_options: an installed toolkit, or else NVIDIA's wheels.
 find_cuda() {
   cuda_options=(-DPEAKMARK_CUDA=ON)
-  if ! command -v nvcc >/dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then
+  if ! has_toolkit; then
     local root
     root=$(ci/cuda-wheels build/cuda-wheels)
     cuda_options+=(-DPEAKMARK_CUDA_ROOT="$root")
