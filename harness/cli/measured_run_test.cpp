@@ -113,6 +113,18 @@ TEST_F(MeasuredRun, WithoutARecorderNothingIsMeasured) {
   EXPECT_THAT(answer.errors, HasSubstr("the recorder for opencl is not installed"));
 }
 
+TEST_F(MeasuredRun, ARecorderThatCannotBeLoadedIsSaidOnce) {
+  std::ofstream(folder_.path() / "libpeakmark-opencl.so") << "no library";
+  WorkerCommand broken = command(R"("selftest/known_bytes")");
+  broken.environment.back() = "PEAKMARK_LIBRARY_DIR=" + folder_.path().string();
+  const Answer answer = ask(broken, std::chrono::seconds(250));
+  EXPECT_EQ(answer.end.exit_code, 5);
+  const std::string words = "was not loaded: it cannot be loaded";
+  const std::size_t first = answer.errors.find(words);
+  ASSERT_NE(first, std::string::npos) << answer.errors;
+  EXPECT_EQ(answer.errors.find(words, first + 1), std::string::npos) << answer.errors;
+}
+
 TEST_F(MeasuredRun, CasesOfAnotherBackendAreUnsupported) {
   const std::filesystem::path suite = folder_.path() / "suite.toml";
   WorkerCommand mixed = command(R"("selftest/known_bytes")", {"--memory-only"});

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "run/worker_line.hpp"
+#include "run/worker_words.hpp"
 
 namespace peakmark {
 namespace {
@@ -41,18 +42,15 @@ WorkerCommand command_for(const SupervisorOptions& options, std::vector<std::str
   return command;
 }
 
-/// Programs begin their messages with their name; whoever hears them through us knows who speaks.
-std::string without_name(const std::string& text, const SupervisorOptions& options) {
-  const std::string name = options.worker.program.filename().string() + ": ";
-  return text.starts_with(name) ? text.substr(name.size()) : text;
-}
-
 /// The cases of a run that have no observation yet, and the one being measured.
 class Supervision {
  public:
   Supervision(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
               SupervisorListener& listener)
-      : options_(options), listener_(listener), pending_(cases.begin(), cases.end()) {}
+      : options_(options),
+        listener_(listener),
+        words_(options, listener),
+        pending_(cases.begin(), cases.end()) {}
 
   Stop run() {
     while (!pending_.empty()) {
@@ -60,7 +58,7 @@ class Supervision {
       WorkerProcess worker(command());
       current_ = nullptr;
       progressed_ = false;
-      last_words_.clear();
+      words_.forget();
       limit_from(options_.start_limit);
       if (const std::optional<Stop> stop = serve(worker)) return *stop;
       if (progressed_) {
@@ -88,27 +86,28 @@ class Supervision {
       const auto until = options_.deadline ? std::min(limit_, *options_.deadline) : limit_;
       const WorkerEvent event = worker.next(std::min(until, Clock::now() + kTick), options_.interrupt);
       if (event.kind == Kind::late && Clock::now() < until) {
+        words_.tell();
         listener_.waiting();
         continue;
       }
       switch (event.kind) {
         case Kind::observation:
+          words_.tell();
           if (!take(event.text, worker)) return std::nullopt;
           break;
         case Kind::output:
-        case Kind::error: {
-          const std::string text = without_name(event.text, options_);
-          if (!text.empty()) last_words_ = text;
-          listener_.said(text);
+        case Kind::error:
+          words_.hear(event.text);
           break;
-        }
         case Kind::ended:
           note_end(worker.end());
           return std::nullopt;
         case Kind::interrupted:
+          words_.tell();
           worker.kill();
           return Stop::interrupted;
         case Kind::late:
+          words_.tell();
           worker.kill();
           // A worker that hangs when all is measured costs nothing but its own end.
           if (options_.deadline && Clock::now() >= *options_.deadline && !pending_.empty())
@@ -147,7 +146,7 @@ class Supervision {
       throw Misunderstanding("it starts the case " + name + ", which it was not given");
     current_ = &*found;
     progressed_ = true;
-    last_words_.clear();
+    words_.forget();
     limit_from(options_.case_limit);
     listener_.started(*found);
   }
@@ -175,23 +174,24 @@ class Supervision {
   }
 
   std::string with_last_words(const std::string& message) const {
-    return last_words_.empty() ? message : message + "; the last it said: " + last_words_;
+    return words_.last().empty() ? message : message + "; the last it said: " + words_.last();
   }
 
   void not_understood(const std::string& why, WorkerProcess& worker) {
     worker.kill();
-    last_words_ = why;
+    words_.stand_for(why);
     if (current_ != nullptr)
       fail_current(Outcome::crashed, "the worker writes what nobody understands: " + why);
   }
 
   void note_end(const WorkerEnd& end) {
     if (current_ != nullptr) {
+      words_.tell();
       std::string how = "the worker ended in the middle of the case: " + end.text();
       if (end.signal == SIGKILL) how += ": somebody, or the system for want of memory, killed it";
       fail_current(Outcome::crashed, with_last_words(how));
-    } else if (end.exit_code == static_cast<int>(ExitCode::recorder)) {
-      throw RecorderError(last_words_.empty() ? "the recorder did not come up in the worker" : last_words_);
+    } else {
+      words_.end(end);
     }
   }
 
@@ -200,7 +200,7 @@ class Supervision {
       fail_current(Outcome::timeout, with_last_words("no result after " + seconds_text(options_.case_limit) +
                                                      " (--timeout); the worker was killed"));
     } else if (!pending_.empty()) {
-      last_words_ = "it started no case within " + seconds_text(options_.start_limit);
+      words_.stand_for("it started no case within " + seconds_text(options_.start_limit));
     }
   }
 
@@ -215,12 +215,12 @@ class Supervision {
 
   const SupervisorOptions& options_;
   SupervisorListener& listener_;
+  WorkerWords words_;
   std::list<PlannedCase> pending_;
   const PlannedCase* current_ = nullptr;
   bool progressed_ = false;
   bool in_listener_ = false;
   int failed_starts_ = 0;
-  std::string last_words_;
   Clock::time_point limit_;
 };
 
@@ -233,11 +233,13 @@ Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>&
 
 std::optional<double> measure_reference(const SupervisorOptions& options, SupervisorListener& listener) {
   const auto until = Clock::now() + options.start_limit;
+  WorkerWords words(options, listener);
   WorkerProcess worker(command_for(options, {"--reference"}));
   for (;;) {
     const WorkerEvent event = worker.next(until, options.interrupt);
     switch (event.kind) {
       case Kind::observation:
+        words.tell();
         try {
           if (const auto line = parse_worker_line(event.text); line.reference_ns) return line.reference_ns;
         } catch (const UsageError& error) {
@@ -247,15 +249,18 @@ std::optional<double> measure_reference(const SupervisorOptions& options, Superv
         break;
       case Kind::output:
       case Kind::error:
-        listener.said(without_name(event.text, options));
+        words.hear(event.text);
         break;
       case Kind::ended:
+        words.end(worker.end());
         listener.said("the reference case gave no time: the worker ended with " + worker.end().text());
         return std::nullopt;
       case Kind::late:
+        words.tell();
         listener.said("the reference case gave no time within " + seconds_text(options.start_limit));
         return std::nullopt;
       case Kind::interrupted:
+        words.tell();
         return std::nullopt;
     }
   }

@@ -48,7 +48,7 @@ Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>&
                SupervisorListener& listener);
 
 /// The reference case: ns of a copy on the device. Null where the worker has no answer; why goes to the
-/// listener.
+/// listener. Throws RecorderError as `supervise` does.
 std::optional<double> measure_reference(const SupervisorOptions& options, SupervisorListener& listener);
 
 }  // namespace peakmark
