@@ -13,6 +13,7 @@ namespace peakmark {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 /// One of each: a pass, a failed window, a crash, an unsupported case, one without an observation.
@@ -86,6 +87,14 @@ TEST(Reports, MarkdownHasTheVerdictFirstAndTheWorstCaseOnTop) {
   EXPECT_LT(text.find("op/c/"), text.find("op/b/"));
   EXPECT_LT(text.find("op/b/"), text.find("op/a/"));
   EXPECT_THAT(text, HasSubstr("no f64 \\| here"));
+}
+
+TEST(Reports, MarkdownTellsWhatTheRunWarnedOf) {
+  SampleRun sample = mixed();
+  EXPECT_THAT(markdown(sample.run, {}), Not(HasSubstr("warned")));
+  sample.run.context.warnings = {"the load average is 3"};
+  EXPECT_THAT(markdown(sample.run, {}),
+              HasSubstr("\nWhat the run warned of:\n\n- the load average is 3\n\n|"));
 }
 
 TEST(Reports, MarkdownOfDryNamesNoDriver) {
