@@ -28,6 +28,11 @@ typedef uint64_t (*peakmark_event_count_t)(void);
 /* Environment: PEAKMARK_PROFILE=<path> - the recorder writes <path>.<pid>.
  *              PEAKMARK_SYNC=1         - finish the queue after each enqueue, so that the peak repeats. */
 
+/* A program marks its first phase before it calls OpenCL or CUDA for the first time, and there is no recorder yet.
+ * Whoever marks a phase sets this variable too, to <process id>:<phase>: a recorder that comes up later begins in that
+ * phase. phase.h and the Python module peakmark do. */
+#define PEAKMARK_PHASE_VARIABLE "PEAKMARK_PHASE"
+
 #define PEAKMARK_MARKS_VERSION_SYMBOL "peakmark_marks_version"
 #define PEAKMARK_PHASE_SYMBOL "peakmark_phase"
 #define PEAKMARK_NAME_SYMBOL "peakmark_name"

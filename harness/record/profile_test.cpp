@@ -236,6 +236,36 @@ TEST_F(Profile, ForkedChildWritesAFileOfItsOwn) {
   EXPECT_EQ(others.header().parent_pid, getpid());
 }
 
+std::string phases_of(const std::string& path) {
+  std::string phases;
+  const auto events = ProfileReader(path).events();
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (events[i].type == EventType::phase) phases += "[" + text_of(events, i) + "]";
+  }
+  return phases;
+}
+
+TEST_F(Profile, BeginsInThePhaseMarkedBeforeThereWasARecorder) {
+  ASSERT_EQ(0, in_child([&] {
+              setenv("PEAKMARK_PROFILE", base().c_str(), 1);
+              setenv("PEAKMARK_PHASE", (std::to_string(getpid()) + ":set-up: tables").c_str(), 1);
+              if (!new_writer().open_from_environment("test")) _exit(1);
+              if (phases_of(base() + "." + std::to_string(getpid())) != "[set-up: tables]") _exit(2);
+            }));
+}
+
+TEST_F(Profile, AParentsPhaseIsNoneOfItsChild) {
+  for (const std::string& mark : {std::to_string(getpid()) + ":call", std::string("call"), std::string()}) {
+    const int status = in_child([&] {
+      setenv("PEAKMARK_PROFILE", base().c_str(), 1);
+      setenv("PEAKMARK_PHASE", mark.c_str(), 1);
+      if (!new_writer().open_from_environment("test")) _exit(1);
+      if (!phases_of(base() + "." + std::to_string(getpid())).empty()) _exit(2);
+    });
+    EXPECT_EQ(0, status) << mark;
+  }
+}
+
 TEST_F(Profile, ForkedChildWithoutEventsLeavesNoFile) {
   ASSERT_TRUE(writer_.open(base().c_str(), "test 1"));
   ASSERT_EQ(in_child([this] { writer_.close(); }), 0);

@@ -37,7 +37,8 @@ class ProfileWriter {
   /// `recorder` goes into the header.
   bool open(const char* path, const char* recorder);
 
-  /// open() with $PEAKMARK_PROFILE; a message and false where it is not set.
+  /// open() with $PEAKMARK_PROFILE; a message and false where it is not set. Begins in the phase that the
+  /// process has marked before (PEAKMARK_PHASE_VARIABLE of marks.h).
   bool open_from_environment(const char* recorder);
 
   /// Trims the file and marks it closed. Events that come later are dropped.

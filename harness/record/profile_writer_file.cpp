@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "record/marks.h"
 #include "record/profile_writer.hpp"
 #include "record/thread_id.hpp"
 
@@ -46,7 +47,14 @@ bool ProfileWriter::open_from_environment(const char* recorder) {
             "with `peakmark record`\n");
     return false;
   }
-  return open(path, recorder);
+  if (!open(path, recorder)) return false;
+  // A mark made before there was a recorder to tell (marks.h). Of this process: a parent's does not hold
+  // here.
+  if (const char* const mark = std::getenv(PEAKMARK_PHASE_VARIABLE); mark != nullptr) {
+    char* text = nullptr;
+    if (std::strtol(mark, &text, 10) == getpid() && *text == ':') phase(text + 1);
+  }
+  return true;
 }
 
 bool ProfileWriter::open(const char* path, const char* recorder) {

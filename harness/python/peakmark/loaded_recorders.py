@@ -1,0 +1,40 @@
+"""The recorders in this process: libraries that the loaders of OpenCL and CUDA bring in, or do not."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+# Those found. A recorder never leaves a process, so one that is here stays; one that is not may come any time.
+_found: dict[str, ctypes.CDLL] = {}
+
+
+def _named() -> list[str]:
+    """The paths under which a loader was told to load a recorder."""
+    # os.environ is as it was when Python started: a loader of OpenCL cuts the process's own OPENCL_LAYERS short.
+    layers = os.environ.get("OPENCL_LAYERS", "").split(":")
+    return [path for path in (*layers, os.environ.get("CUDA_INJECTION64_PATH", "")) if path]
+
+
+def _look_up(path: str) -> ctypes.CDLL | None:
+    try:
+        # RTLD_NOLOAD: a recorder that no loader has loaded must not come in behind its back.
+        library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+        version = library.peakmark_marks_version
+        library.peakmark_phase.argtypes = [ctypes.c_char_p]
+        library.peakmark_phase.restype = None
+        library.peakmark_name.argtypes = [ctypes.c_uint64, ctypes.c_char_p]
+        library.peakmark_name.restype = None
+    except (OSError, AttributeError):
+        return None  # not loaded, or another's layer
+    return library if version() == 1 else None
+
+
+def loaded_recorders() -> list[ctypes.CDLL]:
+    """Those that are recording now."""
+    if "PEAKMARK_PROFILE" not in os.environ:
+        return []
+    for path in _named():
+        if path not in _found and (library := _look_up(path)) is not None:
+            _found[path] = library
+    return list(_found.values())

@@ -1,0 +1,53 @@
+"""Runs peakmark as a user does."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+TESTS = pathlib.Path(__file__).resolve().parent
+ROOT = TESTS.parents[2]
+
+
+def command():
+    """The program under test: $PEAKMARK_COMMAND, or one that was built here."""
+    if named := os.environ.get("PEAKMARK_COMMAND"):
+        return named
+    for folder in ("prefix/bin", "release/harness/cli", "dev/harness/cli"):
+        if (program := ROOT / "build" / folder / "peakmark").exists():
+            return str(program)
+    raise FileNotFoundError("build peakmark first, or name it in PEAKMARK_COMMAND")
+
+
+def peakmark(*arguments, cwd=None, **environment):
+    return subprocess.run(
+        [command(), *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def environment():
+    return {"PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
+
+
+def shown_of(folder, program):
+    """What `show --json` tells of a program that was recorded."""
+    profile = folder / "program.profile"
+    record = peakmark("record", "-o", profile, "--", *program, **environment())
+    assert record.returncode == 0, record.stderr
+    show = peakmark("show", profile, "--json")
+    assert show.returncode == 0, show.stderr
+    return json.loads(show.stdout)
+
+
+def recorded(folder, script):
+    """The same of a Python program."""
+    program = folder / "program.py"
+    program.write_text(textwrap.dedent(script))
+    return shown_of(folder, [sys.executable, program])

@@ -1,0 +1,45 @@
+"""As much OpenCL as a test needs, through ctypes: a context, and buffers of so many bytes."""
+
+import ctypes
+
+_ALL_DEVICES = 0xFFFFFFFF
+_library = ctypes.CDLL("libOpenCL.so.1")
+_library.clCreateContext.restype = ctypes.c_void_p
+_library.clCreateBuffer.restype = ctypes.c_void_p
+
+
+class OpenCLError(RuntimeError):
+    pass
+
+
+class Context:
+    def __init__(self):
+        platform = ctypes.c_void_p()
+        device = ctypes.c_void_p()
+        _check(_library.clGetPlatformIDs(1, ctypes.byref(platform), None))
+        _check(_library.clGetDeviceIDs(platform, ctypes.c_uint64(_ALL_DEVICES), 1, ctypes.byref(device), None))
+        error = ctypes.c_int32()
+        self._context = ctypes.c_void_p(
+            _library.clCreateContext(None, 1, ctypes.byref(device), None, None, ctypes.byref(error))
+        )
+        _check(error.value)
+
+    def buffer(self, size):
+        return Buffer(self._context, size)
+
+
+class Buffer:
+    def __init__(self, context, size):
+        error = ctypes.c_int32()
+        self.int_ptr = _library.clCreateBuffer(
+            context, ctypes.c_uint64(1), ctypes.c_size_t(size), None, ctypes.byref(error)
+        )
+        _check(error.value)
+
+    def release(self):
+        _check(_library.clReleaseMemObject(ctypes.c_void_p(self.int_ptr)))
+
+
+def _check(error):
+    if error != 0:
+        raise OpenCLError(f"OpenCL error {error}")
