@@ -66,8 +66,13 @@ class Replay {
         summary_.pool_reserved_peak_bytes =
             std::max(summary_.pool_reserved_peak_bytes, static_cast<Size>(event.amounts.bytes));
         break;
-      case EventType::text:
       case EventType::note:
+        summary_.notes.push_back(text_of(events_, i));
+        break;
+      case EventType::stack:
+        summary_.stacks[event.address] = text_of(events_, i);
+        break;
+      case EventType::text:
         break;
     }
   }
@@ -145,7 +150,7 @@ class Replay {
       allocations.push_back(
           {name == name_of_allocation_.end() ? std::string() : text_of(events_, name->second),
            summary_.phases[static_cast<std::size_t>(phase - phase_starts_.begin())].name, event.kind,
-           static_cast<Size>(event.amounts.bytes), event.address, event.time_ns});
+           static_cast<Size>(event.amounts.bytes), event.address, event.time_ns, event.amounts.stack});
     }
     return allocations;
   }
@@ -162,6 +167,13 @@ class Replay {
 };
 
 }  // namespace
+
+std::string invalid_note(const LedgerSummary& summary) {
+  for (const std::string& note : summary.notes) {
+    if (note.starts_with(kInvalidNote)) return note;
+  }
+  return "";
+}
 
 LedgerSummary summarise(std::span<const Event> events) {
   return Replay(events).run();

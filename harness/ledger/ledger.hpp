@@ -19,6 +19,7 @@ struct Allocation {
   Size bytes = 0;
   std::uint64_t address = 0;
   std::int64_t time_ns = 0;
+  std::uint64_t stack = 0;  ///< id of its call stack, a key of LedgerSummary::stacks; 0: not recorded
 };
 
 /// One phase of a program, from its mark to the next.
@@ -52,9 +53,15 @@ struct LedgerSummary {
   std::vector<Allocation> at_peak;  ///< what was live at the first moment of the peak, largest first
   std::vector<Allocation> leaked;   ///< what is live at the end, largest first
   std::vector<PhaseSummary> phases;
+  std::vector<std::string> notes;  ///< what the recorder had to say
+  std::map<std::uint64_t, std::string>
+      stacks;  ///< texts of the call stacks by id; empty where none were recorded
   Size pool_reserved_peak_bytes = 0;
   bool pool_seen = false;  ///< false: pool_reserved_peak_bytes is unknown, not 0
 };
+
+/// The first note that says that the recording cannot be trusted; empty where there is none.
+std::string invalid_note(const LedgerSummary& summary);
 
 /// Replays events, in the order given, that began with nothing live.
 /// An address that is allocated again without a release between is a release that was lost: it is counted as

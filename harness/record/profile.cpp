@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,6 +42,28 @@ struct ProfileReader::File {
     return done;
   }
 
+  /// The slots [0, end) mapped; empty where that cannot be.
+  [[nodiscard]] EventBlock map(std::uint64_t end) const {
+    struct stat status {};
+    const std::uint64_t bytes = ProfileHeader::kBytes + end * sizeof(Event);
+    if (::fstat(descriptor, &status) != 0 || static_cast<std::uint64_t>(status.st_size) < bytes) return {};
+    void* const memory = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, descriptor, 0);
+    if (memory == MAP_FAILED) return {};
+    const std::shared_ptr<const void> owner(memory, [bytes](void* from) { ::munmap(from, bytes); });
+    const auto* const slots =
+        reinterpret_cast<const Event*>(static_cast<const char*>(memory) + ProfileHeader::kBytes);
+    return {owner, std::span(slots, end)};
+  }
+
+  /// Room for the slots [first, last) that the file has: growing step by step would copy each event twice.
+  void make_room(std::vector<Event>& events, std::uint64_t first, std::uint64_t last) const {
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0 || status.st_size <= ProfileHeader::kBytes) return;
+    last =
+        std::min(last, (static_cast<std::uint64_t>(status.st_size) - ProfileHeader::kBytes) / sizeof(Event));
+    if (first < last) events.reserve(last - first);
+  }
+
   void read_header() {
     const std::size_t bytes = read(&header, sizeof(header), 0);
     if (bytes < sizeof(header.magic) || std::memcmp(header.magic, ProfileHeader::kMagic, 8) != 0) {
@@ -55,6 +78,12 @@ struct ProfileReader::File {
     }
   }
 };
+
+EventBlock::EventBlock(std::vector<Event> events) {
+  const auto owner = std::make_shared<const std::vector<Event>>(std::move(events));
+  events_ = *owner;
+  owner_ = owner;
+}
 
 ProfileReader::ProfileReader(const std::filesystem::path& path) : file_(std::make_unique<File>(path)) {
   file_->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -96,6 +125,7 @@ std::vector<Event> ProfileReader::events(std::uint64_t first, std::uint64_t last
   file_->read_header();
   if (file_->header.closed == 1) last = std::min(last, file_->header.end);
   std::vector<Event> events;
+  file_->make_room(events, first, last);
   std::vector<Event> chunk;
   std::vector<std::uint64_t> seen;
   const auto read = [&](std::uint64_t slot, std::uint64_t slots) {
@@ -116,12 +146,29 @@ std::vector<Event> ProfileReader::events(std::uint64_t first, std::uint64_t last
       for (std::size_t i = 0; i < chunk.size(); ++i) chunk[i].commit = seen[i];
     }
     for (std::size_t i = 0; i < chunk.size(); ++i) {
-      if (chunk[i].commit == first + i + 1) events.push_back(chunk[i]);
+      if (chunk[i].commit != first + i + 1) continue;
+      // What stands together is taken together.
+      const std::size_t from = i;
+      while (i + 1 < chunk.size() && chunk[i + 1].commit == first + i + 2) ++i;
+      events.insert(events.end(), chunk.begin() + static_cast<std::ptrdiff_t>(from),
+                    chunk.begin() + static_cast<std::ptrdiff_t>(i + 1));
     }
     if (chunk.size() < asked) break;
     first += asked;
   }
   return events;
+}
+
+EventBlock ProfileReader::all_events() {
+  file_->read_header();
+  const ProfileHeader& header = file_->header;
+  if (header.closed != 1 || header.end > UINT64_MAX / sizeof(Event) - 1) return events();
+  EventBlock block = file_->map(header.end);
+  // A slot that a thread had reserved and never wrote must be left out: then the rest is copied.
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    if (block[i].commit != i + 1) return events();
+  }
+  return block.size() == header.end ? block : events();
 }
 
 }  // namespace peakmark

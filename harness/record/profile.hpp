@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "record/event.hpp"
@@ -32,9 +33,34 @@ struct ProfileHeader {
 };
 static_assert(sizeof(ProfileHeader) == ProfileHeader::kBytes);
 
+/// Events in the order of their slots, owned together by whoever has a copy: of a whole profile, mapped from
+/// its file, or made by hand.
+class EventBlock {
+ public:
+  EventBlock() = default;
+  EventBlock(std::vector<Event> events);  // NOLINT(google-explicit-constructor): a block of these
+  /// `events` lie in what `owner` keeps.
+  EventBlock(std::shared_ptr<const void> owner, std::span<const Event> events)
+      : owner_(std::move(owner)), events_(events) {}
+
+  operator std::span<const Event>() const { return events_; }  // NOLINT(google-explicit-constructor)
+  const Event& operator[](std::size_t index) const { return events_[index]; }
+  [[nodiscard]] std::size_t size() const { return events_.size(); }
+  [[nodiscard]] bool empty() const { return events_.empty(); }
+  [[nodiscard]] const Event& front() const { return events_.front(); }
+  [[nodiscard]] const Event& back() const { return events_.back(); }
+  [[nodiscard]] auto begin() const { return events_.begin(); }
+  [[nodiscard]] auto end() const { return events_.end(); }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::span<const Event> events_;
+};
+
 /// Reads a profile, also one that is being written or whose program was killed: every committed event is
-/// seen. It reads with pread, not through a mapping: a recorder that trims its file at that moment would take
-/// pages away under the reader. Throws UsageError when the file is no profile, or one of another version.
+/// seen. What may still grow is read with pread, not through a mapping: a recorder that trims its file at
+/// that moment would take pages away under the reader. Throws UsageError when the file is no profile, or one
+/// of another version.
 class ProfileReader {
  public:
   explicit ProfileReader(const std::filesystem::path& path);
@@ -52,6 +78,9 @@ class ProfileReader {
   /// committed (the program was killed in between, or another thread is writing) are left out. Calling it
   /// again sees what has come since.
   [[nodiscard]] std::vector<Event> events(std::uint64_t first = 0, std::uint64_t last = UINT64_MAX);
+  /// All of them. Those of a closed profile are not copied but mapped, which takes neither time nor memory:
+  /// it changes no more.
+  [[nodiscard]] EventBlock all_events();
 
  private:
   struct File;

@@ -128,12 +128,36 @@ TEST_F(Profile, ClosingTrimsAndCompletes) {
   EXPECT_TRUE(reader.complete());
 }
 
+TEST_F(Profile, AllEventsOfAClosedOneAreThoseOfTheFile) {
+  ASSERT_TRUE(writer_.open(base().c_str(), "test 1"));
+  for (std::uint64_t i = 1; i <= 3; ++i) writer_.release(i);
+  EXPECT_EQ(ProfileReader(own()).all_events().size(), 3U);  // still open
+  writer_.close();
+  const EventBlock all = ProfileReader(own()).all_events();
+  ASSERT_EQ(all.size(), 3U);
+  for (std::uint64_t i = 1; i <= 3; ++i) EXPECT_EQ(all[i - 1].address, i);
+
+  // As a thread leaves it that reserved a slot and never came to write it.
+  std::fstream file(own(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(ProfileHeader::kBytes + sizeof(Event));
+  file.write("\0\0\0\0\0\0\0", 8);
+  file.close();
+  const EventBlock rest = ProfileReader(own()).all_events();
+  ASSERT_EQ(rest.size(), 2U);
+  EXPECT_EQ(rest[1].address, 3U);
+
+  // Cut short by somebody else.
+  std::filesystem::resize_file(own(), ProfileHeader::kBytes + sizeof(Event));
+  EXPECT_EQ(ProfileReader(own()).all_events().size(), 1U);
+}
+
 TEST_F(Profile, OneWithoutEventsIsComplete) {
   ASSERT_TRUE(writer_.open(base().c_str(), "test 1"));
   writer_.close();
   ProfileReader reader(own());
   EXPECT_TRUE(reader.complete());
   EXPECT_TRUE(reader.events().empty());
+  EXPECT_TRUE(reader.all_events().empty());
 }
 
 TEST_F(Profile, ReaderSeesTheFileGrowOverManyExtents) {

@@ -15,8 +15,8 @@ struct RecordedProcess {
   std::filesystem::path path;
   ProfileHeader header{};
   std::vector<std::string> command_line;
-  bool complete = false;
-  std::vector<Event> events;
+  bool complete = false;  ///< the recorder closed it and lost nothing
+  EventBlock events;
 };
 
 /// What one `record` wrote: the program itself first, then the other processes by the time they started.

@@ -23,13 +23,13 @@ using testing::HasSubstr;
 class Process {
  public:
   explicit Process(std::int32_t pid) {
-    std::memcpy(process.header.magic, ProfileHeader::kMagic, sizeof(ProfileHeader::kMagic));
-    process.header.version = ProfileHeader::kVersion;
-    process.header.header_bytes = ProfileHeader::kBytes;
-    process.header.pid = pid;
-    std::strcpy(process.header.recorder, "opencl-layer 1");
-    process.command_line = {"program", "--flag"};
-    process.complete = true;
+    std::memcpy(process_.header.magic, ProfileHeader::kMagic, sizeof(ProfileHeader::kMagic));
+    process_.header.version = ProfileHeader::kVersion;
+    process_.header.header_bytes = ProfileHeader::kBytes;
+    process_.header.pid = pid;
+    std::strcpy(process_.header.recorder, "opencl-layer 1");
+    process_.command_line = {"program", "--flag"};
+    process_.complete = true;
   }
   Process& allocate(std::int64_t time, std::uint64_t address, std::int64_t bytes,
                     MemoryKind kind = MemoryKind::buffer) {
@@ -55,7 +55,11 @@ class Process {
     std::memcpy(event.text, text.data(), text.size());
     return *this;
   }
-  RecordedProcess process;
+  RecordedProcess process() const {
+    RecordedProcess process = process_;
+    process.events = events_;
+    return process;
+  }
 
  private:
   Event& add(EventType type, std::int64_t time, std::uint64_t address) {
@@ -64,9 +68,12 @@ class Process {
     event.time_ns = time;
     event.address = address;
     event.thread = 11;
-    process.events.push_back(event);
-    return process.events.back();
+    events_.push_back(event);
+    return events_.back();
   }
+
+  RecordedProcess process_;
+  std::vector<Event> events_;
 };
 
 RecordedTree example() {
@@ -81,7 +88,7 @@ RecordedTree example() {
       .allocate(5600, 64, 512, MemoryKind::host_pointer)
       .release(6000, 32)
       .release(7000, 48);
-  return {{process.process}};
+  return {{process.process()}};
 }
 
 TEST(Show, TableNamesPeakContentsLeaksAndPhases) {
@@ -142,11 +149,11 @@ TEST(Show, TraceIsJsonWhoseSpansBeginAndEnd) {
 /// Two processes of 100 bytes each that never overlap need 100, not 200; two that do need 200, though their
 /// handles are the same number.
 TEST(Show, ATreesPeakIsMergedByTime) {
-  RecordedTree apart{{Process(1).allocate(10, 16, 100).release(20, 16).process,
-                      Process(2).allocate(30, 16, 100).release(40, 16).process}};
+  RecordedTree apart{{Process(1).allocate(10, 16, 100).release(20, 16).process(),
+                      Process(2).allocate(30, 16, 100).release(40, 16).process()}};
   EXPECT_EQ(summarise(merge_by_time(apart)).peak_bytes, 100);
-  RecordedTree together{{Process(1).allocate(10, 16, 100).release(35, 16).process,
-                         Process(2).allocate(30, 16, 100).release(40, 16).process}};
+  RecordedTree together{{Process(1).allocate(10, 16, 100).release(35, 16).process(),
+                         Process(2).allocate(30, 16, 100).release(40, 16).process()}};
   EXPECT_EQ(summarise(merge_by_time(together)).peak_bytes, 200);
   EXPECT_EQ(summarise(merge_by_time(together)).live_at_end_bytes, 0);
   EXPECT_THAT(profile_table(together), HasSubstr("peak of all together  200 B"));
@@ -155,7 +162,7 @@ TEST(Show, ATreesPeakIsMergedByTime) {
 TEST(Show, AProfileBringsTheOtherProcessesBesideIt) {
   const TemporaryFolder folder;
   const auto write = [&](const char* name, std::int32_t pid, std::int64_t start) {
-    ProfileHeader header = Process(pid).process.header;
+    ProfileHeader header = Process(pid).process().header;
     header.start_monotonic_ns = start;
     std::ofstream(folder.path() / name, std::ios::binary)
         .write(reinterpret_cast<const char*>(&header), sizeof(header));
