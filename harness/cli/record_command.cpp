@@ -20,6 +20,7 @@ struct Options {
   std::string program;
   std::filesystem::path profile = "peakmark.profile";
   bool sync = false;
+  bool stacks = false;
 };
 
 /// What CLI11 does not know it leaves to the program, wherever it stood: before the program it is a mistake.
@@ -39,7 +40,7 @@ void refuse_unknown_options(const CLI::App& command, const std::vector<std::stri
 void record(const Options& options, std::vector<std::string> arguments, Result& result) {
   // The mark that ends our own options; a second one is the program's.
   if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
-  RecordRequest request{{options.program}, options.profile, options.sync};
+  RecordRequest request{{options.program}, options.profile, options.sync, options.stacks};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
   const Recording recording = record_program(request, find_recorder_libraries());
   result.program_code = recording.program_code;
@@ -65,6 +66,8 @@ void add_record_command(CLI::App& app, Result& result) {
   command->add_flag(
       "--sync", options->sync,
       "Finish the queue after each enqueue, so that the peak of an asynchronous program repeats");
+  command->add_flag("--stacks", options->stacks,
+                    "Record the call stack of each allocation, native and Python: see show --by site");
   // The arguments are what is left over: as values of an option, CLI11 would take `[a,b]` apart.
   command->add_option("PROGRAM", options->program, "The program; all that follows is its own")->required();
   command->prefix_command();

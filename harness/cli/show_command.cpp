@@ -27,6 +27,8 @@ struct Options {
   bool json = false;
   bool events = false;
   std::optional<std::filesystem::path> trace;
+  std::string by = "name";
+  SiteOptions sites;
 };
 
 /// A profile, or the name of one whose processes alone are there; everything else is read as a run.
@@ -52,9 +54,9 @@ void show_profile(const std::filesystem::path& path, const Options& options) {
   if (options.events) {
     write_events(tree, std::cout);
   } else if (options.json) {
-    std::cout << profile_json(tree);
+    std::cout << profile_json(tree, options.sites);
   } else {
-    std::cout << profile_table(tree);
+    std::cout << profile_table(tree, options.sites);
   }
 }
 
@@ -103,13 +105,25 @@ void add_show_command(CLI::App& app, Result& /*result*/) {
   command->add_option("FILE", options->files, "Profiles, or run files")->required();
   auto* json = command->add_flag("--json", options->json, "The whole summary as JSON");
   command->add_flag("--events", options->events, "Every event, a line each")->excludes(json);
+  command
+      ->add_option("--by", options->by, "What the table sums: names, or the sites that allocated (--stacks)")
+      ->check(CLI::IsMember({"name", "site"}))
+      ->capture_default_str();
+  command
+      ->add_option("--frames", options->sites.frames,
+                   "Tell sites apart by this many innermost frames, Python's where there is Python")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
+      ->capture_default_str();
   command->add_option("--trace", options->trace, "Write a timeline that ui.perfetto.dev opens")
       ->check(kFileName);
   command->footer(
       "Exit code: 0 clean, 2 wrong usage, or a file cannot be read or written, 5 a profile has no events "
       "that\n"
       "can be read.");
-  command->callback([options] { show(*options); });
+  command->callback([options] {
+    options->sites.by_site = options->by == "site";
+    show(*options);
+  });
 }
 
 }  // namespace peakmark::cli

@@ -18,7 +18,8 @@ enum class EventType : std::uint8_t {
   phase = 5,              ///< from here on the program is in phase `text`
   text = 6,               ///< continues the text of the slot before it (32 bytes a slot)
   pool = 7,               ///< `bytes` reserved by the pool `address` now, `auxiliary` used
-  note = 8,  ///< `text`: what the recorder has to say (an extension unwrapped, an extent refused)
+  note = 8,   ///< `text`: what the recorder has to say (an extension unwrapped, an extent refused)
+  stack = 9,  ///< `text` is the call stack whose id is `address`
 };
 
 /// What kind of memory. `requested` says which count into the peak. The numbers stand on disk.
@@ -69,7 +70,7 @@ struct Event {
     std::int64_t auxiliary;  ///< CUDA: stream or pool handle; otherwise 0
     std::int32_t result;
     std::uint32_t device;  ///< CUDA: ordinal
-    std::uint64_t reserved;
+    std::uint64_t stack;   ///< of an allocation, also a failed one: id of its call stack; 0: not recorded
   };
   union {
     Amounts amounts{};
@@ -85,7 +86,7 @@ inline constexpr std::string_view kInvalidNote = "invalid:";
 /// The first such note among the events; empty where there is none.
 std::string invalid_note(std::span<const Event> events);
 
-/// The whole text of the name, phase or note `events[index]`, its continuation slots included.
+/// The whole text of the name, phase, note or stack `events[index]`, its continuation slots included.
 std::string text_of(std::span<const Event> events, std::size_t index);
 
 }  // namespace peakmark

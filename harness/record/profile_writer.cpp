@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "record/call_stack.hpp"
 #include "record/thread_id.hpp"
 
 namespace peakmark {
@@ -48,7 +49,10 @@ void ProfileWriter::write(Event& event) {
 
 void ProfileWriter::write_text(EventType type, std::uint64_t address, const char* text) {
   if (text == nullptr) text = "";
-  const std::size_t bytes = strnlen(text, kMaxTextBytes);
+  write_text(type, address, text, strnlen(text, kMaxTextBytes));
+}
+
+void ProfileWriter::write_text(EventType type, std::uint64_t address, const char* text, std::size_t bytes) {
   const std::size_t slots = std::max<std::size_t>(1, (bytes + sizeof(Event::text) - 1) / sizeof(Event::text));
   const std::uint64_t index = reserved_.fetch_add(slots, std::memory_order_relaxed);
 
@@ -67,6 +71,10 @@ void ProfileWriter::write_text(EventType type, std::uint64_t address, const char
   }
 }
 
+inline std::uint64_t ProfileWriter::stack_of_caller() {
+  return stacks_ == nullptr ? 0 : stacks_->id_of_caller(*this);
+}
+
 void ProfileWriter::allocation(std::uint64_t address, std::int64_t bytes, MemoryKind kind, Details details) {
   Event event;
   event.type = EventType::allocation;
@@ -75,6 +83,7 @@ void ProfileWriter::allocation(std::uint64_t address, std::int64_t bytes, Memory
   event.amounts.bytes = bytes;
   event.amounts.auxiliary = details.auxiliary;
   event.amounts.device = details.device;
+  event.amounts.stack = stack_of_caller();
   write(event);
 }
 
@@ -87,6 +96,7 @@ void ProfileWriter::failed_allocation(std::int64_t bytes, MemoryKind kind, std::
   event.amounts.result = result;
   event.amounts.auxiliary = details.auxiliary;
   event.amounts.device = details.device;
+  event.amounts.stack = stack_of_caller();
   write(event);
 }
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include "record/profile.hpp"
 
 namespace peakmark {
+
+class CallStacks;
 
 /// Writes the profile of this process, from inside a recorder that lives in somebody else's program. So it
 /// throws nothing, takes no lock but to extend the file, needs no destructor (place it in static storage and
@@ -27,6 +30,8 @@ class ProfileWriter {
  public:
   /// Longer texts of names, phases and notes are cut.
   static constexpr std::size_t kMaxTextBytes = 4096;
+  /// Of the text of a call stack: it must fit Event::text_bytes.
+  static constexpr std::size_t kMaxStackBytes = 60'000;
 
   constexpr ProfileWriter() = default;
   ProfileWriter(const ProfileWriter&) = delete;
@@ -38,7 +43,8 @@ class ProfileWriter {
   bool open(const char* path, const char* recorder);
 
   /// open() with $PEAKMARK_PROFILE; a message and false where it is not set. Begins in the phase that the
-  /// process has marked before (PEAKMARK_PHASE_VARIABLE of marks.h).
+  /// process has marked before (PEAKMARK_PHASE_VARIABLE of marks.h). With $PEAKMARK_STACKS=1 every allocation
+  /// brings the call stack of its caller.
   bool open_from_environment(const char* recorder);
 
   /// Trims the file and marks it closed. Events that come later are dropped.
@@ -65,6 +71,10 @@ class ProfileWriter {
   void name(std::uint64_t address, const char* text) { write_text(EventType::name, address, text); }
   void phase(const char* text) { write_text(EventType::phase, 0, text); }
   void note(const char* text) { write_text(EventType::note, 0, text); }
+  /// The call stack `id`, whose lines are the first `bytes` of `text`.
+  void stack(std::uint64_t id, const char* text, std::size_t bytes) {
+    write_text(EventType::stack, id, text, std::min(bytes, kMaxStackBytes));
+  }
 
   /// Slots given out so far.
   [[nodiscard]] std::uint64_t count() const;
@@ -88,6 +98,8 @@ class ProfileWriter {
   Event* grow(std::uint64_t index);
   void write(Event& event);
   void write_text(EventType type, std::uint64_t address, const char* text);
+  void write_text(EventType type, std::uint64_t address, const char* text, std::size_t bytes);
+  std::uint64_t stack_of_caller();
 
   // With growing_ held:
   bool create_file();
@@ -105,8 +117,9 @@ class ProfileWriter {
   alignas(64) std::atomic<ProfileHeader*> header_{nullptr};
   pthread_mutex_t growing_ = PTHREAD_MUTEX_INITIALIZER;
   State state_ = State::unopened;
-  std::uint64_t extents_ = 0;  // mapped so far
-  dev_t device_ = 0;           // of the file, to recognise it again
+  CallStacks* stacks_ = nullptr;  // null: no stacks are recorded
+  std::uint64_t extents_ = 0;     // mapped so far
+  dev_t device_ = 0;              // of the file, to recognise it again
   ino_t inode_ = 0;
   char base_[kMaxPath] = {};  // absolute, without the process id
   char path_[kMaxPath] = {};

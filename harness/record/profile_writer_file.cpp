@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "record/call_stack.hpp"
 #include "record/marks.h"
 #include "record/profile_writer.hpp"
 #include "record/thread_id.hpp"
@@ -19,6 +20,7 @@ namespace peakmark {
 namespace {
 
 std::atomic<ProfileWriter*> followed{nullptr};
+constinit CallStacks call_stacks;
 
 std::int64_t clock_ns(clockid_t clock) {
   timespec time{};
@@ -46,6 +48,11 @@ bool ProfileWriter::open_from_environment(const char* recorder) {
             "peakmark: nothing is recorded: set PEAKMARK_PROFILE to the file to write, or start the program "
             "with `peakmark record`\n");
     return false;
+  }
+  const char* const stacks = std::getenv("PEAKMARK_STACKS");
+  if (stacks != nullptr && std::strcmp(stacks, "1") == 0) {
+    call_stacks.start();
+    stacks_ = &call_stacks;
   }
   if (!open(path, recorder)) return false;
   // A mark made before there was a recorder to tell (marks.h). Of this process: a parent's does not hold

@@ -167,7 +167,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   const std::vector<fs::path> before = unwritten_beside(name);
 
   std::vector<std::string> environment = current_environment();
-  add_recorders(environment, libraries, name, request.sync);
+  add_recorders(environment, libraries, name, request.sync, request.stacks);
   std::vector<std::string> command = request.command;
 
   Recording recording;

@@ -13,6 +13,7 @@ struct RecordRequest {
   std::vector<std::string> command;  ///< the program and its arguments; the program is looked up in PATH
   std::filesystem::path profile;  ///< NAME; profiles of an earlier recording of that name are removed first
   bool sync = false;              ///< finish the queue after each enqueue, so that the peak repeats
+  bool stacks = false;            ///< each allocation brings its call stack
 };
 
 struct Recording {

@@ -62,9 +62,10 @@ RecorderLibraries find_recorder_libraries() {
 }
 
 void add_recorders(std::vector<std::string>& environment, const RecorderLibraries& libraries,
-                   const std::filesystem::path& profile, bool sync) {
+                   const std::filesystem::path& profile, bool sync, bool stacks) {
   set(environment, "PEAKMARK_PROFILE", fs::absolute(profile).string());
   set(environment, "PEAKMARK_SYNC", sync ? "1" : "0");
+  set(environment, "PEAKMARK_STACKS", stacks ? "1" : "0");
   if (libraries.opencl) {
     // Ours first: ocl-icd cuts the variable at the first colon, in place, so that programs started by this
     // one see only what stands before it.

@@ -21,9 +21,10 @@ RecorderLibraries find_recorder_libraries();
 
 /// Sets in `environment` (a list of NAME=value) what makes the loaders of OpenCL and CUDA load the recorders,
 /// which then write `profile`.<pid>. Layers that the user has asked for by OPENCL_LAYERS stay, after ours.
-/// `sync`: finish the queue after each enqueue. Everything that is not said here is left alone.
+/// `sync`: finish the queue after each enqueue. `stacks`: each allocation brings its call stack. Everything
+/// that is not said here is left alone.
 void add_recorders(std::vector<std::string>& environment, const RecorderLibraries& libraries,
-                   const std::filesystem::path& profile, bool sync);
+                   const std::filesystem::path& profile, bool sync, bool stacks = false);
 
 /// This process's environment as such a list.
 std::vector<std::string> current_environment();

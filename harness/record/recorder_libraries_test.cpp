@@ -37,7 +37,7 @@ TEST(RecorderLibraries, EnvironmentOfARecordedProgram) {
   EXPECT_THAT(environment, testing::UnorderedElementsAre(
                                "HOME=/root", "OPENCL_LAYERS=/p/libpeakmark-opencl.so:/a.so:/b.so",
                                "PEAKMARK_PROFILE=/tmp/p", "PEAKMARK_PROFILES=mine", "PEAKMARK_SYNC=1",
-                               "CUDA_INJECTION64_PATH=/p/libpeakmark-cupti.so"));
+                               "PEAKMARK_STACKS=0", "CUDA_INJECTION64_PATH=/p/libpeakmark-cupti.so"));
 }
 
 TEST(RecorderLibraries, WhatIsMissingIsNotSet) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <ostream>
 #include <string>
@@ -10,10 +11,26 @@ namespace peakmark {
 namespace {
 
 const char* name_of(EventType type) {
-  constexpr std::array<const char*, 9> names{"?",     "allocation", "failed", "release", "name",
-                                             "phase", "text",       "pool",   "note"};
+  constexpr std::array<const char*, 10> names{"?",     "allocation", "failed", "release", "name",
+                                              "phase", "text",       "pool",   "note",    "stack"};
   const auto number = static_cast<std::size_t>(type);
   return number < names.size() ? names.at(number) : "?";
+}
+
+std::string stack_of(const Event& event) {
+  if (event.type == EventType::pool || event.amounts.stack == 0) return "";
+  return fmt::format(" stack {:#x}", event.amounts.stack);
+}
+
+/// The lines of a stack, moved in.
+std::string stack_lines(const std::string& text) {
+  std::string lines = "\n";
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    lines += "    " + text.substr(from, end - from) + "\n";
+    from = end + 1;
+  }
+  return lines;
 }
 
 }  // namespace
@@ -30,16 +47,19 @@ void write_events(const RecordedTree& tree, std::ostream& out) {
       switch (event.type) {
         case EventType::allocation:
         case EventType::pool:
-          out << fmt::format("{:<15} {}\n", name_of(event.kind), event.amounts.bytes);
+          out << fmt::format("{:<15} {}{}\n", name_of(event.kind), event.amounts.bytes, stack_of(event));
           break;
         case EventType::failed_allocation:
-          out << fmt::format("{:<15} {} error {}\n", name_of(event.kind), event.amounts.bytes,
-                             event.amounts.result);
+          out << fmt::format("{:<15} {} error {}{}\n", name_of(event.kind), event.amounts.bytes,
+                             event.amounts.result, stack_of(event));
           break;
         case EventType::name:
         case EventType::phase:
         case EventType::note:
           out << text_of(process.events, i) << '\n';
+          break;
+        case EventType::stack:
+          out << stack_lines(text_of(process.events, i));
           break;
         default:
           out << '\n';

@@ -16,10 +16,10 @@ RecordedProcess read_process(const std::filesystem::path& path) {
   ProfileReader reader(path);
   RecordedProcess process;
   process.path = path;
-  process.events = reader.events();
+  process.events = reader.all_events();
   process.header = reader.header();
   process.command_line = reader.command_line();
-  process.complete = reader.complete() && invalid_note(process.events).empty();
+  process.complete = reader.complete();
   return process;
 }
 
@@ -64,7 +64,11 @@ std::vector<Event> merge_by_time(const RecordedTree& tree) {
     // A text and its continuations stay together.
     do {
       Event event = events[next[p]++];
-      if (event.address != 0) event.address ^= static_cast<std::uint64_t>(p) << 48U;
+      const std::uint64_t place = static_cast<std::uint64_t>(p) << 48U;
+      if (event.address != 0) event.address ^= place;
+      const bool allocates =
+          event.type == EventType::allocation || event.type == EventType::failed_allocation;
+      if (allocates && event.amounts.stack != 0) event.amounts.stack ^= place;
       merged.push_back(event);
     } while (next[p] < events.size() && events[next[p]].type == EventType::text);
     if (next[p] < events.size()) heads.emplace(events[next[p]].time_ns, p);

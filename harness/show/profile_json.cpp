@@ -4,6 +4,7 @@
 
 #include "show/allocation_groups.hpp"
 #include "show/profile_reports.hpp"
+#include "show/sites.hpp"
 
 namespace peakmark {
 namespace {
@@ -22,7 +23,23 @@ Json groups_json(const std::vector<Allocation>& allocations) {
   return list;
 }
 
-Json process_json(const RecordedProcess& process) {
+Json sites_list(const std::vector<Site>& sites) {
+  Json list = Json::array();
+  for (const Site& one : sites) {
+    list.push_back({{"frames", one.frames}, {"bytes", one.bytes}, {"count", one.count}});
+  }
+  return list;
+}
+
+/// Null where no call stacks were recorded.
+Json sites_json(const RecordedProcess& process, const LedgerSummary& summary, std::size_t frames) {
+  if (summary.stacks.empty()) return nullptr;
+  const auto stacks = caller_stacks(process, summary);
+  return {{"at_peak", sites_list(sites_of(summary.at_peak, stacks, frames))},
+          {"leaked", sites_list(sites_of(summary.leaked, stacks, frames))}};
+}
+
+Json process_json(const RecordedProcess& process, const SiteOptions& options) {
   const LedgerSummary summary = summarise(process.events);
   Json by_kind = Json::object();
   for (const auto& [kind, one] : summary.by_kind) {
@@ -41,14 +58,10 @@ Json process_json(const RecordedProcess& process) {
                       {"allocations", phase.allocations},
                       {"failed_allocations", phase.failed_allocations}});
   }
-  Json notes = Json::array();
-  for (std::size_t i = 0; i < process.events.size(); ++i) {
-    if (process.events[i].type == EventType::note) notes.push_back(text_of(process.events, i));
-  }
   Json json = {{"program", process.command_line},
                {"pid", process.header.pid},
                {"recorder", process.header.recorder},
-               {"complete", process.complete},
+               {"complete", process.complete && invalid_note(summary).empty()},
                {"lost_events", process.header.lost},
                {"requested",
                 {{"peak_bytes", summary.peak_bytes},
@@ -60,20 +73,24 @@ Json process_json(const RecordedProcess& process) {
                {"by_kind", std::move(by_kind)},
                {"at_peak", groups_json(summary.at_peak)},
                {"leaked", groups_json(summary.leaked)},
+               {"sites", sites_json(process, summary, options.frames)},
                {"phases", std::move(phases)},
-               {"notes", std::move(notes)}};
+               {"notes", summary.notes}};
   if (summary.pool_seen) json["pool_reserved_peak_bytes"] = summary.pool_reserved_peak_bytes;
   return json;
 }
 
 }  // namespace
 
-std::string profile_json(const RecordedTree& tree) {
-  Json json = process_json(tree.processes.front());
+std::string profile_json(const RecordedTree& tree, const SiteOptions& options) {
+  Json json = process_json(tree.processes.front(), options);
   Json others = Json::array();
-  for (std::size_t i = 1; i < tree.processes.size(); ++i) others.push_back(process_json(tree.processes[i]));
+  for (std::size_t i = 1; i < tree.processes.size(); ++i)
+    others.push_back(process_json(tree.processes[i], options));
   json["processes"] = std::move(others);
-  json["tree_peak_bytes"] = summarise(merge_by_time(tree)).peak_bytes;
+  // One process is a tree of itself.
+  json["tree_peak_bytes"] = tree.processes.size() == 1 ? json["requested"]["peak_bytes"]
+                                                       : Json(summarise(merge_by_time(tree)).peak_bytes);
   // A program's arguments need not be UTF-8; JSON must be.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

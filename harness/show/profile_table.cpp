@@ -8,6 +8,7 @@
 #include "base/text_table.hpp"
 #include "show/allocation_groups.hpp"
 #include "show/profile_reports.hpp"
+#include "show/sites.hpp"
 
 namespace peakmark {
 namespace {
@@ -38,6 +39,22 @@ std::string groups_text(const std::vector<Allocation>& allocations) {
   return text;
 }
 
+std::string sites_text(const std::vector<Site>& sites) {
+  TextTable table({{"  site"}, {"count", Align::right}, {"bytes", Align::right}, {"", Align::right}});
+  constexpr std::size_t kMost = 20;
+  for (std::size_t i = 0; i < std::min(kMost, sites.size()); ++i) {
+    const Site& one = sites[i];
+    const std::string first = one.frames.empty() ? "(no stack recorded)" : one.frames.front();
+    table.add({"  " + first, std::to_string(one.count), std::to_string(one.bytes), format_size(one.bytes)});
+    for (std::size_t frame = 1; frame < one.frames.size(); ++frame) {
+      table.add({"    " + one.frames[frame], "", "", ""});
+    }
+  }
+  std::string text = table.text();
+  if (sites.size() > kMost) text += fmt::format("  and {} more; --json has them all\n", sites.size() - kMost);
+  return text;
+}
+
 std::string phases_text(const std::vector<PhaseSummary>& phases) {
   TextTable table({{"  phase"},
                    {"peak", Align::right},
@@ -62,11 +79,29 @@ std::string kinds_text(const LedgerSummary& summary) {
   return table.text();
 }
 
-std::string process_text(const RecordedProcess& process) {
+/// What was live at the peak, and what leaked: by name, or by site.
+std::string contents_text(const RecordedProcess& process, const LedgerSummary& summary,
+                          const SiteOptions& options) {
+  std::string text;
+  if (options.by_site && summary.stacks.empty()) {
+    text += "\nno call stacks are in this profile: record it with --stacks\n";
+  }
+  const auto stacks =
+      options.by_site ? caller_stacks(process, summary) : decltype(caller_stacks(process, summary)){};
+  const auto list = [&](const std::vector<Allocation>& allocations) {
+    return stacks.empty() ? groups_text(allocations)
+                          : sites_text(sites_of(allocations, stacks, options.frames));
+  };
+  if (!summary.at_peak.empty()) text += "\nat the peak\n" + list(summary.at_peak);
+  if (!summary.leaked.empty()) text += "\nnever released\n" + list(summary.leaked);
+  return text;
+}
+
+std::string process_text(const RecordedProcess& process, const SiteOptions& options) {
   const LedgerSummary summary = summarise(process.events);
   std::string text = fmt::format("{}  (pid {}, {})\n", fmt::join(process.command_line, " "),
                                  process.header.pid, process.header.recorder);
-  if (const std::string invalid = invalid_note(process.events); !invalid.empty()) {
+  if (const std::string invalid = invalid_note(summary); !invalid.empty()) {
     text += invalid + "\n";
   } else if (!process.complete) {
     text += process.header.lost != 0
@@ -82,20 +117,17 @@ std::string process_text(const RecordedProcess& process) {
   }
   if (summary.pool_seen)
     text += fmt::format("pools reserved  {} at most\n", both(summary.pool_reserved_peak_bytes));
-  if (!summary.at_peak.empty()) text += "\nat the peak\n" + groups_text(summary.at_peak);
-  if (!summary.leaked.empty()) text += "\nnever released\n" + groups_text(summary.leaked);
+  text += contents_text(process, summary, options);
   if (summary.phases.size() > 1) text += "\nphases\n" + phases_text(summary.phases);
   if (!summary.by_kind.empty()) text += "\nkinds\n" + kinds_text(summary);
-  for (std::size_t i = 0; i < process.events.size(); ++i) {
-    if (process.events[i].type == EventType::note) text += "note: " + text_of(process.events, i) + "\n";
-  }
+  for (const std::string& note : summary.notes) text += "note: " + note + "\n";
   return text;
 }
 
 }  // namespace
 
-std::string profile_table(const RecordedTree& tree) {
-  std::string text = process_text(tree.processes.front());
+std::string profile_table(const RecordedTree& tree, const SiteOptions& options) {
+  std::string text = process_text(tree.processes.front(), options);
   if (tree.processes.size() == 1) return text;
   text += "\nother processes\n";
   TextTable table(

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+
+namespace peakmark {
+
+/// Writes the Python frames of the calling thread into `text`, innermost first, as lines of a stack's text
+/// (see docs/formats.md); gives the bytes written. Nothing where there is no interpreter in this process, or
+/// this thread runs no Python. Where the thread does not hold the interpreter's lock its frames cannot be
+/// read: then the one line is a remark that says so.
+///
+/// The interpreter is reached through its public C interface, looked up in the process by name, so one
+/// recorder serves every Python from 3.9 on. It leaves the interpreter as it was: a pending error stays, an
+/// error of its own is swallowed, no garbage is collected meanwhile.
+std::size_t python_frames(char* text, std::size_t room);
+
+/// Looks for an interpreter, where none was found before. Not done in `python_frames`, since it is slow in a
+/// program that has none.
+void look_for_python();
+
+}  // namespace peakmark

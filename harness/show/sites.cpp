@@ -1,0 +1,69 @@
+#include "show/sites.hpp"
+
+#include <algorithm>
+
+#include "show/elf_symbols.hpp"
+
+namespace peakmark {
+namespace {
+
+/// The frames by which a chain is grouped: Python's innermost, then the native one that they called; without
+/// Python the innermost native ones, and why there is no Python.
+std::vector<std::string> key_of(const std::vector<CallFrame>& chain, std::size_t frames) {
+  const bool python =
+      std::ranges::any_of(chain, [](const CallFrame& one) { return one.kind == CallFrame::Kind::python; });
+  const CallFrame::Kind wanted = python ? CallFrame::Kind::python : CallFrame::Kind::native;
+  std::vector<std::string> key;
+  for (const CallFrame& frame : chain) {
+    if (frame.kind == wanted && key.size() < frames) key.push_back(text_of(frame));
+  }
+  for (const CallFrame& frame : chain) {
+    if (frame.kind == CallFrame::Kind::remark) key.push_back(text_of(frame));
+  }
+  if (python && chain.front().kind == CallFrame::Kind::native) key.push_back(text_of(chain.front()));
+  return key;
+}
+
+}  // namespace
+
+std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const LedgerSummary& summary,
+                                                              const Symbols& symbols) {
+  std::map<std::uint64_t, std::vector<CallFrame>> stacks;
+  for (const auto& [id, text] : summary.stacks) stacks[id] = caller_frames(parse_stack(text, symbols));
+  return stacks;
+}
+
+std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const RecordedProcess& process,
+                                                              const LedgerSummary& summary) {
+  ElfSymbols symbols(process.header.start_realtime_ns);
+  return caller_stacks(
+      summary, [&](const std::string& file, std::uint64_t offset) { return symbols.function(file, offset); });
+}
+
+std::vector<Site> sites_of(const std::vector<Allocation>& allocations,
+                           const std::map<std::uint64_t, std::vector<CallFrame>>& stacks,
+                           std::size_t frames) {
+  std::map<std::uint64_t, std::vector<std::string>> keys;  // of each stack once: allocations are many
+  std::map<std::vector<std::string>, Site> by_key;
+  for (const Allocation& allocation : allocations) {
+    const auto [key, is_new] = keys.try_emplace(allocation.stack);
+    if (is_new) {
+      if (const auto stack = stacks.find(allocation.stack); stack != stacks.end()) {
+        key->second = key_of(stack->second, frames);
+      }
+    }
+    Site& site = by_key[key->second];
+    site.bytes += allocation.bytes;
+    ++site.count;
+  }
+  std::vector<Site> sites;
+  for (auto& [key, site] : by_key) {
+    site.frames = key;
+    sites.push_back(std::move(site));
+  }
+  std::stable_sort(sites.begin(), sites.end(),
+                   [](const Site& a, const Site& b) { return a.bytes > b.bytes; });
+  return sites;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ledger/ledger.hpp"
+#include "show/call_frames.hpp"
+#include "show/process_tree.hpp"
+
+namespace peakmark {
+
+/// The call stacks of a summary as chains of callers, by id (see caller_frames).
+std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const LedgerSummary& summary,
+                                                              const Symbols& symbols);
+
+/// The same for a process, with names from the files of its libraries where the recorder found none.
+std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const RecordedProcess& process,
+                                                              const LedgerSummary& summary);
+
+/// Allocations made at one place of the program.
+struct Site {
+  std::vector<std::string> frames;  ///< innermost first; empty where no stack was recorded
+  Size bytes = 0;
+  std::int64_t count = 0;
+};
+
+/// Sums the allocations by where they were made, largest first: by that many innermost frames of the chain,
+/// which are Python's where there is Python, and then the native one that Python called stands behind them.
+std::vector<Site> sites_of(const std::vector<Allocation>& allocations,
+                           const std::map<std::uint64_t, std::vector<CallFrame>>& stacks, std::size_t frames);
+
+}  // namespace peakmark

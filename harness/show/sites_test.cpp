@@ -1,0 +1,162 @@
+#include "show/sites.hpp"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/temporary_folder.hpp"
+#include "show/elf_symbols.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+CallFrame native(std::string function, std::string file = "/opt/program", std::uint64_t place = 16) {
+  return {CallFrame::Kind::native, std::move(function), std::move(file), place};
+}
+CallFrame python(std::string function, std::uint64_t line) {
+  return {CallFrame::Kind::python, std::move(function), "/home/me/filter.py", line};
+}
+CallFrame remark(std::string text) {
+  return {CallFrame::Kind::remark, std::move(text), "", 0};
+}
+
+TEST(ParseStack, LinesBecomeFrames) {
+  const std::string text =
+      "P\tFilter.run\t31\t/home/me/filter.py\n"
+      "R\tpython: deeper than is recorded\n"
+      "N\t_ZN4plan4makeEi\t1f\t/usr/lib/libplan.so\t2a10\n"
+      "N\t\t0\t/opt/program\t1234\n"
+      "X\tof a later recorder\n"
+      "N\tcut";
+  const auto symbols = [](const std::string& file, std::uint64_t offset) {
+    return file == "/opt/program" && offset == 0x1234 ? "_ZN6anchor3putEv" : "";
+  };
+  EXPECT_THAT(parse_stack(text, symbols),
+              ElementsAre(python("Filter.run", 31), remark("python: deeper than is recorded"),
+                          native("plan::make(int)", "/usr/lib/libplan.so", 0x2a10),
+                          native("anchor::put()", "/opt/program", 0x1234), native("cut", "", 0)));
+  EXPECT_THAT(parse_stack("", nullptr), IsEmpty());
+}
+
+TEST(CallerFrames, RecorderLoaderAndDriverStandAside) {
+  const CallFrame own = native("upload");
+  const CallFrame main = native("main");
+  EXPECT_THAT(caller_frames({native("clCreateBuffer", "/wheel.libs/libOpenCL-6a.so.1.0.0"), own, main}),
+              ElementsAre(own, main));
+  EXPECT_THAT(caller_frames({native("cuMemAlloc_v2", "/usr/lib/libcuda.so.1"),
+                             native("cudaMalloc", "/w/libcudart.so.13"), own}),
+              ElementsAre(own));
+  // A callback into the program keeps what is below it.
+  const CallFrame driver = native("", "/usr/lib/libpocl.so.2");
+  EXPECT_THAT(caller_frames({own, driver, main}), ElementsAre(own, driver, main));
+  // Nobody else is there.
+  EXPECT_THAT(caller_frames({driver, driver}), ElementsAre(driver, driver));
+}
+
+TEST(CallerFrames, PythonTakesTheInterpretersPlace) {
+  const std::string interpreter = "/usr/bin/python3.11";
+  const CallFrame ffi = native("ffi_call", "/usr/lib/libffi.so.8");
+  EXPECT_THAT(
+      caller_frames({python("inner", 3), python("<module>", 9), native("clCreateBuffer", "libOpenCL.so.1"),
+                     ffi, native("_PyObject_Call", interpreter),
+                     native("_PyEval_EvalFrameDefault", interpreter), native("main", interpreter)}),
+      ElementsAre(ffi, python("inner", 3), python("<module>", 9)));
+  // Without the lock the interpreter is all there is to show.
+  EXPECT_THAT(
+      caller_frames({remark("python: not held"), ffi, native("_PyEval_EvalFrameDefault", interpreter)}),
+      ElementsAre(ffi, native("_PyEval_EvalFrameDefault", interpreter), remark("python: not held")));
+}
+
+TEST(CallerFrames, AsText) {
+  EXPECT_EQ(text_of(native("put", "/opt/program")), "put (program)");
+  EXPECT_EQ(text_of(native("", "/opt/program", 0x1f)), "program+0x1f");
+  EXPECT_EQ(text_of(native("", "", 0x1f)), "0x1f");
+  EXPECT_EQ(text_of(python("inner", 3)), "inner filter.py:3");
+  EXPECT_EQ(text_of(remark("python: not held")), "[python: not held]");
+}
+
+class Sites : public testing::Test {
+ protected:
+  static Allocation allocation(Size bytes, std::uint64_t stack) {
+    Allocation one;
+    one.bytes = bytes;
+    one.stack = stack;
+    return one;
+  }
+  std::vector<std::string> lines(std::size_t frames) const {
+    std::vector<std::string> lines;
+    for (const Site& site : sites_of(allocations, stacks, frames)) {
+      std::string line = std::to_string(site.count) + " " + std::to_string(site.bytes);
+      for (const std::string& frame : site.frames) line += "|" + frame;
+      lines.push_back(line);
+    }
+    return lines;
+  }
+  const std::map<std::uint64_t, std::vector<CallFrame>> stacks{
+      {1, {native("make"), native("left"), native("main")}},
+      {2, {native("make"), native("right"), native("main")}},
+      {3, {native("ffi"), native("glue"), python("load", 3), python("run", 9)}},
+      {4, {native("ffi"), native("glue"), python("load", 4), python("run", 9)}},
+      {5, {native("make"), remark("python: not held")}}};
+  const std::vector<Allocation> allocations{allocation(100, 1), allocation(50, 2), allocation(50, 2),
+                                            allocation(30, 3),  allocation(20, 4), allocation(5, 0),
+                                            allocation(7, 99),  allocation(9, 5)};
+};
+
+TEST_F(Sites, AreTheInnermostFrameAndPythons) {
+  EXPECT_THAT(lines(1), ElementsAre("3 200|make (program)", "1 30|load filter.py:3|ffi (program)",
+                                    "1 20|load filter.py:4|ffi (program)", "2 12",
+                                    "1 9|make (program)|[python: not held]"));
+}
+
+TEST_F(Sites, DifferByAsManyFramesAsAskedFor) {
+  EXPECT_THAT(lines(2),
+              ElementsAre("1 100|make (program)|left (program)", "2 100|make (program)|right (program)",
+                          "1 30|load filter.py:3|run filter.py:9|ffi (program)",
+                          "1 20|load filter.py:4|run filter.py:9|ffi (program)", "2 12",
+                          "1 9|make (program)|[python: not held]"));
+}
+
+int a_function_of_this_file() {
+  return 7;
+}
+
+TEST(ElfSymbols, NamesAFunctionThatTheProgramDoesNotExport) {
+  const auto address = reinterpret_cast<std::uint64_t>(&a_function_of_this_file);
+  Dl_info info{};
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(address), &info), 0);
+  const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(info.dli_fbase);
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  EXPECT_THAT(ElfSymbols(INT64_MAX).function(program, offset), testing::HasSubstr("a_function_of_this_file"));
+  EXPECT_EQ(ElfSymbols(INT64_MAX).function(program, UINT64_MAX), "");
+  EXPECT_EQ(ElfSymbols(0).function(program, offset), "");  // changed since
+}
+
+TEST(ElfSymbols, FilesThatAreNoneHaveNoNames) {
+  const TemporaryFolder folder;
+  const std::string text = folder.path() / "text";
+  std::ofstream(text) << "\x7f"
+                         "ELF and nothing else";
+  ElfSymbols symbols(INT64_MAX);
+  EXPECT_EQ(symbols.function(text, 1), "");
+  EXPECT_EQ(symbols.function(folder.path() / "none", 1), "");
+  EXPECT_EQ(symbols.function("", 1), "");
+  EXPECT_EQ(symbols.function(folder.path(), 1), "");
+  // Each beginning of a whole one is damaged in another way.
+  std::ifstream whole("/proc/self/exe", std::ios::binary);
+  std::string bytes(4096, '\0');
+  whole.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  for (const std::size_t length : {16U, 63U, 64U, 500U, 4096U}) {
+    const std::string part = folder.path() / ("part" + std::to_string(length));
+    std::ofstream(part, std::ios::binary) << bytes.substr(0, length);
+    EXPECT_EQ(symbols.function(part, 1), "") << length;
+  }
+}
+
+}  // namespace
+}  // namespace peakmark
