@@ -4,7 +4,7 @@
     bench/peers/nabu_fbp.py [--build build/release] [--shapes 512x512,1440x1024] [--modes zeros,edges] [--rounds 5]
                             [-o FILE] [--json FILE]
 
-nabu comes by pip into build/peers-nabu, at the versions of requirements-nabu.txt. Both get the same sinogram (noise),
+nabu comes from PyPI, into the environment that suites/clients/make-environments makes. Both get the same sinogram (noise),
 angles, axis, padding and filter, host memory to host memory. Memory first: each program runs one call under
 `peakmark record`, and the results are compared. Then time: all programs are started, call once to warm up, and take
 turns, one call each a round. A ratio is the median over the rounds of the ratio within a round. No exit code judges
@@ -13,21 +13,20 @@ times: they depend on the machine and on what else it does. Results that differ 
 
 import argparse
 import ctypes.util
-import hashlib
 import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import venv
 from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-REQUIREMENTS = HERE / "requirements-nabu.txt"
-ENVIRONMENT = ROOT / "build/peers-nabu"
+MAKE_ENVIRONMENTS = ROOT / "suites/clients/make-environments"
+ENVIRONMENTS = Path(os.environ.get("PEAKMARK_ENVIRONMENTS") or ROOT / "build/environments").absolute()
+ENVIRONMENT = ENVIRONMENTS / "nabu-2026.1.2"
 WAYS = ["whole", "inplace"]
 # nabu's word: numpy's.
 MODES = {"zeros": "constant", "edges": "edge"}
@@ -42,18 +41,12 @@ class PeerError(Exception):
 
 
 def make_environment() -> Path:
-    """The environment's Python. It is made anew when the requirements change."""
-    python = ENVIRONMENT / "bin/python"
-    stamp = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
-    stamp_file = ENVIRONMENT / ".stamp"
-    if not stamp_file.exists() or stamp_file.read_text() != stamp:
-        print(f"making the environment {ENVIRONMENT}", file=sys.stderr)
-        venv.create(ENVIRONMENT, clear=True, with_pip=True)
-        subprocess.run(
-            [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", REQUIREMENTS], check=True
-        )
-        stamp_file.write_text(stamp)
-    return python
+    """The Python of nabu's environment; SystemExit where it could not be made."""
+    environment = dict(os.environ) | {"PEAKMARK_ENVIRONMENTS": str(ENVIRONMENTS)}
+    made = subprocess.run([sys.executable, MAKE_ENVIRONMENTS, ENVIRONMENT.name], env=environment, check=False)
+    if made.returncode != 0:
+        sys.exit(made.returncode)
+    return ENVIRONMENT / "bin/python"
 
 
 @dataclass(frozen=True)

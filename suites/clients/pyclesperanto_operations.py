@@ -1,0 +1,117 @@
+"""One operation of pyclesperanto, or of its prototype, whichever is installed, on an OpenCL device.
+
+    pyclesperanto_operations.py [--device NAME] [--calls N] OPERATION NZ NY NX
+
+An image of nz × ny × nx f32 is pushed, the operation makes its own result, the result is pulled and compared with
+numpy's. Phases: `inputs`, `call`; the result of a call is gone before the next. Record it with `--sync`: the libraries
+do not wait for their kernels, and what they have released lives on until those are done.
+"""
+
+import argparse
+import sys
+
+import numpy as np
+import peakmark
+
+try:
+    import pyclesperanto as cle
+except ImportError:
+    import pyclesperanto_prototype as cle
+
+SEED = 20260131
+MOST_DIFFERENCE = 1e-4  # of values up to 1; single precision, another order
+
+
+def neighbours(image, axis, radius):
+    """The image moved by -radius … radius along the axis; what lies outside is the nearest element."""
+    pads = [(radius, radius) if one == axis else (0, 0) for one in range(image.ndim)]
+    padded = np.pad(image, pads, mode="edge")
+    return [padded.take(range(step, step + image.shape[axis]), axis) for step in range(2 * radius + 1)]
+
+
+def along_axes(combine, image, radius):
+    for axis in range(image.ndim):
+        image = combine(neighbours(image, axis, radius))
+    return image
+
+
+def blurred(image, sigma):
+    radius = int(4 * sigma) + 3
+    weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
+    weights /= weights.sum()
+    return along_axes(lambda moved: sum(weight * one for weight, one in zip(weights, moved)), image, radius)
+
+
+def opened(image, radius):
+    """The greatest of the least: an opening, as top-hat takes it away."""
+    least = along_axes(lambda moved: np.min(moved, axis=0), image, radius)
+    return along_axes(lambda moved: np.max(moved, axis=0), least, radius)
+
+
+# Of each: how the library is asked, and numpy's answer.
+OPERATIONS = {
+    "gaussian_blur": (
+        lambda image: cle.gaussian_blur(image, sigma_x=2, sigma_y=2, sigma_z=2),
+        lambda image: blurred(image, 2),
+    ),
+    "transpose": (lambda image: cle.transpose_xy(image), lambda image: image.transpose(0, 2, 1)),
+    "mean_box": (
+        lambda image: cle.mean_box(image, radius_x=1, radius_y=1, radius_z=1),
+        lambda image: along_axes(lambda moved: sum(moved) / 3, image, 1),
+    ),
+    "top_hat": (
+        lambda image: cle.top_hat_box(image, radius_x=2, radius_y=2, radius_z=2),
+        lambda image: image - opened(image, 2),
+    ),
+    "difference_of_gaussian": (
+        lambda image: cle.difference_of_gaussian(
+            image, sigma1_x=1, sigma1_y=1, sigma1_z=1, sigma2_x=3, sigma2_y=3, sigma2_z=3
+        ),
+        lambda image: blurred(image, 1) - blurred(image, 3),
+    ),
+    "max_z_projection": (lambda image: cle.maximum_z_projection(image), lambda image: image.max(axis=0)),
+    "sum_all_pixels": (lambda image: cle.sum_of_all_pixels(image), lambda image: image.sum(dtype=np.float64)),
+}
+
+
+def select_device(name):
+    """The libraries take any device where none has that name, without a word."""
+    if name is None:
+        return
+    list_names = getattr(cle, "list_available_devices", None) or cle.available_device_names
+    names = list(list_names())
+    if name not in names:
+        print(f"there is no device '{name}', only {', '.join(names)}")
+        sys.exit(peakmark.UNSUPPORTED)
+    cle.select_device(name)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", help="its name, as the library lists it")
+    parser.add_argument("--calls", type=int, default=2)
+    parser.add_argument("operation", choices=OPERATIONS)
+    parser.add_argument("shape", type=int, nargs=3)
+    asked = parser.parse_args()
+    select_device(asked.device)
+    ask, answer = OPERATIONS[asked.operation]
+    image = np.random.default_rng(SEED).random(asked.shape, dtype=np.float32)
+
+    with peakmark.phase("inputs"):
+        pushed = cle.push(image)
+    for _ in range(asked.calls):
+        result = None
+        with peakmark.phase("call"):
+            result = ask(pushed)
+            pulled = np.asarray(result if np.isscalar(result) else cle.pull(result))
+
+    wanted = answer(image)
+    difference = np.abs(pulled - wanted).max() / max(1.0, np.abs(wanted).max())
+    if pulled.shape != wanted.shape or difference > MOST_DIFFERENCE:
+        print(f"{asked.operation} differs from numpy's by {difference:.1e}", file=sys.stderr)
+        return peakmark.WRONG_ANSWER
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
