@@ -1,0 +1,102 @@
+"""What nabu takes on an OpenCL device, as formulas; and what nabu says that it takes.
+
+Of single precision, 4 bytes an element. The formulas are those of the memory that nabu_padding.py and nabu_fbp.py make
+nabu allocate, term by term as its sources ask for it; they are exact. `…_2023_2` is of release 2023.2.0, with its
+two-dimensional coordinates, `…_2026_1` of 2026.1.2. They return (bytes a slice, bytes beside).
+"""
+
+from types import SimpleNamespace
+
+ELEMENT, COMPLEX, COORDINATE = 4, 8, 4
+
+# Twiddle factors of VkFFT for real transforms of a length, as pyvkfft 2025.1.1 allocates them; recorded on PoCL 3.1.
+FFT_TABLES = {
+    4: 4, 8: 4, 16: 64, 32: 128, 64: 192, 128: 704, 256: 1216, 512: 1728, 1024: 5824, 2048: 9920, 4096: 14016,
+    8192: 46784, 16384: 79552, 32768: 112320, 65536: 139776,
+}  # fmt: skip
+
+
+def _fft_tables(length):
+    if length not in FFT_TABLES:
+        raise ValueError(f"what VkFFT's tables take at length {length} was not recorded")
+    return FFT_TABLES[length]
+
+
+def _padding(shape, pads, mode, coordinates):
+    rows, columns = (before + size + after for size, (before, after) in zip(shape, pads))
+    padded = ELEMENT * rows * columns
+    setup = padded if mode == "constant" else COORDINATE * coordinates(rows, columns)
+    return ELEMENT * shape[0] * shape[1] + padded, setup
+
+
+def _images(rows, columns):
+    """Two images: the row and the column of every element."""
+    return 2 * rows * columns
+
+
+def _vectors(rows, columns):
+    """The row of every row, the column of every column."""
+    return rows + columns
+
+
+def padding_2023_2(non_slice_dims, _dtype, *, mode, pad_y0, pad_y1, pad_x0, pad_x1):
+    return _padding(non_slice_dims, ((pad_y0, pad_y1), (pad_x0, pad_x1)), mode, _images)
+
+
+def padding_2026_1(non_slice_dims, _dtype, *, mode, pad_y0, pad_y1, pad_x0, pad_x1):
+    return _padding(non_slice_dims, ((pad_y0, pad_y1), (pad_x0, pad_x1)), mode, _vectors)
+
+
+def _fbp(shape, padding, memory, coordinates, sinograms_beside):
+    """`sinograms_beside`: copies of a sinogram that nabu keeps, by where the caller's lie."""
+    n_a, w = shape
+    padded_width = 1 << (2 * w - 1).bit_length()
+    sinogram, slice_ = ELEMENT * n_a * w, ELEMENT * w * w
+    padded = ELEMENT * n_a * padded_width
+    column = COMPLEX * (padded_width // 2 + 1)
+    fixed = padded + n_a * column + column + _fft_tables(padded_width) + 2 * ELEMENT * n_a
+    fixed += padded if padding == "zeros" else COORDINATE * coordinates(n_a, padded_width)
+    fixed += sinograms_beside[memory] * sinogram
+    if memory == "host":  # they come one by one
+        return 0, fixed + slice_
+    return sinogram + slice_, fixed
+
+
+def fbp_2023_2(non_slice_dims, _dtype, *, padding, memory):
+    return _fbp(non_slice_dims, padding, memory, _images, {"host": 2, "device": 1})
+
+
+def fbp_2026_1(non_slice_dims, _dtype, *, padding, memory):
+    return _fbp(non_slice_dims, padding, memory, _vectors, {"host": 2, "device": 2})
+
+
+def _process_configuration(n_a, n_z, w):
+    """As much of nabu's own as its estimators read of a reconstruction by FBP."""
+    return SimpleNamespace(
+        dataset_info=SimpleNamespace(darks={}, flats={}),
+        processing_steps=["reconstruction"],
+        processing_options={"reconstruction": {"start_x": 0, "end_x": w - 1, "start_y": 0, "end_y": w - 1}},
+        rec_params={"method": "FBP"},
+        binning_z=1,
+        subsampling_factor=1,
+        rec_delta_z=n_z,
+        radio_shape=lambda binning=False: (n_z, w),
+        n_angles=lambda subsampling=False: n_a,
+    )
+
+
+def required_memory(dims, _dtype):
+    """nabu's estimate_required_memory for dims = (n_a, slices, w), in bytes."""
+    from nabu.pipeline.fullfield.computations import estimate_required_memory
+
+    return int(estimate_required_memory(_process_configuration(*dims)))
+
+
+def max_chunk_size(_slice_dim, other_dims, dtype, available_memory):
+    """nabu's estimate_max_chunk_size, a slice at a time: what its pipeline takes for the size of a chunk."""
+    from nabu.pipeline.fullfield.computations import estimate_max_chunk_size
+
+    n_a, w = other_dims
+    most_slices = 1 << 20  # that the data set has: beyond every answer
+    configuration = _process_configuration(n_a, most_slices, w)
+    return estimate_max_chunk_size(available_memory / 1e9, configuration, pipeline_part="sinos", step=1), dtype
