@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
   peakmark::cli::add_check_command(app, result);
   peakmark::cli::add_record_command(app, result);
   peakmark::cli::add_show_command(app, result);
+  peakmark::cli::add_compare_command(app, result);
 
   try {
     app.parse(argc, argv);

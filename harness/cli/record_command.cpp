@@ -1,8 +1,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,7 +14,11 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/usage_message.hpp"
+#include "compare/repeated_peaks.hpp"
+#include "record/profile.hpp"
+#include "record/profile_files.hpp"
 #include "record/record_program.hpp"
+#include "show/process_tree.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -21,6 +28,8 @@ struct Options {
   std::filesystem::path profile = "peakmark.profile";
   bool sync = false;
   bool stacks = false;
+  int repeat = 0;  ///< 0: once, and nothing is compared
+  bool json = false;
 };
 
 /// What CLI11 does not know it leaves to the program, wherever it stood: before the program it is a mistake.
@@ -37,18 +46,84 @@ void refuse_unknown_options(const CLI::App& command, const std::vector<std::stri
   }
 }
 
+std::filesystem::path profile_of_run(const std::filesystem::path& name, int run) {
+  return name.string() + ".run" + std::to_string(run);
+}
+
+/// Those of an earlier recording that was repeated more often.
+void remove_further_runs(const std::filesystem::path& name, int run) {
+  for (;; ++run) {
+    const std::filesystem::path further = profile_of_run(name, run);
+    std::vector<std::filesystem::path> files = profiles_beside(further);
+    std::error_code error;
+    if (std::filesystem::is_regular_file(further, error)) {
+      const ProfileReader only_a_profile_is_removed(further);
+      files.push_back(further);
+    }
+    if (files.empty()) return;
+    for (const std::filesystem::path& file : files) std::filesystem::remove(file);
+  }
+}
+
+RepeatedRun repeated_run(const Recording& recording) {
+  RepeatedRun run{"", recording.program_code, recording.trouble, std::nullopt};
+  if (recording.profile) {
+    run.profile = recording.profile->string();
+    run.summary = summarise(merge_by_time(read_tree(*recording.profile)));
+  }
+  return run;
+}
+
+/// Tells of one run; the first code that is not 0 stays.
+void tell(const Recording& recording, Result& result) {
+  if (result.program_code == 0) result.program_code = recording.program_code;
+  // As a shell says it. Whoever interrupts a program knows.
+  if (recording.signal != 0 && recording.signal != SIGINT && recording.profile) {
+    std::fprintf(stderr,
+                 "peakmark: the program was ended by signal %d (%s); its profile is whole to its last event: "
+                 "peakmark show %s\n",
+                 recording.signal, strsignal(recording.signal), recording.profile->c_str());
+  }
+  if (recording.trouble.empty()) return;
+  std::fprintf(stderr, "peakmark: %s\n", recording.trouble.c_str());
+  result.code = ExitCode::recorder;
+}
+
+void record_once(const Options& options, const RecordRequest& request, Result& result) {
+  const Recording recording = record_program(request, find_recorder_libraries());
+  tell(recording, result);
+  if (options.json) {
+    std::cout << repeated_peaks_json(repeated_peaks({repeated_run(recording)}), request.command);
+  } else if (recording.trouble.empty() && isatty(STDERR_FILENO) != 0) {
+    std::fprintf(stderr, "peakmark: recorded; see it with: peakmark show %s\n", options.profile.c_str());
+  }
+}
+
+void record_repeatedly(const Options& options, RecordRequest request, Result& result) {
+  remove_further_runs(options.profile, options.repeat + 1);
+  std::vector<RepeatedRun> runs;
+  for (int run = 1; run <= options.repeat; ++run) {
+    request.profile = profile_of_run(options.profile, run);
+    const Recording recording = record_program(request, find_recorder_libraries());
+    tell(recording, result);
+    runs.push_back(repeated_run(recording));
+    // Whoever stops one run wants no other; a program that did not start will not.
+    if (recording.interrupted || recording.program_code >= 126) break;
+  }
+  const RepeatedPeaks peaks = repeated_peaks(std::move(runs));
+  if (options.json) std::cout << repeated_peaks_json(peaks, request.command);
+  std::fprintf(stderr, "peakmark: %s", repeated_peaks_text(peaks, options.sync).c_str());
+}
+
 void record(const Options& options, std::vector<std::string> arguments, Result& result) {
   // The mark that ends our own options; a second one is the program's.
   if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
-  RecordRequest request{{options.program}, options.profile, options.sync, options.stacks};
+  RecordRequest request{{options.program}, options.profile, options.sync, options.stacks, options.json};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
-  const Recording recording = record_program(request, find_recorder_libraries());
-  result.program_code = recording.program_code;
-  if (!recording.trouble.empty()) {
-    std::fprintf(stderr, "peakmark: %s\n", recording.trouble.c_str());
-    result.code = ExitCode::recorder;
-  } else if (isatty(STDERR_FILENO) != 0) {
-    std::fprintf(stderr, "peakmark: recorded; see it with: peakmark show %s\n", options.profile.c_str());
+  if (options.repeat == 0) {
+    record_once(options, request, result);
+  } else {
+    record_repeatedly(options, std::move(request), result);
   }
 }
 
@@ -68,13 +143,21 @@ void add_record_command(CLI::App& app, Result& result) {
       "Finish the queue after each enqueue, so that the peak of an asynchronous program repeats");
   command->add_flag("--stacks", options->stacks,
                     "Record the call stack of each allocation, native and Python: see show --by site");
+  command
+      ->add_option(
+          "--repeat", options->repeat,
+          "Run it N times, into PROFILE.run1 and so on, and say whether the peaks agree and what moved")
+      ->check(CLI::Range(1, 10'000));
+  command->add_flag(
+      "--json", options->json,
+      "The peak of each run as JSON on standard output; the program's own goes to standard error");
   // The arguments are what is left over: as values of an option, CLI11 would take `[a,b]` apart.
   command->add_option("PROGRAM", options->program, "The program; all that follows is its own")->required();
   command->prefix_command();
   command->footer(
       "Exit code: the program's own when it is not 0 (128 + signal, 127 not found); 5 when no recorder came "
       "up,\n"
-      "with a line that says why; else 0.");
+      "with a line that says why; else 0. Of several runs the first code that is not 0.");
   command->callback([command, options, &result] {
     refuse_unknown_options(*command, result.words);
     record(*options, command->remaining(), result);

@@ -1,4 +1,6 @@
 // `peakmark record` as a user types it, on a program that knows nothing of it.
+#include "cli/record_command_test.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -13,9 +15,6 @@
 #include <iterator>
 #include <string>
 
-#include "base/temporary_folder.hpp"
-#include "ledger/ledger.hpp"
-#include "record/profile.hpp"
 #include "record/profile_files.hpp"
 
 namespace peakmark {
@@ -24,36 +23,6 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-class RecordCommand : public testing::Test {
- protected:
-  struct Result {
-    int code = 0;
-    std::string out;
-    std::string err;
-  };
-
-  std::string file(const char* name) const { return folder_.path() / name; }
-  std::string profile() const { return file("p"); }
-
-  static std::string text(const std::string& path) {
-    std::ifstream stream(path);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
-
-  /// `arguments` as the shell takes them; PROGRAM stands for the program that allocates.
-  Result record(const std::string& arguments, const std::string& before = "") const {
-    const std::string line = before +
-                             " PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM "; " PEAKMARK_COMMAND " record -o " +
-                             profile() + " " + arguments + " >" + file("out") + " 2>" + file("err");
-    const int status = std::system(line.c_str());
-    return {WEXITSTATUS(status), text(file("out")), text(file("err"))};
-  }
-
-  LedgerSummary recorded(const std::string& path) const { return summarise(ProfileReader(path).events()); }
-
-  TemporaryFolder folder_;
-};
 
 TEST_F(RecordCommand, CountsWhatAForeignProgramAllocates) {
   const Result result = record("-- $PROGRAM leak");
@@ -84,47 +53,10 @@ TEST_F(RecordCommand, ExitCodeIsTheProgramsOwn) {
   EXPECT_THAT(missing.err, HasSubstr("no-such-program"));
 }
 
-TEST_F(RecordCommand, ProgramThatReachesNoLoader) {
-  const Result result = record("-- true");
-  EXPECT_EQ(result.code, 5);
-  EXPECT_THAT(result.err, HasSubstr("no recorder came up"));
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
-  EXPECT_FALSE(std::filesystem::exists(profile()));
-  const Result failing = record("-- false");
-  EXPECT_EQ(failing.code, 1);
-  EXPECT_THAT(failing.err, HasSubstr("no recorder came up"));
-}
-
 TEST_F(RecordCommand, LoaderWithoutADriver) {
   const Result result = record("-- $PROGRAM touch", "export OCL_ICD_VENDORS=/nonexistent;");
   EXPECT_EQ(result.code, 96);
   EXPECT_THAT(result.err, HasSubstr("found no OpenCL driver"));
-}
-
-TEST_F(RecordCommand, LibrariesMissing) {
-  const Result result = record("-- $PROGRAM leak", "export PEAKMARK_LIBRARY_DIR=" + file("none") + ";");
-  EXPECT_EQ(result.code, 5);
-  EXPECT_THAT(result.err, HasSubstr("missing from " + file("none")));
-}
-
-TEST_F(RecordCommand, ALibraryThatCannotBeLoadedIsNamed) {
-  const std::string library = file("libpeakmark-opencl.so");
-  std::ofstream(library) << "no library";
-  const Result result =
-      record("-- $PROGRAM leak", "export PEAKMARK_LIBRARY_DIR=" + folder_.path().string() + ";");
-  EXPECT_EQ(result.code, 5);
-  EXPECT_THAT(result.err, HasSubstr("the recorder " + library + " cannot be loaded"));
-  EXPECT_THAT(result.err, Not(HasSubstr("made no call")));
-}
-
-TEST_F(RecordCommand, WithoutRoomForAProfileThatAloneIsTheCause) {
-  const Result result = record("-- $PROGRAM leak", "ulimit -f 100;");
-  EXPECT_EQ(result.code, 5);
-  EXPECT_THAT(result.err, HasSubstr("the limit on file sizes (ulimit -f) is reached"));
-  EXPECT_THAT(result.err, HasSubstr("the recorder came up and could not write"));
-  EXPECT_THAT(result.err, Not(HasSubstr("no recorder came up")));
-  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
-    EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("out", "err"));
 }
 
 TEST_F(RecordCommand, ArgumentsReachTheProgramUntouched) {

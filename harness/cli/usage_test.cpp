@@ -55,7 +55,7 @@ TEST_F(Usage, AnEmptyFileNameIsNamed) {
 
 TEST_F(Usage, EveryHelpNamesTheExitCodes) {
   for (const char* const command :
-       {"devices", "doctor", "list", "run", "merge", "estimate", "check", "record", "show"}) {
+       {"devices", "doctor", "list", "run", "merge", "estimate", "check", "record", "show", "compare"}) {
     EXPECT_THAT(peakmark({command, "--help"}).output, HasSubstr("Exit code")) << command;
   }
 }

@@ -15,6 +15,7 @@
 #include "record/marks.h"
 #include "record/profile_writer.hpp"
 #include "record/thread_id.hpp"
+#include "record/trouble.hpp"
 
 namespace peakmark {
 namespace {
@@ -211,7 +212,10 @@ int ProfileWriter::allocate(int descriptor, std::uint64_t offset) {
 void ProfileWriter::stop(const char* what, int error) {
   if (state_ == State::stopped) return;
   state_ = State::stopped;
-  dprintf(STDERR_FILENO, "peakmark: recording into %s stops here: %s (%s)\n", path_, what, strerror(error));
+  char text[kMaxPath + 256];
+  snprintf(text, sizeof(text), "recording into %s stops here: %s (%s)", path_, what, strerror(error));
+  dprintf(STDERR_FILENO, "peakmark: %s\n", text);
+  note_trouble(text);
 }
 
 void ProfileWriter::close() {

@@ -1,6 +1,5 @@
 #include "record/record_program.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -8,13 +7,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "base/error.hpp"
+#include "record/missing_recorder.hpp"
 #include "record/profile.hpp"
 #include "record/profile_files.hpp"
+#include "record/program_file.hpp"
+#include "record/program_watch.hpp"
 
 namespace peakmark {
 namespace {
@@ -53,9 +57,15 @@ class Signals {
 
   [[nodiscard]] const sigset_t& before() const { return before_; }
 
-  [[nodiscard]] siginfo_t wait() const {
+  /// The next one; si_signo is 0 where none came in that time.
+  [[nodiscard]] siginfo_t wait(std::optional<std::chrono::milliseconds> limit) const {
     siginfo_t info{};
-    while (sigwaitinfo(&set_, &info) < 0) {
+    if (limit) {
+      const timespec time{limit->count() / 1000, limit->count() % 1000 * 1'000'000};
+      if (sigtimedwait(&set_, &info, &time) < 0) info.si_signo = 0;
+    } else {
+      while (sigwaitinfo(&set_, &info) < 0) {
+      }
     }
     return info;
   }
@@ -73,63 +83,27 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// The exit code, as a shell gives it.
-int wait_for(pid_t program, const Signals& signals) {
+/// Waits for its end; the exit code is as a shell gives it. Until a recorder is seen in one of its processes
+/// they are looked at, at first often: should none ever come up, what was seen says why.
+void wait_for(pid_t program, const Signals& signals, ProgramWatch& watch, Recording& recording) {
+  using std::chrono::milliseconds;
+  std::optional<milliseconds> interval = milliseconds(1);
   while (true) {
-    const siginfo_t info = signals.wait();
-    if (info.si_signo == SIGCHLD) {
+    const siginfo_t info = signals.wait(interval);
+    if (info.si_signo == 0) {
+      interval = watch.look() ? std::nullopt : std::optional(std::min(2 * *interval, milliseconds(250)));
+    } else if (info.si_signo == SIGCHLD) {
       int status = 0;
       if (waitpid(program, &status, WNOHANG) != program) continue;
-      if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);
-      if (WIFEXITED(status)) return WEXITSTATUS(status);
-    } else if (info.si_code != SI_KERNEL) {
+      if (WIFSIGNALED(status)) recording.signal = WTERMSIG(status);
+      recording.program_code = WIFSIGNALED(status) ? 128 + recording.signal : WEXITSTATUS(status);
+      if (WIFSIGNALED(status) || WIFEXITED(status)) return;
+    } else {
+      if (info.si_signo != SIGUSR1 && info.si_signo != SIGUSR2) recording.interrupted = true;
       // What the terminal sends (Ctrl-C) reaches the whole group, the program too.
-      kill(program, info.si_signo);
+      if (info.si_code != SI_KERNEL) kill(program, info.si_signo);
     }
   }
-}
-
-bool is_loadable(const char* library) {
-  void* const handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-  if (handle != nullptr) dlclose(handle);
-  return handle != nullptr;
-}
-
-/// A recorder that was to come up: what the loader says against it; empty where it can be loaded.
-std::string refusal_of(const fs::path& recorder) {
-  if (is_loadable(recorder.c_str())) return "";
-  const char* const why = dlerror();
-  return fmt::format("the recorder {} cannot be loaded ({})", recorder.string(),
-                     why == nullptr ? "the loader does not say why" : why);
-}
-
-std::string why_nothing(const RecorderLibraries& libraries) {
-  if (!libraries.opencl && !libraries.cuda) {
-    std::string folders;
-    for (const fs::path& folder : libraries.folders)
-      folders += (folders.empty() ? "" : ", ") + folder.string();
-    return fmt::format(
-        "the recorders libpeakmark-opencl.so and libpeakmark-cupti.so are missing from {}: install peakmark "
-        "whole, or set PEAKMARK_LIBRARY_DIR to their folder",
-        folders);
-  }
-  const bool opencl = libraries.opencl && is_loadable("libOpenCL.so.1");
-  const bool cuda = libraries.cuda && is_loadable("libcuda.so.1");
-  if (!opencl && !cuda) {
-    return "no recorder came up: the program loaded no loader of OpenCL or CUDA, and there is none on this "
-           "system for which a recorder was built (libOpenCL.so.1, libcuda.so.1)";
-  }
-  std::string text = "no recorder came up: ";
-  const std::string against_opencl = opencl ? refusal_of(*libraries.opencl) : "";
-  const std::string against_cuda = cuda ? refusal_of(*libraries.cuda) : "";
-  for (const std::string& refusal : {against_opencl, against_cuda}) {
-    if (!refusal.empty()) text += refusal + "; ";
-  }
-  const bool one_loads = (opencl && against_opencl.empty()) || (cuda && against_cuda.empty());
-  if (!one_loads) return text + "install peakmark whole";
-  return text +
-         "the program made no call into OpenCL or CUDA, or found no OpenCL driver (see "
-         "`clinfo -l`), or dropped the environment variables that load the recorder";
 }
 
 /// Those that were not there before.
@@ -158,6 +132,37 @@ void name_profiles(const fs::path& name, pid_t program, Recording& recording) {
   recording.others = std::move(files);
 }
 
+/// The file in which the recorders tell what keeps them from recording everything. It goes with this object.
+class TroubleFile {
+ public:
+  /// Throws where no file can be written there: the profile could not either.
+  explicit TroubleFile(const fs::path& name) : path_(fmt::format("{}.trouble.{}", name.string(), getpid())) {
+    if (!std::ofstream(path_)) {
+      throw UsageError(fmt::format("{}: cannot be written: {}; name a file elsewhere with -o", name.string(),
+                                   std::strerror(errno)));
+    }
+  }
+  TroubleFile(const TroubleFile&) = delete;
+  TroubleFile& operator=(const TroubleFile&) = delete;
+  ~TroubleFile() { remove(); }
+
+  [[nodiscard]] const fs::path& path() const { return path_; }
+  /// Empty where there is none.
+  [[nodiscard]] std::string first_line() const {
+    std::string line;
+    std::ifstream file(path_);
+    std::getline(file, line);
+    return line;
+  }
+
+ private:
+  void remove() const {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  fs::path path_;
+};
+
 }  // namespace
 
 Recording record_program(const RecordRequest& request, const RecorderLibraries& libraries) {
@@ -167,7 +172,9 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   const std::vector<fs::path> before = unwritten_beside(name);
 
   std::vector<std::string> environment = current_environment();
+  const TroubleFile troubles(name);
   add_recorders(environment, libraries, name, request.sync, request.stacks);
+  set_variable(environment, "PEAKMARK_TROUBLE", troubles.path().string());
   std::vector<std::string> command = request.command;
 
   Recording recording;
@@ -176,16 +183,22 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setsigmask(&attributes, &signals.before());
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  if (request.output_to_stderr) posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
   pid_t program = -1;
-  const int error = posix_spawnp(&program, command[0].c_str(), nullptr, &attributes, pointers(command).data(),
+  const int error = posix_spawnp(&program, command[0].c_str(), &files, &attributes, pointers(command).data(),
                                  pointers(environment).data());
+  posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
     recording.program_code = error == ENOENT ? 127 : 126;
     recording.trouble = fmt::format("{}: cannot be started: {}", command[0], std::strerror(error));
     return recording;
   }
-  recording.program_code = wait_for(program, signals);
+  const std::string variable = "PEAKMARK_PROFILE=" + name.string();
+  ProgramWatch watch(program, variable);
+  wait_for(program, signals, watch, recording);
   name_profiles(name, program, recording);
   const std::vector<fs::path> unwritten = unwritten_since(before, name);
   if (!unwritten.empty()) {
@@ -195,10 +208,16 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
         unwritten.front().string());
     for (const fs::path& file : unwritten) fs::remove(file);
   } else if (!recording.profile) {
-    recording.trouble = why_nothing(libraries);
+    const auto file = find_program(request.command[0]);
+    recording.trouble = troubles.first_line();
+    if (recording.trouble.empty())
+      recording.trouble = why_no_recorder({libraries, file && is_static_program(*file) ? file : std::nullopt,
+                                           watch.seen(), running_with(variable)});
   } else if (const auto lost = ProfileReader(name).header().lost; lost > 0) {
     recording.trouble =
         fmt::format("{}: the recording stopped early, {} events found no room", name.string(), lost);
+  } else {
+    recording.trouble = troubles.first_line();
   }
   return recording;
 }

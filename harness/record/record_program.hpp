@@ -14,6 +14,7 @@ struct RecordRequest {
   std::filesystem::path profile;  ///< NAME; profiles of an earlier recording of that name are removed first
   bool sync = false;              ///< finish the queue after each enqueue, so that the peak repeats
   bool stacks = false;            ///< each allocation brings its call stack
+  bool output_to_stderr = false;  ///< the program's standard output goes where its messages go
 };
 
 struct Recording {
@@ -21,6 +22,8 @@ struct Recording {
   std::optional<std::filesystem::path> profile;  ///< NAME, when a recorder came up in the program
   std::vector<std::filesystem::path> others;     ///< NAME.<pid> of further processes
   std::string trouble;                           ///< one line, when there is no whole recording: why
+  int signal = 0;                                ///< that ended the program; 0: it ended by itself
+  bool interrupted = false;  ///< this process was told to end meanwhile (SIGINT and the like)
 };
 
 /// Runs a program under the recorders, with this process's standard streams, and waits for its end. Signals

@@ -44,14 +44,14 @@ std::string value_of(const std::vector<std::string>& environment, std::string_vi
   return {};
 }
 
-void set(std::vector<std::string>& environment, std::string_view name, const std::string& value) {
+}  // namespace
+
+void set_variable(std::vector<std::string>& environment, std::string_view name, const std::string& value) {
   std::erase_if(environment, [&](const std::string& entry) {
     return entry.starts_with(name) && entry.size() > name.size() && entry[name.size()] == '=';
   });
   environment.push_back(std::string(name) + "=" + value);
 }
-
-}  // namespace
 
 RecorderLibraries find_recorder_libraries() {
   RecorderLibraries libraries;
@@ -63,9 +63,9 @@ RecorderLibraries find_recorder_libraries() {
 
 void add_recorders(std::vector<std::string>& environment, const RecorderLibraries& libraries,
                    const std::filesystem::path& profile, bool sync, bool stacks) {
-  set(environment, "PEAKMARK_PROFILE", fs::absolute(profile).string());
-  set(environment, "PEAKMARK_SYNC", sync ? "1" : "0");
-  set(environment, "PEAKMARK_STACKS", stacks ? "1" : "0");
+  set_variable(environment, "PEAKMARK_PROFILE", fs::absolute(profile).string());
+  set_variable(environment, "PEAKMARK_SYNC", sync ? "1" : "0");
+  set_variable(environment, "PEAKMARK_STACKS", stacks ? "1" : "0");
   if (libraries.opencl) {
     // Ours first: ocl-icd cuts the variable at the first colon, in place, so that programs started by this
     // one see only what stands before it.
@@ -77,9 +77,9 @@ void add_recorders(std::vector<std::string>& environment, const RecorderLibrarie
       rest.remove_prefix(std::min(rest.size(), layer.size() + 1));
       if (!layer.empty() && layer != libraries.opencl->string()) layers.append(":").append(layer);
     }
-    set(environment, "OPENCL_LAYERS", layers);
+    set_variable(environment, "OPENCL_LAYERS", layers);
   }
-  if (libraries.cuda) set(environment, "CUDA_INJECTION64_PATH", libraries.cuda->string());
+  if (libraries.cuda) set_variable(environment, "CUDA_INJECTION64_PATH", libraries.cuda->string());
 }
 
 std::vector<std::string> current_environment() {

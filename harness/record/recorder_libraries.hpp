@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace peakmark {
@@ -25,6 +26,9 @@ RecorderLibraries find_recorder_libraries();
 /// that is not said here is left alone.
 void add_recorders(std::vector<std::string>& environment, const RecorderLibraries& libraries,
                    const std::filesystem::path& profile, bool sync, bool stacks = false);
+
+/// Sets NAME=value in such a list, in the place of what it had.
+void set_variable(std::vector<std::string>& environment, std::string_view name, const std::string& value);
 
 /// This process's environment as such a list.
 std::vector<std::string> current_environment();

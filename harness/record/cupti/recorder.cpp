@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "record/trouble.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -57,7 +59,7 @@ Recorder* Recorder::start() {
   auto* const recorder = new Recorder(profile_writer);
   std::string reason;
   const auto fail = [&]() -> Recorder* {
-    say("CUDA is not recorded: " + reason);
+    tell_trouble(("CUDA is not recorded: " + reason).c_str());
     return nullptr;
   };
   if (!load_cupti(recorder->cupti_, reason)) return fail();

@@ -5,6 +5,14 @@
 // exit N      a buffer of 100 bytes, exit code N
 // held        20 buffers of 1 MB, each released at once while a kernel that writes it is still to run
 // fork        a buffer of 300 bytes, and one of 400 in a forked child
+// grows FILE  a buffer of 1000 bytes for each run so far, which FILE counts
+// many        20000 buffers of 100 bytes, one after the other
+// crash       a buffer of 100 bytes, then writes to address 0
+// killed      a buffer of 100 bytes, then SIGKILL to itself
+// background  a child, left behind, that waits until its standard input ends; no device
+// tree        a buffer of 300 bytes, held while a forked child holds one of 400 and a program that the child
+// starts
+//             (this one, `leak`) one of 1000
 // interrupt   a buffer of 700 bytes, then waits for a signal
 #include <CL/cl.h>
 #include <sys/wait.h>
@@ -14,12 +22,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace {
 
 cl_device_id device = nullptr;
 cl_context context = nullptr;
+void* volatile nothing = nullptr;
 
 cl_mem buffer(std::size_t bytes) {
   cl_int result = CL_SUCCESS;
@@ -58,6 +69,14 @@ int main(int argc, char** argv) {
   sigemptyset(&interrupt);
   sigaddset(&interrupt, SIGINT);
   if (what == "interrupt") sigprocmask(SIG_BLOCK, &interrupt, nullptr);
+  if (what == "background") {
+    if (fork() == 0) {
+      char sign = 0;
+      while (read(STDIN_FILENO, &sign, 1) > 0) {
+      }
+    }
+    return 0;
+  }
   cl_platform_id platform = nullptr;
   if (clGetPlatformIDs(1, &platform, nullptr) != CL_SUCCESS) return 96;
   if (what == "touch") return 0;
@@ -80,6 +99,28 @@ int main(int argc, char** argv) {
       std::exit(0);
     }
     waitpid(child, nullptr, 0);
+  } else if (what == "tree") {
+    buffer(300);
+    const pid_t child = fork();
+    if (child == 0) {
+      buffer(400);
+      const pid_t grandchild = fork();
+      if (grandchild == 0) execl(argv[0], argv[0], "leak", nullptr);
+      waitpid(grandchild, nullptr, 0);
+      std::exit(0);
+    }
+    waitpid(child, nullptr, 0);
+  } else if (what == "grows") {
+    std::ofstream(argv[2], std::ios::app) << "x";
+    for (std::uintmax_t run = 0; run < std::filesystem::file_size(argv[2]); ++run) buffer(1000);
+  } else if (what == "many") {
+    for (int i = 0; i < 20'000; ++i) clReleaseMemObject(buffer(100));
+  } else if (what == "crash") {
+    buffer(100);
+    *static_cast<volatile int*>(nothing) = 1;
+  } else if (what == "killed") {
+    buffer(100);
+    kill(getpid(), SIGKILL);
   } else if (what == "interrupt") {
     buffer(700);
     std::puts("ready");

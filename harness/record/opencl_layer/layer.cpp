@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "record/opencl_layer/loaders.hpp"
+
 namespace peakmark::opencl_layer {
 
 constinit Layer layer;
@@ -34,13 +36,14 @@ void adopt(const cl_icd_dispatch& target, cl_uint entries) {
 }
 
 cl_int initialise(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entries_ret,
-                  const cl_icd_dispatch** layer_ret) {
+                  const cl_icd_dispatch** layer_ret, const void* caller) {
   if (target == nullptr || entries_ret == nullptr || layer_ret == nullptr) return CL_INVALID_VALUE;
   pthread_mutex_lock(&initialising);
   if (!asked_for_profile) {
     asked_for_profile = true;
     recording = layer.writer.open_from_environment("opencl-layer 1");
   }
+  note_reached(caller);
   if (recording) {
     adopt(*target, entries);
     hook_memory_objects();
@@ -48,16 +51,19 @@ cl_int initialise(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entri
     hook_extensions();
     const char* const sync = std::getenv("PEAKMARK_SYNC");
     if (sync != nullptr && std::strcmp(sync, "1") == 0) hook_enqueues();
+    hook_arrivals();
   }
   pthread_mutex_unlock(&initialising);
   *layer_ret = &layer.hooks;
   *entries_ret = std::min(entries, kSlots);
+  if (recording) reach_loaders();
   return CL_SUCCESS;
 }
 
 /// At the very end of the process: after its exit handlers and the destructors of its globals, which may
 /// still release memory.
 __attribute__((destructor)) void close_profile() {
+  if (recording) tell_of_unreached(Moment::end);
   layer.writer.close();
 }
 
@@ -98,7 +104,7 @@ PEAKMARK_EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t siz
 
 PEAKMARK_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch* target,
                                                cl_uint* entries_ret, const cl_icd_dispatch** layer_ret) {
-  return initialise(entries, target, entries_ret, layer_ret);
+  return initialise(entries, target, entries_ret, layer_ret, __builtin_return_address(0));
 }
 
 // Newer loaders of Khronos ask for this one and refuse a layer that has only the one above.
@@ -106,7 +112,7 @@ PEAKMARK_EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint entries, co
                                                              cl_uint* entries_ret,
                                                              const cl_icd_dispatch** layer_ret,
                                                              LayerProperties /*properties*/) {
-  return initialise(entries, target, entries_ret, layer_ret);
+  return initialise(entries, target, entries_ret, layer_ret, __builtin_return_address(0));
 }
 
 // The loader has ended; drivers and the program's globals have not. close_profile() comes later.

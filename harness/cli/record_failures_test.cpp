@@ -1,0 +1,143 @@
+// The ways in which recording can fail, each with its exit code and one line that says what to do.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "cli/record_command_test.hpp"
+#include "record/profile_files.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class RecordFailures : public RecordCommand {
+ protected:
+  static void expect_one_line(const Result& result) {
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  }
+  std::string library_folder() const {
+    return "export PEAKMARK_LIBRARY_DIR=" + folder_.path().string() + ";";
+  }
+};
+
+TEST_F(RecordFailures, TheLayerIsMissing) {
+  const Result result = record("-- $PROGRAM leak", "export PEAKMARK_LIBRARY_DIR=" + file("none") + ";");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("missing from " + file("none")), HasSubstr("install peakmark whole")));
+  expect_one_line(result);
+}
+
+TEST_F(RecordFailures, TheLayerIsNoLibrary) {
+  const std::string library = file("libpeakmark-opencl.so");
+  std::ofstream(library) << "no library";
+  const Result result = record("-- $PROGRAM leak", library_folder());
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr("the recorder " + library + " cannot be loaded"));
+  EXPECT_THAT(result.err, Not(HasSubstr("made no call")));
+  expect_one_line(result);
+}
+
+TEST_F(RecordFailures, TheLayerIsAnotherLibrary) {
+  const std::string library = file("libpeakmark-opencl.so");
+  std::filesystem::copy_file(PEAKMARK_UNLAYERED_LOADER, library);
+  const Result result = record("-- $PROGRAM leak", library_folder());
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr(library + " is no recorder: it lacks clInitLayer"));
+  expect_one_line(result);
+}
+
+#ifdef PEAKMARK_STATIC_PROGRAM
+TEST_F(RecordFailures, TheProgramIsLinkedStatically) {
+  const Result result = record("-- " PEAKMARK_STATIC_PROGRAM);
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr(PEAKMARK_STATIC_PROGRAM " is linked statically"));
+  expect_one_line(result);
+}
+#endif
+
+TEST_F(RecordFailures, NoDevice) {
+  const Result result =
+      record("-- sh -c '$PROGRAM touch; true'",
+             "export OCL_ICD_VENDORS=/nonexistent PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("found no OpenCL driver"), HasSubstr("clinfo -l")));
+  expect_one_line(result);
+}
+
+TEST_F(RecordFailures, TheFolderCannotBeWritten) {
+  const std::string line =
+      PEAKMARK_COMMAND " record -o /proc/p -- echo started >" + file("out") + " 2>" + file("err");
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
+  EXPECT_THAT(text(file("err")), AllOf(HasSubstr("/proc/p: cannot be written"), HasSubstr("-o")));
+  EXPECT_THAT(text(file("out")), IsEmpty());
+}
+
+TEST_F(RecordFailures, NoRoomForAProfileThatAloneIsTheCause) {
+  const Result result = record("-- $PROGRAM leak", "ulimit -f 100;");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr("the limit on file sizes (ulimit -f) is reached"));
+  EXPECT_THAT(result.err, HasSubstr("the recorder came up and could not write"));
+  EXPECT_THAT(result.err, Not(HasSubstr("no recorder came up")));
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("out", "err"));
+}
+
+TEST_F(RecordFailures, TheDiskBecomesFull) {
+  const Result result = record("-- $PROGRAM many", "ulimit -f 3000;");  // blocks of 512 bytes: one extent
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr("the recording stopped early"));
+  EXPECT_GT(ProfileReader(profile()).header().lost, 0U);
+  EXPECT_FALSE(ProfileReader(profile()).complete());
+  EXPECT_EQ(recorded(profile()).peak_bytes, 100);
+}
+
+TEST_F(RecordFailures, TheProgramCrashes) {
+  const Result result = record("-- $PROGRAM crash", "ulimit -c 0;");
+  EXPECT_GT(result.code, 128);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("the program was ended by signal"), HasSubstr("whole to its last event")));
+  EXPECT_EQ(recorded(profile()).peak_bytes, 100);
+}
+
+TEST_F(RecordFailures, TheProgramIsKilled) {
+  const Result result = record("-- $PROGRAM killed");
+  EXPECT_EQ(result.code, 128 + 9);
+  EXPECT_THAT(result.err, HasSubstr("signal 9 (Killed)"));
+  expect_one_line(result);
+  EXPECT_FALSE(ProfileReader(profile()).complete());
+  EXPECT_EQ(recorded(profile()).peak_bytes, 100);
+}
+
+TEST_F(RecordFailures, TheProgramGoesToTheBackground) {
+  // What it left behind waits for its standard input to end, which is after `record`.
+  std::array<int, 2> in{};
+  ASSERT_EQ(pipe(in.data()), 0);
+  const Result result =
+      record("-- $PROGRAM background <&" + std::to_string(in[0]) + " " + std::to_string(in[1]) + ">&-");
+  close(in[0]);
+  close(in[1]);
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("left behind runs on"), HasSubstr("keep it in the foreground")));
+  expect_one_line(result);
+}
+
+TEST_F(RecordFailures, NoLoaderIsLoaded) {
+  const Result result = record("-- true");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("no recorder came up"), HasSubstr("libOpenCL")));
+  expect_one_line(result);
+  EXPECT_FALSE(std::filesystem::exists(profile()));
+  const Result failing = record("-- false");
+  EXPECT_EQ(failing.code, 1);
+  EXPECT_THAT(failing.err, HasSubstr("no recorder came up"));
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,80 @@
+// Two loaders of OpenCL in one process: both are counted, or `record` says which is not.
+#include <dlfcn.h>
+#include <link.h>
+
+#include <filesystem>
+
+#include "cli/record_command_test.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class RecordLoaders : public RecordCommand {
+ protected:
+  static std::string system_loader() {
+    void* const loader = dlopen("libOpenCL.so.1", RTLD_LAZY);
+    link_map* map = nullptr;
+    return loader != nullptr && dlinfo(loader, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
+  }
+
+  /// The system's loader under a name of its own, as wheels bring it: else it would be taken for the
+  /// system's.
+  std::string private_loader() const {
+    std::string library = text(system_loader());
+    const std::string name = "libOpenCL.so.1";
+    const std::string other = "libOpenCL-p.so";
+    EXPECT_EQ(name.size(), other.size());
+    for (std::size_t at = 0; (at = library.find(name, at)) != std::string::npos;) {
+      library.replace(at, name.size(), other);
+    }
+    std::ofstream(file("libOpenCL-p.so"), std::ios::binary) << library;
+    return file("libOpenCL-p.so");
+  }
+
+  Result run(const std::string& loaders, const std::string& before = "") const {
+    return record("-- " PEAKMARK_TWO_LOADERS_PROGRAM " " + loaders, before);
+  }
+};
+
+TEST_F(RecordLoaders, TheSystemsLoaderIsReachedThoughNobodyAsksIt) {
+  const Result result = run(private_loader() + " libOpenCL.so.1");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, IsEmpty());
+  EXPECT_EQ(recorded(profile()).peak_bytes, 1500);
+  EXPECT_EQ(recorded(profile()).live_at_end_bytes, 0);
+}
+
+TEST_F(RecordLoaders, APrivateLoaderThatComesLaterIsReachedOnceAQueueIsMade) {
+  const Result result = run(system_loader() + " " + private_loader() + " again");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(recorded(profile()).peak_bytes, 1500);
+}
+
+TEST_F(RecordLoaders, OneThatCameUnseenIsTold) {
+  const Result result = run(system_loader() + " " + private_loader());
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr("allocates through the OpenCL loader " + private_loader()));
+  EXPECT_THAT(result.err, HasSubstr("LD_PRELOAD=" + system_loader()));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+  EXPECT_EQ(recorded(profile()).peak_bytes, 1000);
+}
+
+TEST_F(RecordLoaders, OneThatKnowsNoLayersIsTold) {
+  const Result result = run("libOpenCL.so.1 " PEAKMARK_UNLAYERED_LOADER " again");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr("allocates through the OpenCL loader " PEAKMARK_UNLAYERED_LOADER));
+}
+
+TEST_F(RecordLoaders, OneThatIsHiddenBehindAnotherIsNot) {
+  const Result result =
+      record("-- env LD_PRELOAD=" + system_loader() + " " PEAKMARK_TWO_LOADERS_PROGRAM " libOpenCL.so.1 " +
+             private_loader() + " linked");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(recorded(profile()).peak_bytes, 1500);
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,112 @@
+// Programs of several processes, signals, and a terminal.
+#include <fcntl.h>
+#include <pty.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "cli/record_command_test.hpp"
+#include "record/profile_files.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class RecordTree : public RecordCommand {
+ protected:
+  nlohmann::json shown() const {
+    const std::string line = PEAKMARK_COMMAND " show --json " + profile() + " >" + file("json");
+    EXPECT_EQ(std::system(line.c_str()), 0);
+    return nlohmann::json::parse(text(file("json")));
+  }
+};
+
+TEST_F(RecordTree, ParentForkedChildAndWhatItStarts) {
+  ASSERT_EQ(record("-- $PROGRAM tree").code, 0);
+  const auto tree = shown();
+  EXPECT_EQ(tree["requested"]["peak_bytes"], 300);
+  ASSERT_EQ(tree["processes"].size(), 2U);
+  EXPECT_EQ(tree["processes"][0]["requested"]["peak_bytes"], 400);
+  EXPECT_EQ(tree["processes"][0]["program"], nlohmann::json({PEAKMARK_ALLOCATING_PROGRAM, "tree"}));
+  EXPECT_EQ(tree["processes"][1]["requested"]["peak_bytes"], 1000);
+  EXPECT_EQ(tree["processes"][1]["program"], nlohmann::json({PEAKMARK_ALLOCATING_PROGRAM, "leak"}));
+  // All three at one moment: the two that wait hold theirs.
+  EXPECT_EQ(tree["tree_peak_bytes"], 1700);
+}
+
+TEST_F(RecordTree, StreamsPassThrough) {
+  const Result result = record("-- sh -c 'cat; echo to stderr >&2; exit 3' <" + file("in"),
+                               "printf 'a\\0b\\nlast' >" + file("in") + ";");
+  EXPECT_EQ(result.code, 3);
+  EXPECT_EQ(result.out, std::string("a\0b\nlast", 8));
+  EXPECT_THAT(result.err, testing::StartsWith("to stderr\n"));
+}
+
+/// `peakmark record` on a terminal of its own.
+class Terminal {
+ public:
+  explicit Terminal(const std::vector<const char*>& command) {
+    process_ = forkpty(&master_, nullptr, nullptr, nullptr);
+    if (process_ == 0) {
+      std::vector<char*> words;
+      for (const char* const word : command) words.push_back(const_cast<char*>(word));
+      words.push_back(nullptr);
+      execv(words[0], words.data());
+      _exit(1);
+    }
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+  ~Terminal() { close(master_); }
+
+  /// Reads until `text` has come.
+  std::string until(const std::string& text) const {
+    std::string all;
+    char sign = 0;
+    while (all.find(text) == std::string::npos && read(master_, &sign, 1) == 1) all += sign;
+    return all;
+  }
+  void type(const std::string& text) const {
+    EXPECT_EQ(write(master_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+  int status() const {
+    until("never said");  // or its output would keep it from ending
+    int status = 0;
+    EXPECT_EQ(waitpid(process_, &status, 0), process_);
+    return status;
+  }
+
+ private:
+  int master_ = -1;
+  pid_t process_ = -1;
+};
+
+TEST_F(RecordTree, CtrlCReachesTheProgramAndTheProfileIsWhole) {
+  const std::string name = profile();
+  const Terminal terminal(
+      {PEAKMARK_COMMAND, "record", "-o", name.c_str(), "--", PEAKMARK_ALLOCATING_PROGRAM, "interrupt"});
+  terminal.until("ready");
+  terminal.type("\x03");
+  EXPECT_EQ(WEXITSTATUS(terminal.status()), 40 + SIGINT);
+  EXPECT_TRUE(ProfileReader(profile()).complete());
+  EXPECT_EQ(recorded(profile()).live_at_end_bytes, 700);
+}
+
+TEST_F(RecordTree, AProgramReadsTheTerminal) {
+  const std::string name = profile();
+  const Terminal terminal(
+      {PEAKMARK_COMMAND, "record", "-o", name.c_str(), "--", "sh", "-c",
+       "test -t 0 && test -t 1 && echo ready && read line </dev/tty && echo \"got $line\""});
+  terminal.until("ready");
+  terminal.type("a line\n");
+  EXPECT_THAT(terminal.until("got a line"), HasSubstr("got a line"));
+  EXPECT_EQ(WEXITSTATUS(terminal.status()), 5);  // no recorder in a shell
+}
+
+}  // namespace
+}  // namespace peakmark

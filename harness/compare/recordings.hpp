@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/moved_allocations.hpp"
+
+namespace peakmark {
+
+/// One recording as it is compared: a process, or a tree of them merged by time.
+struct Recorded {
+  std::string file;     ///< as it was named
+  std::string program;  ///< its command line
+  LedgerSummary summary;
+};
+
+enum class Change { shrank, same, grew };
+
+/// `shrank`, `same`, `grew`, as in files and tables.
+const char* name_of(Change change);
+
+/// One figure of two recordings. Exact: one byte more is `grew`.
+struct MetricChange {
+  std::string
+      metric;  ///< `requested_peak_bytes`, `leaked_bytes`, `total_bytes`, `allocations`, `failed_allocations`
+  Size base = 0;
+  Size next = 0;
+  std::optional<double> relative;  ///< (new − base) / base; none where base is 0
+  Change change = Change::same;
+};
+
+struct RecordingComparison {
+  Recorded base;
+  Recorded next;
+  std::vector<MetricChange> metrics;    ///< the peak first
+  std::vector<MovedAllocations> moved;  ///< live at the peak of one of them only, or more often
+
+  [[nodiscard]] bool peak_grew() const { return metrics.front().change == Change::grew; }
+};
+
+RecordingComparison compare_recordings(Recorded base, Recorded next);
+
+/// For the console: a line that says what became of the peak, the figures, the allocations that moved.
+std::string comparison_table(const RecordingComparison& comparison);
+
+/// `cases`: for each figure an object {case, metric, base, new, relative, interval, verdict, allocations}.
+/// `case` is the new recording's command line; `interval` is null, since bytes are exact; `allocations`, of
+/// the peak only, is
+/// [{name, kind, bytes, base_count, new_count}], and null for the other figures.
+std::string comparison_json(const RecordingComparison& comparison);
+
+}  // namespace peakmark

@@ -1,0 +1,134 @@
+#include "compare/repeated_peaks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+
+#include "base/text_table.hpp"
+
+namespace peakmark {
+namespace {
+
+bool is_whole(const RepeatedRun& run) {
+  return run.summary.has_value() && run.trouble.empty();
+}
+
+Size spread_bytes(const MovedBetweenRuns& one) {
+  const auto [least, most] = std::ranges::minmax(one.counts);
+  return checked_multiply(one.bytes, most - least);
+}
+
+std::vector<MovedBetweenRuns> moved_between(const std::vector<const LedgerSummary*>& summaries) {
+  std::map<std::tuple<std::string, MemoryKind, Size>, std::vector<std::int64_t>> counts;
+  for (std::size_t run = 0; run < summaries.size(); ++run) {
+    for (const Allocation& one : summaries[run]->at_peak) {
+      auto& by_run = counts[{one.name, one.kind, one.bytes}];
+      by_run.resize(summaries.size());
+      ++by_run[run];
+    }
+  }
+  std::vector<MovedBetweenRuns> moved;
+  for (auto& [what, by_run] : counts) {
+    if (std::ranges::all_of(by_run, [&](std::int64_t count) { return count == by_run.front(); })) continue;
+    const auto& [name, kind, bytes] = what;
+    moved.push_back({name, kind, bytes, std::move(by_run)});
+  }
+  std::ranges::stable_sort(moved, std::greater<>(), spread_bytes);
+  return moved;
+}
+
+std::string moved_table(const RepeatedPeaks& peaks) {
+  using Align = TextTable::Align;
+  constexpr std::size_t kMost = 20;
+  std::vector<TextTable::Column> columns{{"  name"}, {"kind"}, {"bytes each", Align::right}};
+  for (std::size_t run = 0; run < peaks.runs.size(); ++run) {
+    if (is_whole(peaks.runs[run])) columns.push_back({fmt::format("run {}", run + 1), Align::right});
+  }
+  TextTable table(columns);
+  for (std::size_t i = 0; i < std::min(kMost, peaks.moved.size()); ++i) {
+    const MovedBetweenRuns& one = peaks.moved[i];
+    std::vector<std::string> cells{"  " + (one.name.empty() ? "(unnamed)" : one.name), name_of(one.kind),
+                                   std::to_string(one.bytes)};
+    for (const std::int64_t count : one.counts) cells.push_back(std::to_string(count));
+    table.add(std::move(cells));
+  }
+  std::string text = table.text();
+  if (peaks.moved.size() > kMost) {
+    text += fmt::format("  and {} more; --json has them all\n", peaks.moved.size() - kMost);
+  }
+  return text;
+}
+
+}  // namespace
+
+RepeatedPeaks repeated_peaks(std::vector<RepeatedRun> runs) {
+  RepeatedPeaks peaks;
+  peaks.runs = std::move(runs);
+  std::vector<const LedgerSummary*> whole;
+  for (const RepeatedRun& run : peaks.runs) {
+    if (is_whole(run)) whole.push_back(&*run.summary);
+  }
+  if (whole.empty()) return peaks;
+  const auto by_peak = [](const LedgerSummary* one) { return one->peak_bytes; };
+  peaks.least_bytes = std::ranges::min(whole, {}, by_peak)->peak_bytes;
+  peaks.most_bytes = std::ranges::max(whole, {}, by_peak)->peak_bytes;
+  if (whole.size() > 1) peaks.agree = peaks.least_bytes == peaks.most_bytes;
+  if (peaks.agree == false) peaks.moved = moved_between(whole);
+  return peaks;
+}
+
+std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced) {
+  const auto whole = std::ranges::count_if(peaks.runs, is_whole);
+  std::string text = fmt::format("{} of {} runs recorded", whole, peaks.runs.size());
+  if (!peaks.agree) return text + ": too few to compare their peaks\n";
+  if (*peaks.agree) {
+    return text +
+           fmt::format("; the peaks agree: {} ({} B)\n", format_size(*peaks.most_bytes), *peaks.most_bytes);
+  }
+  text += fmt::format("; the peaks differ: {} to {} ({} to {} B)\n", format_size(*peaks.least_bytes),
+                      format_size(*peaks.most_bytes), *peaks.least_bytes, *peaks.most_bytes);
+  TextTable table({{"  run", TextTable::Align::right}, {"peak", TextTable::Align::right}, {""}});
+  for (std::size_t run = 0; run < peaks.runs.size(); ++run) {
+    if (!is_whole(peaks.runs[run])) continue;
+    table.add({std::to_string(run + 1), std::to_string(peaks.runs[run].summary->peak_bytes),
+               peaks.runs[run].profile});
+  }
+  text += table.text() + "live at some of the peaks only, or more often\n" + moved_table(peaks);
+  if (!synced) {
+    text +=
+        "commands that still run keep their memory: --sync finishes each one, and such peaks then repeat\n";
+  }
+  return text;
+}
+
+std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<std::string>& program) {
+  using Json = nlohmann::ordered_json;
+  const auto known = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+  const auto said = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  Json runs = Json::array();
+  for (const RepeatedRun& run : peaks.runs) {
+    runs.push_back({{"profile", said(run.profile)},
+                    {"exit_code", run.exit_code},
+                    {"requested_peak_bytes", run.summary ? Json(run.summary->peak_bytes) : Json(nullptr)},
+                    {"trouble", said(run.trouble)}});
+  }
+  Json moved = Json::array();
+  for (const MovedBetweenRuns& one : peaks.moved) {
+    moved.push_back(
+        {{"name", one.name}, {"kind", name_of(one.kind)}, {"bytes", one.bytes}, {"counts", one.counts}});
+  }
+  const Json json = {{"program", program},
+                     {"runs", std::move(runs)},
+                     {"peaks_agree", known(peaks.agree)},
+                     {"least_bytes", known(peaks.least_bytes)},
+                     {"most_bytes", known(peaks.most_bytes)},
+                     {"moved", std::move(moved)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace peakmark

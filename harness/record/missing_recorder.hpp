@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "record/program_watch.hpp"
+#include "record/recorder_libraries.hpp"
+
+namespace peakmark {
+
+/// What is known once a program has ended in which no recorder came up.
+struct MissingRecorder {
+  RecorderLibraries libraries;
+  std::optional<std::filesystem::path> static_program;  ///< the program, where nothing can be loaded into it
+  std::map<pid_t, SeenProcess> seen;
+  std::set<pid_t> still_running;  ///< processes of the program that live on
+};
+
+/// One line: why no recorder came up, and what to do. The surest reason wins: what is wrong with the
+/// recorders, then with the program, then what was seen of its processes while they ran, then what this
+/// system lacks.
+std::string why_no_recorder(const MissingRecorder& evidence);
+
+}  // namespace peakmark

@@ -1,0 +1,109 @@
+#include "record/program_watch.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "record/program_file.hpp"
+
+namespace peakmark {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder_of(pid_t process) {
+  return fs::path("/proc") / std::to_string(process);
+}
+
+std::string text_of_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// `variable` as one of the strings, each ended by NUL, of /proc/PID/environ.
+bool has_variable(std::string_view environment, std::string_view variable) {
+  while (!environment.empty()) {
+    const std::string_view entry = environment.substr(0, environment.find('\0'));
+    if (entry == variable) return true;
+    environment.remove_prefix(std::min(environment.size(), entry.size() + 1));
+  }
+  return false;
+}
+
+std::vector<pid_t> children_of(pid_t process) {
+  std::vector<pid_t> children;
+  std::error_code error;
+  for (const fs::directory_entry& thread : fs::directory_iterator(folder_of(process) / "task", error)) {
+    std::ifstream file(thread.path() / "children");
+    for (pid_t child = 0; file >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+/// The paths of the libraries that are mapped.
+void note_libraries(const std::string& maps, SeenProcess& seen) {
+  for (std::size_t at = 0; (at = maps.find('/', at)) != std::string::npos;) {
+    const std::size_t end = std::min(maps.find('\n', at), maps.size());
+    const std::string path = maps.substr(at, end - at);
+    at = end;
+    const std::string name = path.substr(path.rfind('/') + 1);
+    if (name.starts_with("libOpenCL") || name.starts_with("libcuda.so")) seen.loaders.insert(path);
+    if (name.starts_with("libpeakmark-opencl.so") || name.starts_with("libpeakmark-cupti.so")) {
+      seen.has_recorder = true;
+    }
+  }
+}
+
+}  // namespace
+
+ProgramWatch::ProgramWatch(pid_t program, std::string variable)
+    : program_(program), variable_(std::move(variable)) {}
+
+bool ProgramWatch::look() {
+  std::vector<pid_t> left{program_};
+  while (!left.empty()) {
+    const pid_t process = left.back();
+    left.pop_back();
+    look_at(process);
+    for (const pid_t child : children_of(process)) left.push_back(child);
+  }
+  return std::ranges::any_of(seen_, [](const auto& one) { return one.second.has_recorder; });
+}
+
+void ProgramWatch::look_at(pid_t process) {
+  const fs::path folder = folder_of(process);
+  std::error_code error;
+  const fs::path program = fs::read_symlink(folder / "exe", error);
+  const std::string maps = text_of_file(folder / "maps");
+  const std::string environment = text_of_file(folder / "environ");
+  // One that has ended shows nothing; what was seen of it before stays.
+  if (error || maps.empty()) return;
+  SeenProcess& seen = seen_[process];
+  if (seen.program != program) {
+    seen.program = program;
+    seen.is_static = is_static_program(folder / "exe");
+  }
+  seen.has_variables = has_variable(environment, variable_);
+  note_libraries(maps, seen);
+}
+
+std::set<pid_t> running_with(const std::string& variable) {
+  std::set<pid_t> running;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename().string();
+    pid_t process = 0;
+    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), process);
+    if (problem != std::errc() || end != name.data() + name.size() || process == getpid()) continue;
+    if (has_variable(text_of_file(entry.path() / "environ"), variable)) running.insert(process);
+  }
+  return running;
+}
+
+}  // namespace peakmark

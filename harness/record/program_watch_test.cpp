@@ -1,0 +1,117 @@
+#include "record/program_watch.hpp"
+
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "record/program_file.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr char kVariable[] = "PEAKMARK_WATCH_TEST=1";
+
+/// A program that has started, said so, and waits until it is ended.
+class Waiting {
+ public:
+  explicit Waiting(std::vector<std::string> environment, const char* script = "echo; read line") {
+    std::array<int, 2> out{};
+    EXPECT_EQ(pipe(in_.data()), 0);
+    EXPECT_EQ(pipe(out.data()), 0);
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, in_[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, out[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addclose(&files, in_[1]);
+    std::string shell = "/bin/sh";
+    std::string option = "-c";
+    std::string text = script;
+    std::array<char*, 4> words{shell.data(), option.data(), text.data(), nullptr};
+    std::vector<char*> variables;
+    for (std::string& variable : environment) variables.push_back(variable.data());
+    variables.push_back(nullptr);
+    EXPECT_EQ(posix_spawn(&process_, "/bin/sh", &files, nullptr, words.data(), variables.data()), 0);
+    posix_spawn_file_actions_destroy(&files);
+    close(out[1]);
+    char said = 0;
+    EXPECT_EQ(read(out[0], &said, 1), 1);
+    close(out[0]);
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() {
+    close(in_[0]);
+    close(in_[1]);
+    waitpid(process_, nullptr, 0);
+  }
+  [[nodiscard]] pid_t process() const { return process_; }
+
+ private:
+  std::array<int, 2> in_{};
+  pid_t process_ = -1;
+};
+
+TEST(ProgramWatch, SeesWhetherTheVariablesAreThere) {
+  const Waiting with({"A=b", kVariable});
+  ProgramWatch watch(with.process(), kVariable);
+  EXPECT_FALSE(watch.look());
+  ASSERT_EQ(watch.seen().count(with.process()), 1U);
+  const SeenProcess& seen = watch.seen().at(with.process());
+  EXPECT_TRUE(seen.has_variables);
+  EXPECT_FALSE(seen.is_static);
+  EXPECT_FALSE(seen.has_recorder);
+  EXPECT_TRUE(seen.loaders.empty());
+  EXPECT_EQ(running_with(kVariable).count(with.process()), 1U);
+
+  const Waiting without({"A=b", "PEAKMARK_WATCH_TEST=12"});
+  ProgramWatch other(without.process(), kVariable);
+  other.look();
+  EXPECT_FALSE(other.seen().at(without.process()).has_variables);
+  EXPECT_EQ(running_with(kVariable).count(without.process()), 0U);
+}
+
+TEST(ProgramWatch, SeesChildren) {
+  const Waiting parent({kVariable}, "/bin/sh -c 'echo; read line'; true");
+  ProgramWatch watch(parent.process(), kVariable);
+  watch.look();
+  EXPECT_EQ(watch.seen().size(), 2U);
+}
+
+TEST(ProgramWatch, WhatWasSeenStaysWhenTheProcessHasEnded) {
+  pid_t process = 0;
+  ProgramWatch watch(0, kVariable);
+  {
+    const Waiting program({kVariable});
+    process = program.process();
+    watch = ProgramWatch(process, kVariable);
+    watch.look();
+  }
+  EXPECT_FALSE(watch.look());
+  EXPECT_TRUE(watch.seen().at(process).has_variables);
+}
+
+TEST(ProgramFile, IsFoundAsAShellFindsIt) {
+  ASSERT_TRUE(find_program("sh").has_value());
+  EXPECT_EQ(find_program("sh")->filename(), "sh");
+  EXPECT_TRUE(find_program("/bin/sh").has_value());
+  EXPECT_FALSE(find_program("no-such-program").has_value());
+  EXPECT_FALSE(find_program("/etc/passwd").has_value());  // not to be executed
+}
+
+TEST(ProgramFile, AStaticProgramHasNoInterpreter) {
+  EXPECT_FALSE(is_static_program("/proc/self/exe"));
+  EXPECT_FALSE(is_static_program("/etc/passwd"));
+  EXPECT_FALSE(is_static_program("/nonexistent"));
+#ifdef PEAKMARK_STATIC_PROGRAM
+  EXPECT_TRUE(is_static_program(PEAKMARK_STATIC_PROGRAM));
+#endif
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,4 @@
+// For tests: linked without a dynamic loader.
+int main() {
+  return 0;
+}
