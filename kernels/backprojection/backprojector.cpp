@@ -110,7 +110,7 @@ class Tiled final : public Backprojector {
   void enqueue(const Stretch& stretch) override {
     const SliceRegion& region = frame().region;
     // As the kernels have them.
-    const Size tile_h = by_tiles_ ? 8 : 32;
+    const Size tile_h = 32;
     const Size tile_w = by_tiles_ ? 64 : 32;
     const Size group = by_tiles_ ? 1 : 256;
     const Size tiles =
