@@ -130,7 +130,9 @@ def main():
     limits = limits_of_first_device(asked.peakmark)
     figures, wrong = [], False
     print(f"{asked.of} on {limits.device}: memory {limits.memory}, one buffer {limits.allocation} bytes\n")
-    print(f"| operation | largest, × {asked.ny} × {asked.nx} | its bytes | limit | peak, bytes | trial | a plane more |")
+    print(
+        f"| operation | largest, × {asked.ny} × {asked.nx} | its bytes | limit | peak, bytes | trial | a plane more |"
+    )
     print("|---|---|---|---|---|---|---|")
     for operation in asked.operations or OPERATIONS:
         predicted = predict(ESTIMATORS[asked.of], operation, (asked.ny, asked.nx), limits)

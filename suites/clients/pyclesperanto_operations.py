@@ -4,12 +4,13 @@
 
 An image of nz × ny × nx f32 is pushed, the operation makes its own result, the result is pulled and compared with
 numpy's. `create` and `push` have no input on the device; what `create` makes is not initialised, and only its shape is
-looked at. Phases: `inputs`, `call`; the result of a call is gone before the next. Record it with `--sync`: the
+looked at. Phases: `inputs`, `call`, `end`; the result of a call is gone before the next. Record it with `--sync`: the
 libraries do not wait for their kernels, and what they have released lives on until those are done.
 """
 
 import argparse
 import functools
+import gc
 import sys
 
 import numpy as np
@@ -30,9 +31,7 @@ def along_axes(combine, image, radius):
     for axis in range(image.ndim):
         pads = [(radius, radius) if one == axis else (0, 0) for one in range(image.ndim)]
         padded = np.pad(image, pads, mode="edge")
-        image = combine(
-            padded.take(range(step, step + image.shape[axis]), axis) for step in range(2 * radius + 1)
-        )
+        image = combine(padded.take(range(step, step + image.shape[axis]), axis) for step in range(2 * radius + 1))
     return image
 
 
@@ -52,13 +51,13 @@ def opened(image, radius):
 # Of each: how the library is asked, and numpy's answer.
 OPERATIONS = {
     "create": (lambda image: cle.create(image.shape), None),
-    "push": (lambda image: cle.push(image), lambda image: image),
+    "push": (cle.push, lambda image: image),
     "pull": (lambda image: image, lambda image: image),
     "gaussian_blur": (
         lambda image: cle.gaussian_blur(image, sigma_x=2, sigma_y=2, sigma_z=2),
         lambda image: blurred(image, 2),
     ),
-    "transpose": (lambda image: cle.transpose_xy(image), lambda image: image.transpose(0, 2, 1)),
+    "transpose": (cle.transpose_xy, lambda image: image.transpose(0, 2, 1)),
     "mean_box": (
         lambda image: cle.mean_box(image, radius_x=1, radius_y=1, radius_z=1),
         lambda image: along_axes(lambda moved: sum(moved) / 3, image, 1),
@@ -73,8 +72,8 @@ OPERATIONS = {
         ),
         lambda image: blurred(image, 1) - blurred(image, 3),
     ),
-    "max_z_projection": (lambda image: cle.maximum_z_projection(image), lambda image: image.max(axis=0)),
-    "sum_all_pixels": (lambda image: cle.sum_of_all_pixels(image), lambda image: image.sum(dtype=np.float64)),
+    "max_z_projection": (cle.maximum_z_projection, lambda image: image.max(axis=0)),
+    "sum_all_pixels": (cle.sum_of_all_pixels, lambda image: image.sum(dtype=np.float64)),
 }
 
 
@@ -90,7 +89,7 @@ def select_device(name):
     cle.select_device(name)
 
 
-def mistake(pulled, image, answer):
+def difference_of(pulled, image, answer):
     """What is wrong with the result, or None."""
     wanted = image if answer is None else answer(image)
     if pulled.shape != wanted.shape:
@@ -101,18 +100,21 @@ def mistake(pulled, image, answer):
     return f"differs from numpy's by {difference:.1e}" if difference > MOST_DIFFERENCE else None
 
 
-def main():
+def parse(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", help="its name, as the library lists it")
-    parser.add_argument("--calls", type=int, default=2)
+    parser.add_argument("--calls", type=int, default=3)
     parser.add_argument("--unchecked", action="store_true", help="do not compare with numpy, which is slow")
     parser.add_argument("operation", choices=OPERATIONS)
     parser.add_argument("shape", type=int, nargs=3)
-    asked = parser.parse_args()
+    return parser.parse_args(words)
+
+
+def mistake_in(asked):
+    """Runs what is asked. None, or what is wrong with the result."""
     select_device(asked.device)
     ask, answer = OPERATIONS[asked.operation]
     image = np.random.default_rng(SEED).random(asked.shape, dtype=np.float32)
-
     given = image
     if asked.operation not in OF_HOST_MEMORY:
         with peakmark.phase("inputs"):
@@ -122,12 +124,18 @@ def main():
         with peakmark.phase("call"):
             result = ask(given)
             pulled = np.asarray(result if np.isscalar(result) else cle.pull(result))
+    return None if asked.unchecked else difference_of(pulled, image, answer)
 
-    wrong = None if asked.unchecked else mistake(pulled, image, answer)
-    if wrong:
-        print(f"{asked.operation}: {wrong}", file=sys.stderr)
-        return peakmark.WRONG_ANSWER
-    return 0
+
+def main():
+    asked = parse(sys.argv[1:])
+    mistake = mistake_in(asked)
+    gc.collect()
+    with peakmark.phase("end"):
+        pass  # what lives now is leaked
+    if mistake:
+        print(f"{asked.operation}: {mistake}", file=sys.stderr)
+    return peakmark.WRONG_ANSWER if mistake else 0
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """The formulas against what was recorded of the real programs on PoCL 3.1, once and by hand."""
 
+import pytest
+
 import nabu_estimators as nabu
 import pyclesperanto_estimators as clesperanto
-import pytest
 
 PADDED_BY_HALF = {"pad_y0": 2048, "pad_y1": 2048, "pad_x0": 2048, "pad_x1": 2048}
 
