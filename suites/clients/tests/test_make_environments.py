@@ -1,0 +1,83 @@
+"""What make-environments does without a network."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).resolve().parents[1] / "make-environments"
+
+
+@pytest.fixture(scope="module")
+def program():
+    loader = SourceFileLoader("make_environments", str(PROGRAM))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    sys.dont_write_bytecode = True
+    loader.exec_module(module)
+    return module
+
+
+def run(*words, folder):
+    return subprocess.run(
+        [sys.executable, PROGRAM, *words],
+        env={"PATH": "/usr/bin:/bin", "PEAKMARK_ENVIRONMENTS": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_package_has_its_version(program):
+    files = program.requirement_files()
+    assert len(files) == 7
+    for path in files.values():
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+        assert lines
+        for line in lines:
+            assert re.fullmatch(r"[A-Za-z0-9_.-]+==[0-9][A-Za-z0-9.]*", line), f"{path.name}: {line}"
+
+
+def test_a_group_stands_for_its_environments(program):
+    files = program.requirement_files()
+    without_gpu = program.chosen(["opencl"], files)
+    assert "nabu-2023.2.0" in without_gpu
+    assert not set(without_gpu) & set(program.chosen(["cuda"], files))
+    assert program.chosen(["nabu-2023.2.0", "opencl"], files).count("nabu-2023.2.0") == 1
+
+
+def test_an_environment_is_made_anew_when_its_file_changes(program, tmp_path):
+    requirements = tmp_path / "one.txt"
+    requirements.write_text("one==1\n", encoding="utf-8")
+    folder = tmp_path / "one"
+    folder.mkdir()
+    assert not program.is_made(folder, requirements)
+    (folder / ".stamp").write_text(program.stamp_of(requirements), encoding="utf-8")
+    assert program.is_made(folder, requirements)
+    requirements.write_text("one==2\n", encoding="utf-8")
+    assert not program.is_made(folder, requirements)
+
+
+def test_an_unknown_name_is_told_with_those_there_are(tmp_path):
+    done = run("nabu-1999", folder=tmp_path)
+    assert done.returncode == 2
+    assert "nabu-1999" in done.stderr
+    assert "nabu-2023.2.0" in done.stderr
+
+
+def test_a_folder_that_is_no_environment_is_left_alone(tmp_path):
+    (tmp_path / "nabu-2023.2.0").mkdir()
+    (tmp_path / "nabu-2023.2.0/thesis.txt").write_text("mine", encoding="utf-8")
+    done = run("nabu-2023.2.0", folder=tmp_path)
+    assert done.returncode == 2
+    assert "no virtual environment" in done.stderr
+    assert (tmp_path / "nabu-2023.2.0/thesis.txt").exists()
+
+
+def test_the_list_tells_what_is_made(tmp_path):
+    done = run("--list", folder=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.count("not made") == 7
