@@ -111,5 +111,8 @@ def test_kernels_of_httomolibgpu_are_compiled_as_cupy_can(monkeypatch):
     monkeypatch.syspath_prepend(str(HERE.parents[1] / "harness/python"))
     methods = importlib.import_module("httomolibgpu_methods")
     made = methods.modern(lambda *words, **options: (words, options))
-    assert made("source", options=("-std=c++11", "-lineinfo")) == (("source",), {"options": ("-std=c++17", "-lineinfo")})
+    assert made("source", options=("-std=c++11", "-lineinfo")) == (
+        ("source",),
+        {"options": ("-std=c++17", "-lineinfo")},
+    )
     assert made("source") == (("source",), {})

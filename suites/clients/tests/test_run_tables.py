@@ -1,0 +1,134 @@
+"""Tables and expectations from runs made by hand."""
+
+import json
+
+import pytest
+
+import check_expectations
+import run_tables
+
+
+def observation(way, mode, peak, *, outcome="ok", setup=10, estimated=None, slices=None):
+    estimate = estimated and {
+        "estimator": "theirs",
+        "bytes_estimated": estimated,
+        "slices_used": slices[1] if slices else None,
+        "slices_estimated": slices[0] if slices else None,
+        "error": None,
+    }
+    return {
+        "case": f"pad/{way}/opencl/mode:{mode}",
+        "axes": {"mode": mode, "ny": 512},
+        "outcome": outcome,
+        "message": "no device" if outcome != "ok" else None,
+        "requested_peak_bytes": peak,
+        "setup_bytes": setup,
+        "leaked_bytes": 0,
+        "estimate": estimate,
+        "other_estimates": [],
+    }
+
+
+def write_run(path, observations):
+    planned = [
+        {"case": one["case"], "variant": "/".join(one["case"].split("/")[:2]), "window": [0.8, 1.0]}
+        for one in observations
+    ]
+    about = {
+        "version": 1,
+        "suite": "pads",
+        "planned": planned,
+        "device": "a device",
+        "backend": "opencl",
+        "driver": "3.1",
+        "date": "2026-11-21T20:00:00Z",
+        "commit": "abc",
+    }
+    rows = [{"name": one["case"], "run_type": "aggregate", "peakmark": one} for one in observations]
+    path.write_text(json.dumps({"context": {"peakmark": about}, "benchmarks": [{"name": "timed"}, *rows]}), "utf-8")
+    return path
+
+
+@pytest.fixture
+def run(tmp_path):
+    return write_run(
+        tmp_path / "run.json", [observation("old", "edge", 300, setup=200), observation("new", "edge", 110)]
+    )
+
+
+def tell(monkeypatch, main, *words):
+    monkeypatch.setattr("sys.argv", ["program", *map(str, words)])
+    return main()
+
+
+def test_variants_stand_side_by_side(run, monkeypatch, capsys):
+    more = write_run(run.parent / "more.json", [observation("old", "wrap", 301, setup=None)])
+    assert tell(monkeypatch, run_tables.main, "peaks", run, more) == 0
+    assert capsys.readouterr().out == (
+        "*a device, opencl driver 3.1, 2026-11-21; peakmark abc.*\n"
+        "\n"
+        "| mode | set-up, old | set-up, new | peak, old | peak, new |\n"
+        "| --- | --- | --- | --- | --- |\n"
+        "| edge | 200 | 10 | 300 | 110 |\n"
+        "| wrap | – | – | 301 | – |\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("peak", "estimated", "slices", "verdict"),
+    [
+        (90, 100, (18, 20), "holds"),
+        (100, 100, (20, 20), "holds"),
+        (101, 100, (20, 20), "**too low**"),
+        (90, 100, (21, 20), "**too low**"),
+        (79, 100, (18, 20), "too high"),
+        (90, 100, (3, 4), "holds"),  # one slice of four is more than the window is wide
+    ],
+)
+def test_an_estimate_is_judged_in_bytes_and_in_slices(tmp_path, monkeypatch, capsys, peak, estimated, slices, verdict):
+    one = observation("old", "edge", peak, estimated=estimated, slices=slices)
+    assert tell(monkeypatch, run_tables.main, "estimates", write_run(tmp_path / "run.json", [one])) == 0
+    row = capsys.readouterr().out.splitlines()[-1]
+    assert row == (
+        f"| pad/old | {peak} | theirs | {estimated} | {peak / estimated:.3f} | {slices[0]} of {slices[1]} | {verdict} |"
+    )
+
+
+def test_a_case_that_was_not_measured_says_why(tmp_path, monkeypatch, capsys):
+    one = observation("old", "edge", None, outcome="unsupported")
+    assert tell(monkeypatch, run_tables.main, "estimates", write_run(tmp_path / "run.json", [one])) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "| pad/old | – | – | – | – | – | unsupported: no device |"
+
+
+def test_a_table_replaces_the_one_before(run, monkeypatch):
+    document = run.parent / "page.md"
+    document.write_text("# Page\n<!-- table pad -->\nold\n<!-- end -->\nrest\n<!-- end -->\n", encoding="utf-8")
+    for _ in range(2):
+        assert tell(monkeypatch, run_tables.main, "peaks", run, "--of", "pad", "--into", document) == 0
+    text = document.read_text(encoding="utf-8")
+    assert text.startswith("# Page\n<!-- table pad -->\n*a device")
+    assert text.endswith("| 200 | 10 | 300 | 110 |\n<!-- end -->\nrest\n<!-- end -->\n")
+
+
+def test_what_is_no_run_or_has_no_place_is_told(run, monkeypatch, capsys):
+    page = run.parent / "page.md"
+    page.write_text("# Page\n", encoding="utf-8")
+    for words in (["peaks", page], ["peaks", run, "--of", "fbp"], ["peaks", run, "--into", page]):
+        assert tell(monkeypatch, run_tables.main, *words) == 2
+        assert capsys.readouterr().err.startswith("run_tables: ")
+
+
+def test_expectations_are_exact(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(check_expectations, "EXPECTED", tmp_path / "expected")
+    assert tell(monkeypatch, check_expectations.main, "--write", run) == 0
+    assert tell(monkeypatch, check_expectations.main, run) == 0
+    other = write_run(
+        tmp_path / "other.json", [observation("old", "edge", 301, setup=200), observation("old", "wrap", 5)]
+    )
+    capsys.readouterr()
+    assert tell(monkeypatch, check_expectations.main, other) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "pad/new/opencl/mode:edge: is expected, and is not in the run",
+        "pad/old/opencl/mode:edge: requested_peak_bytes 301, expected 300",
+        "pad/old/opencl/mode:wrap: is not expected; `--write` takes it in",
+    ]
