@@ -47,8 +47,7 @@ Recorded read_recorded(const std::filesystem::path& path) {
     }
   }
   const RecordedProcess& first = tree.processes.front();
-  return {path.string(), fmt::format("{}", fmt::join(first.command_line, " ")),
-          summarise(tree.processes.size() == 1 ? first.events : merge_by_time(tree))};
+  return {path.string(), fmt::format("{}", fmt::join(first.command_line, " ")), summarise_together(tree)};
 }
 
 void compare(const Options& options, Result& result) {

@@ -69,7 +69,7 @@ RepeatedRun repeated_run(const Recording& recording) {
   RepeatedRun run{"", recording.program_code, recording.trouble, std::nullopt};
   if (recording.profile) {
     run.profile = recording.profile->string();
-    run.summary = summarise(merge_by_time(read_tree(*recording.profile)));
+    run.summary = summarise_together(read_tree(*recording.profile));
   }
   return run;
 }

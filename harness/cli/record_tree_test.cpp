@@ -39,6 +39,40 @@ TEST_F(RecordTree, ParentForkedChildAndWhatItStarts) {
   EXPECT_EQ(tree["tree_peak_bytes"], 1700);
 }
 
+TEST_F(RecordTree, PeaksOneAfterTheOtherAreNotAdded) {
+  ASSERT_EQ(record("-- sh -c '$PROGRAM exit 0; $PROGRAM exit 0; true'",
+                   "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";")
+                .code,
+            0);
+  const auto tree = shown();
+  EXPECT_EQ(tree["processes"].size(), 1U);
+  EXPECT_EQ(tree["requested"]["live_at_end_bytes"], 100);  // never released, but its process has ended
+  EXPECT_EQ(tree["tree_peak_bytes"], 100);
+}
+
+TEST_F(RecordTree, NorAreThoseOfProcessesThatAreKilled) {
+  // A Python pool's workers end like that: the recorder in them cannot say when, but `record` sees it and
+  // writes it into the last bytes of the header. The script goes on once that is done.
+  ASSERT_EQ(record("-- sh -c '$PROGRAM killed; while cmp -s -i 4088:0 -n 8 " + profile() +
+                       ".[0-9]* /dev/zero; do :; done; $PROGRAM exit 0; true'",
+                   "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";")
+                .code,
+            0);
+  const auto tree = shown();
+  EXPECT_EQ(tree["complete"], false);
+  ASSERT_EQ(tree["processes"].size(), 1U);
+  EXPECT_EQ(tree["requested"]["live_at_end_bytes"], 100);
+  EXPECT_EQ(tree["tree_peak_bytes"], 100);
+}
+
+TEST_F(RecordTree, AProgramThatExecutesAnotherInItsPlace) {
+  ASSERT_EQ(record("-- $PROGRAM replace").code, 0);
+  const auto tree = shown();
+  ASSERT_EQ(tree["processes"].size(), 1U);
+  EXPECT_EQ(tree["processes"][0]["pid"], tree["pid"]);
+  EXPECT_EQ(tree["tree_peak_bytes"], 1000);
+}
+
 TEST_F(RecordTree, StreamsPassThrough) {
   const Result result = record("-- sh -c 'cat; echo to stderr >&2; exit 3' <" + file("in"),
                                "printf 'a\\0b\\nlast' >" + file("in") + ";");

@@ -12,7 +12,7 @@
 
 namespace peakmark {
 
-/// The first page of a profile. What stands after `command_line` is zero.
+/// The first page of a profile. What stands after the text of `command_line` is zero.
 struct ProfileHeader {
   static constexpr char kMagic[8] = {'P', 'E', 'A', 'K', 'M', 'A', 'R', 'K'};
   static constexpr std::uint32_t kVersion = 1;
@@ -29,7 +29,11 @@ struct ProfileHeader {
   std::uint64_t end;        ///< slots when it was closed
   std::uint64_t lost;       ///< events that found no room (full disk)
   char recorder[64];        ///< `opencl-layer 1`, `cupti 130001`
-  char command_line[3968];  ///< arguments separated by NUL, cut short where they do not fit
+  char command_line[3960];  ///< arguments separated by NUL, cut short where they do not fit
+  /// When the recorder closed the file or, where it could not, `record` saw its process end. 0: unknown,
+  /// since nobody saw it. (Before there was this field a very long command line had these bytes: then it is
+  /// centuries away.)
+  std::int64_t end_monotonic_ns;
 };
 static_assert(sizeof(ProfileHeader) == ProfileHeader::kBytes);
 

@@ -231,6 +231,7 @@ void ProfileWriter::close() {
       while (state_ == State::open && room() < end) map_extent(extents_);
       if (room() < end) end = room();
       header->end = end;
+      header->end_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
       std::atomic_ref(header->closed).store(1, std::memory_order_release);
       struct stat status {};
       if (stat(path_, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_ &&

@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "record/missing_recorder.hpp"
+#include "record/process_ends.hpp"
 #include "record/profile.hpp"
 #include "record/profile_files.hpp"
 #include "record/program_file.hpp"
@@ -186,6 +187,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   if (request.output_to_stderr) posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+  auto ends = std::make_optional<ProcessEnds>(name);
   pid_t program = -1;
   const int error = posix_spawnp(&program, command[0].c_str(), &files, &attributes, pointers(command).data(),
                                  pointers(environment).data());
@@ -199,6 +201,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   const std::string variable = "PEAKMARK_PROFILE=" + name.string();
   ProgramWatch watch(program, variable);
   wait_for(program, signals, watch, recording);
+  ends.reset();
   name_profiles(name, program, recording);
   const std::vector<fs::path> unwritten = unwritten_since(before, name);
   if (!unwritten.empty()) {

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <functional>
+#include <optional>
 #include <queue>
+#include <set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -43,24 +47,75 @@ RecordedTree read_tree(const std::filesystem::path& path) {
   return tree;
 }
 
+namespace {
+
+/// When the process, or the program that it executed, was gone; nothing where nobody saw it.
+std::optional<std::int64_t> end_of(const RecordedProcess& process, const RecordedTree& tree) {
+  const ProfileHeader& header = process.header;
+  std::optional<std::int64_t> end;
+  if (header.end_monotonic_ns != 0) end = header.end_monotonic_ns;
+  // A program that executes another in its place is gone when the other's recorder comes up at the latest.
+  for (const RecordedProcess& other : tree.processes) {
+    if (other.header.pid == header.pid && other.header.start_monotonic_ns > header.start_monotonic_ns &&
+        std::strncmp(other.header.recorder, header.recorder, sizeof(header.recorder)) == 0) {
+      end = std::min(end.value_or(INT64_MAX), other.header.start_monotonic_ns);
+    }
+  }
+  return end;
+}
+
+/// The releases that the system makes when a process ends: of all that is live then.
+std::vector<Event> releases_at_end(const RecordedProcess& process, const RecordedTree& tree) {
+  const std::optional<std::int64_t> end = end_of(process, tree);
+  if (!end || process.events.empty()) return {};
+  std::set<std::uint64_t> live;
+  for (const Event& event : process.events) {
+    if (event.type == EventType::allocation) live.insert(event.address);
+    if (event.type == EventType::release) live.erase(event.address);
+  }
+  std::vector<Event> releases;
+  for (const std::uint64_t address : live) {
+    Event release;
+    release.type = EventType::release;
+    release.address = address;
+    release.time_ns = std::max(*end, process.events.back().time_ns);
+    releases.push_back(release);
+  }
+  return releases;
+}
+
+/// A process's events, and what its end released.
+struct WholeLife {
+  const EventBlock& events;
+  std::vector<Event> releases;
+
+  [[nodiscard]] std::size_t size() const { return events.size() + releases.size(); }
+  [[nodiscard]] const Event& operator[](std::size_t index) const {
+    return index < events.size() ? events[index] : releases[index - events.size()];
+  }
+};
+
+}  // namespace
+
 std::vector<Event> merge_by_time(const RecordedTree& tree) {
   // A merge of heads, not a sort: within a process the order of the slots is the truth, and two threads'
   // clocks may contradict it by some nanoseconds.
   using Head = std::pair<std::int64_t, std::size_t>;  // time of the next event, process
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
   std::vector<std::size_t> next(tree.processes.size(), 0);
+  std::vector<WholeLife> lives;
   std::size_t total = 0;
-  for (std::size_t p = 0; p < tree.processes.size(); ++p) {
-    const auto& events = tree.processes[p].events;
-    total += events.size();
-    if (!events.empty()) heads.emplace(events.front().time_ns, p);
+  for (const RecordedProcess& process : tree.processes) {
+    lives.push_back({process.events, releases_at_end(process, tree)});
+    total += lives.back().size();
+    if (lives.back().size() != 0) heads.emplace(lives.back()[0].time_ns, lives.size() - 1);
   }
   std::vector<Event> merged;
   merged.reserve(total);
   while (!heads.empty()) {
     const std::size_t p = heads.top().second;
     heads.pop();
-    const auto& events = tree.processes[p].events;
+    const WholeLife& events = lives[p];
     // A text and its continuations stay together.
     do {
       Event event = events[next[p]++];
@@ -74,6 +129,20 @@ std::vector<Event> merge_by_time(const RecordedTree& tree) {
     if (next[p] < events.size()) heads.emplace(events[next[p]].time_ns, p);
   }
   return merged;
+}
+
+LedgerSummary summarise_together(const RecordedTree& tree) {
+  if (tree.processes.size() == 1) return summarise(tree.processes.front().events);
+  LedgerSummary together = summarise(merge_by_time(tree));
+  together.live_at_end_bytes = 0;
+  together.leaked.clear();
+  for (const RecordedProcess& process : tree.processes) {
+    const LedgerSummary own = summarise(process.events);
+    together.live_at_end_bytes = checked_add(together.live_at_end_bytes, own.live_at_end_bytes);
+    together.leaked.insert(together.leaked.end(), own.leaked.begin(), own.leaked.end());
+  }
+  std::ranges::stable_sort(together.leaked, std::greater<>(), &Allocation::bytes);
+  return together;
 }
 
 }  // namespace peakmark

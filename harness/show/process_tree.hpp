@@ -30,7 +30,12 @@ struct RecordedTree {
 RecordedTree read_tree(const std::filesystem::path& path);
 
 /// The events of all processes in the order of time, each process's own order kept. Handles of two processes
-/// may be equal numbers: they are kept apart by the place of the process in their upper 16 bits.
+/// may be equal numbers: they are kept apart by the place of the process in their upper 16 bits. What a
+/// process still holds when it ends is released then; where its end is unknown, never.
 std::vector<Event> merge_by_time(const RecordedTree& tree);
+
+/// Of one process what `summarise` says. Of several the peak of all together, by time; never released is what
+/// each of them had not released when it ended.
+LedgerSummary summarise_together(const RecordedTree& tree);
 
 }  // namespace peakmark

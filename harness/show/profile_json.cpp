@@ -90,7 +90,7 @@ std::string profile_json(const RecordedTree& tree, const SiteOptions& options) {
   json["processes"] = std::move(others);
   // One process is a tree of itself.
   json["tree_peak_bytes"] = tree.processes.size() == 1 ? json["requested"]["peak_bytes"]
-                                                       : Json(summarise(merge_by_time(tree)).peak_bytes);
+                                                       : Json(summarise_together(tree).peak_bytes);
   // A program's arguments need not be UTF-8; JSON must be.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -140,7 +140,7 @@ std::string profile_table(const RecordedTree& tree, const SiteOptions& options) 
                format_size(summary.live_at_end_bytes)});
   }
   text += table.text();
-  text += fmt::format("\npeak of all together  {}\n", both(summarise(merge_by_time(tree)).peak_bytes));
+  text += fmt::format("\npeak of all together  {}\n", both(summarise_together(tree).peak_bytes));
   return text;
 }
 

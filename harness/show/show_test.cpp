@@ -159,6 +159,28 @@ TEST(Show, ATreesPeakIsMergedByTime) {
   EXPECT_THAT(profile_table(together), HasSubstr("peak of all together  200 B"));
 }
 
+/// What a process did not release goes when it ends: another that begins later does not stand on top of it.
+TEST(Show, AProcessThatHasEndedHoldsNothing) {
+  const auto leaking = [](std::int32_t pid, std::int64_t time, std::int64_t end) {
+    RecordedProcess process = Process(pid).allocate(time, 16, 100).process();
+    process.header.start_monotonic_ns = time - 1;
+    process.header.end_monotonic_ns = end;
+    return process;
+  };
+  const RecordedTree apart{{leaking(1, 10, 20), leaking(2, 30, 40)}};
+  EXPECT_EQ(summarise_together(apart).peak_bytes, 100);
+  EXPECT_EQ(summarise_together(apart).live_at_end_bytes, 200);  // neither released it
+  EXPECT_EQ(summarise_together(apart).leaked.size(), 2U);
+  const RecordedTree together{{leaking(1, 10, 35), leaking(2, 30, 40)}};
+  EXPECT_EQ(summarise_together(together).peak_bytes, 200);
+  // Nobody saw it end: it may have held its memory until the end of all.
+  const RecordedTree unknown{{leaking(1, 10, 0), leaking(2, 30, 40)}};
+  EXPECT_EQ(summarise_together(unknown).peak_bytes, 200);
+  // The same process: it executed another program in its place.
+  const RecordedTree executed{{leaking(1, 10, 50), leaking(1, 30, 50)}};
+  EXPECT_EQ(summarise_together(executed).peak_bytes, 100);
+}
+
 TEST(Show, AProfileBringsTheOtherProcessesBesideIt) {
   const TemporaryFolder folder;
   const auto write = [&](const char* name, std::int32_t pid, std::int64_t start) {

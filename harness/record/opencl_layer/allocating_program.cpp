@@ -5,6 +5,7 @@
 // exit N      a buffer of 100 bytes, exit code N
 // held        20 buffers of 1 MB, each released at once while a kernel that writes it is still to run
 // fork        a buffer of 300 bytes, and one of 400 in a forked child
+// replace     a buffer of 300 bytes, then executes itself with `leak` in its place
 // grows FILE  a buffer of 1000 bytes for each run so far, which FILE counts
 // many        20000 buffers of 100 bytes, one after the other
 // crash       a buffer of 100 bytes, then writes to address 0
@@ -110,6 +111,9 @@ int main(int argc, char** argv) {
       std::exit(0);
     }
     waitpid(child, nullptr, 0);
+  } else if (what == "replace") {
+    buffer(300);
+    execl(argv[0], argv[0], "leak", nullptr);
   } else if (what == "grows") {
     std::ofstream(argv[2], std::ios::app) << "x";
     for (std::uintmax_t run = 0; run < std::filesystem::file_size(argv[2]); ++run) buffer(1000);

@@ -118,10 +118,16 @@ void* hooked_in_core(const char* name) {
       {"clCreateFromGLRenderbuffer", erase(hooks.clCreateFromGLRenderbuffer)},
       {"clCreateFromEGLImageKHR", erase(hooks.clCreateFromEGLImageKHR)},
       {"clCreateBuffer", erase(hooks.clCreateBuffer)},
+      {"clCreateBufferWithProperties", erase(hooks.clCreateBufferWithProperties)},
+      {"clCreateSubBuffer", erase(hooks.clCreateSubBuffer)},
       {"clCreateImage", erase(hooks.clCreateImage)},
+      {"clCreateImageWithProperties", erase(hooks.clCreateImageWithProperties)},
+      {"clCreateImage2D", erase(hooks.clCreateImage2D)},
+      {"clCreateImage3D", erase(hooks.clCreateImage3D)},
       {"clCreatePipe", erase(hooks.clCreatePipe)},
       {"clSVMAlloc", erase(hooks.clSVMAlloc)},
       {"clSVMFree", erase(hooks.clSVMFree)},
+      {"clEnqueueSVMFree", erase(hooks.clEnqueueSVMFree)},
   };
   for (const auto& [known, function] : functions) {
     if (std::strcmp(name, known) == 0) return function;

@@ -18,6 +18,7 @@ struct FakeAnswers {
   std::size_t size = 0;        ///< CL_MEM_SIZE of what is made
   bool has_parent = false;     ///< CL_MEM_ASSOCIATED_MEMOBJECT is not null
   bool callbacks = true;       ///< destructor callbacks are taken
+  bool any_name = false;       ///< functions are given by every name
   std::vector<std::string> calls;
 };
 inline FakeAnswers fake;
@@ -90,7 +91,7 @@ inline void* CL_API_CALL fake_get_function(const char* name) {
   if (wanted == "clCreateFromGLBuffer" || wanted == "clImportMemoryARM" || wanted == "clSomethingElse") {
     return reinterpret_cast<void*>(fake_unknown);
   }
-  return nullptr;
+  return fake.any_name ? reinterpret_cast<void*>(fake_unknown) : nullptr;
 }
 
 /// The table that a loader would hand to a layer.

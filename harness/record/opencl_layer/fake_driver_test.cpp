@@ -287,6 +287,21 @@ TEST_F(FakeDriver, FunctionsAskedForByName) {
                  [&](cl_int* result) { return create(nullptr, nullptr, 0, 60, nullptr, result); });
 }
 
+/// A driver may hand out its own functions of the core, past the loader and us.
+TEST_F(FakeDriver, FunctionsOfTheCoreAskedForByName) {
+  fake.any_name = true;
+  for (const auto& [name, hooked] :
+       {std::pair{"clCreateBuffer", reinterpret_cast<void*>(hooks_.clCreateBuffer)},
+        {"clCreateBufferWithProperties", reinterpret_cast<void*>(hooks_.clCreateBufferWithProperties)},
+        {"clCreateSubBuffer", reinterpret_cast<void*>(hooks_.clCreateSubBuffer)},
+        {"clCreateImage", reinterpret_cast<void*>(hooks_.clCreateImage)},
+        {"clCreateImage2D", reinterpret_cast<void*>(hooks_.clCreateImage2D)},
+        {"clSVMAlloc", reinterpret_cast<void*>(hooks_.clSVMAlloc)}}) {
+    EXPECT_EQ(hooks_.clGetExtensionFunctionAddress(name), hooked) << name;
+    EXPECT_EQ(hooks_.clGetExtensionFunctionAddressForPlatform(nullptr, name), hooked) << name;
+  }
+}
+
 TEST_F(FakeDriver, DriverWithoutDestructorCallbacksIsToldOf) {
   fake.callbacks = false;
   destroy(hooks_.clCreateBuffer(nullptr, 0, 1, nullptr, nullptr));

@@ -1,0 +1,126 @@
+"""What `peakmark record` costs a real program.
+
+    bench/record_overhead.py [--rounds N] [--record PEAKMARK] -- PROGRAM ARGS...
+
+Runs the program in rounds, each time in all three ways, in an order that changes from round to round: plain, plain
+again, and under the recorder. So what the machine does meanwhile strikes all three alike. Told are the ratios recorded /
+plain and, for what such a figure can tell at all, plain again / plain: each as the median of the rounds with the interval
+that holds 95 % of the medians of resampled rounds: of the processor time of the program and its children (user and
+system), and of the time on the clock. With an interval wider than the bound the run proves nothing: give it more
+rounds.
+
+The time of `peakmark record` itself, which starts the program and waits, is in the recorded figure.
+Needs nothing but Python.
+"""
+
+import argparse
+import json
+import math
+import os
+import random
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+WAYS = ["plain", "again", "recorded"]
+
+
+def processor_of_children():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def spent(command):
+    """Processor seconds and seconds on the clock of a command that must succeed."""
+    before = processor_of_children()
+    begin = time.perf_counter()
+    done = subprocess.run(command, stdout=subprocess.DEVNULL)
+    clock = time.perf_counter() - begin
+    processor = processor_of_children() - before
+    if done.returncode != 0:
+        sys.exit(f"record_overhead: {' '.join(command)}: exit code {done.returncode}")
+    return {"processor": processor, "clock": clock}
+
+
+def interval(values, draws=2000):
+    """95 % of the medians of as many values drawn with replacement."""
+    generator = random.Random(1)
+    medians = sorted(statistics.median(generator.choices(values, k=len(values))) for _ in range(draws))
+    return medians[int(0.025 * draws)], medians[int(0.975 * draws) - 1]
+
+
+def ratio(rounds, way, figure):
+    logs = [math.log(one[way][figure] / one["plain"][figure]) for one in rounds]
+    low, high = interval(logs)
+    return {
+        "ratio": math.exp(statistics.median(logs)),
+        "low": math.exp(low),
+        "high": math.exp(high),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description="What `peakmark record` costs a real program.",
+        usage="%(prog)s [--rounds N] [--record PEAKMARK] [--json] -- PROGRAM ARGS...",
+    )
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--record", default=shutil.which("peakmark") or "peakmark", help="the command peakmark")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("program", nargs="+")
+    options = parser.parse_args()
+    if options.rounds < 5:
+        parser.error("--rounds: at least 5, for an interval")
+
+    with tempfile.TemporaryDirectory() as folder:
+        profile = os.path.join(folder, "profile")
+        commands = {
+            "plain": options.program,
+            "again": options.program,
+            "recorded": [options.record, "record", "-o", profile, "--", *options.program],
+        }
+        for command in commands.values():  # caches of the disk and of compiled kernels
+            spent(command)
+        shown = json.loads(subprocess.check_output([options.record, "show", "--json", profile]))
+        rounds = []
+        for number in range(options.rounds):
+            turn = WAYS[number % 3 :] + WAYS[: number % 3]
+            if number % 2:
+                turn.reverse()
+            rounds.append({way: spent(commands[way]) for way in turn})
+            if sys.stderr.isatty():
+                print(f"\rround {number + 1} of {options.rounds}", end="", file=sys.stderr)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+
+    result = {
+        "program": options.program,
+        "rounds": options.rounds,
+        "allocations": shown["requested"]["allocations"],
+        "plain_seconds": {
+            figure: statistics.median(one["plain"][figure] for one in rounds) for figure in ("processor", "clock")
+        },
+        "ratios": {
+            figure: {"recorded": ratio(rounds, "recorded", figure), "plain_again": ratio(rounds, "again", figure)}
+            for figure in ("processor", "clock")
+        },
+    }
+    if options.json:
+        print(json.dumps(result, indent=2))
+        return
+    print(f"{result['rounds']} rounds, {result['allocations']} allocations a run")
+    for figure, ways in result["ratios"].items():
+        print(f"{figure}: {result['plain_seconds'][figure]:.3f} s a run")
+        for way, one in ways.items():
+            print(
+                f"  {way:12} / plain  {100 * (one['ratio'] - 1):+.2f} %"
+                f"  ({100 * (one['low'] - 1):+.2f} to {100 * (one['high'] - 1):+.2f} %)"
+            )
+
+
+if __name__ == "__main__":
+    main()

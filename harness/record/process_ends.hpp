@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <thread>
+
+namespace peakmark {
+
+/// Writes into profiles when their processes ended, where the processes could not do it themselves: they were
+/// killed, or left by `_exit`, as the workers of Python's multiprocessing do. Without it nobody could tell
+/// later whether two processes held their memory at the same time.
+///
+/// It watches the folder for the profiles NAME.<pid> of processes that begin, and waits for their end, in a
+/// thread of its own, from construction to destruction. Where the system lets it watch neither (an old
+/// kernel, no descriptors left), the ends stay unknown.
+class ProcessEnds {
+ public:
+  /// `name`: absolute, as for the recorders.
+  explicit ProcessEnds(std::filesystem::path name);
+  ProcessEnds(const ProcessEnds&) = delete;
+  ProcessEnds& operator=(const ProcessEnds&) = delete;
+  /// Returns when the ends that have been are written.
+  ~ProcessEnds();
+
+ private:
+  void watch();
+
+  std::filesystem::path name_;
+  int folder_ = -1;  // inotify
+  int stop_ = -1;    // eventfd
+  std::thread thread_;
+};
+
+}  // namespace peakmark
