@@ -16,6 +16,7 @@
 #include "cli/file_name.hpp"
 #include "record/profile.hpp"
 #include "run/run_file.hpp"
+#include "show/page.hpp"
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"
 
@@ -27,8 +28,9 @@ struct Options {
   bool json = false;
   bool events = false;
   std::optional<std::filesystem::path> trace;
+  std::optional<std::filesystem::path> page;
   std::string by = "name";
-  SiteOptions sites;
+  ReportOptions report;
 };
 
 /// A profile, or the name of one whose processes alone are there; everything else is read as a run.
@@ -40,31 +42,36 @@ bool is_profile(const std::filesystem::path& path) {
   return std::memcmp(magic, ProfileHeader::kMagic, sizeof(magic)) == 0;
 }
 
+/// Writes a file whole, or says why not.
+template <typename Write>
+void write_file(const std::filesystem::path& path, Write write) {
+  std::ofstream file(path, std::ios::binary);
+  write(file);
+  file.close();
+  if (!file) throw UsageError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+}
+
 void show_profile(const std::filesystem::path& path, const Options& options) {
   const RecordedTree tree = read_tree(path);
-  if (options.trace) {
-    std::ofstream file(*options.trace, std::ios::binary);
-    write_trace(tree, file);
-    file.close();
-    if (!file) {
-      throw UsageError(
-          fmt::format("{}: cannot be written: {}", options.trace->string(), std::strerror(errno)));
-    }
+  if (options.trace) write_file(*options.trace, [&](std::ostream& out) { write_trace(tree, out); });
+  if (options.page) {
+    write_file(*options.page, [&](std::ostream& out) { write_page(tree, options.report, out); });
   }
   if (options.events) {
     write_events(tree, std::cout);
   } else if (options.json) {
-    std::cout << profile_json(tree, options.sites);
+    std::cout << profile_json(tree, options.report);
   } else {
-    std::cout << profile_table(tree, options.sites);
+    std::cout << profile_table(tree, options.report);
   }
 }
 
 /// What was live at the peak of each case.
 void show_run(const std::filesystem::path& path, const Options& options) {
-  if (options.json || options.events || options.trace) {
+  if (options.json || options.events || options.trace || options.page || options.report.by_site) {
     throw UsageError(fmt::format(
-        "{}: --json, --events and --trace are for profiles; a run file is JSON itself", path.string()));
+        "{}: --json, --events, --trace, --html and --by are for profiles; a run file is JSON itself",
+        path.string()));
   }
   for (const Observation& observation : read_run(path).observations) {
     const auto& peak = observation.requested_peak_bytes;
@@ -84,8 +91,8 @@ void show_run(const std::filesystem::path& path, const Options& options) {
 }
 
 void show(const Options& options) {
-  if (options.trace && options.files.size() > 1) {
-    throw UsageError("--trace writes one file: give one profile");
+  if ((options.trace || options.page) && options.files.size() > 1) {
+    throw UsageError("--trace and --html write one file: give one profile");
   }
   for (const std::filesystem::path& path : options.files) {
     if (is_profile(path)) {
@@ -110,18 +117,20 @@ void add_show_command(CLI::App& app, Result& /*result*/) {
       ->check(CLI::IsMember({"name", "site"}))
       ->capture_default_str();
   command
-      ->add_option("--frames", options->sites.frames,
+      ->add_option("--frames", options->report.frames,
                    "Tell sites apart by this many innermost frames, Python's where there is Python")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
       ->capture_default_str();
   command->add_option("--trace", options->trace, "Write a timeline that ui.perfetto.dev opens")
+      ->check(kFileName);
+  command->add_option("--html", options->page, "Write one page for a browser, which needs nothing else")
       ->check(kFileName);
   command->footer(
       "Exit code: 0 clean, 2 wrong usage, or a file cannot be read or written, 5 a profile has no events "
       "that\n"
       "can be read.");
   command->callback([options] {
-    options->sites.by_site = options->by == "site";
+    options->report.by_site = options->by == "site";
     show(*options);
   });
 }

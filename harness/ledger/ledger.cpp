@@ -79,7 +79,8 @@ class Replay {
 
   void begin_phase(std::size_t first_event, std::string name) {
     phase_starts_.push_back(first_event);
-    summary_.phases.push_back({std::move(name), live_, live_, live_, 0, 0});
+    summary_.phases.push_back(
+        {std::move(name), live_, live_, live_, 0, 0, events_.empty() ? 0 : events_[first_event].time_ns});
   }
 
   void allocate(std::size_t i, const Event& event) {

@@ -30,6 +30,8 @@ struct PhaseSummary {
   Size peak_bytes = 0;  ///< most live at any moment of the phase, what it began with included
   std::int64_t allocations = 0;
   std::int64_t failed_allocations = 0;
+  std::int64_t start_time_ns =
+      0;  ///< of its mark; of the time before the first mark, that of the first event
 };
 
 /// One kind of memory. Those that `counts_into_peak` leaves out are told of here only.

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "show/allocation_groups.hpp"
+#include "show/phase_groups.hpp"
 #include "show/profile_reports.hpp"
 #include "show/sites.hpp"
 
@@ -39,7 +40,7 @@ Json sites_json(const RecordedProcess& process, const LedgerSummary& summary, st
           {"leaked", sites_list(sites_of(summary.leaked, stacks, frames))}};
 }
 
-Json process_json(const RecordedProcess& process, const SiteOptions& options) {
+Json process_json(const RecordedProcess& process, const ReportOptions& options) {
   const LedgerSummary summary = summarise(process.events);
   Json by_kind = Json::object();
   for (const auto& [kind, one] : summary.by_kind) {
@@ -58,6 +59,15 @@ Json process_json(const RecordedProcess& process, const SiteOptions& options) {
                       {"allocations", phase.allocations},
                       {"failed_allocations", phase.failed_allocations}});
   }
+  Json phases_by_name = Json::array();
+  for (const PhaseGroup& phase : group_phases(summary.phases)) {
+    phases_by_name.push_back({{"name", phase.name},
+                              {"times", phase.times},
+                              {"peak_bytes", phase.peak_bytes},
+                              {"live_at_end_bytes", phase.live_at_end_bytes},
+                              {"allocations", phase.allocations},
+                              {"failed_allocations", phase.failed_allocations}});
+  }
   Json json = {{"program", process.command_line},
                {"pid", process.header.pid},
                {"recorder", process.header.recorder},
@@ -75,14 +85,16 @@ Json process_json(const RecordedProcess& process, const SiteOptions& options) {
                {"leaked", groups_json(summary.leaked)},
                {"sites", sites_json(process, summary, options.frames)},
                {"phases", std::move(phases)},
+               {"phases_by_name", std::move(phases_by_name)},
                {"notes", summary.notes}};
+  if (summary.phases.size() > options.most_phases) json["phases"] = nullptr;
   if (summary.pool_seen) json["pool_reserved_peak_bytes"] = summary.pool_reserved_peak_bytes;
   return json;
 }
 
 }  // namespace
 
-std::string profile_json(const RecordedTree& tree, const SiteOptions& options) {
+std::string profile_json(const RecordedTree& tree, const ReportOptions& options) {
   Json json = process_json(tree.processes.front(), options);
   Json others = Json::array();
   for (std::size_t i = 1; i < tree.processes.size(); ++i)

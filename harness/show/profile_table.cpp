@@ -7,6 +7,7 @@
 
 #include "base/text_table.hpp"
 #include "show/allocation_groups.hpp"
+#include "show/phase_groups.hpp"
 #include "show/profile_reports.hpp"
 #include "show/sites.hpp"
 
@@ -55,14 +56,15 @@ std::string sites_text(const std::vector<Site>& sites) {
   return text;
 }
 
-std::string phases_text(const std::vector<PhaseSummary>& phases) {
+std::string phases_text(const std::vector<PhaseGroup>& phases) {
   TextTable table({{"  phase"},
+                   {"times", Align::right},
                    {"peak", Align::right},
                    {"live at its end", Align::right},
                    {"allocations", Align::right},
                    {"failed", Align::right}});
-  for (const PhaseSummary& phase : phases) {
-    table.add({"  " + (phase.name.empty() ? "(before the first mark)" : phase.name),
+  for (const PhaseGroup& phase : phases) {
+    table.add({"  " + (phase.name.empty() ? "(no phase)" : phase.name), std::to_string(phase.times),
                format_size(phase.peak_bytes), format_size(phase.live_at_end_bytes),
                std::to_string(phase.allocations), std::to_string(phase.failed_allocations)});
   }
@@ -81,7 +83,7 @@ std::string kinds_text(const LedgerSummary& summary) {
 
 /// What was live at the peak, and what leaked: by name, or by site.
 std::string contents_text(const RecordedProcess& process, const LedgerSummary& summary,
-                          const SiteOptions& options) {
+                          const ReportOptions& options) {
   std::string text;
   if (options.by_site && summary.stacks.empty()) {
     text += "\nno call stacks are in this profile: record it with --stacks\n";
@@ -97,7 +99,7 @@ std::string contents_text(const RecordedProcess& process, const LedgerSummary& s
   return text;
 }
 
-std::string process_text(const RecordedProcess& process, const SiteOptions& options) {
+std::string process_text(const RecordedProcess& process, const ReportOptions& options) {
   const LedgerSummary summary = summarise(process.events);
   std::string text = fmt::format("{}  (pid {}, {})\n", fmt::join(process.command_line, " "),
                                  process.header.pid, process.header.recorder);
@@ -118,7 +120,7 @@ std::string process_text(const RecordedProcess& process, const SiteOptions& opti
   if (summary.pool_seen)
     text += fmt::format("pools reserved  {} at most\n", both(summary.pool_reserved_peak_bytes));
   text += contents_text(process, summary, options);
-  if (summary.phases.size() > 1) text += "\nphases\n" + phases_text(summary.phases);
+  if (summary.phases.size() > 1) text += "\nphases\n" + phases_text(group_phases(summary.phases));
   if (!summary.by_kind.empty()) text += "\nkinds\n" + kinds_text(summary);
   for (const std::string& note : summary.notes) text += "note: " + note + "\n";
   return text;
@@ -126,7 +128,7 @@ std::string process_text(const RecordedProcess& process, const SiteOptions& opti
 
 }  // namespace
 
-std::string profile_table(const RecordedTree& tree, const SiteOptions& options) {
+std::string profile_table(const RecordedTree& tree, const ReportOptions& options) {
   std::string text = process_text(tree.processes.front(), options);
   if (tree.processes.size() == 1) return text;
   text += "\nother processes\n";

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
 #include "show/allocation_groups.hpp"
+#include "show/process_by_hand.hpp"
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"
 
@@ -19,62 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A process made by hand.
-class Process {
- public:
-  explicit Process(std::int32_t pid) {
-    std::memcpy(process_.header.magic, ProfileHeader::kMagic, sizeof(ProfileHeader::kMagic));
-    process_.header.version = ProfileHeader::kVersion;
-    process_.header.header_bytes = ProfileHeader::kBytes;
-    process_.header.pid = pid;
-    std::strcpy(process_.header.recorder, "opencl-layer 1");
-    process_.command_line = {"program", "--flag"};
-    process_.complete = true;
-  }
-  Process& allocate(std::int64_t time, std::uint64_t address, std::int64_t bytes,
-                    MemoryKind kind = MemoryKind::buffer) {
-    Event& event = add(EventType::allocation, time, address);
-    event.kind = kind;
-    event.amounts.bytes = bytes;
-    return *this;
-  }
-  Process& release(std::int64_t time, std::uint64_t address) {
-    add(EventType::release, time, address);
-    return *this;
-  }
-  Process& fail(std::int64_t time, std::int64_t bytes) {
-    Event& event = add(EventType::failed_allocation, time, 0);
-    event.kind = MemoryKind::image;
-    event.amounts.bytes = bytes;
-    event.amounts.result = -4;
-    return *this;
-  }
-  Process& say(EventType type, std::int64_t time, std::uint64_t address, std::string_view text) {
-    Event& event = add(type, time, address);
-    event.text_bytes = static_cast<std::uint16_t>(text.size());
-    std::memcpy(event.text, text.data(), text.size());
-    return *this;
-  }
-  RecordedProcess process() const {
-    RecordedProcess process = process_;
-    process.events = events_;
-    return process;
-  }
-
- private:
-  Event& add(EventType type, std::int64_t time, std::uint64_t address) {
-    Event event;
-    event.type = type;
-    event.time_ns = time;
-    event.address = address;
-    event.thread = 11;
-    events_.push_back(event);
-    return events_.back();
-  }
-
-  RecordedProcess process_;
-  std::vector<Event> events_;
-};
+using Process = ProcessByHand;
 
 RecordedTree example() {
   Process process(100);

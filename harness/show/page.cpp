@@ -1,0 +1,98 @@
+#include "show/page.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "ledger/timeline.hpp"
+#include "page_template.hpp"
+#include "show/flame.hpp"
+#include "show/sites.hpp"
+
+namespace peakmark {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostPoints = 8000;  // four a pixel of a wide screen
+constexpr std::size_t kMostPhases = 2000;
+constexpr Size kSmallestPart = 4000;  // of the bytes at the peak, in the flame graph
+
+Json flame_json(const FlameNode& node) {
+  Json children = Json::array();
+  for (const FlameNode& child : node.children) children.push_back(flame_json(child));
+  return {
+      {"name", node.name}, {"bytes", node.bytes}, {"count", node.count}, {"children", std::move(children)}};
+}
+
+/// `[name, from, to]` of the phases that are long enough to be seen.
+Json phases_json(const LedgerSummary& summary, std::int64_t zero_ns, std::int64_t end_ns,
+                 std::size_t& left_out) {
+  Json list = Json::array();
+  const bool all = summary.phases.size() <= kMostPhases;
+  const std::int64_t shortest = all ? 0 : (end_ns - zero_ns) / static_cast<std::int64_t>(kMostPhases);
+  for (std::size_t i = 0; i < summary.phases.size(); ++i) {
+    const std::int64_t from = summary.phases[i].start_time_ns;
+    const std::int64_t to = i + 1 < summary.phases.size() ? summary.phases[i + 1].start_time_ns : end_ns;
+    if (to - from >= shortest) {
+      list.push_back({summary.phases[i].name, from - zero_ns, to - zero_ns});
+    } else {
+      ++left_out;
+    }
+  }
+  return list;
+}
+
+Json view_json(const RecordedProcess& process) {
+  const LedgerSummary summary = summarise(process.events);
+  const auto points = live_over_time(process.events, kMostPoints);
+  const std::int64_t zero_ns = points.empty() ? 0 : points.front().time_ns;
+  const std::int64_t end_ns = points.empty() ? 0 : points.back().time_ns;
+  Json times = Json::array();
+  Json live = Json::array();
+  for (const LivePoint& point : points) {
+    times.push_back(point.time_ns - zero_ns);
+    live.push_back(point.live_bytes);
+  }
+  const auto stacks = caller_stacks(process, summary);
+  std::size_t left_out = 0;
+  Json phases = phases_json(summary, zero_ns, end_ns, left_out);
+  return {{"pid", process.header.pid},
+          {"timeline", {{"times_ns", std::move(times)}, {"live_bytes", std::move(live)}}},
+          {"phases", std::move(phases)},
+          {"phases_not_drawn", left_out},
+          {"flame",
+           {{"by", stacks.empty() ? "names" : "stacks"},
+            {"root", flame_json(flame_of(summary.at_peak, stacks, kSmallestPart))}}}};
+}
+
+/// JSON that may stand in a script element: `</script>` and `<!--` would end or change it.
+void write_json(const std::string& json, std::ostream& out) {
+  for (const char one : json) {
+    if (one == '<') {
+      out << "\\u003c";
+    } else {
+      out.put(one);
+    }
+  }
+}
+
+}  // namespace
+
+void write_page(const RecordedTree& tree, const ReportOptions& options, std::ostream& out) {
+  ReportOptions short_options = options;
+  short_options.most_phases = kMostPhases;
+  Json views = Json::array();
+  for (const RecordedProcess& process : tree.processes) views.push_back(view_json(process));
+  constexpr std::string_view kMark = "@DATA@";
+  const std::string_view page = page_template();
+  const std::size_t mark = page.find(kMark);
+  out << page.substr(0, mark) << "{\"profile\":";
+  write_json(profile_json(tree, short_options), out);
+  out << ",\"views\":";
+  write_json(views.dump(-1, ' ', false, Json::error_handler_t::replace), out);
+  out << "}" << page.substr(mark + kMark.size());
+}
+
+}  // namespace peakmark

@@ -1,0 +1,47 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "show/phase_groups.hpp"
+#include "show/process_by_hand.hpp"
+#include "show/profile_reports.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> lines(const std::vector<PhaseSummary>& phases) {
+  std::vector<std::string> lines;
+  for (const PhaseGroup& group : group_phases(phases)) {
+    lines.push_back(group.name + " " + std::to_string(group.times) + " " + std::to_string(group.peak_bytes) +
+                    " " + std::to_string(group.live_at_end_bytes) + " " + std::to_string(group.allocations) +
+                    " " + std::to_string(group.failed_allocations));
+  }
+  return lines;
+}
+
+TEST(PhaseGroups, AreThePhasesOfOneName) {
+  EXPECT_THAT(lines({{"", 0, 0, 0, 0, 0},
+                     {"load", 0, 10, 30, 2, 0},
+                     {"call", 10, 10, 20, 1, 1},
+                     {"load", 10, 5, 25, 4, 0},
+                     {"", 5, 5, 5, 0, 0}}),
+              ElementsAre("load 2 30 5 6 0", "call 1 20 10 1 1", " 1 5 5 0 0"));
+  EXPECT_THAT(lines({{"", 0, 7, 9, 1, 0}}), ElementsAre(" 1 9 7 1 0"));
+}
+
+TEST(PhaseGroups, TheTableHasALineAName) {
+  ProcessByHand process(1);
+  for (std::int64_t i = 0; i < 5; ++i) {
+    process.say(EventType::phase, 100 * i, 0, "step")
+        .allocate(100 * i + 1, 16, 1000 * (i + 1))
+        .release(100 * i + 2, 16);
+    process.say(EventType::phase, 100 * i + 3, 0, "");
+  }
+  const std::string table = profile_table({{process.process()}});
+  EXPECT_THAT(table, HasSubstr("step       5  4.883 KiB"));
+}
+
+}  // namespace
+}  // namespace peakmark
