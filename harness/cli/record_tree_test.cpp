@@ -39,6 +39,13 @@ TEST_F(RecordTree, ParentForkedChildAndWhatItStarts) {
   EXPECT_EQ(tree["tree_peak_bytes"], 1700);
 }
 
+TEST_F(RecordTree, OnlyAForkedChildUsesADevice) {
+  ASSERT_EQ(record("-- $PROGRAM child").code, 0);
+  const auto tree = shown();
+  EXPECT_EQ(tree["requested"]["peak_bytes"], 400);
+  EXPECT_EQ(tree["processes"].size(), 0U);
+}
+
 TEST_F(RecordTree, PeaksOneAfterTheOtherAreNotAdded) {
   ASSERT_EQ(record("-- sh -c '$PROGRAM exit 0; $PROGRAM exit 0; true'",
                    "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";")
@@ -129,6 +136,21 @@ TEST_F(RecordTree, CtrlCReachesTheProgramAndTheProfileIsWhole) {
   EXPECT_EQ(WEXITSTATUS(terminal.status()), 40 + SIGINT);
   EXPECT_TRUE(ProfileReader(profile()).complete());
   EXPECT_EQ(recorded(profile()).live_at_end_bytes, 700);
+}
+
+TEST_F(RecordTree, CtrlZStopsBothAndFgGoesOn) {
+  const std::string line = std::string("set -m; ") + PEAKMARK_COMMAND + " record -o " + profile() +
+                           " -- " PEAKMARK_ALLOCATING_PROGRAM
+                           " interrupt; echo stopped $?; fg; echo ended $?";
+  const Terminal terminal({"/bin/sh", "-c", line.c_str()});
+  terminal.until("ready");
+  terminal.type("\x1a");
+  EXPECT_THAT(terminal.until("stopped 148"), HasSubstr("stopped 148"));  // 128 + SIGTSTP
+  EXPECT_THAT(terminal.until("goes on"), HasSubstr("goes on"));
+  terminal.type("\x03");
+  EXPECT_THAT(terminal.until("ended 42"), HasSubstr("ended 42"));
+  terminal.status();
+  EXPECT_TRUE(ProfileReader(profile()).complete());
 }
 
 TEST_F(RecordTree, AProgramReadsTheTerminal) {

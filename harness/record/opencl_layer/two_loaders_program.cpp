@@ -23,12 +23,12 @@ void* open_library(const char* path) {
 }
 
 template <typename Function>
-Function* find(void* library, Function& /*of this type*/, const char* name) {
+Function* find(void* library, const char* name) {
   auto* const function = reinterpret_cast<Function*>(dlsym(library, name));
   if (function == nullptr) std::exit(94);
   return function;
 }
-#define FIND(library, name) find(library, name, #name)
+#define FIND(library, name) find<decltype(name)>(library, #name)
 
 cl_mem buffer(void* library, cl_context context, std::size_t bytes) {
   cl_int result = CL_SUCCESS;
