@@ -1,5 +1,6 @@
 #include "record/program_watch.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -7,9 +8,11 @@
 
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder.hpp"
 #include "record/program_file.hpp"
 
 namespace peakmark {
@@ -74,6 +77,21 @@ TEST(ProgramWatch, SeesWhetherTheVariablesAreThere) {
   other.look();
   EXPECT_FALSE(other.seen().at(without.process()).has_variables);
   EXPECT_EQ(running_with(kVariable).count(without.process()), 0U);
+}
+
+TEST(ProgramWatch, SeesLoadersAndRecorders) {
+  const TemporaryFolder folder;
+  const std::string loader = folder.path() / "libOpenCL-wheel.so.1";
+  const std::string recorder = folder.path() / "libpeakmark-opencl.so";
+  std::filesystem::copy_file(PEAKMARK_SOME_LAYER, loader);
+  std::filesystem::copy_file(PEAKMARK_SOME_LAYER, recorder);
+  const Waiting with_loader({"LD_PRELOAD=" + loader});
+  ProgramWatch watch(with_loader.process(), kVariable);
+  EXPECT_FALSE(watch.look());
+  EXPECT_THAT(watch.seen().at(with_loader.process()).loaders, testing::ElementsAre(loader));
+  EXPECT_FALSE(watch.seen().at(with_loader.process()).has_variables);
+  const Waiting recorded({"LD_PRELOAD=" + recorder});
+  EXPECT_TRUE(ProgramWatch(recorded.process(), kVariable).look());
 }
 
 TEST(ProgramWatch, SeesChildren) {
