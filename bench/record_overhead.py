@@ -3,11 +3,11 @@
     bench/record_overhead.py [--rounds N] [--record PEAKMARK] -- PROGRAM ARGS...
 
 Runs the program in rounds, each time in all three ways, in an order that changes from round to round: plain, plain
-again, and under the recorder. So what the machine does meanwhile strikes all three alike. Told are the ratios recorded /
-plain and, for what such a figure can tell at all, plain again / plain: each as the median of the rounds with the interval
-that holds 95 % of the medians of resampled rounds: of the processor time of the program and its children (user and
-system), and of the time on the clock. With an interval wider than the bound the run proves nothing: give it more
-rounds.
+again, and under the recorder. So what the machine does meanwhile strikes all three alike. Told are the ratio of the
+recorded run to the mean of the two plain ones and, for what such a figure can tell at all, plain again / plain: each as
+the median of the rounds with the interval that holds 95 % of the medians of resampled rounds; of the processor time of
+the program and its children (user and system), and of the time on the clock. With an interval wider than the bound the
+run proves nothing: give it more rounds.
 
 The time of `peakmark record` itself, which starts the program and waits, is in the recorded figure.
 Needs nothing but Python.
@@ -53,8 +53,11 @@ def interval(values, draws=2000):
     return medians[int(0.025 * draws)], medians[int(0.975 * draws) - 1]
 
 
-def ratio(rounds, way, figure):
-    logs = [math.log(one[way][figure] / one["plain"][figure]) for one in rounds]
+def ratio(rounds, way, to, figure):
+    """Of a way to the geometric mean of others, round by round."""
+    logs = [
+        math.log(one[way][figure]) - statistics.fmean(math.log(one[other][figure]) for other in to) for one in rounds
+    ]
     low, high = interval(logs)
     return {
         "ratio": math.exp(statistics.median(logs)),
@@ -105,7 +108,10 @@ def main():
             figure: statistics.median(one["plain"][figure] for one in rounds) for figure in ("processor", "clock")
         },
         "ratios": {
-            figure: {"recorded": ratio(rounds, "recorded", figure), "plain_again": ratio(rounds, "again", figure)}
+            figure: {
+                "recorded": ratio(rounds, "recorded", ["plain", "again"], figure),
+                "plain_again": ratio(rounds, "again", ["plain"], figure),
+            }
             for figure in ("processor", "clock")
         },
     }
