@@ -104,6 +104,20 @@ TEST_F(StacksCommand, AForkedChildHasItsOwn) {
   EXPECT_THAT(child.at("frames").at(0), HasSubstr("buffer(unsigned long)"));
 }
 
+#ifdef PEAKMARK_NVTX_PROGRAM
+TEST_F(StacksCommand, RangesOfNvtxArePhases) {
+  record(PEAKMARK_NVTX_PROGRAM);
+  const auto phases = nlohmann::json::parse(peakmark("show --json " + file("p"))).at("phases");
+  std::string told;
+  for (const auto& phase : phases) {
+    told +=
+        phase.at("name").get<std::string>() + " " + std::to_string(phase.at("peak_bytes").get<int>()) + "|";
+  }
+  EXPECT_EQ(told, " 0|setup 100| 100|step 1100|part 1110|step 1110|part 1120|step 1120| 120|");
+  EXPECT_THAT(peakmark("show " + file("p")), testing::ContainsRegex("part +2 +1.094 KiB"));
+}
+#endif
+
 #ifdef PEAKMARK_PYTHON
 /// ctypes.PyDLL keeps the interpreter's lock over the call, as extensions written in C do.
 TEST_F(StacksCommand, SitesOfAPythonProgramThatHoldsTheLock) {

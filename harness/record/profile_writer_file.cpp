@@ -13,6 +13,7 @@
 
 #include "record/call_stack.hpp"
 #include "record/marks.h"
+#include "record/open_ranges.hpp"
 #include "record/profile_writer.hpp"
 #include "record/thread_id.hpp"
 #include "record/trouble.hpp"
@@ -60,8 +61,9 @@ bool ProfileWriter::open_from_environment(const char* recorder) {
   // here.
   if (const char* const mark = std::getenv(PEAKMARK_PHASE_VARIABLE); mark != nullptr) {
     char* text = nullptr;
-    if (std::strtol(mark, &text, 10) == getpid() && *text == ':') phase(text + 1);
+    if (std::strtol(mark, &text, 10) == getpid() && *text == ':') open_ranges().mark(text + 1);
   }
+  open_ranges().attach(*this);
   return true;
 }
 

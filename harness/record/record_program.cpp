@@ -175,6 +175,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   std::vector<std::string> environment = current_environment();
   const TroubleFile troubles(name);
   add_recorders(environment, libraries, name, request.sync, request.stacks);
+  add_ranges(environment, libraries);
   set_variable(environment, "PEAKMARK_TROUBLE", troubles.path().string());
   std::vector<std::string> command = request.command;
 

@@ -82,6 +82,13 @@ void add_recorders(std::vector<std::string>& environment, const RecorderLibrarie
   if (libraries.cuda) set_variable(environment, "CUDA_INJECTION64_PATH", libraries.cuda->string());
 }
 
+void add_ranges(std::vector<std::string>& environment, const RecorderLibraries& libraries) {
+  constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
+  const auto& library = libraries.cuda ? libraries.cuda : libraries.opencl;
+  if (library && value_of(environment, kVariable).empty())
+    set_variable(environment, kVariable, library->string());
+}
+
 std::vector<std::string> current_environment() {
   std::vector<std::string> environment;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)

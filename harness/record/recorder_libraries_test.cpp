@@ -40,6 +40,23 @@ TEST(RecorderLibraries, EnvironmentOfARecordedProgram) {
                                "PEAKMARK_STACKS=0", "CUDA_INJECTION64_PATH=/p/libpeakmark-cupti.so"));
 }
 
+TEST(RecorderLibraries, RangesAreTakenUnlessTheUserHasSaidWhoDoes) {
+  RecorderLibraries libraries;
+  libraries.opencl = "/p/libpeakmark-opencl.so";
+  std::vector<std::string> environment{"NVTX_INJECTION64_PATH="};
+  add_ranges(environment, libraries);
+  EXPECT_THAT(environment, ElementsAre("NVTX_INJECTION64_PATH=/p/libpeakmark-opencl.so"));
+  libraries.cuda = "/p/libpeakmark-cupti.so";
+  add_ranges(environment, libraries);
+  EXPECT_THAT(environment, ElementsAre("NVTX_INJECTION64_PATH=/p/libpeakmark-opencl.so"));
+  environment.clear();
+  add_ranges(environment, libraries);
+  EXPECT_THAT(environment, ElementsAre("NVTX_INJECTION64_PATH=/p/libpeakmark-cupti.so"));
+  environment.clear();
+  add_ranges(environment, {});
+  EXPECT_TRUE(environment.empty());
+}
+
 TEST(RecorderLibraries, WhatIsMissingIsNotSet) {
   std::vector<std::string> environment{"OPENCL_LAYERS=/a.so"};
   add_recorders(environment, {}, "p", false);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "record/nvtx.hpp"
 #include "record/opencl_layer/loaders.hpp"
 
 namespace peakmark::opencl_layer {
@@ -42,6 +43,7 @@ cl_int initialise(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entri
   if (!asked_for_profile) {
     asked_for_profile = true;
     recording = layer.writer.open_from_environment("opencl-layer 1");
+    if (recording) follow_other_recorder(&layer);
   }
   note_reached(caller);
   if (recording) {

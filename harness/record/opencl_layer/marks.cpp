@@ -1,5 +1,6 @@
 #include "record/marks.h"
 
+#include "record/open_ranges.hpp"
 #include "record/opencl_layer/layer.hpp"
 
 using peakmark::opencl_layer::layer;
@@ -11,7 +12,7 @@ PEAKMARK_EXPORT int peakmark_marks_version() {
 }
 
 PEAKMARK_EXPORT void peakmark_phase(const char* name) {
-  if (layer.writer.path() != nullptr) layer.writer.phase(name);
+  peakmark::open_ranges().mark(name);
 }
 
 PEAKMARK_EXPORT void peakmark_name(uint64_t address, const char* name) {
