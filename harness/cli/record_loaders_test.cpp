@@ -68,6 +68,20 @@ TEST_F(RecordLoaders, OneThatKnowsNoLayersIsTold) {
   EXPECT_THAT(result.err, HasSubstr("allocates through the OpenCL loader " PEAKMARK_UNLAYERED_LOADER));
 }
 
+TEST_F(RecordLoaders, ASystemWhoseLoaderKnowsNoLayersDoesNotConcernAPrivateOne) {
+  std::filesystem::create_directory(file("old"));
+  std::filesystem::copy_file(PEAKMARK_UNLAYERED_LOADER, file("old/libOpenCL.so.1"));
+  const std::string old_system = "export LD_LIBRARY_PATH=" + file("old") + ";";
+  const Result result = run(private_loader() + " " + private_loader() + " again", old_system);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, IsEmpty());
+  EXPECT_EQ(recorded(profile()).peak_bytes, 1500);
+  // A program that uses it is told of.
+  const Result used = run(private_loader() + " libOpenCL.so.1 again", old_system);
+  EXPECT_EQ(used.code, 5);
+  EXPECT_THAT(used.err, HasSubstr("allocates through the OpenCL loader " + file("old/libOpenCL.so.1")));
+}
+
 TEST_F(RecordLoaders, OneThatIsHiddenBehindAnotherIsNot) {
   // AddressSanitizer wants to be the first library of a program, but does without.
   const Result result =

@@ -131,6 +131,37 @@ std::vector<Event> merge_by_time(const RecordedTree& tree) {
   return merged;
 }
 
+std::vector<ProcessPlace> process_order(const RecordedTree& tree) {
+  const auto& processes = tree.processes;
+  // Of a process that wrote several profiles the first is the parent. A process number may have been used
+  // twice.
+  const auto parent_of = [&](std::size_t child) {
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      if (processes[i].header.pid == processes[child].header.parent_pid &&
+          processes[i].header.start_monotonic_ns < processes[child].header.start_monotonic_ns) {
+        return i;
+      }
+    }
+    return processes.size();
+  };
+  std::vector<std::vector<std::size_t>> children(processes.size() + 1);
+  for (std::size_t i = 0; i < processes.size(); ++i) children[parent_of(i)].push_back(i);
+
+  std::vector<ProcessPlace> order;
+  std::vector<ProcessPlace> left;
+  const auto push_children = [&](std::size_t parent, int depth) {
+    for (std::size_t i = children[parent].size(); i-- > 0;) left.push_back({children[parent][i], depth});
+  };
+  push_children(processes.size(), 0);
+  while (!left.empty()) {
+    const ProcessPlace place = left.back();
+    left.pop_back();
+    order.push_back(place);
+    push_children(place.index, place.depth + 1);
+  }
+  return order;
+}
+
 LedgerSummary summarise_together(const RecordedTree& tree) {
   if (tree.processes.size() == 1) return summarise(tree.processes.front().events);
   LedgerSummary together = summarise(merge_by_time(tree));

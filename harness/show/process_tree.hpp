@@ -34,6 +34,14 @@ RecordedTree read_tree(const std::filesystem::path& path);
 /// process still holds when it ends is released then; where its end is unknown, never.
 std::vector<Event> merge_by_time(const RecordedTree& tree);
 
+/// Where a process stands in the tree: children follow their parent, one step deeper. A process whose parent
+/// was not recorded (a shell) stands at the top.
+struct ProcessPlace {
+  std::size_t index = 0;  ///< in `processes`
+  int depth = 0;
+};
+std::vector<ProcessPlace> process_order(const RecordedTree& tree);
+
 /// Of one process what `summarise` says. Of several the peak of all together, by time; never released is what
 /// each of them had not released when it ended.
 LedgerSummary summarise_together(const RecordedTree& tree);

@@ -70,6 +70,7 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
   }
   Json json = {{"program", process.command_line},
                {"pid", process.header.pid},
+               {"parent_pid", process.header.parent_pid},
                {"recorder", process.header.recorder},
                {"complete", process.complete && invalid_note(summary).empty()},
                {"lost_events", process.header.lost},

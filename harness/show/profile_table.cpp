@@ -108,7 +108,9 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
   } else if (!process.complete) {
     text += process.header.lost != 0
                 ? fmt::format("incomplete: {} events found no room on the disk\n", process.header.lost)
-                : std::string("incomplete: the program was killed or still runs; up to its last event\n");
+                : fmt::format("incomplete: the program {}; up to its last event\n",
+                              process.header.end_monotonic_ns != 0 ? "was killed, or left by _exit"
+                                                                   : "was killed or still runs");
   }
   text += fmt::format("peak            {}\n", both(summary.peak_bytes));
   text += fmt::format("live at the end {}\n", both(summary.live_at_end_bytes));
@@ -131,13 +133,13 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
 std::string profile_table(const RecordedTree& tree, const ReportOptions& options) {
   std::string text = process_text(tree.processes.front(), options);
   if (tree.processes.size() == 1) return text;
-  text += "\nother processes\n";
+  text += "\nprocesses\n";
   TextTable table(
       {{"  program"}, {"pid", Align::right}, {"peak", Align::right}, {"live at the end", Align::right}});
-  for (std::size_t i = 1; i < tree.processes.size(); ++i) {
-    const RecordedProcess& process = tree.processes[i];
+  for (const ProcessPlace& place : process_order(tree)) {
+    const RecordedProcess& process = tree.processes[place.index];
     const LedgerSummary summary = summarise(process.events);
-    table.add({"  " + fmt::format("{}", fmt::join(process.command_line, " ")),
+    table.add({fmt::format("{:{}}{}", "", 2 + 2 * place.depth, fmt::join(process.command_line, " ")),
                std::to_string(process.header.pid), format_size(summary.peak_bytes),
                format_size(summary.live_at_end_bytes)});
   }

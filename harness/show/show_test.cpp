@@ -127,6 +127,29 @@ TEST(Show, AProcessThatHasEndedHoldsNothing) {
   EXPECT_EQ(summarise_together(executed).peak_bytes, 100);
 }
 
+TEST(Show, ProcessesStandBelowTheirParents) {
+  const auto process = [](std::int32_t pid, std::int32_t parent, std::int64_t start) {
+    RecordedProcess one = Process(pid).allocate(start + 1, 16, 100).process();
+    one.header.parent_pid = parent;
+    one.header.start_monotonic_ns = start;
+    one.command_line = {"p" + std::to_string(pid)};
+    return one;
+  };
+  // 1 starts 2 and 4; 2 starts 3; 5 was started by a shell that is not recorded.
+  const RecordedTree tree{
+      {process(1, 99, 10), process(2, 1, 20), process(3, 2, 30), process(4, 1, 40), process(5, 98, 50)}};
+  std::string order;
+  for (const ProcessPlace& place : process_order(tree)) {
+    order += std::string(static_cast<std::size_t>(place.depth), '>') + std::to_string(place.index + 1) + " ";
+  }
+  EXPECT_EQ(order, "1 >2 >>3 >4 5 ");
+  const std::string table = profile_table(tree);
+  EXPECT_THAT(table, HasSubstr("\n  p1 "));
+  EXPECT_THAT(table, HasSubstr("\n    p2 "));
+  EXPECT_THAT(table, HasSubstr("\n      p3 "));
+  EXPECT_THAT(profile_json(tree), HasSubstr("\"parent_pid\": 99"));
+}
+
 TEST(Show, AProfileBringsTheOtherProcessesBesideIt) {
   const TemporaryFolder folder;
   const auto write = [&](const char* name, std::int32_t pid, std::int64_t start) {

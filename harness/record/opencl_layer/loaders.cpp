@@ -134,6 +134,51 @@ void look_before() {
   hook(Slot, Arriving<Slot, std::remove_reference_t<decltype(layer.next.*Slot)>>::call);
 }
 
+/// Asks those that have not come to us for their platforms.
+void ask_loaders() {
+  for_each_loader([](const char* /*path*/, const void* base, GetPlatforms get_platforms) {
+    Loader* loader = nullptr;
+    {
+      const Lock lock;
+      loader = known_at(base);
+      if (loader == nullptr || loader->reached || loader->asked) return;
+      loader->asked = true;  // before it is asked: it answers by coming here, on this thread
+    }
+    cl_uint count = 0;
+    get_platforms(0, nullptr, &count);
+    const Lock lock;
+    loader->answered = true;
+  });
+}
+
+/// The loader that a library linked to libOpenCL.so.1 will get. It stays in the process where it comes to us.
+/// One that does not, since it knows no layers, goes again where the program had not loaded it: it would be
+/// taken for one that the program uses.
+class SystemLoader {
+ public:
+  SystemLoader()
+      : was_here_(dlopen(kName, RTLD_NOLOAD | RTLD_LAZY) != nullptr),
+        library_(dlopen(kName, RTLD_LAZY | RTLD_LOCAL)) {}
+
+  void leave_if_useless() const {
+    if (was_here_ || library_ == nullptr) return;
+    const void* const function = dlsym(library_, "clGetPlatformIDs");
+    const void* const base = function == nullptr ? nullptr : base_of(function);
+    {
+      const Lock lock;
+      Loader* const loader = base == nullptr ? nullptr : known_at(base);
+      if (loader != nullptr && loader->reached) return;
+      if (loader != nullptr) *loader = {base};  // another may come to stand at its place
+    }
+    dlclose(library_);
+  }
+
+ private:
+  static constexpr const char* kName = "libOpenCL.so.1";
+  bool was_here_;
+  void* library_;
+};
+
 }  // namespace
 
 void note_reached(const void* caller) {
@@ -148,22 +193,12 @@ void reach_loaders() {
   static std::atomic<bool> first{true};
   if (first.exchange(false)) {
     recorded_process = getpid();
-    dlopen("libOpenCL.so.1",
-           RTLD_LAZY | RTLD_LOCAL);  // kept open; the one that the process has, if it has it
+    SystemLoader system;
+    ask_loaders();
+    system.leave_if_useless();
+  } else {
+    ask_loaders();
   }
-  for_each_loader([](const char* /*path*/, const void* base, GetPlatforms get_platforms) {
-    Loader* loader = nullptr;
-    {
-      const Lock lock;
-      loader = known_at(base);
-      if (loader == nullptr || loader->reached || loader->asked) return;
-      loader->asked = true;  // before it is asked: it answers by coming here, on this thread
-    }
-    cl_uint count = 0;
-    get_platforms(0, nullptr, &count);
-    const Lock lock;
-    loader->answered = true;
-  });
 }
 
 void tell_of_unreached(Moment moment) {
