@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cwchar>
+#include <string>
 
 #include "record/open_ranges.hpp"
 #include "record/thread_id.hpp"
@@ -26,7 +26,7 @@ class Narrow {
   explicit Narrow(const wchar_t* text) {
     std::size_t end = 0;
     for (; text != nullptr && *text != L'\0' && end + 5 < sizeof(text_); ++text) {
-      const auto code = static_cast<std::uint32_t>(*text);
+      const std::uint32_t code = std::char_traits<wchar_t>::to_int_type(*text);
       if (code < 0x80) {
         text_[end++] = static_cast<char>(code);
       } else if (code < 0x800) {

@@ -34,7 +34,9 @@ struct Python {
 };
 
 Python found_python;
-std::atomic<int> state{0};  // 0: none found yet, 1: being filled, 2: there
+/// What is known of the interpreter.
+enum class Found : std::uint8_t { none, looking, older, whole };
+std::atomic<Found> found{Found::none};
 
 template <typename Function>
 bool find(Function& function, const char* name, const char* older_name = nullptr) {
@@ -44,9 +46,9 @@ bool find(Function& function, const char* name, const char* older_name = nullptr
   return address != nullptr;
 }
 
-bool fill(Python& python) {
+Found fill(Python& python) {
   // One look where there is no Python.
-  if (!find(python.is_initialized, "Py_IsInitialized")) return false;
+  if (!find(python.is_initialized, "Py_IsInitialized")) return Found::none;
   const bool whole =
       find(python.holds_lock, "PyGILState_Check") &&
       find(python.current, "PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet") &&
@@ -58,7 +60,7 @@ bool fill(Python& python) {
       find(python.restore_error, "PyErr_Restore") && find(python.clear_error, "PyErr_Clear");
   find(python.stop_collecting, "PyGC_Disable");
   find(python.start_collecting, "PyGC_Enable");
-  return whole;
+  return whole ? Found::whole : Found::older;
 }
 
 /// Holds the interpreter's error, and garbage collection, which could run code of the program's.
@@ -112,15 +114,22 @@ void add_frame(const Python& python, StackText& text, Object* frame) {
 }  // namespace
 
 void look_for_python() {
-  int none = 0;
-  if (state.load(std::memory_order_relaxed) != 0 || !state.compare_exchange_strong(none, 1)) return;
-  state.store(fill(found_python) ? 2 : 0, std::memory_order_release);
+  Found none = Found::none;
+  if (found.load(std::memory_order_relaxed) != none || !found.compare_exchange_strong(none, Found::looking))
+    return;
+  found.store(fill(found_python), std::memory_order_release);
 }
 
 std::size_t python_frames(char* buffer, std::size_t room) {
-  if (state.load(std::memory_order_acquire) != 2) return 0;
+  const Found there = found.load(std::memory_order_acquire);
   const Python& python = found_python;
+  if (there != Found::older && there != Found::whole) return 0;
   if (python.is_initialized() == 0) return 0;
+  if (there == Found::older) {
+    StackText text(buffer, room);
+    text.field("R").field("python: older than 3.9").end_line();
+    return text.bytes();
+  }
   constexpr std::size_t kRemark = 64;
   StackText text(buffer, room - kRemark);
   Thread* const mine = python.of_this_thread();

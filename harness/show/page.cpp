@@ -63,7 +63,7 @@ Json view_json(const RecordedProcess& process) {
           {"phases", std::move(phases)},
           {"phases_not_drawn", left_out},
           {"flame",
-           {{"by", stacks.empty() ? "names" : "stacks"},
+           {{"by", summary.stacks.empty() ? "names" : "stacks"},
             {"root", flame_json(flame_of(summary.at_peak, stacks, kSmallestPart))}}}};
 }
 

@@ -29,7 +29,15 @@ std::vector<std::string> key_of(const std::vector<CallFrame>& chain, std::size_t
 std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const LedgerSummary& summary,
                                                               const Symbols& symbols) {
   std::map<std::uint64_t, std::vector<CallFrame>> stacks;
-  for (const auto& [id, text] : summary.stacks) stacks[id] = caller_frames(parse_stack(text, symbols));
+  // Of what is shown: a long program has many more, and each takes a look into the files of its libraries.
+  for (const auto* allocations : {&summary.at_peak, &summary.leaked}) {
+    for (const Allocation& one : *allocations) {
+      const auto text = summary.stacks.find(one.stack);
+      if (text == summary.stacks.end()) continue;
+      const auto [place, is_new] = stacks.try_emplace(one.stack);
+      if (is_new) place->second = caller_frames(parse_stack(text->second, symbols));
+    }
+  }
   return stacks;
 }
 

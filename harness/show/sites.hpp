@@ -11,7 +11,8 @@
 
 namespace peakmark {
 
-/// The call stacks of a summary as chains of callers, by id (see caller_frames).
+/// The call stacks of what was live at the peak and of what leaked as chains of callers, by id (see
+/// caller_frames).
 std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const LedgerSummary& summary,
                                                               const Symbols& symbols);
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "record/cupti/profile_sink.hpp"
 #include "record/trouble.hpp"
 
 namespace peakmark {
@@ -19,28 +20,6 @@ ProfileWriter activity_writer;
 // Copies and fills too: whoever compares kernels with the time of a call must know what else was in it.
 constexpr std::array kTimedKinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                  CUPTI_ACTIVITY_KIND_MEMSET};
-
-class ProfileSink : public EventSink {
- public:
-  explicit ProfileSink(ProfileWriter& writer) : writer_(writer) {}
-  void allocation(const CudaAllocation& one) override {
-    writer_.allocation(one.address, one.bytes, one.kind, details(one));
-  }
-  void failed_allocation(const CudaAllocation& one, std::int32_t result) override {
-    writer_.failed_allocation(one.bytes, one.kind, result, details(one));
-  }
-  void release(std::uint64_t address) override { writer_.release(address); }
-  void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes) override {
-    writer_.pool(pool, reserved_bytes, used_bytes);
-  }
-  void note(const char* text) override { writer_.note(text); }
-
- private:
-  static ProfileWriter::Details details(const CudaAllocation& one) {
-    return {.auxiliary = static_cast<std::int64_t>(one.pool), .device = one.device};
-  }
-  ProfileWriter& writer_;
-};
 
 bool is_set(const char* variable) {
   const char* const value = std::getenv(variable);

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "record/cupti/event_sink.hpp"
+#include "record/profile_writer.hpp"
+
+namespace peakmark {
+
+/// Tells a profile.
+class ProfileSink : public EventSink {
+ public:
+  explicit ProfileSink(ProfileWriter& writer) : writer_(writer) {}
+  void allocation(const CudaAllocation& one) override {
+    writer_.allocation(one.address, one.bytes, one.kind, details(one));
+  }
+  void failed_allocation(const CudaAllocation& one, std::int32_t result) override {
+    writer_.failed_allocation(one.bytes, one.kind, result, details(one));
+  }
+  void release(std::uint64_t address) override { writer_.release(address); }
+  void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes) override {
+    writer_.pool(pool, reserved_bytes, used_bytes);
+  }
+  void note(const char* text) override { writer_.note(text); }
+
+ private:
+  static ProfileWriter::Details details(const CudaAllocation& one) {
+    return {.auxiliary = static_cast<std::int64_t>(one.pool), .device = one.device};
+  }
+  ProfileWriter& writer_;
+};
+
+}  // namespace peakmark
