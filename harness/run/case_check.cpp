@@ -4,6 +4,8 @@
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "base/error.hpp"
@@ -31,8 +33,13 @@ CheckAnswer parse_answer(const std::string& line) {
 }  // namespace
 
 void check_cases(const std::filesystem::path& worker, const Description& description,
-                 const std::vector<PlannedCase>& cases, int interrupt) {
-  if (!description.checks_cases || cases.empty()) return;
+                 const std::vector<PlannedCase>& all_cases, int interrupt) {
+  if (!description.checks_cases) return;
+  std::vector<PlannedCase> cases;
+  std::ranges::copy_if(all_cases, std::back_inserter(cases), [&](const PlannedCase& planned) {
+    return description.variant(planned.the_case.variant) != nullptr;
+  });
+  if (cases.empty()) return;
   WorkerCommand command{worker, {"--check"}, {}, ""};
   for (const PlannedCase& planned : cases) command.input += planned.name + "\n";
   const Answer answer = ask(command, kAnswerLimit, interrupt);

@@ -10,7 +10,8 @@
 namespace peakmark {
 
 /// Has the worker look at the cases of a suite, without a device: shapes that no machine can count are
-/// mistakes of the suite. UsageError with the place of the sweep, the case and what is wrong with it. A
+/// mistakes of the suite. UsageError with the place of the sweep, the case and what is wrong with it. Cases
+/// of variants that the worker does not describe are another's (a program of the suite). A
 /// worker that does not say `checks_cases` is not asked; it refuses such a case when it is to measure it.
 void check_cases(const std::filesystem::path& worker, const Description& description,
                  const std::vector<PlannedCase>& cases, int interrupt = -1);

@@ -49,6 +49,14 @@ struct GpuTime {
   std::vector<std::vector<double>> blocks;  ///< ns a call, in the order measured
 };
 
+/// What a time is the time of.
+namespace time_source {
+inline constexpr std::string_view device = "device";  ///< the device's own events
+inline constexpr std::string_view marks = "marks";    ///< the host's clock, between marks of the program
+inline constexpr std::string_view process =
+    "process";  ///< the host's clock, from start to end of the program
+}  // namespace time_source
+
 /// What one case gave, whatever became of it: facts only. Unknown is nullopt, never 0.
 struct Observation {
   std::string case_name;
@@ -73,6 +81,7 @@ struct Observation {
   std::vector<std::string> moved_allocations;
   bool destroys_input = false;
   std::optional<GpuTime> gpu_time;
+  std::optional<std::string> time_source;  ///< null without a time
   std::vector<KernelTime> kernels;
   std::optional<Size> bytes_moved;
   std::optional<std::string> output_dtype;

@@ -108,6 +108,7 @@ Json to_json(const Observation& observation) {
       {"moved_allocations", observation.moved_allocations},
       {"destroys_input", observation.destroys_input},
       {"gpu_time_ns", observation.gpu_time ? to_json(*observation.gpu_time) : Json(nullptr)},
+      {"time_source", or_null(observation.time_source)},
       {"kernels", to_json(observation.kernels)},
       {"bytes_moved", or_null(observation.bytes_moved)},
       {"output_dtype", or_null(observation.output_dtype)},
@@ -141,6 +142,11 @@ Observation observation_from_json(const Json& json) {
   field(json, "moved_allocations", observation.moved_allocations);
   field(json, "destroys_input", observation.destroys_input);
   read_or_null(json.at("gpu_time_ns"), observation.gpu_time);
+  if (json.contains("time_source")) {  // younger than the format
+    field(json, "time_source", observation.time_source);
+  } else if (observation.gpu_time) {
+    observation.time_source = time_source::device;
+  }
   read_list(json.at("kernels"), observation.kernels);
   field(json, "bytes_moved", observation.bytes_moved);
   field(json, "output_dtype", observation.output_dtype);

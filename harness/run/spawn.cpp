@@ -24,13 +24,13 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 
 /// In the child: between fork and exec only what is safe there, for drivers keep threads in the parent.
 [[noreturn]] void become(const char* program, char** arguments, char** environment,
-                         const std::array<int, 4>& descriptors, int report, pid_t parent) {
+                         const std::array<int, 4>& descriptors, int report, pid_t parent, bool own_group) {
   const auto fail = [report] {
     const int error = errno;
     [[maybe_unused]] const ssize_t told = ::write(report, &error, sizeof error);
     ::_exit(127);
   };
-  ::setpgid(0, 0);
+  if (own_group) ::setpgid(0, 0);
   // posix_spawn cannot ask for this, and without it a kill −9 of the supervisor would leave a worker behind.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail();
   if (::getppid() != parent) ::_exit(127);
@@ -43,11 +43,17 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   // First above the numbers wanted, so that none is overwritten before it is moved.
   std::array<int, 5> moved{};
   for (std::size_t i = 0; i < moved.size(); ++i) {
-    moved[i] = ::fcntl(i < 4 ? descriptors[i] : report, F_DUPFD_CLOEXEC, 10);
-    if (moved[i] < 0) fail();
+    const int wanted = i < 4 ? descriptors[i] : report;
+    moved[i] = wanted < 0 ? -1 : ::fcntl(wanted, F_DUPFD_CLOEXEC, 10);
+    if (wanted >= 0 && moved[i] < 0) fail();
   }
   for (int i = 0; i < 4; ++i) {
-    if (::dup2(moved[static_cast<std::size_t>(i)], i) < 0) fail();
+    const int from = moved[static_cast<std::size_t>(i)];
+    if (from < 0) {
+      ::close(i);
+    } else if (::dup2(from, i) < 0) {
+      fail();
+    }
   }
   ::dup3(moved[4], 4, O_CLOEXEC);
   ::close_range(5, ~0U, 0);
@@ -60,7 +66,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 
 }  // namespace
 
-pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors) {
+pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
+            const SpawnOptions& options) {
   std::vector<std::string> argument_texts{command.program.string()};
   argument_texts.insert(argument_texts.end(), command.arguments.begin(), command.arguments.end());
   std::vector<std::string> environment_texts = command.environment;
@@ -74,7 +81,8 @@ pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors)
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) {
-    become(command.program.c_str(), arguments.data(), environment, descriptors, report[1], parent);
+    become(command.program.c_str(), arguments.data(), environment, descriptors, report[1], parent,
+           options.own_group);
   }
   int error = pid < 0 ? errno : 0;
   ::close(report[1]);
@@ -87,8 +95,8 @@ pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors)
   ::close(report[0]);
   if (error != 0) {
     if (pid > 0) ::waitpid(pid, nullptr, 0);
-    throw UsageError("cannot start the worker " + command.program.string() + ": " + std::strerror(error) +
-                     "; --worker names another program");
+    throw UsageError(std::string("cannot start ") + options.what + " " + command.program.string() + ": " +
+                     std::strerror(error) + (options.own_group ? "; --worker names another program" : ""));
   }
   return pid;
 }

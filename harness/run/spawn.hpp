@@ -8,8 +8,14 @@
 
 namespace peakmark {
 
-/// Starts a program with `descriptors` as its 0, 1, 2 and 3 and no others. UsageError when it cannot be
-/// started.
-pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors);
+struct SpawnOptions {
+  const char* what = "the worker";  ///< that cannot be started, for the message
+  bool own_group = true;            ///< in a process group of its own
+};
+
+/// Starts a program with `descriptors` as its 0, 1, 2 and 3 and no others; a negative one is left out. It is
+/// killed when this process ends. UsageError when it cannot be started.
+pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
+            const SpawnOptions& options = {});
 
 }  // namespace peakmark

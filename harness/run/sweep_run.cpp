@@ -62,15 +62,23 @@ class Recording final : public SupervisorListener {
   Progress progress_;
 };
 
+/// A worker, and what it is told beside the cases.
+struct WorkerCall {
+  std::filesystem::path program;
+  std::vector<std::string> arguments;
+};
+
 SupervisorOptions supervisor_options(const SweepOptions& options, const DeviceInfo& device,
-                                     const std::filesystem::path& program, const SignalWatch& signals,
+                                     const WorkerCall& call, const SignalWatch& signals,
                                      const RecordingEnvironment& recording,
                                      std::optional<Clock::time_point> deadline) {
   SupervisorOptions supervisor;
-  supervisor.worker.program = program;
+  supervisor.worker.program = call.program;
   supervisor.worker.environment = recording.variables();
-  supervisor.worker.arguments = {"--device", std::to_string(device.index), "--backend",
-                                 std::string(name_of(device.backend)), "--require-recorder"};
+  supervisor.worker.arguments = call.arguments;
+  supervisor.worker.arguments.insert(supervisor.worker.arguments.end(),
+                                     {"--device", std::to_string(device.index), "--backend",
+                                      std::string(name_of(device.backend)), "--require-recorder"});
   if (options.memory_only) supervisor.worker.arguments.emplace_back("--memory-only");
   if (options.repetitions) {
     supervisor.worker.arguments.insert(supervisor.worker.arguments.end(),
@@ -134,6 +142,9 @@ void note_resumption(RunJournal& journal, const std::vector<std::string>& warnin
   });
 }
 
+/// How a worker is supervised in this run.
+using SupervisorOf = std::function<SupervisorOptions(const WorkerCall&)>;
+
 class Sweep {
  public:
   explicit Sweep(const SweepOptions& options) : options_(options) {
@@ -143,12 +154,12 @@ class Sweep {
   ExitCode run() {
     RunJournal journal(options_.run_file);
     const std::vector<std::string> environment = current_environment();
-    const std::filesystem::path program = find_worker(options_.worker);
-    const Description description = describe_worker(program, signals_.descriptor());
+    worker_ = find_worker(options_.worker);
+    const Description description = describe_worker(worker_, signals_.descriptor());
     const MachineFacts facts = gather_machine_facts();
     const Selection selection =
         select(options_.selection, description, facts.devices, [&](const std::vector<PlannedCase>& cases) {
-          check_cases(program, description, cases, signals_.descriptor());
+          check_cases(worker_, description, cases, signals_.descriptor());
         });
     say_device(selection.device, options_.memory_only);
     RunContext context = make_run_context(selection, description, options_.memory_only);
@@ -171,10 +182,11 @@ class Sweep {
         [](const std::string& path) { say("  waiting: another run uses this device (" + path + ")"); },
         [this] { check_time(); });
     const RecordingEnvironment recording(selection.device, environment);
-    const SupervisorOptions supervisor =
-        supervisor_options(options_, selection.device, program, signals_, recording, deadline_);
+    const auto supervisor_of = [&](const WorkerCall& call) {
+      return supervisor_options(options_, selection.device, call, signals_, recording, deadline_);
+    };
     try {
-      return measure(journal, selection.device, supervisor);
+      return measure(journal, selection, supervisor_of);
     } catch (const Error&) {
       if (journal.has_measured()) {
         say("what was measured stands in " + partial_of(options_.run_file).string() +
@@ -192,9 +204,9 @@ class Sweep {
     }
   }
 
-  ExitCode measure(RunJournal& journal, const DeviceInfo& device, const SupervisorOptions& supervisor) {
+  ExitCode measure(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of) {
     const auto begin = Clock::now();
-    const Stop stop = measure_cases(journal, device, supervisor);
+    const Stop stop = measure_cases(journal, selection, supervisor_of);
     for (const std::string& warning :
          {reference_warning(journal.run().context.reference), kernel_time_warning(journal.run())}) {
       if (warning.empty()) continue;
@@ -204,19 +216,42 @@ class Sweep {
     return conclude(journal, stop, std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin));
   }
 
-  Stop measure_cases(RunJournal& journal, const DeviceInfo& device, const SupervisorOptions& supervisor) {
+  Stop measure_cases(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of) {
+    const DeviceInfo& device = selection.device;
     Recording recording(journal, options_, device);
+    const SupervisorOptions supervisor = supervisor_of({worker_, {}});
     const bool has_reference = !options_.memory_only && device.backend != Backend::dry;
     if (has_reference && !journal.run().context.reference.first_ns) {
       const auto ns = measure_reference(supervisor, recording);
       change_context(journal, [&](RunContext& context) { context.reference.first_ns = ns; });
     }
-    const Stop stop = supervise(supervisor, journal.missing(), recording);
+    Stop stop = supervise(supervisor, missing(journal, selection, false), recording);
+    if (const auto programs = missing(journal, selection, true); stop == Stop::done && !programs.empty()) {
+      stop = supervise(supervisor_of(programs_call()), programs, recording);
+    }
     if (has_reference && stop == Stop::done) {
       const auto ns = measure_reference(supervisor, recording);
       change_context(journal, [&](RunContext& context) { context.reference.last_ns = ns; });
     }
     return stop;
+  }
+
+  /// Cases of programs, or all others, that have no observation yet.
+  static std::vector<PlannedCase> missing(const RunJournal& journal, const Selection& selection,
+                                          bool programs) {
+    std::vector<PlannedCase> cases = journal.missing();
+    std::erase_if(cases, [&](const PlannedCase& planned) {
+      return (selection.suite.vocabulary.program(planned.the_case.variant) != nullptr) != programs;
+    });
+    return cases;
+  }
+
+  [[nodiscard]] WorkerCall programs_call() const {
+    WorkerCall call{find_programs_worker(), {}};
+    for (const auto& suite : options_.selection.suites) {
+      call.arguments.push_back(std::filesystem::absolute(suite).string());
+    }
+    return call;
   }
 
   ExitCode conclude(RunJournal& journal, Stop stop, std::chrono::seconds spent) {
@@ -238,6 +273,7 @@ class Sweep {
   }
 
   const SweepOptions& options_;
+  std::filesystem::path worker_;  ///< of the built-in variants
   SignalWatch signals_;
   std::optional<Clock::time_point> deadline_;
 };

@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kDefaultWorker = "peakmark-bench";
+constexpr const char* kProgramsWorker = "peakmark-programs";
 
 bool is_program(const fs::path& path) {
   std::error_code error;
@@ -29,7 +30,22 @@ fs::path find_in_path(const std::string& name) {
   throw UsageError("--worker " + name + ": no such program in the folders of PATH");
 }
 
+fs::path own_folder() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
 }  // namespace
+
+fs::path find_programs_worker() {
+  const fs::path folder = own_folder();
+  // In a build folder this program stands in harness/cli.
+  for (const fs::path& place : {folder, folder.parent_path() / "external"}) {
+    if (is_program(place / kProgramsWorker)) return place / kProgramsWorker;
+  }
+  throw UsageError("the suite has programs, and what measures them is missing: " +
+                   (folder / kProgramsWorker).string() + " is not there; install peakmark whole");
+}
 
 fs::path find_worker(const std::optional<std::string>& named) {
   if (named) {
@@ -37,8 +53,7 @@ fs::path find_worker(const std::optional<std::string>& named) {
     if (!is_program(*named)) throw UsageError("--worker " + *named + ": there is no such program");
     return fs::absolute(*named);
   }
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path folder = own_folder();
   fs::path beside = folder / kDefaultWorker;
   if (is_program(beside)) return beside;
   // In a build folder this program stands in harness/cli.

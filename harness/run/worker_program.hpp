@@ -14,6 +14,10 @@ namespace peakmark {
 /// (in a build folder: in `bench`). UsageError when there is none.
 std::filesystem::path find_worker(const std::optional<std::string>& named);
 
+/// The worker of the programs of suites: `peakmark-programs` beside this program (in a build folder: in
+/// `harness/external`). UsageError when it is not there.
+std::filesystem::path find_programs_worker();
+
 /// Asks a worker what it can do. UsageError when it does not answer, with what it said instead.
 Description describe_worker(const std::filesystem::path& program, int interrupt = -1);
 

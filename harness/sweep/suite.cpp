@@ -29,7 +29,28 @@ class Fingerprint {
   std::uint64_t hash_ = 0xcbf29ce484222325;
 };
 
-std::string fingerprint_of(const std::vector<PlannedCase>& cases) {
+void add(const ProgramDescription& program, Fingerprint& fingerprint) {
+  fingerprint.add(program.variant.name);
+  for (const std::string& word : program.command) fingerprint.add(word);
+  for (const auto& [name, value] : program.environment) fingerprint.add(name + "=" + value);
+  fingerprint.add(program.python);
+  fingerprint.add(program.shell ? "shell" : "");
+  fingerprint.add(program.sync ? "sync" : "");
+  fingerprint.add(program.estimator);
+}
+
+void add(const ExternalEstimator& estimator, Fingerprint& fingerprint) {
+  for (const std::string& text : {estimator.name, estimator.call, estimator.form, estimator.dtype,
+                                  estimator.python, estimator.output_dimensions, estimator.padding}) {
+    fingerprint.add(text);
+  }
+  for (const Formula& dimension : estimator.other_dimensions) fingerprint.add(dimension.text());
+  for (const std::string& axis : estimator.parameters.value_or(std::vector<std::string>{})) {
+    fingerprint.add(axis);
+  }
+}
+
+std::string fingerprint_of(const std::vector<PlannedCase>& cases, const Vocabulary& vocabulary) {
   Fingerprint fingerprint;
   for (const PlannedCase& planned : cases) {
     fingerprint.add(planned.name);
@@ -38,6 +59,8 @@ std::string fingerprint_of(const std::vector<PlannedCase>& cases) {
     for (const std::string& estimator : planned.judged_estimators) fingerprint.add(estimator);
     fingerprint.add("");
   }
+  for (const auto& program : vocabulary.programs) add(*program, fingerprint);
+  for (const auto& estimator : vocabulary.estimators) add(*estimator, fingerprint);
   return fingerprint.text();
 }
 
@@ -79,15 +102,16 @@ Suite expand_suites(const std::vector<SuiteDocument>& documents, const Descripti
                                  suggest_word(*options.backend, known_backends())));
   }
   Suite suite;
+  suite.vocabulary = vocabulary_of(documents, description);
   Collector collector(suite);
   for (const SuiteDocument& document : documents) {
     suite.files.push_back(document.file);
     suite.name += (suite.name.empty() ? "" : "+") + document.name;
     for (const SweepDocument& sweep : document.sweeps) {
-      collector.add(SweepExpansion(sweep, document, description, options), sweep.place);
+      collector.add(SweepExpansion(sweep, document, suite.vocabulary, options), sweep.place);
     }
   }
-  suite.fingerprint = fingerprint_of(suite.cases);
+  suite.fingerprint = fingerprint_of(suite.cases, suite.vocabulary);
   return suite;
 }
 

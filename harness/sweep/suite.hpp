@@ -7,6 +7,7 @@
 
 #include "sweep/case.hpp"
 #include "sweep/description.hpp"
+#include "sweep/vocabulary.hpp"
 #include "sweep/window.hpp"
 
 namespace peakmark {
@@ -27,7 +28,9 @@ struct Suite {
   std::vector<std::filesystem::path> files;
   std::string name;                ///< of the files, joined by `+`
   std::vector<PlannedCase> cases;  ///< in the order of the file
-  std::string fingerprint;         ///< of the cases' names and expectations: `--resume` compares it
+  /// Of the cases' names and expectations, and of the suite's own programs: `--resume` compares it.
+  std::string fingerprint;
+  Vocabulary vocabulary;  ///< what its cases were made of
 };
 
 /// How `auto` backends are resolved: `opencl`, `cuda`, `dry`, or `auto` where there is no device.

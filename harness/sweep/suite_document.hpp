@@ -1,33 +1,21 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sweep/external_estimator.hpp"
 #include "sweep/formula.hpp"
 #include "sweep/parameters.hpp"
+#include "sweep/place.hpp"
+#include "sweep/program.hpp"
 #include "sweep/suite.hpp"
 #include "sweep/window.hpp"
 
 namespace peakmark {
-
-/// Where something stands in a suite file, for the messages about it.
-struct Place {
-  std::string file;
-  std::size_t line = 0;
-  std::string key;  ///< `axes.nx`
-};
-
-/// Throws UsageError with `file:line: key: what`.
-[[noreturn]] void fail(const Place& place, std::string_view what);
-
-template <typename T>
-struct Placed {
-  T value;
-  Place place;
-};
 
 /// What is expected of cases, as far as this part of the file says.
 struct Expectation {
@@ -86,6 +74,8 @@ struct SuiteDocument {
   std::string name;
   std::optional<std::vector<Placed<std::string>>> backends;
   Expectation expectation;
+  std::vector<std::shared_ptr<const ProgramDescription>> programs;
+  std::vector<std::shared_ptr<const ExternalEstimator>> estimators;
   std::vector<SweepDocument> sweeps;
 };
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <fstream>
@@ -7,36 +6,23 @@
 
 #include "base/error.hpp"
 #include "sweep/nearest_word.hpp"
+#include "sweep/program_toml.hpp"
 #include "sweep/suite.hpp"
 #include "sweep/suite_document.hpp"
+#include "sweep/toml_reader.hpp"
 
 namespace peakmark {
 namespace {
 
-/// A key of a table with its value. toml++ keeps tables sorted by key: this restores the order of the file.
-struct Entry {
-  std::string key;
-  const toml::node* node;
-  toml::source_position position;
-};
-
-std::vector<Entry> in_file_order(const toml::table& table) {
-  std::vector<Entry> entries;
-  for (const auto& [key, node] : table)
-    entries.push_back({std::string(key.str()), &node, key.source().begin});
-  std::ranges::stable_sort(entries, [](const Entry& a, const Entry& b) { return a.position < b.position; });
-  return entries;
-}
-
-class Reader {
+class Reader : private TomlReader {
  public:
-  explicit Reader(std::filesystem::path file) : file_(std::move(file)), file_name_(file_.string()) {}
+  explicit Reader(const std::filesystem::path& file) : TomlReader(file.string()), file_(file) {}
 
   SuiteDocument read(const toml::table& table) {
     SuiteDocument suite;
     suite.file = file_;
     suite.name = file_.stem().string();
-    for (const Entry& entry : in_file_order(table)) {
+    for (const TomlEntry& entry : in_file_order(table)) {
       const Place place = at(entry, "");
       if (entry.key == "name") {
         suite.name = word(*entry.node, place);
@@ -47,20 +33,29 @@ class Reader {
         for (const toml::table* sweep : tables(*entry.node, place, "[[sweep]]")) {
           suite.sweeps.push_back(read_sweep(*sweep));
         }
+      } else if (entry.key == "program") {
+        for (const toml::table* program : tables(*entry.node, place, "[[program]]")) {
+          suite.programs.push_back(read_program(*program, file_));
+        }
+      } else if (entry.key == "estimator") {
+        for (const toml::table* estimator : tables(*entry.node, place, "[[estimator]]")) {
+          suite.estimators.push_back(read_external_estimator(*estimator, file_));
+        }
       } else if (!read_expectation(entry, place, suite.expectation)) {
-        unknown(place, entry.key, {"name", "window", "expect", "estimators", "backend", "sweep"});
+        unknown(place, entry.key,
+                {"name", "window", "expect", "estimators", "backend", "program", "estimator", "sweep"});
       }
     }
-    if (suite.sweeps.empty()) fail({file_name_, 1, "sweep"}, "the suite has no [[sweep]]");
+    if (suite.sweeps.empty()) fail({file_name(), 1, "sweep"}, "the suite has no [[sweep]]");
     return suite;
   }
 
  private:
   SweepDocument read_sweep(const toml::table& table) {
     SweepDocument sweep;
-    sweep.place = {file_name_, table.source().begin.line, "sweep"};
+    sweep.place = {file_name(), table.source().begin.line, "sweep"};
     std::vector<std::pair<toml::source_position, Dimension>> dimensions;
-    for (const Entry& entry : in_file_order(table)) {
+    for (const TomlEntry& entry : in_file_order(table)) {
       const Place place = at(entry, "");
       if (entry.key == "variants") {
         sweep.variants = words(*entry.node, place);
@@ -84,19 +79,19 @@ class Reader {
       }
     }
     if (sweep.variants.empty())
-      fail({file_name_, sweep.place.line, "variants"}, "the sweep names no variants");
+      fail({file_name(), sweep.place.line, "variants"}, "the sweep names no variants");
     std::ranges::stable_sort(dimensions, [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [position, dimension] : dimensions) sweep.dimensions.push_back(std::move(dimension));
     refuse_repeated_axes(sweep);
     return sweep;
   }
 
-  void read_axes(const Entry& axes, const Place& place,
+  void read_axes(const TomlEntry& axes, const Place& place,
                  std::vector<std::pair<toml::source_position, Dimension>>& dimensions,
                  std::vector<DerivedAxis>& derived) {
     const toml::table* table = axes.node->as_table();
     if (table == nullptr) fail(place, "is a table of axes: axes.nx = 512");
-    for (const Entry& axis : in_file_order(*table)) {
+    for (const TomlEntry& axis : in_file_order(*table)) {
       const Place axis_place = at(axis, "axes.");
       const toml::table* spec = axis.node->as_table();
       if (spec != nullptr && spec->contains("formula")) {
@@ -108,7 +103,7 @@ class Reader {
   }
 
   DerivedAxis read_derived(const std::string& axis, const toml::table& spec, const Place& place) {
-    for (const Entry& entry : in_file_order(spec)) {
+    for (const TomlEntry& entry : in_file_order(spec)) {
       if (entry.key != "formula") unknown(at(entry, place.key + "."), entry.key, {"formula"});
     }
     const std::string text = word(*spec.get("formula"), place);
@@ -121,7 +116,7 @@ class Reader {
 
   Dimension read_zip(const toml::table& group, const Place& place) {
     Dimension zipped;
-    for (const Entry& axis : in_file_order(group)) {
+    for (const TomlEntry& axis : in_file_order(group)) {
       const Place axis_place = at(axis, "zip.");
       const toml::table* spec = axis.node->as_table();
       if (spec != nullptr && spec->contains("formula")) {
@@ -134,7 +129,8 @@ class Reader {
                          zipped.axes.back().values.size(), zipped.axes.front().axis, zipped.size()));
       }
     }
-    if (zipped.axes.empty()) fail({file_name_, group.source().begin.line, place.key}, "a group without axes");
+    if (zipped.axes.empty())
+      fail({file_name(), group.source().begin.line, place.key}, "a group without axes");
     return zipped;
   }
 
@@ -192,20 +188,18 @@ class Reader {
 
   CaseRule read_rule(const toml::table& table) {
     CaseRule rule;
-    rule.place = {file_name_, table.source().begin.line, "rule"};
-    for (const Entry& entry : in_file_order(table)) {
+    rule.place = {file_name(), table.source().begin.line, "rule"};
+    for (const TomlEntry& entry : in_file_order(table)) {
       const Place place = at(entry, "rule.");
       if (entry.key == "when") {
         const toml::table* when = entry.node->as_table();
         if (when == nullptr) fail(place, "is a table: when = { mode = \"edge\" }");
-        for (const Entry& condition : in_file_order(*when)) {
+        for (const TomlEntry& condition : in_file_order(*when)) {
           const Place condition_place = at(condition, "rule.when.");
           rule.when.push_back({condition.key, condition_place, list(*condition.node, condition_place)});
         }
       } else if (entry.key == "skip") {
-        const auto skip = entry.node->value_exact<bool>();
-        if (!skip) fail(place, "is true or false");
-        rule.skip = *skip;
+        rule.skip = truth(*entry.node, place);
       } else if (!read_expectation(entry, place, rule.expectation)) {
         unknown(place, entry.key, {"when", "skip", "window", "expect", "estimators"});
       }
@@ -214,7 +208,7 @@ class Reader {
     return rule;
   }
 
-  bool read_expectation(const Entry& entry, const Place& place, Expectation& expectation) {
+  bool read_expectation(const TomlEntry& entry, const Place& place, Expectation& expectation) {
     if (entry.key == "window") {
       const std::string text = word(*entry.node, place);
       try {
@@ -257,45 +251,6 @@ class Reader {
     }
   }
 
-  std::vector<const toml::table*> tables(const toml::node& node, const Place& place, std::string_view form) {
-    const toml::array* array = node.as_array();
-    std::vector<const toml::table*> found;
-    if (array != nullptr) {
-      for (const toml::node& element : *array) {
-        if (const toml::table* table = element.as_table()) found.push_back(table);
-      }
-    }
-    if (array == nullptr || found.size() != array->size()) fail(place, fmt::format("is written as {}", form));
-    return found;
-  }
-
-  std::vector<Placed<AxisValue>> list(const toml::node& node, const Place& place) {
-    std::vector<Placed<AxisValue>> values;
-    if (const toml::array* array = node.as_array()) {
-      if (array->empty()) fail(place, "the list is empty");
-      for (const toml::node& element : *array) values.push_back(scalar(element, place));
-    } else {
-      values.push_back(scalar(node, place));
-    }
-    return values;
-  }
-
-  Placed<AxisValue> scalar(const toml::node& node, const Place& place) {
-    const Place here{place.file, node.source().begin.line, place.key};
-    if (const auto integer = node.value_exact<std::int64_t>()) return {Size{*integer}, here};
-    if (const auto word = node.value_exact<std::string>()) return {*word, here};
-    if (node.is_floating_point()) {
-      fail(here, fmt::format("{} is no integer; sizes are whole numbers", *node.value_exact<double>()));
-    }
-    fail(here, "is an integer or a word in quotes");
-  }
-
-  Size integer(const toml::node& node, const Place& place) {
-    const Placed<AxisValue> value = scalar(node, place);
-    if (const Size* integer = std::get_if<Size>(&value.value)) return *integer;
-    fail(value.place, fmt::format("'{}' is no integer", to_text(value.value)));
-  }
-
   /// It becomes a part of file names.
   std::string figure(const toml::node& node, const Place& place) {
     std::string text = word(node, place);
@@ -306,23 +261,8 @@ class Reader {
     return text;
   }
 
-  std::string word(const toml::node& node, const Place& place) {
-    if (const auto word = node.value_exact<std::string>()) return *word;
-    fail(place, "is a text in quotes");
-  }
-
-  std::vector<Placed<std::string>> words(const toml::node& node, const Place& place) {
-    std::vector<Placed<std::string>> all;
-    for (const Placed<AxisValue>& value : list(node, place)) {
-      const std::string* word = std::get_if<std::string>(&value.value);
-      if (word == nullptr) fail(value.place, fmt::format("{} is no text in quotes", to_text(value.value)));
-      all.push_back({*word, value.place});
-    }
-    return all;
-  }
-
   void only(const toml::table& table, const Place& place, const std::vector<std::string>& keys) {
-    for (const Entry& entry : in_file_order(table)) {
+    for (const TomlEntry& entry : in_file_order(table)) {
       if (std::ranges::find(keys, entry.key) == keys.end()) {
         const std::vector<std::string> known{"formula", "from", "pow2", "step", "to"};
         const bool mixed = std::ranges::find(known, entry.key) != known.end();
@@ -332,29 +272,10 @@ class Reader {
     }
   }
 
-  [[nodiscard]] Place at(const Entry& entry, const std::string& above) const {
-    return {file_name_, entry.position.line, above + entry.key};
-  }
-
-  [[noreturn]] static void unknown(const Place& place, const std::string& key,
-                                   const std::vector<std::string>& known) {
-    if (key == "tolerance" || key == "tolerances") {
-      fail(place,
-           "a suite sets no tolerance: how far a result may be from its reference follows from the variant's "
-           "arithmetic and dtype, and stands in the variant (docs/design.md says why)");
-    }
-    fail(place, "unknown key" + suggest_word(key, known));
-  }
-
   std::filesystem::path file_;
-  std::string file_name_;
 };
 
 }  // namespace
-
-void fail(const Place& place, std::string_view what) {
-  throw UsageError(fmt::format("{}:{}: {}: {}", place.file, place.line, place.key, what));
-}
 
 SuiteDocument parse_suite_document(std::string_view text, const std::filesystem::path& file) {
   toml::table table;

@@ -76,6 +76,14 @@ void check_value(const AxisDescription& axis, const Placed<AxisValue>& value) {
   }
 }
 
+void check_fits(const ExternalEstimator& estimator, const VariantDescription& variant, const Place& place) {
+  try {
+    check_estimator_fits(estimator, variant);
+  } catch (const UsageError& error) {
+    fail(place, error.what());
+  }
+}
+
 Size evaluate(const DerivedAxis& derived, const Parameters& parameters) {
   try {
     return derived.formula.evaluate([&](const std::string& axis) { return parameters.integer(axis); });
@@ -105,8 +113,9 @@ void apply(const Expectation& expectation, PlannedCase& planned) {
 }  // namespace
 
 SweepExpansion::SweepExpansion(const SweepDocument& sweep, const SuiteDocument& suite,
-                               const Description& description, const ExpandOptions& options)
-    : sweep_(sweep), suite_(suite) {
+                               const Vocabulary& vocabulary, const ExpandOptions& options)
+    : sweep_(sweep), suite_(suite), vocabulary_(vocabulary) {
+  const Description& description = vocabulary.description;
   for (const Placed<std::string>& pattern : sweep.variants) add_matching(pattern, description, variants_);
   std::vector<Placed<std::string>> backends{{"auto", sweep.place}};
   if (suite.backends) backends = *suite.backends;
@@ -122,7 +131,7 @@ SweepExpansion::SweepExpansion(const SweepDocument& sweep, const SuiteDocument& 
     check_estimators(suite.expectation, *variant);
     check_estimators(sweep.expectation, *variant);
   }
-  check_rules(description);
+  check_rules();
   order_derived();
   count();
 }
@@ -145,21 +154,26 @@ void SweepExpansion::check_estimators(const Expectation& expectation,
   if (!expectation.estimators) return;
   std::vector<std::string> names;
   for (const auto& estimator : variant.estimators) names.push_back(estimator.name);
+  for (const auto& estimator : vocabulary_.estimators) names.push_back(estimator->name);
   for (const Placed<std::string>& estimator : *expectation.estimators) {
+    if (const ExternalEstimator* external = vocabulary_.estimator(estimator.value)) {
+      check_fits(*external, variant, estimator.place);
+      continue;
+    }
     if (std::ranges::find(names, estimator.value) != names.end()) continue;
     fail(estimator.place, fmt::format("{} has no estimator '{}'{}", variant.name, estimator.value,
                                       suggest_word(estimator.value, names)));
   }
 }
 
-void SweepExpansion::check_rules(const Description& description) const {
+void SweepExpansion::check_rules() const {
   for (const CaseRule& rule : sweep_.rules) {
     std::vector<const VariantDescription*> variants = variants_;
     for (const CaseRule::Condition& condition : rule.when) {
       if (condition.key != "variant") continue;
       variants.clear();
       for (const Placed<AxisValue>& value : condition.values) {
-        add_matching({to_text(value.value), value.place}, description, variants);
+        add_matching({to_text(value.value), value.place}, vocabulary_.description, variants);
       }
       std::erase_if(variants,
                     [&](const auto* v) { return std::ranges::find(variants_, v) == variants_.end(); });

@@ -11,12 +11,12 @@
 
 namespace peakmark {
 
-/// One sweep, its words checked against what the worker describes, ready to be walked.
+/// One sweep, its words checked against what there is, ready to be walked.
 class SweepExpansion {
  public:
   /// Throws UsageError for a variant, backend, axis, word or estimator that is not there, a value out of
   /// range, formulas that need each other, and more cases than kMostCases.
-  SweepExpansion(const SweepDocument& sweep, const SuiteDocument& suite, const Description& description,
+  SweepExpansion(const SweepDocument& sweep, const SuiteDocument& suite, const Vocabulary& vocabulary,
                  const ExpandOptions& options);
 
   struct Expanded {
@@ -31,7 +31,7 @@ class SweepExpansion {
 
  private:
   void check_axes(const VariantDescription& variant);
-  void check_rules(const Description& description) const;
+  void check_rules() const;
   void check_estimators(const Expectation& expectation, const VariantDescription& variant) const;
   void order_derived();
   void count();
@@ -40,6 +40,7 @@ class SweepExpansion {
 
   const SweepDocument& sweep_;
   const SuiteDocument& suite_;
+  const Vocabulary& vocabulary_;
   std::vector<const VariantDescription*> variants_;
   std::vector<std::pair<std::string, std::string>> backends_;  ///< as written, as resolved
   std::vector<const DerivedAxis*> derived_;                    ///< each after those that it reads

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "run/observation_writer.hpp"
 #include "sweep/case.hpp"
-#include "worker/observation_writer.hpp"
 #include "worker/trial.hpp"
 #include "worker/worker_devices.hpp"
 #include "worker/worker_options.hpp"

@@ -178,6 +178,7 @@ void Trial::add_block(std::vector<double> samples_ns) {
   if (observation_.gpu_time) blocks = std::move(observation_.gpu_time->blocks);
   blocks.push_back(std::move(samples_ns));
   observation_.gpu_time = summarise_blocks(std::move(blocks));
+  observation_.time_source = time_source::device;
 }
 
 std::optional<Timing> Trial::measure_time(KernelTracer* tracer) {

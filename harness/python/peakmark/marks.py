@@ -36,15 +36,16 @@ def _tell_phase(text: str) -> None:
 def phase(text: str) -> Iterator[None]:
     """Within it the program is in this phase; after it, in the one before. Also a decorator.
 
-    A phase belongs to the process, not to a thread. One that begins before there is a recorder is not lost: the
-    recorder begins in it. Phases that suites know: `setup`, `inputs`, `outputs`, `call`, `end`.
+    A phase within a phase is a part of it, and is called so: `call/fft`. A phase belongs to the process, not to a
+    thread. One that begins before there is a recorder is not lost: the recorder begins in it. Phases that suites know:
+    `inputs`, `outputs`, `call`, `end`.
     """
     if "PEAKMARK_PROFILE" not in os.environ:
         yield
         return
     with _lock:
         before = _current
-        _tell_phase(text)
+        _tell_phase(f"{before}/{text}" if before else text)
     try:
         yield
     finally:

@@ -27,7 +27,7 @@ def test_phases_nest_and_give_back_the_one_before(tmp_path):
         first.release()
         """,
     )
-    assert phases_of(shown) == [("", 0), ("call", 1000), ("fft", 1200), ("call", 1030), ("", 1030)]
+    assert phases_of(shown) == [("", 0), ("call", 1000), ("call/fft", 1200), ("call", 1030), ("", 1030)]
 
 
 def test_a_phase_before_the_first_call_into_opencl_is_not_lost(tmp_path):

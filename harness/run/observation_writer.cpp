@@ -1,4 +1,4 @@
-#include "worker/observation_writer.hpp"
+#include "run/observation_writer.hpp"
 
 #include <unistd.h>
 

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ledger/ledger.hpp"
+#include "record/event.hpp"
+
+namespace peakmark {
+
+/// What the events of one recorded program add up to, its marks taken into account. A phase counts by the
+/// parts of its name, `call/fft` being a part of `call`:
+///   call     what is measured; each time that it begins is one call
+///   inputs   what it allocates are inputs
+///   outputs  what it allocates are outputs
+///   end      the program has released its own: what lives after it is leaked
+/// A program without `call` is measured as a whole.
+struct ProgramRecord {
+  /// From the program's start to the end of its last call: peak, what was live at it, kinds.
+  LedgerSummary summary;
+  std::optional<Size> first_call_peak_bytes;  ///< to the end of the first call; null without calls
+  std::optional<Size> setup_bytes;  ///< live when the first call begins, inputs and outputs left out
+  std::optional<Size> input_bytes;  ///< null where no such phase is marked
+  std::optional<Size> output_bytes;
+  std::optional<Size> leaked_bytes;     ///< null without the mark `end`
+  std::vector<std::int64_t> calls_ns;   ///< host's time of each call, in order
+  std::int64_t failed_allocations = 0;  ///< of the whole program
+};
+
+/// `events`: of all processes of the program, merged by time. Marks of several processes are one sequence.
+ProgramRecord record_of_program(std::span<const Event> events);
+
+}  // namespace peakmark

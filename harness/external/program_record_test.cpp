@@ -1,0 +1,135 @@
+#include "external/program_record.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// Events as a program makes them, 10 ns apart.
+class Program {
+ public:
+  Program& phase(std::string_view name) {
+    Event& event = add(EventType::phase, 0);
+    event.text_bytes = static_cast<std::uint16_t>(name.size());
+    std::memset(event.text, 0, sizeof(event.text));
+    std::memcpy(event.text, name.data(), name.size());
+    return *this;
+  }
+  Program& allocate(std::uint64_t address, Size bytes) {
+    Event& event = add(EventType::allocation, address);
+    event.kind = MemoryKind::buffer;
+    event.amounts.bytes = bytes;
+    return *this;
+  }
+  Program& release(std::uint64_t address) {
+    add(EventType::release, address);
+    return *this;
+  }
+  Program& refuse(Size bytes) {
+    Event& event = add(EventType::failed_allocation, 0);
+    event.kind = MemoryKind::buffer;
+    event.amounts.bytes = bytes;
+    return *this;
+  }
+  [[nodiscard]] ProgramRecord record() const { return record_of_program(events_); }
+
+ private:
+  Event& add(EventType type, std::uint64_t address) {
+    Event& event = events_.emplace_back();
+    event.type = type;
+    event.address = address;
+    event.time_ns = static_cast<std::int64_t>(10 * events_.size());
+    return event;
+  }
+  std::vector<Event> events_;
+};
+
+TEST(ProgramRecord, WithoutMarksIsOfTheWholeProgram) {
+  const ProgramRecord record = Program().allocate(1, 100).allocate(2, 50).release(1).allocate(3, 20).record();
+  EXPECT_EQ(150, record.summary.peak_bytes);
+  EXPECT_EQ(3, record.summary.allocations);
+  EXPECT_EQ(std::nullopt, record.setup_bytes);
+  EXPECT_EQ(std::nullopt, record.input_bytes);
+  EXPECT_EQ(std::nullopt, record.first_call_peak_bytes);
+  EXPECT_EQ(std::nullopt, record.leaked_bytes);
+  EXPECT_THAT(record.calls_ns, IsEmpty());
+}
+
+TEST(ProgramRecord, PhasesAreSetUpInputsOutputsAndCalls) {
+  const ProgramRecord record = Program()
+                                   .allocate(1, 7)  // before any mark: set-up
+                                   .phase("setup")
+                                   .allocate(2, 100)
+                                   .phase("inputs")
+                                   .allocate(3, 30)
+                                   .phase("outputs")
+                                   .allocate(4, 20)
+                                   .phase("")
+                                   .phase("call")
+                                   .allocate(5, 1000)
+                                   .release(5)
+                                   .phase("")
+                                   .phase("call")
+                                   .allocate(5, 2000)
+                                   .release(5)
+                                   .phase("")
+                                   .allocate(6, 9999)  // a check of the result is no need of the method
+                                   .record();
+  EXPECT_EQ(2157, record.summary.peak_bytes);
+  EXPECT_EQ(1157, record.first_call_peak_bytes);
+  EXPECT_EQ(107, record.setup_bytes);
+  EXPECT_EQ(30, record.input_bytes);
+  EXPECT_EQ(20, record.output_bytes);
+  EXPECT_THAT(record.calls_ns, ElementsAre(30, 30));
+  EXPECT_EQ(std::nullopt, record.leaked_bytes);
+}
+
+TEST(ProgramRecord, APhaseWithinACallBelongsToIt) {
+  const ProgramRecord record = Program()
+                                   .phase("benchmark/call")
+                                   .phase("benchmark/call/fft")
+                                   .allocate(1, 10)
+                                   .release(1)
+                                   .phase("benchmark/call")
+                                   .phase("benchmark")
+                                   .record();
+  EXPECT_THAT(record.calls_ns, ElementsAre(50));
+  EXPECT_EQ(10, record.summary.peak_bytes);
+  EXPECT_EQ(0, record.setup_bytes);
+}
+
+TEST(ProgramRecord, TheSameMarkTwiceIsTwoCalls) {
+  const ProgramRecord record =
+      Program().phase("call").allocate(1, 10).phase("call").release(1).phase("").record();
+  EXPECT_THAT(record.calls_ns, ElementsAre(20, 20));
+}
+
+TEST(ProgramRecord, ACallWithoutAnEndEndsWithTheProgram) {
+  const ProgramRecord record = Program().phase("call").allocate(1, 10).allocate(2, 20).record();
+  EXPECT_EQ(30, record.summary.peak_bytes);
+  EXPECT_THAT(record.calls_ns, ElementsAre(20));
+}
+
+TEST(ProgramRecord, WhatLivesAfterTheMarkEndIsLeaked) {
+  const ProgramRecord record =
+      Program().phase("call").allocate(1, 10).allocate(2, 20).release(1).phase("end").record();
+  EXPECT_EQ(20, record.leaked_bytes);
+  EXPECT_EQ(0, Program().phase("call").phase("end").record().leaked_bytes);
+}
+
+TEST(ProgramRecord, RefusedAllocationsAreCounted) {
+  EXPECT_EQ(1, Program().allocate(1, 10).refuse(1 << 30).record().failed_allocations);
+}
+
+TEST(ProgramRecord, NoEventsAreNoPeak) {
+  EXPECT_EQ(0, Program().record().summary.peak_bytes);
+}
+
+}  // namespace
+}  // namespace peakmark

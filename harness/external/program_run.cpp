@@ -1,0 +1,175 @@
+#include "external/program_run.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <utility>
+
+#include "base/error.hpp"
+#include "run/descriptor.hpp"
+#include "run/environment_list.hpp"
+#include "run/spawn.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr std::size_t kLastLines = 3;
+constexpr std::size_t kLongestLine = 400;
+
+[[noreturn]] void fail(const char* what) {
+  throw Error(ExitCode::measurement, fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+/// The last lines of what comes out of a pipe; the rest goes.
+class LastLines {
+ public:
+  explicit LastLines(int descriptor) : descriptor_(descriptor) { ::fcntl(descriptor, F_SETFL, O_NONBLOCK); }
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+  void drain() {
+    std::array<char, 16384> bytes{};
+    while (descriptor_ >= 0) {
+      const ssize_t got = ::read(descriptor_, bytes.data(), bytes.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return;
+      if (got == 0) {
+        descriptor_ = -1;
+        return;
+      }
+      take({bytes.data(), static_cast<std::size_t>(got)});
+    }
+  }
+
+  [[nodiscard]] std::string text() {
+    end_line();
+    std::string all;
+    for (const std::string& line : lines_) all += (all.empty() ? "" : " / ") + line;
+    return all;
+  }
+
+ private:
+  void take(std::string_view bytes) {
+    for (const char byte : bytes) {
+      if (byte == '\n' || byte == '\r') {
+        end_line();
+      } else if (line_.size() < kLongestLine) {
+        line_ += byte;
+      }
+    }
+  }
+
+  void end_line() {
+    const std::size_t first = line_.find_first_not_of(" \t");
+    if (first != std::string::npos) lines_.push_back(line_.substr(first));
+    if (lines_.size() > kLastLines) lines_.pop_front();
+    line_.clear();
+  }
+
+  int descriptor_;
+  std::string line_;
+  std::deque<std::string> lines_;
+};
+
+/// Two ends of a pipe, and the place where the program finds the other.
+struct Pipe {
+  Pipe() {
+    if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    ::close(ends[0]);
+    close_writing();
+  }
+  void close_writing() {
+    if (const int end = std::exchange(ends[1], -1); end >= 0) ::close(end);
+  }
+  int ends[2] = {-1, -1};
+};
+
+std::vector<pid_t> children() {
+  std::ifstream file(fmt::format("/proc/self/task/{}/children", ::getpid()));
+  std::vector<pid_t> found;
+  for (pid_t child = 0; file >> child;) found.push_back(child);
+  return found;
+}
+
+/// Killing one hands us its children, until there are none.
+void end_left_behind() {
+  for (std::vector<pid_t> left = children(); !left.empty(); left = children()) {
+    for (const pid_t child : left) {
+      ::kill(child, SIGKILL);
+      while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
+  }
+}
+
+WorkerEnd reap(pid_t program) {
+  int status = 0;
+  while (::waitpid(program, &status, 0) < 0) {
+    if (errno != EINTR) fail("waitpid");
+  }
+  WorkerEnd end;
+  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
+  return end;
+}
+
+}  // namespace
+
+void adopt_orphans() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
+  const auto file = program_in(environment, command.front());
+  if (!file) {
+    throw UsageError(
+        fmt::format("{}: there is no such program{}", command.front(),
+                    command.front().find('/') == std::string::npos ? " in the folders of PATH" : ""));
+  }
+  WorkerCommand start{*file, {command.begin() + 1, command.end()}, environment, ""};
+  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Pipe output;
+  Pipe errors;
+  const auto begin = std::chrono::steady_clock::now();
+  const pid_t program =
+      spawn(start, {nothing.get(), output.ends[1], errors.ends[1], -1}, {"the program", false});
+  output.close_writing();
+  errors.close_writing();
+  const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, program, 0)));
+  LastLines said(output.ends[0]);
+  LastLines complained(errors.ends[0]);
+  for (bool running = true; running;) {
+    std::array<pollfd, 3> watched{
+        {{said.descriptor(), POLLIN, 0}, {complained.descriptor(), POLLIN, 0}, {process.get(), POLLIN, 0}}};
+    if (::poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) fail("poll");
+    running = watched[2].revents == 0;
+    said.drain();
+    complained.drain();
+  }
+  const auto end = std::chrono::steady_clock::now();
+  ProgramEnd ended;
+  ended.end = reap(program);
+  ended.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
+  end_left_behind();
+  ended.last_words = complained.text();
+  if (ended.last_words.empty()) ended.last_words = said.text();
+  return ended;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "run/worker_process.hpp"
+
+namespace peakmark {
+
+/// How a program ended.
+struct ProgramEnd {
+  WorkerEnd end;
+  std::int64_t wall_ns = 0;  ///< from its start to its end
+  std::string last_words;    ///< the last lines that it wrote to standard error, or else to standard output
+
+  [[nodiscard]] bool well() const { return end.exit_code == 0; }
+};
+
+/// From now on processes that a program leaves behind are ours, so that run_program() can end them.
+void adopt_orphans();
+
+/// Runs a program to its end, without a shell, in this process's group: whoever kills the group kills it too,
+/// and it dies with this process. Its standard input is empty. What it started and left behind is killed, for
+/// it would hold the device. UsageError when it cannot be started.
+ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment);
+
+}  // namespace peakmark

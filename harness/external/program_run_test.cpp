@@ -1,0 +1,68 @@
+#include "external/program_run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "base/temporary_folder.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+
+ProgramEnd shell(const std::string& text) {
+  return run_program({"sh", "-c", text}, {"PATH=/usr/bin:/bin"});
+}
+
+TEST(ProgramRun, TellsHowItEnded) {
+  EXPECT_TRUE(shell("exit 0").well());
+  EXPECT_EQ(7, shell("exit 7").end.exit_code);
+  EXPECT_EQ(SIGTERM, shell("kill -TERM $$").end.signal);
+  EXPECT_GT(shell("exit 0").wall_ns, 0);
+}
+
+TEST(ProgramRun, KeepsTheLastWords) {
+  EXPECT_EQ("c / d / e", shell("printf 'a\\nb\\nc\\n\\n  d\\ne' >&2; echo out").last_words);
+  EXPECT_EQ("out", shell("echo out").last_words);
+  EXPECT_EQ("", shell(":").last_words);
+  EXPECT_LT(shell("head -c 100000 /dev/zero | tr '\\0' x >&2").last_words.size(), 1000U);
+}
+
+TEST(ProgramRun, AProgramThatWritesMuchIsNotHeldUp) {
+  EXPECT_TRUE(shell("head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2").well());
+}
+
+TEST(ProgramRun, HasTheEnvironmentAndNothingToRead) {
+  EXPECT_EQ("x", run_program({"sh", "-c", "cat; echo $A"}, {"PATH=/usr/bin:/bin", "A=x"}).last_words);
+}
+
+TEST(ProgramRun, WhatItLeavesBehindIsEnded) {
+  adopt_orphans();
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "pid";
+  // Neither a child in the group nor one in a session of its own lives on.
+  const ProgramEnd end = shell("sleep 1000 & echo $! > " + file + "; setsid sleep 1000 & echo $! >> " + file);
+  EXPECT_TRUE(end.well());
+  std::ifstream pids(file);
+  int seen = 0;
+  for (pid_t pid = 0; pids >> pid; ++seen) EXPECT_NE(0, ::kill(pid, 0)) << pid;
+  EXPECT_EQ(2, seen);
+}
+
+TEST(ProgramRun, WhatIsNoProgramIsSaid) {
+  try {
+    run_program({"no-such-program"}, {"PATH=/usr/bin:/bin"});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ("no-such-program: there is no such program in the folders of PATH", error.what());
+  }
+  EXPECT_THROW(run_program({"/etc/passwd"}, {}), UsageError);
+}
+
+}  // namespace
+}  // namespace peakmark

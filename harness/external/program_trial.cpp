@@ -1,0 +1,247 @@
+#include "external/program_trial.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/quantile.hpp"
+#include "compare/moved_allocations.hpp"
+#include "external/program_record.hpp"
+#include "external/program_run.hpp"
+#include "record/missing_recorder.hpp"
+#include "record/profile_files.hpp"
+#include "record/program_file.hpp"
+#include "run/environment_list.hpp"
+#include "run/python_environment.hpp"
+#include "show/process_tree.hpp"
+
+namespace peakmark {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that is made empty, and gone with this object.
+class FreshFolder {
+ public:
+  explicit FreshFolder(fs::path path) : path_(std::move(path)) {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  FreshFolder(const FreshFolder&) = delete;
+  FreshFolder& operator=(const FreshFolder&) = delete;
+  ~FreshFolder() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// What was live at one peak and not at the other, a line each.
+std::vector<std::string> moved_lines(const LedgerSummary& first, const LedgerSummary& second) {
+  std::vector<std::string> lines;
+  for (const MovedAllocations& moved : moved_allocations(first.at_peak, second.at_peak)) {
+    const std::int64_t more = moved.new_count - moved.base_count;
+    lines.push_back(fmt::format("{} × {} ({}, {} bytes) only in the {} pass", std::abs(more),
+                                moved.name.empty() ? "unnamed" : moved.name, name_of(moved.kind), moved.bytes,
+                                more < 0 ? "first" : "second"));
+  }
+  return lines;
+}
+
+std::string first_line_of(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+std::string why_nothing(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                        const RecorderLibraries& libraries) {
+  const auto file = program_in(environment, command.front());
+  MissingRecorder evidence{libraries, std::nullopt, {}, {}};
+  if (file && is_static_program(*file)) evidence.static_program = file;
+  return why_no_recorder(evidence);
+}
+
+std::string with_last_words(const std::string& what, const ProgramEnd& end) {
+  return end.last_words.empty() ? what : what + "; the last it said: " + end.last_words;
+}
+
+GpuTime time_of(std::vector<std::vector<double>> blocks) {
+  std::vector<double> all;
+  for (const std::vector<double>& block : blocks) all.insert(all.end(), block.begin(), block.end());
+  std::sort(all.begin(), all.end());
+  return {quantile(all, 0.5), all.front(), all.back(), std::move(blocks)};
+}
+
+}  // namespace
+
+struct ProgramTrial::Pass {
+  ProgramEnd end;
+  std::optional<ProgramRecord> record;  ///< null where nothing was recorded
+  std::string trouble;                  ///< why the recording is not whole; empty where it is
+};
+
+ProgramTrial::ProgramTrial(const ProgramDescription& program, const RecorderLibraries& libraries,
+                           fs::path folder, ProgramTrialOptions options)
+    : program_(program), libraries_(libraries), folder_(std::move(folder)), options_(std::move(options)) {}
+
+std::vector<std::string> ProgramTrial::environment_for(const Parameters& parameters,
+                                                       const ProgramPlaces& places) const {
+  std::vector<std::string> environment = current_environment();
+  add_python(environment, find_python(program_.python, program_.suite_folder, program_.python_made_by));
+  for (const auto& [name, value] : program_.environment) {
+    set_variable(environment, name, fill_placeholders(value, parameters, places, nullptr));
+  }
+  return environment;
+}
+
+ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, bool sync, const std::string& label) {
+  const FreshFolder scratch(folder_ / (label + "-scratch"));
+  const FreshFolder profiles(folder_ / label);
+  const fs::path profile = profiles.path() / "program.profile";
+  ProgramPlaces places;
+  places.suite_folder = program_.suite_folder.string();
+  places.python =
+      find_python(program_.python, program_.suite_folder, program_.python_made_by).interpreter.string();
+  places.backend = options_.backend;
+  places.device = options_.device;
+  places.scratch_folder = scratch.path().string();
+  std::vector<std::string> environment = environment_for(parameters, places);
+  add_recorders(environment, libraries_, profile, sync);
+
+  const fs::path troubles = profiles.path() / "troubles";
+  set_variable(environment, "PEAKMARK_TROUBLE", troubles.string());
+
+  Pass pass;
+  const std::vector<std::string> command = command_of(program_, parameters, places);
+  pass.end = run_program(command, environment);
+  pass.trouble = first_line_of(troubles);
+  if (!unwritten_beside(profile).empty()) {
+    pass.trouble = fmt::format("the recorder came up and could not write into {}: make room there",
+                               profiles.path().string());
+    return pass;
+  }
+  if (profiles_beside(profile).empty()) {
+    if (pass.trouble.empty()) pass.trouble = why_nothing(command, environment, libraries_);
+    return pass;
+  }
+  const RecordedTree tree = read_tree(profile);
+  for (const RecordedProcess& process : tree.processes) {
+    if (process.header.lost > 0) {
+      pass.trouble = fmt::format("the recording stopped early, {} events found no room in {}",
+                                 process.header.lost, profiles.path().string());
+    } else if (const std::string invalid = invalid_note(process.events); !invalid.empty()) {
+      pass.trouble = invalid;
+    }
+  }
+  pass.record = record_of_program(merge_by_time(tree));
+  return pass;
+}
+
+bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
+  const auto fail = [&](Outcome outcome, const std::string& message) {
+    observation.outcome = outcome;
+    observation.message = message;
+    return false;
+  };
+  const WorkerEnd& end = pass.end.end;
+  if (end.exit_code == kExitUnsupported) {
+    return fail(Outcome::unsupported, pass.end.last_words.empty()
+                                          ? "the program says that it cannot do this here"
+                                          : pass.end.last_words);
+  }
+  if (end.exit_code == kExitWrongAnswer) {
+    return fail(Outcome::wrong_answer, pass.end.last_words.empty()
+                                           ? "the program says that its result is wrong"
+                                           : pass.end.last_words);
+  }
+  if (!pass.end.well()) {
+    const bool refused = pass.record && pass.record->failed_allocations > 0;
+    std::string how = "the program ended with " + end.text();
+    if (refused) how += fmt::format(" after {} allocations were refused", pass.record->failed_allocations);
+    if (end.signal == SIGKILL) how += ": somebody, or the system for want of memory, killed it";
+    return fail(refused ? Outcome::out_of_memory : Outcome::crashed, with_last_words(how, pass.end));
+  }
+  if (!pass.trouble.empty()) return fail(Outcome::crashed, with_last_words(pass.trouble, pass.end));
+  return true;
+}
+
+void ProgramTrial::note_memory(const Pass& first, const Pass& second, Observation& observation) {
+  const ProgramRecord& record = *first.record;
+  const LedgerSummary& summary = record.summary;
+  observation.requested_peak_bytes = summary.peak_bytes;
+  observation.first_call_peak_bytes = record.first_call_peak_bytes;
+  observation.setup_bytes = record.setup_bytes;
+  observation.input_bytes = record.input_bytes;
+  observation.output_bytes = record.output_bytes;
+  observation.leaked_bytes = record.leaked_bytes;
+  observation.allocations = summary.allocations;
+  for (const Allocation& one : summary.at_peak) {
+    observation.at_peak.push_back({one.name, name_of(one.kind), one.bytes});
+  }
+  for (const auto& [kind, of_kind] : summary.by_kind) observation.by_kind[name_of(kind)] = of_kind.peak_bytes;
+  if (summary.pool_seen) observation.pool_reserved_peak_bytes = summary.pool_reserved_peak_bytes;
+  const LedgerSummary& other = second.record->summary;
+  observation.second_pass_peak_bytes = other.peak_bytes;
+  if (other.peak_bytes != summary.peak_bytes) observation.moved_allocations = moved_lines(summary, other);
+}
+
+void ProgramTrial::measure_time(Observation& observation) {
+  std::vector<std::vector<double>> blocks;
+  for (int repetition = 0; repetition < options_.repetitions; ++repetition) {
+    const Pass pass = run(observation.axes, false, "time");
+    if (!judge(pass, observation)) return;
+    const std::vector<std::int64_t>& calls = pass.record->calls_ns;
+    if (calls.empty()) {
+      blocks.push_back({static_cast<double>(pass.end.wall_ns)});
+    } else {
+      blocks.emplace_back(calls.begin(), calls.end());
+    }
+    observation.time_source = std::string(calls.empty() ? time_source::process : time_source::marks);
+  }
+  observation.gpu_time = time_of(std::move(blocks));
+}
+
+Observation ProgramTrial::measure(const Case& the_case, const std::string& name) {
+  Observation observation;
+  observation.case_name = name;
+  observation.axes = the_case.parameters;
+  observation.variant = the_case.variant;
+  observation.backend = the_case.backend == "auto" ? options_.backend : the_case.backend;
+  observation.destroys_input = program_.variant.destroys_input;
+  const auto& backends = program_.variant.backends;
+  try {
+    if (std::find(backends.begin(), backends.end(), observation.backend) == backends.end()) {
+      throw UsageError(fmt::format("{} does not run on {}", the_case.variant, observation.backend));
+    }
+    find_python(program_.python, program_.suite_folder, program_.python_made_by);
+  } catch (const UsageError& error) {
+    observation.outcome = Outcome::unsupported;
+    observation.message = error.what();
+    return observation;
+  }
+  try {
+    const Pass first = run(observation.axes, program_.sync, "first");
+    if (!judge(first, observation)) return observation;
+    const Pass second = run(observation.axes, program_.sync, "second");
+    if (!judge(second, observation)) return observation;
+    note_memory(first, second, observation);
+    if (!options_.memory_only) measure_time(observation);
+  } catch (const std::exception& error) {
+    observation.outcome = Outcome::crashed;
+    observation.message = error.what();
+  }
+  return observation;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "record/recorder_libraries.hpp"
+#include "run/observation.hpp"
+#include "sweep/case.hpp"
+#include "sweep/program.hpp"
+
+namespace peakmark {
+
+struct ProgramTrialOptions {
+  std::string backend;  ///< of the run's device
+  std::string device;   ///< its index
+  bool memory_only = false;
+  int repetitions = 1;  ///< runs that are timed
+};
+
+/// Exit codes by which a program says what became of it (peakmark.UNSUPPORTED, peakmark.WRONG_ANSWER).
+inline constexpr int kExitUnsupported = 77;
+inline constexpr int kExitWrongAnswer = 78;
+
+/// One case of a program of a suite: it runs twice under the recorder for its memory, and again for its time.
+/// Nothing that goes wrong with the program is thrown: it becomes the outcome.
+class ProgramTrial {
+ public:
+  /// Profiles and scratch folders are made in `folder`.
+  ProgramTrial(const ProgramDescription& program, const RecorderLibraries& libraries,
+               std::filesystem::path folder, ProgramTrialOptions options);
+
+  [[nodiscard]] Observation measure(const Case& the_case, const std::string& name);
+
+ private:
+  struct Pass;
+  Pass run(const Parameters& parameters, bool sync, const std::string& label);
+  /// False when the pass did not go well, which is in the observation then.
+  static bool judge(const Pass& pass, Observation& observation);
+  static void note_memory(const Pass& first, const Pass& second, Observation& observation);
+  void measure_time(Observation& observation);
+  [[nodiscard]] std::vector<std::string> environment_for(const Parameters& parameters,
+                                                         const ProgramPlaces& places) const;
+
+  const ProgramDescription& program_;
+  const RecorderLibraries& libraries_;
+  std::filesystem::path folder_;
+  ProgramTrialOptions options_;
+};
+
+}  // namespace peakmark

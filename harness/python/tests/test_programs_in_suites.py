@@ -1,0 +1,270 @@
+"""Programs of a suite, from suite file to verdict, on the OpenCL device that is here."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from recorded import command, environment, peakmark
+
+PROGRAM = """
+import os
+import pathlib
+import sys
+import peakmark
+from small_opencl import Context
+
+marker = pathlib.Path(os.environ["MARKER"])
+grows = 500 if marker.exists() else 0
+marker.touch()
+
+what, n = sys.argv[1], int(sys.argv[2])
+context = Context()
+with peakmark.phase("setup"):
+    table = context.buffer(64)
+    peakmark.name(table, "table")
+with peakmark.phase("inputs"):
+    image = context.buffer(1000 * n)
+    peakmark.name(image, "image")
+with peakmark.phase("outputs"):
+    result = context.buffer(100 * n)
+for call in range(3):
+    with peakmark.phase("call"):
+        if what == "crash":
+            raise RuntimeError("as it happens")
+        if what == "signal":
+            import signal
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if what == "memory":
+            context.buffer(2**62)
+        if what == "hang":
+            import time
+            print("still here", file=sys.stderr, flush=True)
+            time.sleep(1000)
+        if what == "unlike":
+            context.buffer(1 + grows).release()
+        with peakmark.phase("work"):
+            scratch = context.buffer(10 * n)
+        scratch.release()
+if what == "wrong":
+    print("3 pixels are off")
+    sys.exit(peakmark.WRONG_ANSWER)
+if what == "unsupported":
+    sys.exit(peakmark.UNSUPPORTED)
+if what == "leak":
+    with peakmark.phase("end"):
+        result.release()
+context.buffer(50_000 * n)  # checks its result
+"""
+
+SUITE = f"""
+name = "programs"
+
+[[program]]
+variant = "toy/marked"
+command = ["{sys.executable}", "{{suite_folder}}/program.py", "{{what}}", "{{n}}"]
+environment = {{ MARKER = "{{suite_folder}}/marker" }}
+slice_axis = "n"
+axes.what = {{ default = "well", choices = ["well", "crash", "signal", "memory", "hang", "unlike", "wrong", "unsupported", "leak"] }}
+axes.n = {{ default = 1, least = 1 }}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def write_suite(folder, text):
+    (folder / "s.toml").write_text(SUITE + text)
+
+
+def run(folder, *options, code=0, **variables):
+    result = peakmark("run", "s.toml", *options, cwd=folder, **environment(), **variables)
+    assert result.returncode == code, result.stderr
+    document = json.loads((folder / "run.json").read_text())
+    return {row["peakmark"]["case"]: row["peakmark"] for row in document["benchmarks"] if "peakmark" in row}, result
+
+
+def sweep(text, variants="toy/marked"):
+    return f'\n[[sweep]]\nvariants = "{variants}"\n{text}\n'
+
+
+def test_bytes_and_times_of_a_program_with_marks(folder):
+    write_suite(folder, sweep("axes.n = [1, 4]"))
+    cases, result = run(folder, "--repetitions", "2")
+    assert list(cases) == ["toy/marked/opencl", "toy/marked/opencl/n:4"]
+    four = cases["toy/marked/opencl/n:4"]
+    assert (four["outcome"], four["message"]) == ("ok", "")
+    assert four["requested_peak_bytes"] == 64 + 4 * 1110
+    assert four["first_call_peak_bytes"] == 64 + 4 * 1110
+    assert four["second_pass_peak_bytes"] == 64 + 4 * 1110
+    assert (four["setup_bytes"], four["input_bytes"], four["output_bytes"]) == (64, 4000, 400)
+    assert four["leaked_bytes"] is None
+    assert four["axes"] == {"what": "well", "n": 4}
+    assert [(one["name"], one["bytes"]) for one in four["at_peak"]][:2] == [("image", 4000), ("", 400)]
+    assert [len(block) for block in four["gpu_time_ns"]["blocks"]] == [3, 3]
+    assert four["time_source"] == "marks"
+    assert four["estimate"] is None
+
+    check = peakmark("check", "run.json", "--junit", "junit.xml", cwd=folder)
+    assert check.returncode == 0, check.stdout
+    assert (folder / "junit.xml").exists()
+    assert peakmark("run", "s.toml", "--resume", "--repetitions", "2", cwd=folder).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("what", "outcome", "message", "code"),
+    [
+        ("crash", "crashed", "exit code 1; the last it said: ", 3),
+        ("crash", "crashed", "RuntimeError: as it happens", 3),
+        ("signal", "crashed", "the program ended with signal SIGSEGV", 3),
+        ("memory", "out_of_memory", "after 1 allocations were refused", 4),
+        ("wrong", "wrong_answer", "3 pixels are off", 3),
+        ("unsupported", "unsupported", "cannot do this here", 4),
+        ("hang", "timeout", "no result after 3 s", 3),
+    ],
+)
+def test_what_becomes_of_a_program_is_the_outcome(folder, what, outcome, message, code):
+    write_suite(folder, sweep(f'axes.what = "{what}"'))
+    cases, result = run(folder, "--timeout", "3" if what == "hang" else "60", "--memory-only", code=code)
+    (case,) = cases.values()
+    assert case["outcome"] == outcome, case
+    assert message in case["message"]
+    assert case["requested_peak_bytes"] is None
+    if code == 3:
+        assert "alone: peakmark run s.toml --filter '^toy/marked/opencl/what:" + what + "$'" in result.stderr
+
+
+def test_peaks_that_differ_are_told_with_what_moved(folder):
+    write_suite(folder, sweep('axes.what = "unlike"'))
+    cases, _ = run(folder, "--memory-only")
+    (case,) = cases.values()
+    assert case["requested_peak_bytes"] == 1174  # with 10 bytes of work
+    assert case["second_pass_peak_bytes"] == 1665
+    assert case["moved_allocations"] == [
+        "1 × unnamed (buffer, 10 bytes) only in the first pass",
+        "1 × unnamed (buffer, 501 bytes) only in the second pass",
+    ]
+
+
+def test_what_lives_after_the_end_is_leaked(folder):
+    write_suite(folder, sweep('axes.what = "leak"'))
+    cases, _ = run(folder, "--memory-only")
+    (case,) = cases.values()
+    assert case["leaked_bytes"] == 64 + 1000 + 50_000
+
+
+def test_a_program_without_marks_is_measured_whole(folder):
+    (folder / "plain.py").write_text(
+        "from small_opencl import Context\ncontext = Context()\nfirst = context.buffer(300)\ncontext.buffer(5)\n"
+    )
+    write_suite(
+        folder,
+        f'[[program]]\nvariant = "toy/plain"\ncommand = ["{sys.executable}", "plain.py"]\n'
+        + sweep("", "toy/plain"),
+    )
+    cases, _ = run(folder)
+    (case,) = cases.values()
+    assert case["requested_peak_bytes"] == 305
+    assert case["time_source"] == "process"
+    assert len(case["gpu_time_ns"]["blocks"][0]) == 1
+    assert case["gpu_time_ns"]["median"] > 1e6
+    assert (case["setup_bytes"], case["input_bytes"], case["first_call_peak_bytes"]) == (None, None, None)
+
+
+def test_a_shell_runs_a_tree_of_processes_whose_peak_is_merged_by_time(folder):
+    (folder / "one.py").write_text(
+        "import sys, small_opencl\ncontext = small_opencl.Context()\nbuffer = context.buffer(int(sys.argv[1]))\n"
+        "print(flush=True)\nsys.stdin.read()\n"
+    )
+    # The second allocates while the first still holds its memory.
+    write_suite(
+        folder,
+        '[[program]]\nvariant = "toy/tree"\nshell = true\ncommand = """\n'
+        f"{sys.executable} -c 'import subprocess, sys\n"
+        "a, b = (subprocess.Popen([sys.executable, \"one.py\", str(n)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)"
+        " for n in ({n}, 20))\n"
+        "a.stdout.readline(); b.stdout.readline(); a.communicate(); b.communicate()'\n"
+        '"""\naxes.n = 3000\n' + sweep("", "toy/tree"),
+    )
+    cases, _ = run(folder, "--memory-only")
+    (case,) = cases.values()
+    assert case["outcome"] == "ok", case["message"]
+    assert case["requested_peak_bytes"] == 3020
+
+
+def test_a_missing_environment_says_what_makes_it(folder):
+    write_suite(
+        folder,
+        '[[program]]\nvariant = "toy/old"\ncommand = ["{python}", "x.py"]\npython = "old-1.0"\n'
+        'python_made_by = "make old-1.0"\n' + sweep("", "toy/old"),
+    )
+    cases, _ = run(folder, code=4, PEAKMARK_ENVIRONMENTS="/no/such/folder")
+    (case,) = cases.values()
+    assert case["outcome"] == "unsupported"
+    assert "/no/such/folder/old-1.0 is not there; make it with: make old-1.0" in case["message"]
+
+
+def test_a_python_environment_comes_with_its_interpreter(folder):
+    (folder / "envs" / "mine" / "bin").mkdir(parents=True)
+    (folder / "envs" / "mine" / "bin" / "python").symlink_to(sys.executable)
+    write_suite(
+        folder,
+        '[[program]]\nvariant = "toy/env"\npython = "mine"\n'
+        'command = ["python", "-c", "import os, peakmark, small_opencl as o; o.Context().buffer(9); '
+        "assert os.environ['VIRTUAL_ENV'].endswith('envs/mine')\"]\n" + sweep("", "toy/env"),
+    )
+    cases, _ = run(folder, "--memory-only", PEAKMARK_ENVIRONMENTS=str(folder / "envs"))
+    (case,) = cases.values()
+    assert (case["outcome"], case["requested_peak_bytes"]) == ("ok", 9), case
+
+
+def test_a_program_that_calls_no_opencl_has_no_peak(folder):
+    write_suite(folder, '[[program]]\nvariant = "toy/none"\ncommand = ["true"]\n' + sweep("", "toy/none"))
+    cases, _ = run(folder, code=3)
+    (case,) = cases.values()
+    assert case["requested_peak_bytes"] is None
+    assert "no recorder came up" in case["message"]
+
+
+def test_built_in_variants_and_programs_in_one_run(folder):
+    write_suite(
+        folder, sweep("axes.n = 2") + sweep("axes.n = 2\naxes.ny = 32\naxes.nx = 32", "padding/coords1d")
+    )
+    cases, _ = run(folder, "--memory-only")
+    assert cases["toy/marked/opencl/n:2"]["requested_peak_bytes"] == 64 + 2 * 1110
+    assert cases["padding/coords1d/opencl/n:2/ny:32/nx:32"]["outcome"] == "ok"
+    listed = peakmark("list", "s.toml", cwd=folder).stdout.split()
+    assert sorted(listed) == sorted(cases)
+
+
+def test_shards_merge(folder):
+    write_suite(folder, sweep("axes.n = [1, 2, 3]"))
+    run(folder, "--memory-only", "--shard", "1/2", "-o", "run.json")
+    (folder / "run.json").rename(folder / "one.json")
+    run(folder, "--memory-only", "--shard", "2/2")
+    merge = peakmark("merge", "one.json", "run.json", "-o", "whole.json", cwd=folder)
+    assert merge.returncode == 0, merge.stderr
+    document = json.loads((folder / "whole.json").read_text())
+    assert len([row for row in document["benchmarks"] if "peakmark" in row]) == 3
+
+
+def test_a_backend_that_a_program_does_not_run_on_is_unsupported(folder):
+    write_suite(folder, sweep('backend = ["dry", "auto"]'))
+    cases, _ = run(folder, "--memory-only")
+    assert cases["toy/marked/dry"]["outcome"] == "unsupported"
+    assert cases["toy/marked/opencl"]["outcome"] == "ok"
+
+
+def test_the_worker_can_be_asked_by_hand(folder):
+    write_suite(folder, sweep(""))
+    programs = os.path.join(os.path.dirname(command()), "peakmark-programs")
+    if not os.path.exists(programs):
+        programs = os.path.join(os.path.dirname(command()), "..", "external", "peakmark-programs")
+    answer = subprocess.run([programs, "s.toml", "--describe"], cwd=folder, capture_output=True, text=True, check=True)
+    described = json.loads(answer.stdout)
+    assert [variant["name"] for variant in described["variants"]] == ["toy/marked"]
+    assert described["variants"][0]["slice_axis"] == "n"

@@ -1,0 +1,41 @@
+#include "run/environment_list.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace peakmark {
+namespace {
+
+bool sets(const std::string& entry, std::string_view name) {
+  return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
+}
+
+bool can_be_executed(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+std::optional<std::string> variable_of(const std::vector<std::string>& environment, std::string_view name) {
+  for (const std::string& entry : environment) {
+    if (sets(entry, name)) return entry.substr(name.size() + 1);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::filesystem::path> program_in(const std::vector<std::string>& environment,
+                                                const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    return can_be_executed(name) ? std::optional<std::filesystem::path>(name) : std::nullopt;
+  }
+  std::istringstream folders(variable_of(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin"));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (can_be_executed(std::filesystem::path(folder) / name)) return std::filesystem::path(folder) / name;
+  }
+  return std::nullopt;
+}
+
+}  // namespace peakmark

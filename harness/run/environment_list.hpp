@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace peakmark {
+
+// An environment as a list of NAME=value, for a process that is to be started.
+
+/// nullopt where it is not set.
+std::optional<std::string> variable_of(const std::vector<std::string>& environment, std::string_view name);
+
+/// The file of a program: itself where it has a slash, else the first in the folders of this environment's
+/// PATH. nullopt where there is none that can be executed.
+std::optional<std::filesystem::path> program_in(const std::vector<std::string>& environment,
+                                                const std::string& name);
+
+}  // namespace peakmark

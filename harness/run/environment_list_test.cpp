@@ -1,0 +1,76 @@
+#include "run/environment_list.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "base/temporary_folder.hpp"
+#include "run/python_environment.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+void put_program(const std::filesystem::path& file) {
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file) << "#!/bin/sh\n";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+}
+
+TEST(EnvironmentList, TellsWhatIsSet) {
+  const std::vector<std::string> environment{"AB=2", "A=x=y"};
+  EXPECT_EQ("x=y", variable_of(environment, "A"));
+  EXPECT_EQ(std::nullopt, variable_of(environment, "B"));
+}
+
+TEST(EnvironmentList, FindsProgramsInItsOwnPath) {
+  const TemporaryFolder folder;
+  put_program(folder.path() / "b" / "tool");
+  std::ofstream(folder.path() / "tool") << "no program";
+  const std::vector<std::string> environment{"PATH=" + folder.path().string() + ":" +
+                                             (folder.path() / "b").string()};
+  EXPECT_EQ(folder.path() / "b" / "tool", program_in(environment, "tool"));
+  EXPECT_EQ(std::nullopt, program_in(environment, "sh"));
+  EXPECT_EQ("/bin/sh", program_in(environment, "/bin/sh"));
+  EXPECT_EQ(std::nullopt, program_in(environment, "/bin/no-such-shell"));
+}
+
+TEST(PythonEnvironment, StandsWhereEnvironmentsStand) {
+  const TemporaryFolder folder;
+  put_program(folder.path() / "nabu" / "bin" / "python");
+  ::setenv("PEAKMARK_ENVIRONMENTS", folder.path().c_str(), 1);
+  const PythonEnvironment python = find_python("nabu", "/suites", "");
+  EXPECT_EQ(folder.path() / "nabu" / "bin" / "python", python.interpreter);
+  EXPECT_EQ(python.interpreter, find_python("../nabu", folder.path() / "suites", "").interpreter);
+  std::vector<std::string> environment{"PATH=/bin"};
+  add_python(environment, python);
+  EXPECT_EQ((folder.path() / "nabu" / "bin").string() + ":/bin", variable_of(environment, "PATH"));
+  EXPECT_EQ(python.folder->string(), variable_of(environment, "VIRTUAL_ENV"));
+  ::unsetenv("PEAKMARK_ENVIRONMENTS");
+}
+
+std::string message_of(const std::string& name, const std::string& made_by) {
+  try {
+    find_python(name, "/suites", made_by);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(PythonEnvironment, ThatIsMissingSaysWhatMakesIt) {
+  ::setenv("PEAKMARK_ENVIRONMENTS", "/no/such/folder", 1);
+  EXPECT_EQ("the Python environment /no/such/folder/nabu is not there; make it with: make nabu",
+            message_of("nabu", "make nabu"));
+  EXPECT_THAT(message_of("nabu", ""), HasSubstr("make it with: python3 -m venv /no/such/folder/nabu && "));
+  EXPECT_THAT(message_of("./mine", ""), StartsWith("the Python environment /suites/mine is not there"));
+  ::unsetenv("PEAKMARK_ENVIRONMENTS");
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace peakmark {
+
+/// A Python that runs programs or estimators of a suite.
+struct PythonEnvironment {
+  std::filesystem::path interpreter;
+  std::optional<std::filesystem::path> folder;  ///< none: the system's own
+};
+
+/// `name`: a folder under $PEAKMARK_ENVIRONMENTS (build/environments where that is not set), with a `/` one
+/// from `suite_folder`; empty: python3 of $PATH. UsageError when it is not there, with the command that makes
+/// it: `made_by`, or else the general one.
+PythonEnvironment find_python(const std::string& name, const std::filesystem::path& suite_folder,
+                              const std::string& made_by);
+
+/// Lets a process be of this Python: its programs come first in PATH. The module `peakmark` can be imported,
+/// where the environment has no newer one of its own.
+void add_python(std::vector<std::string>& environment, const PythonEnvironment& python);
+
+}  // namespace peakmark

@@ -1,0 +1,123 @@
+#include "sweep/external_estimator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark {
+namespace {
+
+bool is_integer(const AxisDescription& axis) {
+  return std::holds_alternative<Size>(axis.default_value);
+}
+
+/// Formulas of axes, or the first two integer axes beside the slices.
+std::vector<Formula> dimensions_of(const ExternalEstimator& estimator, const VariantDescription& variant) {
+  if (!estimator.other_dimensions.empty()) return estimator.other_dimensions;
+  std::vector<Formula> dimensions;
+  for (const AxisDescription& axis : variant.axes) {
+    if (dimensions.size() < 2 && is_integer(axis) && axis.name != variant.slice_axis) {
+      dimensions.emplace_back(axis.name);
+    }
+  }
+  if (dimensions.size() < 2) {
+    throw UsageError(
+        fmt::format("{} has not two integer axes beside its slices; say other_dimensions = [\"ny\", \"nx\"]",
+                    variant.name));
+  }
+  return dimensions;
+}
+
+bool names_an_axis(const std::vector<Formula>& dimensions, const std::string& axis) {
+  return std::ranges::any_of(dimensions, [&](const Formula& one) { return one.text() == axis; });
+}
+
+std::vector<std::string> parameters_of(const ExternalEstimator& estimator, const VariantDescription& variant,
+                                       const std::vector<Formula>& dimensions) {
+  if (estimator.parameters) return *estimator.parameters;
+  std::vector<std::string> names;
+  for (const AxisDescription& axis : variant.axes) {
+    const bool taken =
+        axis.name == variant.slice_axis || axis.name == "dtype" || names_an_axis(dimensions, axis.name);
+    if (!taken) names.push_back(axis.name);
+  }
+  return names;
+}
+
+void check_axis(const VariantDescription& variant, const std::string& name, bool integer) {
+  const AxisDescription* axis = variant.axis(name);
+  if (axis == nullptr) {
+    throw UsageError(
+        fmt::format("{} has no axis '{}'{}", variant.name, name, suggest_word(name, variant.axis_names())));
+  }
+  if (integer && !is_integer(*axis)) {
+    throw UsageError(fmt::format("axis '{}' of {} is a word; formulas are of integers", name, variant.name));
+  }
+}
+
+}  // namespace
+
+bool is_estimator_call(std::string_view text) {
+  return text.starts_with("python:") || text.starts_with("command:");
+}
+
+void check_estimator_call(std::string_view call) {
+  const std::size_t colon = call.find(':');
+  const std::string_view what = colon == std::string_view::npos ? call : call.substr(colon + 1);
+  if (call.starts_with("command:") && what.find_first_not_of(' ') != std::string_view::npos) return;
+  const std::size_t function = what.find(':');
+  if (call.starts_with("python:") && function != std::string_view::npos && function != 0 &&
+      function + 1 < what.size()) {
+    return;
+  }
+  throw UsageError(fmt::format(
+      "'{}' cannot be called: write python:package.module:function, or command:PROGRAM ARGUMENTS", call));
+}
+
+void check_estimator_form(std::string_view form) {
+  static const std::vector<std::string> forms{"documented", "direct", "module", "iterative"};
+  if (std::ranges::find(forms, form) != forms.end()) return;
+  throw UsageError(fmt::format("no form '{}'{}", form, suggest_word(form, forms)));
+}
+
+void check_estimator_fits(const ExternalEstimator& estimator, const VariantDescription& variant) {
+  if (variant.slice_axis.empty()) {
+    throw UsageError(fmt::format(
+        "{} names no slice axis, and an estimator counts slices: say slice_axis = \"n\"", variant.name));
+  }
+  const std::vector<Formula> dimensions = dimensions_of(estimator, variant);
+  for (const Formula& dimension : dimensions) {
+    for (const std::string& axis : dimension.axes()) check_axis(variant, axis, true);
+  }
+  for (const std::string& axis : parameters_of(estimator, variant, dimensions)) {
+    check_axis(variant, axis, false);
+  }
+}
+
+EstimatorQuestion question_of(const ExternalEstimator& estimator, const VariantDescription& variant,
+                              const Parameters& parameters) {
+  check_estimator_fits(estimator, variant);
+  const auto value_of = [&](const std::string& axis) { return parameters.integer(axis); };
+  EstimatorQuestion question;
+  question.slice_dimension = variant.slice_dimension;
+  question.slices = parameters.integer(variant.slice_axis);
+  const std::vector<Formula> dimensions = dimensions_of(estimator, variant);
+  for (const Formula& dimension : dimensions) {
+    question.other_dimensions.push_back(dimension.evaluate(value_of));
+  }
+  const AxisValue* const dtype = parameters.find("dtype");
+  question.dtype = !estimator.dtype.empty() ? estimator.dtype
+                   : dtype != nullptr       ? to_text(*dtype)
+                                            : "float32";
+  std::vector<std::pair<std::string, AxisValue>> values;
+  for (const std::string& axis : parameters_of(estimator, variant, dimensions)) {
+    values.emplace_back(axis, *parameters.find(axis));
+  }
+  question.parameters = Parameters(std::move(values));
+  return question;
+}
+
+}  // namespace peakmark

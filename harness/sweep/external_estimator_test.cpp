@@ -1,0 +1,103 @@
+#include "sweep/external_estimator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "sweep/example_description.hpp"
+#include "sweep/suite_document.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kSweep = "[[sweep]]\nvariants = 'padding/coords1d'\naxes.ny = 300\naxes.pad_x0 = 3\n";
+
+Suite expanded(const std::string& text) {
+  return expand_suites({parse_suite_document(text, "/suites/s.toml")}, example_description(), {});
+}
+
+EstimatorQuestion asked(const Suite& suite, std::string_view name) {
+  const PlannedCase& planned = suite.cases.front();
+  return question_of(*suite.vocabulary.estimator(name),
+                     *suite.vocabulary.description.variant(planned.the_case.variant),
+                     planned.the_case.parameters);
+}
+
+TEST(ExternalEstimator, ACallOfItselfTakesDimensionsAndParametersFromTheAxes) {
+  const Suite suite = expanded(kSweep + "estimators = ['python:theirs.memory:padding']\n");
+  EXPECT_THAT(suite.cases.front().judged_estimators, ElementsAre("python:theirs.memory:padding"));
+  const EstimatorQuestion question = asked(suite, "python:theirs.memory:padding");
+  EXPECT_EQ(20, question.slices);
+  EXPECT_EQ(0, question.slice_dimension);
+  EXPECT_THAT(question.other_dimensions, ElementsAre(300, 512));
+  EXPECT_EQ("float32", question.dtype);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : question.parameters.values()) names.push_back(name);
+  EXPECT_THAT(names, ElementsAre("mode", "pad_y0", "pad_y1", "pad_x0", "pad_x1"));
+  EXPECT_EQ(3, question.parameters.integer("pad_x0"));
+}
+
+TEST(ExternalEstimator, SaysMoreUnderAHeaderOfItsOwn) {
+  const Suite suite = expanded(
+      "[[estimator]]\nname = 'theirs'\ncall = 'command:./estimate --fast'\nform = 'module'\n"
+      "other_dimensions = ['pad_y0 + ny', 'nx']\ndtype = 'uint16'\nparameters = ['mode']\nseconds = 5\n" +
+      kSweep + "estimators = 'theirs'\n");
+  const EstimatorQuestion question = asked(suite, "theirs");
+  EXPECT_THAT(question.other_dimensions, ElementsAre(300, 512));
+  EXPECT_EQ("uint16", question.dtype);
+  EXPECT_EQ(1U, question.parameters.values().size());
+  EXPECT_EQ(5, suite.vocabulary.estimator("theirs")->seconds);
+  EXPECT_EQ("/suites", suite.vocabulary.estimator("theirs")->suite_folder);
+}
+
+TEST(ExternalEstimator, OfAProgramIsItsOwn) {
+  const Suite suite = expanded(
+      "[[program]]\nvariant = 'a/b'\ncommand = ['x']\npython = 'env'\nestimator = 'python:m:f'\n"
+      "slice_axis = 'n'\nslice_dimension = 1\naxes.n = 7\naxes.ny = 8\naxes.nx = 9\n"
+      "[[sweep]]\nvariants = 'a/b'\n");
+  const auto& estimators = suite.vocabulary.description.variant("a/b")->estimators;
+  ASSERT_EQ(1U, estimators.size());
+  EXPECT_EQ("python:m:f", estimators[0].name);
+  EXPECT_EQ("documented", estimators[0].form);
+  EXPECT_EQ("env", suite.vocabulary.estimator("python:m:f")->python);
+  EXPECT_EQ(1, asked(suite, "python:m:f").slice_dimension);
+}
+
+std::string message_of(const std::string& text) {
+  try {
+    (void)expanded(text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ExternalEstimator, MistakesNameFileLineAndKey) {
+  const std::string call = "[[estimator]]\ncall = 'python:m:f'\n";
+  const std::pair<std::string, std::string> mistakes[] = {
+      {"[[estimator]]\nname = 'x'\n", "/suites/s.toml:1: estimator: says not what to call"},
+      {"[[estimator]]\ncall = 'm:f'\n", "/suites/s.toml:2: call: 'm:f' cannot be called: write python:"},
+      {"[[estimator]]\ncall = 'python:m'\n", "/suites/s.toml:2: call: 'python:m' cannot be called"},
+      {"[[estimator]]\ncall = 'command: '\n", "/suites/s.toml:2: call: 'command: ' cannot be called"},
+      {call + "form = 'modul'\n", "/suites/s.toml:3: form: no form 'modul'; did you mean 'module'?"},
+      {call + "other_dimensions = ['ny']\n", "/suites/s.toml:3: other_dimensions: are two"},
+      {call + "other_dimensions = ['ny +', 'nx']\n", "/suites/s.toml:3: other_dimensions: formula 'ny +'"},
+      {call + "seconds = 0\n", "/suites/s.toml:3: seconds: is 1 or more, not 0"},
+      {call + "pading = 'm:g'\n", "/suites/s.toml:3: pading: unknown key; did you mean 'padding'?"},
+      {call + call, "/suites/s.toml:3: estimator: 'python:m:f' stands already at /suites/s.toml:1"},
+  };
+  for (const auto& [text, message] : mistakes) {
+    EXPECT_THAT(message_of(text + kSweep), testing::StartsWith(message)) << text;
+  }
+  EXPECT_THAT(message_of(call + "other_dimensions = ['ny', 'mx']\n" + kSweep + "estimators = 'python:m:f'\n"),
+              HasSubstr("s.toml:8: estimators: padding/coords1d has no axis 'mx'; did you mean"));
+  EXPECT_THAT(message_of(call + kSweep + "estimators = 'python:m:g x'\n"), testing::IsEmpty());
+  EXPECT_THAT(message_of(call + kSweep + "estimators = 'paddin'\n"),
+              HasSubstr("has no estimator 'paddin'; did you mean 'padding'?"));
+}
+
+}  // namespace
+}  // namespace peakmark

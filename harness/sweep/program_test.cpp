@@ -1,0 +1,132 @@
+#include "sweep/program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "sweep/example_description.hpp"
+#include "sweep/suite_document.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kSuite = R"([[program]]
+variant = "padding/theirs"
+help = "what they do"
+command = ["{python}", "{suite_folder}/pad.py", "--mode={mode}", "{ny}x{nx}", "{{{backend}}}"]
+environment = { THEIR_MODE = "{mode}", PLAIN = "1" }
+python = "theirs-1.0"
+slice_axis = "n"
+axes.n = 20
+axes.ny = { default = 512, least = 1, help = "rows" }
+axes.nx = { default = 512, least = 1 }
+axes.mode = { default = "edge", choices = ["edge", "constant"] }
+
+[[sweep]]
+variants = "padding/*"
+axes.mode = ["edge", "constant"]
+axes.ny = 100
+)";
+
+Suite expanded(const std::string& text) {
+  return expand_suites({parse_suite_document(text, "/suites/s.toml")}, example_description(), {});
+}
+
+TEST(Program, IsAVariantBesideTheWorkersOwn) {
+  const Suite suite = expanded(kSuite);
+  ASSERT_EQ(8U, suite.cases.size());  // three of the worker's, then the program: two modes each
+  EXPECT_EQ("padding/theirs/auto/ny:100", suite.cases[6].name);
+  EXPECT_EQ("padding/theirs/auto/ny:100/mode:constant", suite.cases[7].name);
+  EXPECT_NE(nullptr, suite.vocabulary.program("padding/theirs"));
+  EXPECT_EQ(nullptr, suite.vocabulary.program("padding/coords1d"));
+  EXPECT_THAT(suite.vocabulary.program("padding/theirs")->variant.backends, ElementsAre("opencl", "cuda"));
+}
+
+TEST(Program, CommandOfACaseHasItsValues) {
+  const Suite suite = expanded(kSuite);
+  const ProgramDescription& program = *suite.vocabulary.program("padding/theirs");
+  EXPECT_EQ("/suites", program.suite_folder);
+  const ProgramPlaces places{"/suites", "/usr/bin/python3", "opencl", "0", "/tmp/x"};
+  EXPECT_THAT(command_of(program, suite.cases[7].the_case.parameters, places),
+              ElementsAre("/usr/bin/python3", "/suites/pad.py", "--mode=constant", "100x512", "{opencl}"));
+}
+
+TEST(Program, ShellGetsOneTextWithValuesInQuotes) {
+  const std::string text =
+      "[[program]]\nvariant = 'a/b'\nshell = true\ncommand = 'echo {word} {{x,y}} > {scratch_folder}/out'\n"
+      "axes.word = \"it's;rm\"\n[[sweep]]\nvariants = 'a/b'\n";
+  const Suite suite = expanded(text);
+  EXPECT_THAT(command_of(*suite.vocabulary.program("a/b"), suite.cases[0].the_case.parameters,
+                         {"", "", "", "", "/my folder"}),
+              ElementsAre("/bin/sh", "-c", "echo 'it'\\''s;rm' {x,y} > '/my folder'/out"));
+}
+
+TEST(Program, ResumeSeesThatTheCommandHasChanged) {
+  std::string other = kSuite;
+  other.replace(other.find("pad.py"), 6, "new.py");
+  EXPECT_NE(expanded(kSuite).fingerprint, expanded(other).fingerprint);
+  EXPECT_EQ(expanded(kSuite).fingerprint, expanded(kSuite).fingerprint);
+}
+
+std::string message_of(const std::string& program) {
+  try {
+    (void)expand_suites(
+        {parse_suite_document("[[program]]\n" + program + "\n[[sweep]]\nvariants = 'a/b'\n", "s.toml")},
+        example_description(), {});
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Program, MistakesNameFileLineAndKey) {
+  const std::string good = "variant = 'a/b'\n";
+  const std::string whole = good + "command = ['x']\n";
+  const std::pair<std::string, std::string> mistakes[] = {
+      {"command = ['x']", "s.toml:1: program: names no variant"},
+      {good, "s.toml:1: program: has no command"},
+      {"variant = 'padding'\ncommand = ['x']", "s.toml:2: variant: 'padding' is no variant's name"},
+      {"variant = 'a/b c'\ncommand = ['x']", "s.toml:2: variant: 'a/b c' is no variant's name"},
+      {"variant = 'padding/coords1d'\ncommand = ['x']",
+       "s.toml:1: program: there is a variant 'padding/coords1d' already, the worker's"},
+      {whole + "[[program]]\n" + whole, "s.toml:4: program: there is a variant 'a/b' already, at s.toml:1"},
+      {whole + "comand = 'x'", "s.toml:4: comand: unknown key; did you mean 'command'?"},
+      {good + "command = 'x'", "s.toml:3: command: is a list of words"},
+      {good + "command = ['x']\nshell = true",
+       "s.toml:3: command: with shell = true the command is one text"},
+      {good + "command = ['{nx}']\naxes.ny = 3",
+       "s.toml:3: command: '{nx}': nothing is called 'nx'; did you mean 'ny'?"},
+      {good + "command = ['{']",
+       "s.toml:3: command: '{': a '{' without its other; a brace itself is written"},
+      {good + "command = ['a}']", "s.toml:3: command: 'a}': a '}' without its other"},
+      {whole + "environment = { A = '{b}' }", "s.toml:4: environment.A: '{b}': nothing is called 'b'"},
+      {whole + "environment = 3", "s.toml:4: environment: is a table"},
+      {whole + "environment = { A = 3 }", "s.toml:4: environment.A: is a text in quotes"},
+      {whole + "backends = ['dry']", "s.toml:4: backends: a program does not run on 'dry'"},
+      {whole + "axes.backend = 3", "s.toml:4: axes.backend: 'backend' stands for something else"},
+      {whole + "axes.'a b' = 3", "s.toml:4: axes.a b: is no name of an axis"},
+      {whole + "axes.n = { least = 1 }", "s.toml:4: axes.n: has no default"},
+      {whole + "axes.n = { default = 0, least = 1 }", "s.toml:4: axes.n: axis 'n' is at least 1, not 0"},
+      {whole + "axes.n = { default = 1, choices = ['a'] }", "s.toml:4: axes.n: an integer has a least value"},
+      {whole + "axes.n = { default = 1, most = 2 }", "s.toml:4: axes.n.most: unknown key"},
+      {whole + "axes.m = { default = 'c', choices = ['a', 'b'] }",
+       "s.toml:4: axes.m: axis 'm' has no word 'c'"},
+      {whole + "slice_axis = 'm'\naxes.n = 3",
+       "s.toml:4: slice_axis: a/b has no axis 'm'; did you mean 'n'?"},
+      {whole + "slice_axis = 'm'\naxes.m = 'x'", "s.toml:4: slice_axis: axis 'm' is a word"},
+      {whole + "slice_dimension = 2", "s.toml:4: slice_dimension: is 0 (projection) or 1 (sinogram), not 2"},
+      {whole + "sync = 1", "s.toml:4: sync: is true or false"},
+      {whole + "estimator = 'fft'", "s.toml:1: program.estimator: no estimator 'fft'"},
+      {whole + "estimator = 'python:m:f'", "s.toml:1: program.estimator: a/b names no slice axis"},
+      {whole + "estimator = 'python:m'", "s.toml:1: program.estimator: 'python:m' cannot be called"},
+  };
+  for (const auto& [text, message] : mistakes) {
+    EXPECT_THAT(message_of(text), testing::StartsWith(message)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace peakmark

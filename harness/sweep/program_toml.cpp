@@ -1,0 +1,221 @@
+#include "sweep/program_toml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "sweep/nearest_word.hpp"
+#include "sweep/toml_reader.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr const char* kNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+";
+
+class ProgramReader : private TomlReader {
+ public:
+  explicit ProgramReader(const std::filesystem::path& file) : TomlReader(file.string()) {
+    program_.suite_folder = std::filesystem::absolute(file).parent_path().lexically_normal();
+  }
+
+  ProgramDescription read(const toml::table& table) {
+    program_.place = {file_name(), table.source().begin.line, "program"};
+    program_.variant.backends = {"opencl", "cuda"};
+    for (const TomlEntry& entry : in_file_order(table)) read_key(entry, at(entry, ""));
+    if (program_.variant.name.empty()) fail(program_.place, "names no variant: variant = \"padding/theirs\"");
+    if (program_.command.empty())
+      fail(program_.place, "has no command: command = [\"{python}\", \"script.py\"]");
+    check_slice_axis();
+    check_texts();
+    return std::move(program_);
+  }
+
+ private:
+  void read_key(const TomlEntry& entry, const Place& place) {
+    const toml::node& node = *entry.node;
+    VariantDescription& variant = program_.variant;
+    if (entry.key == "variant") {
+      variant.name = variant_name(word(node, place), place);
+    } else if (entry.key == "help") {
+      variant.help = word(node, place);
+    } else if (entry.key == "command") {
+      command_place_ = place;
+      is_one_text_ = node.is_string();
+      for (Placed<std::string>& one : words(node, place)) program_.command.push_back(std::move(one.value));
+    } else if (entry.key == "shell") {
+      program_.shell = truth(node, place);
+    } else if (entry.key == "environment") {
+      read_environment(node, place);
+    } else if (entry.key == "python") {
+      program_.python = word(node, place);
+      if (program_.python.empty()) fail(place, "the name is empty");
+    } else if (entry.key == "python_made_by") {
+      program_.python_made_by = word(node, place);
+    } else if (entry.key == "backends") {
+      variant.backends = backends(node, place);
+    } else if (entry.key == "sync") {
+      program_.sync = truth(node, place);
+    } else if (entry.key == "axes") {
+      read_axes(node, place);
+    } else if (entry.key == "slice_axis") {
+      variant.slice_axis = word(node, place);
+      slice_axis_place_ = place;
+    } else if (entry.key == "slice_dimension") {
+      const Size dimension = integer(node, place);
+      if (dimension != 0 && dimension != 1) {
+        fail(place, fmt::format("is 0 (projection) or 1 (sinogram), not {}", dimension));
+      }
+      variant.slice_dimension = static_cast<int>(dimension);
+    } else if (entry.key == "destroys_input") {
+      variant.destroys_input = truth(node, place);
+    } else if (entry.key == "estimator") {
+      program_.estimator = word(node, place);
+    } else {
+      unknown(place, entry.key,
+              {"variant", "help", "command", "shell", "environment", "python", "python_made_by", "backends",
+               "sync", "axes", "slice_axis", "slice_dimension", "destroys_input", "estimator"});
+    }
+  }
+
+  /// OPERATION/WAY: it becomes the first parts of the names of cases.
+  static std::string variant_name(std::string name, const Place& place) {
+    const std::size_t slash = name.find('/');
+    const bool is_path = slash != std::string::npos && slash != 0 && slash + 1 < name.size() &&
+                         name.find("//") == std::string::npos && name.back() != '/';
+    if (!is_path || name.find_first_not_of(std::string(kNameLetters) + "/") != std::string::npos) {
+      fail(place,
+           fmt::format("'{}' is no variant's name: write OPERATION/WAY, of letters, digits and - _ . +",
+                       name));
+    }
+    return name;
+  }
+
+  static std::vector<std::string> backends(const toml::node& node, const Place& place) {
+    const std::vector<std::string> known{"cuda", "opencl"};
+    std::vector<std::string> named;
+    for (const Placed<std::string>& backend : words(node, place)) {
+      if (std::ranges::find(known, backend.value) == known.end()) {
+        fail(backend.place, fmt::format("a program does not run on '{}'{}", backend.value,
+                                        suggest_word(backend.value, known)));
+      }
+      named.push_back(backend.value);
+    }
+    return named;
+  }
+
+  void read_environment(const toml::node& node, const Place& place) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) fail(place, "is a table: environment = { NAME = \"value\" }");
+    for (const TomlEntry& entry : in_file_order(*table)) {
+      const Place here = at(entry, "environment.");
+      if (entry.key.empty() || entry.key.find('=') != std::string::npos)
+        fail(here, "is no name of a variable");
+      program_.environment.emplace_back(entry.key, word(*entry.node, here));
+      environment_places_.push_back(here);
+    }
+  }
+
+  void read_axes(const toml::node& node, const Place& place) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) fail(place, "is a table of axes: axes.nx = { default = 512, least = 1 }");
+    for (const TomlEntry& entry : in_file_order(*table)) {
+      const Place here = at(entry, "axes.");
+      if (entry.key.empty() || entry.key.find_first_not_of(kNameLetters) != std::string::npos) {
+        fail(here, "is no name of an axis: write letters, digits and - _");
+      }
+      const auto& taken = program_place_names();
+      if (entry.key == "variant" || entry.key == "backend" ||
+          std::ranges::find(taken, entry.key) != taken.end()) {
+        fail(here, fmt::format("'{}' stands for something else; give the axis another name", entry.key));
+      }
+      program_.variant.axes.push_back(read_axis(entry, here));
+    }
+  }
+
+  AxisDescription read_axis(const TomlEntry& axis_entry, const Place& place) {
+    AxisDescription axis;
+    axis.name = axis_entry.key;
+    const toml::table* table = axis_entry.node->as_table();
+    if (table == nullptr) {
+      axis.default_value = scalar(*axis_entry.node, place).value;
+    } else {
+      bool has_default = false;
+      for (const TomlEntry& entry : in_file_order(*table)) {
+        const Place here = at(entry, place.key + ".");
+        if (entry.key == "default") {
+          axis.default_value = scalar(*entry.node, here).value;
+          has_default = true;
+        } else if (entry.key == "least") {
+          axis.least = integer(*entry.node, here);
+        } else if (entry.key == "choices") {
+          for (Placed<std::string>& choice : words(*entry.node, here)) axis.choices.push_back(choice.value);
+        } else if (entry.key == "help") {
+          axis.help = word(*entry.node, here);
+        } else {
+          unknown(here, entry.key, {"default", "least", "choices", "help"});
+        }
+      }
+      if (!has_default) fail(place, "has no default: { default = 512, least = 1 }");
+      const bool is_word = std::holds_alternative<std::string>(axis.default_value);
+      if (is_word && table->contains("least")) fail(place, "a word has choices, not a least value");
+      if (!is_word && table->contains("choices")) fail(place, "an integer has a least value, not choices");
+    }
+    try {
+      check_axis_value(axis, axis.default_value);
+    } catch (const UsageError& error) {
+      fail(place, error.what());
+    }
+    return axis;
+  }
+
+  void check_slice_axis() const {
+    const VariantDescription& variant = program_.variant;
+    if (variant.slice_axis.empty()) return;
+    const AxisDescription* axis = variant.axis(variant.slice_axis);
+    if (axis == nullptr) {
+      fail(slice_axis_place_, fmt::format("{} has no axis '{}'{}", variant.name, variant.slice_axis,
+                                          suggest_word(variant.slice_axis, variant.axis_names())));
+    }
+    if (!std::holds_alternative<Size>(axis->default_value)) {
+      fail(slice_axis_place_, fmt::format("axis '{}' is a word; slices are counted", axis->name));
+    }
+  }
+
+  void check_texts() const {
+    if (program_.shell && !is_one_text_) {
+      fail(command_place_, "with shell = true the command is one text: \"make && ./run {n}\"");
+    }
+    if (!program_.shell && is_one_text_) {
+      fail(command_place_,
+           "is a list of words, as no shell takes it apart: [\"./run\", \"{n}\"]; or say shell = true");
+    }
+    for (const std::string& text : program_.command) check_text(text, command_place_);
+    for (std::size_t i = 0; i < program_.environment.size(); ++i) {
+      check_text(program_.environment[i].second, environment_places_[i]);
+    }
+  }
+
+  void check_text(const std::string& text, const Place& place) const {
+    try {
+      check_placeholders(text, program_.variant);
+    } catch (const UsageError& error) {
+      fail(place, error.what());
+    }
+  }
+
+  ProgramDescription program_;
+  Place command_place_;
+  Place slice_axis_place_;
+  std::vector<Place> environment_places_;
+  bool is_one_text_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<const ProgramDescription> read_program(const toml::table& table,
+                                                       const std::filesystem::path& file) {
+  return std::make_shared<const ProgramDescription>(ProgramReader(file).read(table));
+}
+
+}  // namespace peakmark

@@ -1,0 +1,53 @@
+#pragma once
+
+// For .cpp files only: toml++ costs seconds.
+#include <toml++/toml.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sweep/suite_document.hpp"
+
+namespace peakmark {
+
+/// A key of a table with its value.
+struct TomlEntry {
+  std::string key;
+  const toml::node* node;
+  toml::source_position position;
+};
+
+/// toml++ keeps tables sorted by key: this restores the order of the file.
+std::vector<TomlEntry> in_file_order(const toml::table& table);
+
+/// Values of a suite file as they are wanted. What is of another form is a UsageError with file, line and
+/// key.
+class TomlReader {
+ public:
+  explicit TomlReader(std::string file_name) : file_name_(std::move(file_name)) {}
+
+  /// The file as messages name it.
+  [[nodiscard]] const std::string& file_name() const { return file_name_; }
+  [[nodiscard]] Place at(const TomlEntry& entry, const std::string& above) const;
+
+  static std::string word(const toml::node& node, const Place& place);
+  /// A text, or a list of texts.
+  static std::vector<Placed<std::string>> words(const toml::node& node, const Place& place);
+  static bool truth(const toml::node& node, const Place& place);
+  static Size integer(const toml::node& node, const Place& place);
+  static Placed<AxisValue> scalar(const toml::node& node, const Place& place);
+  /// A value, or a list that is not empty.
+  static std::vector<Placed<AxisValue>> list(const toml::node& node, const Place& place);
+  /// `form` says how it is written.
+  static std::vector<const toml::table*> tables(const toml::node& node, const Place& place,
+                                                std::string_view form);
+
+  [[noreturn]] static void unknown(const Place& place, const std::string& key,
+                                   const std::vector<std::string>& known);
+
+ private:
+  std::string file_name_;
+};
+
+}  // namespace peakmark
