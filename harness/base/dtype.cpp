@@ -46,6 +46,10 @@ std::string_view name_of(DType dtype) {
   return entry(dtype).name;
 }
 
+std::string_view numpy_name_of(DType dtype) {
+  return entry(dtype).numpy_name;
+}
+
 DType parse_dtype(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Entry& candidate : kEntries) {

@@ -17,6 +17,9 @@ Size size_of(DType dtype);
 /// `f32`, `u16`, …
 std::string_view name_of(DType dtype);
 
+/// As numpy calls it: `float32`.
+std::string_view numpy_name_of(DType dtype);
+
 /// From `f32` or numpy's `float32`. Throws UsageError that lists the names when there is no such type.
 DType parse_dtype(std::string_view name);
 

@@ -12,10 +12,12 @@ using testing::HasSubstr;
 std::string mistake_of(const std::vector<std::string>& deeds, bool checks_cases = true) {
   Description description;
   description.checks_cases = checks_cases;
+  description.variants.emplace_back().name = "fake/case";
   std::vector<PlannedCase> cases;
   for (const std::string& deed : deeds) {
     cases.emplace_back();
     cases.back().name = "fake/case/dry/does:" + deed;
+    cases.back().the_case.variant = deed == "program" ? "theirs/program" : "fake/case";
     cases.back().place = "s.toml:" + std::to_string(cases.size());
   }
   try {
@@ -24,6 +26,11 @@ std::string mistake_of(const std::vector<std::string>& deeds, bool checks_cases 
     return error.what();
   }
   return "";
+}
+
+TEST(CaseCheck, AProgramOfTheSuiteIsNoBusinessOfTheWorkers) {
+  EXPECT_EQ(mistake_of({"program"}), "");
+  EXPECT_THAT(mistake_of({"program", "overflow"}), HasSubstr("s.toml:2: sweep: gives the case"));
 }
 
 TEST(CaseCheck, AMistakeIsToldWithThePlaceOfItsSweep) {

@@ -8,6 +8,7 @@
 
 #include "device/doctor/doctor.hpp"
 #include "run/device_lock.hpp"
+#include "run/external_estimates.hpp"
 #include "run/kernel_time.hpp"
 #include "run/progress.hpp"
 #include "run/recording_environment.hpp"
@@ -32,15 +33,19 @@ void say(const std::string& line) {
 /// Writes down what comes, and tells of it.
 class Recording final : public SupervisorListener {
  public:
-  Recording(RunJournal& journal, const SweepOptions& options, const DeviceInfo& device)
+  Recording(RunJournal& journal, const SweepOptions& options, const Selection& selection, int interrupt)
       : journal_(journal),
         options_(options),
-        device_(device),
+        device_(selection.device),
+        vocabulary_(selection.suite.vocabulary),
+        interrupt_(interrupt),
         progress_(stderr, is_terminal(stderr), journal.run().context.planned.size(),
                   journal.run().observations.size()) {}
 
   void started(const PlannedCase& planned) override { progress_.started(planned.name); }
-  void finished(const PlannedCase& planned, const Observation& observation) override {
+  void finished(const PlannedCase& planned, const Observation& measured) override {
+    Observation observation = measured;
+    add_external_estimates(planned, vocabulary_, observation, interrupt_);
     journal_.add(observation);
     progress_.finished(is_failure(planned, observation));
     if (name_of(observation.outcome) == planned.expected_outcome ||
@@ -59,6 +64,8 @@ class Recording final : public SupervisorListener {
   RunJournal& journal_;
   const SweepOptions& options_;
   const DeviceInfo& device_;
+  const Vocabulary& vocabulary_;
+  int interrupt_;
   Progress progress_;
 };
 
@@ -218,7 +225,7 @@ class Sweep {
 
   Stop measure_cases(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of) {
     const DeviceInfo& device = selection.device;
-    Recording recording(journal, options_, device);
+    Recording recording(journal, options_, selection, signals_.descriptor());
     const SupervisorOptions supervisor = supervisor_of({worker_, {}});
     const bool has_reference = !options_.memory_only && device.backend != Backend::dry;
     if (has_reference && !journal.run().context.reference.first_ns) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/dtype.hpp"
 #include "base/error.hpp"
 #include "sweep/nearest_word.hpp"
 
@@ -58,6 +59,14 @@ void check_axis(const VariantDescription& variant, const std::string& name, bool
   }
 }
 
+std::string numpy_dtype(const std::string& name) {
+  try {
+    return std::string(numpy_name_of(parse_dtype(name)));
+  } catch (const UsageError&) {
+    return name;  // numpy knows more of them
+  }
+}
+
 }  // namespace
 
 bool is_estimator_call(std::string_view text) {
@@ -109,9 +118,9 @@ EstimatorQuestion question_of(const ExternalEstimator& estimator, const VariantD
     question.other_dimensions.push_back(dimension.evaluate(value_of));
   }
   const AxisValue* const dtype = parameters.find("dtype");
-  question.dtype = !estimator.dtype.empty() ? estimator.dtype
-                   : dtype != nullptr       ? to_text(*dtype)
-                                            : "float32";
+  question.dtype = numpy_dtype(!estimator.dtype.empty() ? estimator.dtype
+                               : dtype != nullptr       ? to_text(*dtype)
+                                                        : "float32");
   std::vector<std::pair<std::string, AxisValue>> values;
   for (const std::string& axis : parameters_of(estimator, variant, dimensions)) {
     values.emplace_back(axis, *parameters.find(axis));

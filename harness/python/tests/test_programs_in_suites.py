@@ -145,8 +145,8 @@ def test_peaks_that_differ_are_told_with_what_moved(folder):
     assert case["requested_peak_bytes"] == 1174  # with 10 bytes of work
     assert case["second_pass_peak_bytes"] == 1665
     assert case["moved_allocations"] == [
-        "1 × unnamed (buffer, 10 bytes) only in the first pass",
         "1 × unnamed (buffer, 501 bytes) only in the second pass",
+        "1 × unnamed (buffer, 10 bytes) only in the first pass",
     ]
 
 

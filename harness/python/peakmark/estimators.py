@@ -1,0 +1,278 @@
+"""Asks estimators of device memory, Python functions, for peakmark: `python -m peakmark.estimators`.
+
+To each question, a JSON object on a line of standard input, a line on standard output (docs/formats.md of peakmark):
+
+    {"function": "package.module:function", "form": "module", "slice_dimension": 0, "other_dimensions": [10, 20],
+     "dtype": "float32", "parameters": {"radius": 2}, "available_bytes": 14450, "slices": 4}
+    {"slices": 9, "bytes": 6400, "dtype": null, "output_dimensions": null, "padding": null, "error": null}
+
+Functions are called as httomo calls them, with numpy's dtype:
+
+    documented  f(slice_dimension, other_dimensions, dtype, available_bytes, **parameters) -> (slices, output dtype)
+    direct      a number, or f(**parameters) -> multiplier of the bytes of a slice of the input
+    module      f(other_dimensions, dtype, **parameters) -> (bytes a slice, fixed bytes)
+    iterative   f(dimensions, dtype, **parameters) -> bytes; dimensions has the slices at its place
+
+What goes wrong is an error that begins with its name, never a number.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import math
+import numbers
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+#: Bytes are counted in 64 bits, with a sign.
+MOST_BYTES = 2**63 - 1
+
+
+class EstimatorError(Exception):
+    """An answer that is none: a name, and what is wrong."""
+
+    def __init__(self, name: str, message: str):
+        super().__init__(f"{name}: {message}")
+
+
+def whole(value: Any, of: str) -> int:
+    """A number of bytes or slices that an estimator gave; a fraction of a byte needs a byte."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise EstimatorError("wrong_type", f"{of} is {value!r}, a {type(value).__name__}; it must be a number")
+    if math.isnan(value):
+        raise EstimatorError("not_a_number", f"{of} is NaN")
+    if math.isinf(value):
+        raise EstimatorError("infinite", f"{of} is {value}")
+    if value < 0:
+        raise EstimatorError("negative", f"{of} is {value}")
+    number = math.ceil(value)
+    if number > MOST_BYTES:
+        raise EstimatorError("too_large", f"{of} is {value}, more than 2^63")
+    return number
+
+
+def pair(value: Any, of: str) -> tuple[Any, Any]:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise EstimatorError("wrong_type", f"it gave {value!r}; it must give {of}")
+    return value[0], value[1]
+
+
+class Question:
+    """What is asked, in the types that functions are called with."""
+
+    def __init__(self, asked: dict[str, Any]):
+        import numpy  # estimators take its dtype; where it is missing they cannot be called
+
+        self.form: str = asked["form"]
+        self.slice_dimension: int = asked["slice_dimension"]
+        self.other_dimensions: tuple[int, ...] = tuple(asked["other_dimensions"])
+        self.dtype = numpy.dtype(asked["dtype"])
+        self.parameters: dict[str, Any] = asked.get("parameters") or {}
+        self.available_bytes: int | None = asked.get("available_bytes")
+        self.slices: int | None = asked.get("slices")
+
+    def dimensions(self, slices: int) -> tuple[int, ...]:
+        """Of so many slices."""
+        dimensions = list(self.other_dimensions)
+        dimensions.insert(self.slice_dimension, slices)
+        return tuple(dimensions)
+
+    def slice_bytes(self) -> int:
+        return math.prod(self.other_dimensions) * self.dtype.itemsize
+
+
+class Form:
+    """How many slices fit, and how many bytes so many slices need."""
+
+    def __init__(self, function: Any, question: Question):
+        self.function = function
+        self.question = question
+
+    def slices(self, available: int) -> tuple[int, str | None]:
+        """And the output's dtype, where the form tells it."""
+        raise NotImplementedError
+
+    def bytes(self, slices: int) -> int:
+        raise NotImplementedError
+
+
+class Linear(Form):
+    """So much a slice and so much fixed."""
+
+    def terms(self) -> tuple[int, int]:
+        raise NotImplementedError
+
+    def checked_terms(self) -> tuple[int, int]:
+        per_slice, fixed = self.terms()
+        if per_slice == 0:
+            raise EstimatorError("zero_per_slice", "a slice is 0 bytes, so any number of them would fit")
+        return per_slice, fixed
+
+    def slices(self, available: int) -> tuple[int, str | None]:
+        per_slice, fixed = self.checked_terms()
+        return max(0, available - fixed) // per_slice, None
+
+    def bytes(self, slices: int) -> int:
+        per_slice, fixed = self.checked_terms()
+        return whole(per_slice * slices + fixed, f"the need of {slices} slices")
+
+
+class Direct(Linear):
+    def terms(self) -> tuple[int, int]:
+        multiplier = self.function(**self.question.parameters) if callable(self.function) else self.function
+        whole(multiplier, "the multiplier")
+        return math.floor(multiplier * self.question.slice_bytes()), 0
+
+
+class Module(Linear):
+    def terms(self) -> tuple[int, int]:
+        question = self.question
+        answer = self.function(question.other_dimensions, question.dtype, **question.parameters)
+        per_slice, fixed = pair(answer, "(bytes a slice, fixed bytes)")
+        return whole(per_slice, "a slice"), whole(fixed, "what is fixed")
+
+
+class Iterative(Form):
+    def bytes(self, slices: int) -> int:
+        question = self.question
+        answer = self.function(question.dimensions(slices), question.dtype, **question.parameters)
+        needed = whole(answer, f"the need of {slices} slices")
+        if needed == 0:  # numpy's integers give it too, where they overflow
+            raise EstimatorError("zero_per_slice", f"{slices} slices need 0 bytes, so any number of them would fit")
+        return needed
+
+    def slices(self, available: int) -> tuple[int, str | None]:
+        def fits(slices: int) -> bool:
+            return self.bytes(slices) <= available
+
+        return largest(fits), None
+
+
+class Documented(Form):
+    def slices(self, available: int) -> tuple[int, str | None]:
+        question = self.question
+        answer = self.function(
+            question.slice_dimension, question.other_dimensions, question.dtype, available, **question.parameters
+        )
+        slices, dtype = pair(answer, "(slices, output dtype)")
+        return whole(slices, "the number of slices"), dtype_name(dtype)
+
+    def bytes(self, slices: int) -> int:
+        """The least memory for which it answers so many."""
+
+        def too_little(available: int) -> bool:
+            return self.slices(available)[0] < slices
+
+        if slices == 0 or not too_little(0):
+            return 0
+        try:
+            return largest(too_little) + 1
+        except EstimatorError as error:
+            if not str(error).startswith("zero_per_slice"):
+                raise
+            raise EstimatorError("too_few", f"it answers fewer than {slices} slices for any memory") from None
+
+
+def largest(holds: Callable[[int], bool]) -> int:
+    """The largest n for which it holds, of a condition that does not come true again: by doubling and bisection."""
+    if not holds(1):
+        return 0
+    yes = 1
+    while holds(2 * yes):
+        yes *= 2
+        if yes > MOST_BYTES // 4:
+            raise EstimatorError("zero_per_slice", "any number of slices would fit")
+    no = 2 * yes
+    while no - yes > 1:
+        middle = (yes + no) // 2
+        if holds(middle):
+            yes = middle
+        else:
+            no = middle
+    return yes
+
+
+def dtype_name(dtype: Any) -> str:
+    import numpy
+
+    try:
+        if dtype is None:  # which numpy takes for float64
+            raise TypeError
+        return numpy.dtype(dtype).name
+    except TypeError:
+        raise EstimatorError("wrong_dtype", f"{dtype!r} is no dtype of numpy") from None
+
+
+FORMS: dict[str, type[Form]] = {
+    "direct": Direct,
+    "module": Module,
+    "iterative": Iterative,
+    "documented": Documented,
+}
+
+
+def find(path: str) -> Any:
+    """`package.module:function`, or `package.module:Class.function`."""
+    module, _, name = path.partition(":")
+    try:
+        found = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        # What the module itself could not import is in the message.
+        raise EstimatorError("not_found", f"{path}: {error}") from error
+    return found
+
+
+def whole_list(values: Any, of: str) -> list[int]:
+    if not isinstance(values, (tuple, list)):
+        raise EstimatorError("wrong_type", f"{of} are {values!r}; they must be a tuple")
+    return [whole(value, f"one of {of}") for value in values]
+
+
+def answer(asked: dict[str, Any]) -> dict[str, Any]:
+    """Never raises: what goes wrong stands in `error`."""
+    told: dict[str, Any] = dict.fromkeys(("slices", "bytes", "dtype", "output_dimensions", "padding", "error"))
+    try:
+        question = Question(asked)
+        form = FORMS[question.form](find(asked["function"]), question)
+        if question.available_bytes is not None:
+            told["slices"], told["dtype"] = form.slices(question.available_bytes)
+        if question.slices is not None:
+            told["bytes"] = form.bytes(question.slices)
+        if path := asked.get("output_dimensions"):
+            told["output_dimensions"] = whole_list(
+                find(path)(question.other_dimensions, **question.parameters), "the output dimensions"
+            )
+        if path := asked.get("padding"):
+            told["padding"] = whole_list(find(path)(**question.parameters), "the slices before and after")
+    except EstimatorError as error:
+        told["error"] = str(error)
+    except BaseException as error:  # noqa: BLE001 - sys.exit() in an estimator is an answer too: none
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        told["error"] = "exception: " + traceback.format_exc().strip()
+    if told["error"] is not None:
+        told.update(slices=None, bytes=None, dtype=None)
+    return told
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m peakmark.estimators", description=__doc__.splitlines()[0])
+    parser.add_argument("--path", action="append", default=[], help="a folder in which modules stand")
+    sys.path[:0] = parser.parse_args().path
+    # What an estimator prints is no answer of ours: it goes to standard error.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        if line.strip():
+            print(json.dumps(answer(json.loads(line))), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from recorded import TESTS, environment
+
+from peakmark.estimators import answer
+
+# httomo's own example: https://diamondlightsource.github.io/httomo
+HTTOMO = {"slice_dimension": 0, "other_dimensions": [10, 20], "dtype": "float32", "available_bytes": 14450}
+
+
+def asked(function, form, **more):
+    return answer({"function": f"example_estimators:{function}", "form": form, **HTTOMO, **more})
+
+
+@pytest.mark.parametrize(
+    ("function", "form"),
+    [
+        ("documented", "documented"),
+        ("direct", "direct"),
+        ("direct_of", "direct"),
+        ("module", "module"),
+        ("iterative", "iterative"),
+        ("numpy_integers", "module"),
+    ],
+)
+@pytest.mark.parametrize("slice_dimension", [0, 1])
+def test_httomos_example_gives_9_in_every_form(function, form, slice_dimension):
+    told = asked(function, form, slice_dimension=slice_dimension, slices=9)
+    assert told["error"] is None
+    assert told["slices"] == 9
+    assert told["bytes"] in (14400, 14401)  # half a byte takes a byte
+    assert told["dtype"] == ("float32" if form == "documented" else None)
+    # One slice more is too much, and what nine need is enough for nine.
+    assert asked(function, form, available_bytes=told["bytes"])["slices"] == 9
+    assert asked(function, form, available_bytes=told["bytes"] - 2)["slices"] == 8
+    assert asked(function, form, available_bytes=0)["slices"] == 0
+
+
+def test_parameters_output_dimensions_and_padding_reach_the_functions():
+    told = asked(
+        "module", "module", parameters={"radius": 50}, slices=1,
+        output_dimensions="example_estimators:output_dims", padding="example_estimators:padding",
+    )  # fmt: skip
+    assert told["bytes"] == 1650
+    assert told["output_dimensions"] == [20, 20]
+    assert told["padding"] == [50, 50]
+    assert asked("direct_of", "direct", parameters={"scale": 2})["slices"] == 4
+
+
+def test_only_what_is_asked_is_answered():
+    assert asked("module", "module")["bytes"] is None
+    assert asked("module", "module", available_bytes=None, slices=2)["slices"] is None
+
+
+@pytest.mark.parametrize(
+    ("function", "form", "name"),
+    [
+        ("negative", "module", "negative: a slice is -1"),
+        ("negative_fixed", "module", "negative: what is fixed is -1"),
+        ("nan", "module", "not_a_number: a slice is NaN"),
+        ("infinite", "module", "infinite: a slice is inf"),
+        ("zero", "module", "zero_per_slice: "),
+        ("same_bytes", "iterative", "zero_per_slice: "),
+        ("too_large", "module", "too_large: a slice is 9223372036854775808"),
+        ("a_text", "module", "wrong_type: a slice is '800', a str"),
+        ("a_truth", "module", "wrong_type: a slice is True, a bool"),
+        ("one_number", "module", "wrong_type: it gave 800; it must give (bytes a slice, fixed bytes)"),
+        ("no_dtype", "documented", "wrong_dtype: None is no dtype of numpy"),
+        ("strange_dtype", "documented", "wrong_dtype: 'float33' is no dtype of numpy"),
+        ("never_more_than_three", "documented", "too_few: it answers fewer than 9 slices for any memory"),
+        ("raises", "module", "exception: Traceback (most recent call last):"),
+        ("leaves", "module", "exception: Traceback"),
+        ("not_there", "module", "not_found: example_estimators:not_there"),
+    ],
+)
+def test_what_is_no_answer_is_an_error_with_a_name(function, form, name):
+    told = asked(function, form, slices=9)
+    assert told["error"].startswith(name)
+    assert told["slices"] is told["bytes"] is told["dtype"] is None
+    if function == "raises":
+        assert told["error"].endswith("ZeroDivisionError: of its own making")
+
+
+def test_bytes_beyond_64_bits_are_an_error_and_fit_nowhere():
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert asked("iterative", "iterative", slices=2**60)["error"].startswith("zero_per_slice: 1152921504606846976 slices")
+    assert asked("module", "module", slices=2**60)["error"].startswith("too_large: the need of")
+
+
+def test_random_estimators_answer_by_every_form_what_arithmetic_says():
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        dimensions = [int(n) for n in random.integers(1, 5000, 2)]
+        available = int(random.integers(0, 2**40))
+        expected = available // (2 * dimensions[0] * dimensions[1] * 4)
+        for function, form in (("documented",) * 2, ("module",) * 2, ("iterative",) * 2, ("direct",) * 2):
+            told = asked(function, form, other_dimensions=dimensions, available_bytes=available, slices=expected)
+            assert (told["slices"], told["error"]) == (expected, None)
+            assert told["bytes"] == 8 * dimensions[0] * dimensions[1] * expected
+
+
+def test_the_server_answers_line_by_line_and_keeps_what_estimators_print_away():
+    questions = [
+        {"function": "example_estimators:prints", "form": "module", **HTTOMO},
+        {"function": "example_estimators:raises", "form": "module", **HTTOMO},
+        {"function": "example_estimators:module", "form": "module", **HTTOMO},
+    ]
+    served = subprocess.run(
+        [sys.executable, "-m", "peakmark.estimators", "--path", str(TESTS)],
+        input="".join(json.dumps(question) + "\n" for question in questions),
+        env=environment(), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    told = [json.loads(line) for line in served.stdout.splitlines()]
+    assert [one["slices"] for one in told] == [9, None, 9]
+    assert "said on the way" in served.stderr
+    assert "and this" in served.stderr

@@ -1,0 +1,208 @@
+#include "run/external_estimates.hpp"
+
+#include "run/json_fields.hpp"
+// json_fields.hpp before these: it sets how nlohmann is compiled.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+
+#include "base/dtype.hpp"
+#include "base/error.hpp"
+#include "record/recorder_libraries.hpp"
+#include "run/environment_list.hpp"
+#include "run/python_environment.hpp"
+#include "run/worker_process.hpp"
+
+namespace peakmark {
+
+using json_fields::Json;
+
+namespace {
+
+std::string our_dtype(const std::string& name) {
+  try {
+    return std::string(name_of(parse_dtype(name)));
+  } catch (const UsageError&) {
+    return name;
+  }
+}
+
+std::string request_line(const ExternalEstimator& estimator, const EstimatorQuestion& question,
+                         std::optional<Size> available_bytes, const std::string& parameters) {
+  const std::string& call = estimator.call;
+  const auto or_none = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  return json_fields::one_line({{"function", call.substr(call.find(':') + 1)},
+                                {"form", estimator.form},
+                                {"slice_dimension", question.slice_dimension},
+                                {"other_dimensions", question.other_dimensions},
+                                {"dtype", question.dtype},
+                                {"parameters", parameters.empty() ? json_fields::to_json(question.parameters)
+                                                                  : Json::parse(parameters)},
+                                {"available_bytes", json_fields::or_null(available_bytes)},
+                                {"slices", question.slices},
+                                {"output_dimensions", or_none(estimator.output_dimensions)},
+                                {"padding", or_none(estimator.padding)}}) +
+         "\n";
+}
+
+/// The program that answers, ready to be started. UsageError where it is not there.
+WorkerCommand command_for(const ExternalEstimator& estimator, const std::string& request) {
+  WorkerCommand command;
+  command.environment = current_environment();
+  command.input = request;
+  const PythonEnvironment python = find_python(estimator.python, estimator.suite_folder, "");
+  add_python(command.environment, python);
+  std::vector<std::string> words;
+  if (estimator.call.starts_with("python:")) {
+    words = {python.interpreter.string(), "-m", "peakmark.estimators"};
+    if (!estimator.suite_folder.empty())
+      words.insert(words.end(), {"--path", estimator.suite_folder.string()});
+  } else {
+    std::istringstream text(estimator.call.substr(estimator.call.find(':') + 1));
+    for (std::string word; text >> word;) words.push_back(word);
+  }
+  // A path of a command is seen from the suite, wherever peakmark was started.
+  std::string program = words.front();
+  if (program.find('/') != std::string::npos) program = (estimator.suite_folder / program).string();
+  const auto file = program_in(command.environment, program);
+  if (!file) throw UsageError(program + ": there is no such program");
+  command.program = *file;
+  command.arguments.assign(words.begin() + 1, words.end());
+  return command;
+}
+
+/// A number of an answer, or what is wrong with it.
+std::optional<Size> read_number(const Json& answer, const char* key) {
+  const Json& value = answer.contains(key) ? answer.at(key) : Json(nullptr);
+  if (value.is_null()) return std::nullopt;
+  if (!value.is_number()) throw UsageError(fmt::format("wrong_type: {} is {}", key, value.dump()));
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    const char* const name = number < 0                        ? "negative"
+                             : number >= 9223372036854775808.0 ? "too_large"
+                                                               : "wrong_type";
+    throw UsageError(fmt::format("{}: {} is {}, no 64-bit integer", name, key, value.dump()));
+  }
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62U &&
+      value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<Size>::max())) {
+    throw UsageError(fmt::format("too_large: {} is {}, more than 2^63", key, value.dump()));
+  }
+  const Size number = value.get<Size>();
+  if (number < 0) throw UsageError(fmt::format("negative: {} is {}", key, number));
+  return number;
+}
+
+void read_list(const Json& answer, const char* key, std::vector<Size>& values) {
+  if (answer.contains(key) && !answer.at(key).is_null()) json_fields::read(answer.at(key), values);
+}
+
+ExternalAnswer read_answer(const std::string& line, bool asked_slices, Size slices) {
+  ExternalAnswer answer;
+  const Json json = Json::parse(line);
+  if (!json.is_object()) throw UsageError("wrong_type: the answer is no JSON object: " + line);
+  if (json.contains("error")) json_fields::read(json.at("error"), answer.error);
+  if (answer.error) return answer;
+  answer.slices = read_number(json, "slices");
+  answer.bytes = read_number(json, "bytes");
+  if (json.contains("dtype")) json_fields::read(json.at("dtype"), answer.dtype);
+  if (answer.dtype) answer.dtype = our_dtype(*answer.dtype);
+  read_list(json, "output_dimensions", answer.output_dimensions);
+  read_list(json, "padding", answer.padding);
+  if (asked_slices && !answer.slices) throw UsageError("no_answer: it told no slices");
+  if (!answer.bytes) throw UsageError("no_answer: it told no bytes");
+  if (slices > 0 && answer.bytes == 0) {
+    throw UsageError("zero_per_slice: the slices need 0 bytes, so any number would fit");
+  }
+  return answer;
+}
+
+ExternalAnswer failed(std::string error) {
+  ExternalAnswer answer;
+  answer.error = std::move(error);
+  return answer;
+}
+
+/// What the process answers on one line; its last words where it does not.
+std::string answer_of(const WorkerCommand& command, double seconds, int interrupt) {
+  WorkerProcess process(command);
+  const auto until =
+      WorkerProcess::Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+  std::string last_words;
+  for (;;) {
+    const WorkerEvent event = process.next(until, interrupt);
+    switch (event.kind) {
+      case WorkerEvent::Kind::output:
+        return event.text;
+      case WorkerEvent::Kind::error:
+        if (!event.text.empty()) last_words = "; the last it said: " + event.text;
+        break;
+      case WorkerEvent::Kind::observation:
+        break;
+      case WorkerEvent::Kind::ended:
+        throw UsageError("died: its process ended with " + process.end().text() + last_words);
+      case WorkerEvent::Kind::late:
+        throw UsageError(fmt::format("no_answer_in_time: nothing within {:g} s{}", seconds, last_words));
+      case WorkerEvent::Kind::interrupted:
+        throw Error(ExitCode::interrupted, "interrupted");
+    }
+  }
+}
+
+EstimateObservation observe(const ExternalEstimator& estimator, const VariantDescription& variant,
+                            const Observation& observation, int interrupt) {
+  EstimateObservation observed;
+  observed.estimator = estimator.name;
+  observed.form = estimator.form;
+  try {
+    const EstimatorQuestion question = question_of(estimator, variant, observation.axes);
+    observed.slices_used = question.slices;
+    ExternalAnswer answer =
+        ask_external(estimator, question, observation.requested_peak_bytes, "", interrupt);
+    observed.slices_estimated = answer.slices;
+    observed.bytes_estimated = answer.bytes;
+    observed.dtype = std::move(answer.dtype);
+    observed.error = std::move(answer.error);
+  } catch (const UsageError& error) {
+    observed.error = error.what();
+  }
+  return observed;
+}
+
+}  // namespace
+
+ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,
+                            std::optional<Size> available_bytes, const std::string& parameters,
+                            int interrupt) {
+  std::string line;
+  try {
+    const std::string request = request_line(estimator, question, available_bytes, parameters);
+    line = answer_of(command_for(estimator, request), estimator.seconds, interrupt);
+    return read_answer(line, available_bytes.has_value(), question.slices);
+  } catch (const Json::exception& error) {
+    return failed("wrong_type: the answer is none (" + json_fields::message_of(error) +
+                  "): " + line.substr(0, 200));
+  } catch (const UsageError& error) {
+    return failed(error.what());
+  }
+}
+
+void add_external_estimates(const PlannedCase& planned, const Vocabulary& vocabulary,
+                            Observation& observation, int interrupt) {
+  if (observation.outcome != Outcome::ok) return;
+  const VariantDescription* variant = vocabulary.description.variant(planned.the_case.variant);
+  if (variant == nullptr) return;
+  const ProgramDescription* program = vocabulary.program(planned.the_case.variant);
+  if (program != nullptr && !program->estimator.empty()) {
+    observation.estimate =
+        observe(*vocabulary.estimator(program->estimator), *variant, observation, interrupt);
+  }
+  for (const std::string& name : planned.judged_estimators) {
+    const ExternalEstimator* estimator = vocabulary.estimator(name);
+    if (estimator == nullptr) continue;
+    observation.other_estimates.push_back(observe(*estimator, *variant, observation, interrupt));
+  }
+}
+
+}  // namespace peakmark
