@@ -90,27 +90,28 @@ def _limit_peaks(axes, panel: Panel) -> None:
     axes.set_ylim(low, high)
 
 
-def _legend(drawing, styles: Styles) -> None:
+def _legend(drawing, styles: Styles, has_floor: bool) -> None:
     handles = [
         pyplot.Line2D([], [], **style, label=variant.split("/", 1)[1])
         for variant, style in styles.items()
     ]
-    handles += [
-        pyplot.Line2D([], [], color="black", linestyle=(0, (4, 3)), linewidth=0.8, label="estimate"),
-        pyplot.Line2D([], [], color="0.3", linestyle=":", linewidth=1.4, label="floor: input + output"),
-        pyplot.Rectangle((0, 0), 1, 1, color="0.5", alpha=0.25, linewidth=0, label="window of the estimate"),
-    ]
+    handles.append(pyplot.Line2D([], [], color="black", linestyle=(0, (4, 3)), linewidth=0.8, label="estimate"))
+    if has_floor:
+        handles.append(pyplot.Line2D([], [], color="0.3", linestyle=":", linewidth=1.4, label="floor: input + output"))
+    handles.append(pyplot.Rectangle((0, 0), 1, 1, color="0.5", alpha=0.25, linewidth=0, label="window of the estimate"))
     columns = max(1, min(len(handles), int(drawing.get_figwidth() / INCHES_A_LEGEND_ENTRY)))
     drawing.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
 
 
 def draw(figure: Figure, context: dict) -> pyplot.Figure:
-    """Peaks, peaks over the floor, and times (none where the run has no times), a row each; a column a panel."""
+    """Peaks, peaks over the floor, and times, a row each where the run knows of them; a column a panel."""
     use_style()
     panels = figure.panels
     every = pd.concat([panel.cases for panel in panels])
-    has_time = every["time"].notna().any()
-    rows_of = [("peak", _draw_peak), ("peak / floor", _draw_overhead)]
+    has_floor, has_time = every["floor"].notna().any(), every["time"].notna().any()
+    rows_of = [("peak", _draw_peak)]
+    if has_floor:
+        rows_of.append(("peak / floor", _draw_overhead))
     if has_time:
         rows_of.append(("time, CPU device" if context.get("device_is_cpu") else "time", _draw_time))
     columns = min(len(panels), MOST_COLUMNS)
@@ -138,11 +139,11 @@ def draw(figure: Figure, context: dict) -> pyplot.Figure:
                 axes.set_ylabel(label)
         _limit_peaks(shown[0], panel)
         if has_time:
-            shown[2].set_yscale("log")
-            set_time_axis(shown[2].yaxis)
-            shown[2].set_ylim(panel.cases["time_min"].min() / MARGIN, panel.cases["time_max"].max() * MARGIN)
+            shown[-1].set_yscale("log")
+            set_time_axis(shown[-1].yaxis)
+            shown[-1].set_ylim(panel.cases["time_min"].min() / MARGIN, panel.cases["time_max"].max() * MARGIN)
         shown[0].set_title(panel.title)
         shown[-1].set_xlabel(x_label(figure))
     drawing.suptitle(f"{figure.name}\n{device_text(context)}", fontsize=8)
-    _legend(drawing, styles)
+    _legend(drawing, styles, has_floor)
     return drawing

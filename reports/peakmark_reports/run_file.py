@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 RUN_FILE_VERSION = 1
+NUMBERS = ["window_lo", "window_hi", "peak", "setup", "floor", "estimate", "time", "time_min", "time_max"]
 
 
 class RunFileError(Exception):
@@ -93,4 +94,8 @@ def load_run(path: Path) -> Run:
     planned = {entry["case"]: entry for entry in context["planned"]}
     observations = [row["peakmark"] for row in document["benchmarks"] if "peakmark" in row]
     rows = [_row(observation, planned[observation["case"]]) for observation in observations]
-    return Run(context, pd.DataFrame(rows))
+    cases = pd.DataFrame(rows)
+    # A column in which nothing is known is one of numbers too.
+    for column in [column for column in NUMBERS if column in cases]:
+        cases[column] = pd.to_numeric(cases[column])
+    return Run(context, cases)

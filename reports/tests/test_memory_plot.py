@@ -85,6 +85,18 @@ def test_a_run_of_memory_alone_has_no_empty_panels(tmp_path):
     pyplot.close(drawing)
 
 
+@pytest.mark.parametrize("unknown", [("input_bytes",), ("output_bytes", "estimate")])
+def test_where_no_floor_is_known_none_is_drawn(tmp_path, unknown):
+    observations = [observation(variant, "edge", ny) | dict.fromkeys(unknown) for variant in VARIANTS for ny in SHAPES]
+    run = load_run(write_run(tmp_path / "run.json", observations))
+    drawing = draw(figures_of(run)[0], run.context)
+    shown = [axes for axes in drawing.axes if axes.get_visible()]
+    assert [axes.get_ylabel() for axes in shown] == ["peak", "time, CPU device"]
+    assert "floor: input + output" not in [text.get_text() for text in drawing.legends[0].get_texts()]
+    assert len([line for line in shown[0].get_lines() if line.get_marker() in ("o", "s")]) == len(VARIANTS)
+    pyplot.close(drawing)
+
+
 def test_files_are_written_and_repeat(tmp_path):
     path = write_run(tmp_path / "run.json")
     assert main(["plots", str(path), "-o", str(tmp_path / "a")]) == 0
