@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "record/python_memory.hpp"
 #include "record/stack_text.hpp"
 
 namespace peakmark {
@@ -34,6 +35,7 @@ struct Python {
 };
 
 Python found_python;
+PythonMemory python_memory;
 /// What is known of the interpreter.
 enum class Found : std::uint8_t { none, looking, older, whole };
 std::atomic<Found> found{Found::none};
@@ -60,6 +62,7 @@ Found fill(Python& python) {
       find(python.restore_error, "PyErr_Restore") && find(python.clear_error, "PyErr_Clear");
   find(python.stop_collecting, "PyGC_Disable");
   find(python.start_collecting, "PyGC_Enable");
+  python_memory.find();
   return whole ? Found::whole : Found::older;
 }
 
@@ -111,6 +114,18 @@ void add_frame(const Python& python, StackText& text, Object* frame) {
   python.release(code);
 }
 
+void ask_for_frames(const Python& python, Thread* thread, StackText& text) {
+  const Untouched untouched(python);
+  Object* frame = python.frame_of(thread);
+  while (frame != nullptr && !text.is_full()) {
+    add_frame(python, text, frame);
+    Object* const outer = python.frame_back(frame);
+    python.release(frame);
+    frame = outer;
+  }
+  if (frame != nullptr) python.release(frame);
+}
+
 }  // namespace
 
 void look_for_python() {
@@ -136,20 +151,13 @@ std::size_t python_frames(char* buffer, std::size_t room) {
   if (mine == nullptr) return 0;  // a thread that the interpreter does not know
   // Until 3.11 the current thread is the process's, and the check says yes to everybody once there is a
   // second interpreter: so both are asked.
-  if (python.current() != mine || python.holds_lock() == 0) {
+  const bool holds_lock = python.current() == mine && python.holds_lock() != 0;
+  if (holds_lock) {
+    ask_for_frames(python, mine, text);
+  } else if (!python_memory.add_frames(mine, text)) {
     text.field("R").field("python: not held").end_line();
-    return text.bytes();
   }
-  const Untouched untouched(python);
-  Object* frame = python.frame_of(mine);
-  while (frame != nullptr && !text.is_full()) {
-    add_frame(python, text, frame);
-    Object* const outer = python.frame_back(frame);
-    python.release(frame);
-    frame = outer;
-  }
-  if (frame == nullptr) return text.bytes();
-  python.release(frame);
+  if (!text.is_full()) return text.bytes();
   StackText remark(buffer + text.bytes(), kRemark);
   remark.field("R").field("python: deeper than is recorded").end_line();
   return text.bytes() + remark.bytes();
