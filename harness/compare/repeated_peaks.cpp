@@ -34,7 +34,8 @@ std::vector<MovedBetweenRuns> moved_between(const std::vector<const LedgerSummar
   }
   std::vector<MovedBetweenRuns> moved;
   for (auto& [what, by_run] : counts) {
-    if (std::ranges::all_of(by_run, [&](std::int64_t count) { return count == by_run.front(); })) continue;
+    const auto [least, most] = std::ranges::minmax(by_run);
+    if (least == most) continue;
     const auto& [name, kind, bytes] = what;
     moved.push_back({name, kind, bytes, std::move(by_run)});
   }

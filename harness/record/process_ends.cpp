@@ -14,6 +14,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -64,8 +65,12 @@ ProcessEnds::ProcessEnds(fs::path name)
     : name_(std::move(name)),
       folder_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
       stop_(eventfd(0, EFD_CLOEXEC)) {
-  if (folder_ >= 0 && stop_ >= 0 && inotify_add_watch(folder_, name_.parent_path().c_str(), IN_CREATE) >= 0) {
+  if (folder_ < 0 || stop_ < 0 || inotify_add_watch(folder_, name_.parent_path().c_str(), IN_CREATE) < 0)
+    return;
+  try {
     thread_ = std::thread([this] { watch(); });
+  } catch (const std::system_error&) {
+    // No thread is to be had: the ends stay unknown.
   }
 }
 
