@@ -1,6 +1,6 @@
 """What `peakmark record` costs a real program.
 
-    bench/record_overhead.py [--rounds N] [--record PEAKMARK] -- PROGRAM ARGS...
+    python3 bench/record_overhead.py [--rounds N] [--record PEAKMARK] -- PROGRAM ARGS...
 
 Runs the program in rounds, each time in all three ways, in an order that changes from round to round: plain, plain
 again, and under the recorder. So what the machine does meanwhile strikes all three alike. Told are the ratio of the
