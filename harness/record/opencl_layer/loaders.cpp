@@ -193,6 +193,9 @@ void reach_loaders() {
   static std::atomic<bool> first{true};
   if (first.exchange(false)) {
     recorded_process = getpid();
+    // A child must not inherit the lock from a thread that it does not have.
+    const auto unlock = [] { pthread_mutex_unlock(&guarding); };
+    pthread_atfork([] { pthread_mutex_lock(&guarding); }, unlock, unlock);
     SystemLoader system;
     ask_loaders();
     system.leave_if_useless();
