@@ -27,20 +27,20 @@ class PythonMemory {
 
  private:
   struct Layout {
-    int minor;             ///< of Python 3
-    std::size_t frames;    ///< in the thread: the innermost frame, or a pointer to where that stands
-    bool through_c_frame;  ///< the latter
-    std::size_t in_c_frame;
-    std::size_t back;  ///< in a frame: the outer one
+    int minor;               ///< of Python 3
+    int number_bytes;        ///< of an instruction, where `instruction` is a number; else 0
+    std::size_t frames;      ///< in the thread: the innermost frame, or a pointer to where that stands
+    std::size_t in_c_frame;  ///< in what that points to
+    std::size_t back;        ///< in a frame: the outer one
     std::size_t code;
-    std::size_t instruction;
-    std::size_t owner;       ///< who has it: 3 is a frame of the interpreter's own (0: there are none such)
-    std::size_t code_start;  ///< in a code object, of the instructions; 0: `instruction` is a number
-    int number_bytes;        ///< of an instruction, where it is a number
+    std::size_t instruction;      ///< a pointer, or a number
+    std::size_t owner;            ///< who has it: 3 is the interpreter itself; 0: no frame is its own
+    std::size_t code_start;       ///< in a code object: of the instructions
+    std::size_t first_traceable;  ///< the first instruction with a line; 0: unknown
     std::size_t file;
     std::size_t name;
-    std::size_t ascii;            ///< in a string of ASCII, of its characters
-    std::size_t first_traceable;  ///< in a code object, the first instruction with a line; 0: unknown
+    std::size_t ascii;     ///< in a string of ASCII: of its characters
+    bool through_c_frame;  ///< `frames` is a pointer to where it stands
   };
   static const Layout kLayouts[];
 
