@@ -63,6 +63,20 @@ TEST(ShippedSuites, HaveTheSizesThatTheyPromise) {
   EXPECT_LE(load("fbp-large").cases.size(), 80U);
 }
 
+/// Neither a device nor the programs' environments are needed to list what clients are asked.
+TEST(ShippedSuites, OfClientsExpand) {
+  const std::map<std::string, std::size_t> cases{{"nabu", 92},          {"nabu-own-estimators", 12},
+                                                 {"pyclesperanto", 52}, {"httomolibgpu", 54},
+                                                 {"cupy", 22},          {"torch", 20}};
+  for (const auto& [name, count] : cases) {
+    const Suite suite = load("clients/" + name);
+    EXPECT_EQ(suite.name, name);
+    EXPECT_EQ(suite.cases.size(), count) << name;
+    for (const PlannedCase& planned : suite.cases)
+      EXPECT_NE(suite.vocabulary.program(planned.the_case.variant), nullptr) << planned.name;
+  }
+}
+
 TEST(ShippedSuites, ShareNoCase) {
   const std::vector<std::string> names{"smoke", "nightly", "large", "fbp-large"};
   std::size_t each = 0;

@@ -29,6 +29,15 @@ def bytes_of(observations):
     }
 
 
+def measured_by_suite(runs):
+    """Runs of one suite are one: parts of it, say."""
+    suites = {}
+    for run in runs:
+        about, observations = read_run(run)
+        suites.setdefault(about["suite"], {}).update(bytes_of(observations))
+    return suites
+
+
 def differences(expected, measured):
     """A line for each case that is not as expected."""
     lines = [f"{case}: is expected, and is not in the run" for case in expected if case not in measured]
@@ -55,16 +64,15 @@ def main():
     asked = parser.parse_args()
     found = []
     try:
-        for run in asked.runs:
-            about, observations = read_run(run)
-            path, measured = EXPECTED / f"{about['suite']}.json", bytes_of(observations)
+        for suite, measured in measured_by_suite(asked.runs).items():
+            path = EXPECTED / f"{suite}.json"
             if asked.write:
                 EXPECTED.mkdir(exist_ok=True)
                 path.write_text(one_line_a_case(measured), encoding="utf-8")
             else:
-                of_run = differences(json.loads(path.read_text(encoding="utf-8")), measured)
-                found += of_run
-                print(f"{about['suite']}: {len(measured)} cases, {len(of_run)} differences", file=sys.stderr)
+                of_suite = differences(json.loads(path.read_text(encoding="utf-8")), measured)
+                found += of_suite
+                print(f"{suite}: {len(measured)} cases, {len(of_suite)} differences", file=sys.stderr)
     except (TableError, OSError) as error:
         print(f"check_expectations: {error}", file=sys.stderr)
         return EXIT_USAGE

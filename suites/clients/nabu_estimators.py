@@ -11,9 +11,22 @@ ELEMENT, COMPLEX, COORDINATE = 4, 8, 4
 
 # Twiddle factors of VkFFT for real transforms of a length, as pyvkfft 2025.1.1 allocates them; recorded on PoCL 3.1.
 FFT_TABLES = {
-    4: 4, 8: 4, 16: 64, 32: 128, 64: 192, 128: 704, 256: 1216, 512: 1728, 1024: 5824, 2048: 9920, 4096: 14016,
-    8192: 46784, 16384: 79552, 32768: 112320, 65536: 139776,
+    4: 4, 8: 4, 16: 64, 32: 128, 64: 192, 128: 704, 200: 1536, 256: 1216, 500: 3920, 512: 1728, 640: 4800, 1000: 7936,
+    1024: 5824, 1280: 7360, 1500: 11960, 2000: 15936, 2048: 9920, 2560: 18112, 3000: 23920, 4000: 23936, 4096: 14016,
+    4320: 34480, 5120: 38592, 6000: 47920, 8000: 63680, 8192: 46784, 16384: 79552, 32768: 112320,
 }  # fmt: skip
+
+# The greatest powers of these primes in a padded width, and the least of 2: silx.image.tomography.generate_powers.
+MOST_POWERS = {2: 15, 3: 9, 5: 6, 7: 5}
+LEAST_POWER_OF_2 = 2
+
+
+def padded_width(w):
+    """The least width of small prime factors that has room for two lines."""
+    widths = [2**power for power in range(LEAST_POWER_OF_2, MOST_POWERS[2] + 1)]
+    for prime in (3, 5, 7):
+        widths = [width * prime**power for width in widths for power in range(MOST_POWERS[prime] + 1)]
+    return min(width for width in widths if width >= 2 * w)
 
 
 def _fft_tables(length):
@@ -50,15 +63,15 @@ def padding_2026_1(non_slice_dims, _dtype, *, mode, pad_y0, pad_y1, pad_x0, pad_
 def _fbp(shape, padding, memory, coordinates, sinograms_beside):
     """`sinograms_beside`: copies of a sinogram that nabu keeps, by where the caller's lie."""
     n_a, w = shape
-    padded_width = 1 << (2 * w - 1).bit_length()
+    padded_w = padded_width(w)
     sinogram, slice_ = ELEMENT * n_a * w, ELEMENT * w * w
-    padded = ELEMENT * n_a * padded_width
-    column = COMPLEX * (padded_width // 2 + 1)
-    fixed = padded + n_a * column + column + _fft_tables(padded_width) + 2 * ELEMENT * n_a
-    fixed += padded if padding == "zeros" else COORDINATE * coordinates(n_a, padded_width)
+    padded = ELEMENT * n_a * padded_w
+    column = COMPLEX * (padded_w // 2 + 1)
+    fixed = padded + n_a * column + column + _fft_tables(padded_w) + 2 * ELEMENT * n_a
+    fixed += padded if padding == "zeros" else COORDINATE * coordinates(n_a, padded_w)
     fixed += sinograms_beside[memory] * sinogram
-    if memory == "host":  # they come one by one
-        return 0, fixed + slice_
+    if memory == "host":  # one alone, nabu brings it to the device and back
+        return fixed + slice_, 0
     return sinogram + slice_, fixed
 
 

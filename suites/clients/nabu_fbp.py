@@ -2,9 +2,9 @@
 
     nabu_fbp.py [--padding zeros|edges] [--memory host|device] [--n-z N] [--calls N] N_A W
 
-n_z sinograms of n_a lines and w columns, f32, become n_z slices of w × w, one after the other. `host`: from host memory
-to host memory, so that nabu brings each to the device and its slice back. `device`: all sinograms and all slices lie
-on the device, as the chunk of a reconstruction does. Phases: `setup` (nabu's object), `inputs`, `outputs`, `call`,
+Sinograms of n_a lines and w columns, f32, become slices of w × w. `host`: one, from host memory to host memory, so that
+nabu brings it to the device and its slice back. `device`: n_z sinograms and as many slices lie on the device, as the
+chunk of a reconstruction does, and are worked on one after the other. Phases: `setup` (nabu's object), `inputs`, `outputs`, `call`,
 `end`; what nabu allocates in its first call, it keeps. The sinograms are those of a disc, and the slices must hold its
 value. The device is the one that pyopencl chooses; PYOPENCL_CTX changes that.
 """
@@ -62,8 +62,7 @@ def name_all(projector):
 def memory_of(context, asked, sinogram):
     """The sinograms and the slices, and what makes a slice an array of numpy."""
     if asked.memory == "host":
-        slices = [np.empty((asked.w, asked.w), np.float32) for _ in range(asked.n_z)]
-        return [sinogram] * asked.n_z, slices, np.asarray
+        return [sinogram], [np.empty((asked.w, asked.w), np.float32)], np.asarray
     queue = pyopencl.CommandQueue(context)
     with peakmark.phase("inputs"):
         sinograms = [pyopencl.array.to_device(queue, sinogram) for _ in range(asked.n_z)]
@@ -89,7 +88,10 @@ def parse(words):
     parser.add_argument("--calls", type=int, default=3)
     parser.add_argument("n_a", type=int)
     parser.add_argument("w", type=int)
-    return parser.parse_args(words)
+    asked = parser.parse_args(words)
+    if asked.memory == "host" and asked.n_z != 1:
+        parser.error("from host memory comes one at a time: --n-z 1, or --memory device")
+    return asked
 
 
 def mistake_in(asked):

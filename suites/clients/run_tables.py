@@ -133,7 +133,7 @@ def source_line(about):
         f"{about.get('backend')} driver {about.get('driver')}",
         (about.get("date") or "")[:10],
     ]
-    return f"*{', '.join(str(field) for field in fields)}; peakmark {about.get('commit')}.*\n"
+    return f"*{', '.join(str(field) for field in fields)}.*\n"
 
 
 def put_into(path, name, text):
