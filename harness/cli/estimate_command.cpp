@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,14 +9,22 @@
 #include "base/size.hpp"
 #include "cli/command.hpp"
 #include "run/estimate_question.hpp"
+#include "run/external_estimates.hpp"
 #include "run/worker_program.hpp"
 #include "sweep/nearest_word.hpp"
+#include "sweep/suite_document.hpp"
 
 namespace peakmark::cli {
 namespace {
 
 struct Options {
   std::string variant;
+  std::vector<std::filesystem::path> suites;
+  ExternalEstimator call;  ///< what is asked where the variant is a call
+  std::vector<Size> dimensions;
+  std::string dtype = "float32";
+  int slice_dimension = 0;
+  std::optional<Size> slices;
   std::vector<std::string> parameters;
   std::optional<std::string> available;
   std::optional<std::string> estimator;
@@ -32,12 +41,15 @@ std::string bytes_text(std::optional<Size> bytes) {
   return bytes ? fmt::format("{} ({} bytes)", format_size(*bytes), *bytes) : "unknown";
 }
 
-void print(const VariantDescription& variant, const EstimateReply& reply) {
-  fmt::print("{}\n", variant.name);
-  fmt::print("  slices along {}: {}\n", variant.slice_axis,
-             reply.slices ? std::to_string(*reply.slices) : "unknown");
+void print(const std::string& title, const std::string& slices, const EstimateReply& reply) {
+  fmt::print("{}\n", title);
+  fmt::print("  {}: {}\n", slices, reply.slices ? std::to_string(*reply.slices) : "unknown");
   fmt::print("  bytes: {}\n", bytes_text(reply.bytes));
   fmt::print("  output: {}\n", reply.dtype.value_or("unknown"));
+  if (!reply.output_dimensions.empty()) {
+    fmt::print("  output dimensions: {}\n", fmt::join(reply.output_dimensions, ", "));
+  }
+  if (!reply.padding.empty()) fmt::print("  slices before and after: {}\n", fmt::join(reply.padding, ", "));
   if (reply.terms.empty()) return;
   fmt::print("  terms, bytes a slice and once:\n");
   std::size_t width = 0;
@@ -47,20 +59,88 @@ void print(const VariantDescription& variant, const EstimateReply& reply) {
   }
 }
 
-void estimate(const Options& options) {
-  const std::filesystem::path worker = find_worker(options.worker);
-  const Description description = describe_worker(worker);
-  const VariantDescription& variant = find_variant(description, options.variant);
-  const Parameters parameters = parse_parameters(variant, options.parameters);
-  std::optional<Size> available;
-  if (options.available) available = parse_size(*options.available);
-  const EstimateReply reply =
-      ask_estimator(worker, estimate_question(variant, parameters, available, options.estimator));
-  if (reply.error) throw UsageError(variant.name + ": " + *reply.error);
+std::optional<Size> available_of(const Options& options) {
+  if (!options.available) return std::nullopt;
+  return parse_size(*options.available);
+}
+
+void tell(const Options& options, const std::string& title, const std::string& slices,
+          const std::string& parameters, const EstimateReply& reply) {
+  if (reply.error) throw UsageError(title + ": " + *reply.error);
   if (options.json) {
-    fmt::print("{}", estimate_json(variant.name, parameters, available, reply));
+    fmt::print("{}", estimate_json(title, parameters, available_of(options), reply));
   } else {
-    print(variant, reply);
+    print(title, slices, reply);
+  }
+}
+
+/// How many slices fit, and the bytes of these; without available bytes, those of the question.
+EstimateReply ask_for_reply(const ExternalEstimator& estimator, EstimatorQuestion question,
+                            std::optional<Size> available, const std::string& arguments) {
+  ExternalAnswer answer = ask_external(estimator, question, available, arguments);
+  if (available && answer.slices) {
+    question.slices = *answer.slices;
+    answer.bytes = 0;
+    if (question.slices > 0) answer.bytes = ask_external(estimator, question, std::nullopt, arguments).bytes;
+  }
+  EstimateReply reply;
+  reply.slices = available ? answer.slices : question.slices;
+  reply.bytes = answer.bytes;
+  reply.dtype = answer.dtype;
+  reply.output_dimensions = answer.output_dimensions;
+  reply.padding = answer.padding;
+  reply.error = answer.error;
+  return reply;
+}
+
+/// `estimate python:package.module:function --dimensions 10,20 …`
+void estimate_by_call(const Options& options) {
+  ExternalEstimator estimator = options.call;
+  estimator.call = options.variant;
+  check_estimator_call(estimator.call);
+  check_estimator_form(estimator.form);
+  estimator.suite_folder = std::filesystem::current_path();
+  if (options.dimensions.size() != 2) {
+    throw UsageError("name the input's other two dimensions: --dimensions 2160,2560");
+  }
+  if (!options.available && !options.slices) {
+    throw UsageError(
+        "ask something: --available 16GiB (how many slices fit?) or --slices 20 (how many bytes?)");
+  }
+  EstimatorQuestion question;
+  question.slice_dimension = options.slice_dimension;
+  question.slices = options.slices.value_or(1);
+  question.other_dimensions = options.dimensions;
+  question.dtype = options.dtype;
+  const std::string arguments = parse_arguments(options.parameters);
+  tell(options, options.variant, "slices", arguments,
+       ask_for_reply(estimator, question, available_of(options), arguments));
+}
+
+void estimate(const Options& options) {
+  if (is_estimator_call(options.variant)) {
+    estimate_by_call(options);
+    return;
+  }
+  const std::filesystem::path worker = find_worker(options.worker);
+  std::vector<SuiteDocument> documents;
+  for (const auto& suite : options.suites) documents.push_back(read_suite_document(suite));
+  const Vocabulary vocabulary = vocabulary_of(documents, describe_worker(worker));
+  const VariantDescription& variant = find_variant(vocabulary.description, options.variant);
+  const Parameters parameters = parse_parameters(variant, options.parameters);
+  const std::string slices = "slices along " + variant.slice_axis;
+  const std::string named =
+      options.estimator.value_or(variant.estimators.empty() ? "" : variant.estimators.front().name);
+  if (const ExternalEstimator* estimator = vocabulary.estimator(named)) {
+    tell(options, variant.name, slices, to_arguments(parameters),
+         ask_for_reply(*estimator, question_of(*estimator, variant, parameters), available_of(options), ""));
+  } else if (vocabulary.program(variant.name) != nullptr) {
+    throw UsageError(variant.name +
+                     (named.empty() ? " has no estimator" : ": no suite has an estimator '" + named + "'"));
+  } else {
+    tell(options, variant.name, slices, to_arguments(parameters),
+         ask_estimator(worker,
+                       estimate_question(variant, parameters, available_of(options), options.estimator)));
   }
 }
 
@@ -69,14 +149,46 @@ void estimate(const Options& options) {
 void add_estimate_command(CLI::App& app, Result& /*result*/) {
   const auto options = std::make_shared<Options>();
   CLI::App* const command = app.add_subcommand("estimate", "Ask a variant's estimator");
-  command->add_option("VARIANT", options->variant, "Such as padding/coords1d")->required();
-  command->add_option("KEY=VALUE", options->parameters, "Axes, such as n=20; the others at their default");
+  command
+      ->add_option("VARIANT", options->variant,
+                   "Such as padding/coords1d; or an estimator of yours: python:package.module:function, "
+                   "command:PROGRAM")
+      ->required();
+  command->add_option("--suite", options->suites, "Suites whose programs and estimators may be asked");
+  command->add_option("KEY=VALUE", options->parameters,
+                      "Axes, such as n=20; the others at their default. Of an estimator of yours: its "
+                      "parameters, as JSON or as text");
   command->add_option("--available", options->available,
                       "Memory, such as 16GiB: how many slices fit? Without it: how many bytes are needed?");
   command->add_option("--estimator", options->estimator, "One of the variant's other estimators");
   command->add_option("--worker", options->worker,
                       "Program that knows the variants; default: peakmark-bench");
   command->add_flag("--json", options->json, "Print the answer as JSON");
+  const char* const of_yours = "For an estimator of yours";
+  command->add_option("--form", options->call.form, "documented, direct, module or iterative")
+      ->capture_default_str()
+      ->group(of_yours);
+  command
+      ->add_option("--dimensions", options->dimensions, "The input's dimensions beside the slices: 2160,2560")
+      ->delimiter(',')
+      ->group(of_yours);
+  command->add_option("--dtype", options->dtype, "Of the input, as numpy calls it")
+      ->capture_default_str()
+      ->group(of_yours);
+  command->add_option("--slice-dimension", options->slice_dimension, "0: projections, 1: sinograms")
+      ->check(CLI::Range(0, 1))
+      ->capture_default_str()
+      ->group(of_yours);
+  command->add_option("--slices", options->slices, "How many bytes do so many need?")->group(of_yours);
+  command->add_option("--padding", options->call.padding, "A function beside it: module:function")
+      ->group(of_yours);
+  command->add_option("--output-dimensions", options->call.output_dimensions, "Likewise")->group(of_yours);
+  command->add_option("--python", options->call.python, "Its Python environment, as a suite names it")
+      ->group(of_yours);
+  command->add_option("--seconds", options->call.seconds, "That an answer may take")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str()
+      ->group(of_yours);
   command->footer("Exit code: 0 clean, 2 wrong usage, or an estimator that gives no answer.");
   command->callback([options] { estimate(*options); });
 }

@@ -54,7 +54,7 @@ TEST(PythonEnvironment, StandsWhereEnvironmentsStand) {
   ::unsetenv("PEAKMARK_ENVIRONMENTS");
 }
 
-std::string message_of(const std::string& name, const std::string& made_by) {
+std::string python_mistake(const std::string& name, const std::string& made_by) {
   try {
     find_python(name, "/suites", made_by);
   } catch (const UsageError& error) {
@@ -66,9 +66,10 @@ std::string message_of(const std::string& name, const std::string& made_by) {
 TEST(PythonEnvironment, ThatIsMissingSaysWhatMakesIt) {
   ::setenv("PEAKMARK_ENVIRONMENTS", "/no/such/folder", 1);
   EXPECT_EQ("the Python environment /no/such/folder/nabu is not there; make it with: make nabu",
-            message_of("nabu", "make nabu"));
-  EXPECT_THAT(message_of("nabu", ""), HasSubstr("make it with: python3 -m venv /no/such/folder/nabu && "));
-  EXPECT_THAT(message_of("./mine", ""), StartsWith("the Python environment /suites/mine is not there"));
+            python_mistake("nabu", "make nabu"));
+  EXPECT_THAT(python_mistake("nabu", ""),
+              HasSubstr("make it with: python3 -m venv /no/such/folder/nabu && "));
+  EXPECT_THAT(python_mistake("./mine", ""), StartsWith("the Python environment /suites/mine is not there"));
   ::unsetenv("PEAKMARK_ENVIRONMENTS");
 }
 

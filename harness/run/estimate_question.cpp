@@ -64,7 +64,24 @@ EstimateReply parse_estimate_reply(const std::string& line) {
   return reply;
 }
 
-std::string estimate_json(const std::string& variant, const Parameters& parameters,
+std::string parse_arguments(const std::vector<std::string>& texts) {
+  Json arguments = Json::object();
+  for (const std::string& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) throw UsageError("'" + text + "' is no key=value, such as n=20");
+    const std::string name = text.substr(0, equals);
+    if (arguments.contains(name)) throw UsageError("'" + name + "' is given twice");
+    const std::string value = text.substr(equals + 1);
+    arguments[name] = Json::accept(value) ? Json::parse(value) : Json(value);
+  }
+  return json_fields::one_line(arguments);
+}
+
+std::string to_arguments(const Parameters& parameters) {
+  return json_fields::one_line(json_fields::to_json(parameters));
+}
+
+std::string estimate_json(const std::string& variant, const std::string& parameters,
                           std::optional<Size> available_bytes, const EstimateReply& reply) {
   Json terms(nullptr);
   for (const EstimateTerm& term : reply.terms) {
@@ -72,12 +89,15 @@ std::string estimate_json(const std::string& variant, const Parameters& paramete
         {"name", term.name}, {"per_slice_bytes", term.per_slice_bytes}, {"fixed_bytes", term.fixed_bytes}});
   }
   return Json{{"variant", variant},
-              {"parameters", json_fields::to_json(parameters)},
+              {"parameters", Json::parse(parameters)},
               {"available_bytes", json_fields::or_null(available_bytes)},
               {"slices", json_fields::or_null(reply.slices)},
               {"bytes", json_fields::or_null(reply.bytes)},
               {"dtype", json_fields::or_null(reply.dtype)},
-              {"terms", terms}}
+              {"terms", terms},
+              {"output_dimensions",
+               reply.output_dimensions.empty() ? Json(nullptr) : Json(reply.output_dimensions)},
+              {"padding", reply.padding.empty() ? Json(nullptr) : Json(reply.padding)}}
              .dump(1, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }

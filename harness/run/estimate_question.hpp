@@ -23,6 +23,8 @@ struct EstimateReply {
   std::optional<Size> bytes;
   std::optional<std::string> dtype;
   std::vector<EstimateTerm> terms;
+  std::vector<Size> output_dimensions;  ///< of external estimators that tell them
+  std::vector<Size> padding;            ///< slices before and after, likewise
   std::optional<std::string> error;
 };
 
@@ -40,8 +42,15 @@ std::string estimate_question(const VariantDescription& variant, const Parameter
 /// UsageError when the line is no answer.
 EstimateReply parse_estimate_reply(const std::string& line);
 
-/// Question and answer for `estimate --json`.
-std::string estimate_json(const std::string& variant, const Parameters& parameters,
+/// The keyword arguments of a Python function from `key=value` texts, as a JSON object: a value that is JSON
+/// is what it says (3, 0.5, true, null, [3, 3]), any other is a text. UsageError for what is no key=value.
+std::string parse_arguments(const std::vector<std::string>& texts);
+
+/// `parameters` as such a JSON object.
+std::string to_arguments(const Parameters& parameters);
+
+/// Question and answer for `estimate --json`. `parameters`: a JSON object.
+std::string estimate_json(const std::string& variant, const std::string& parameters,
                           std::optional<Size> available_bytes, const EstimateReply& reply);
 
 /// Asks. UsageError when the worker gives no answer.

@@ -13,13 +13,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kSweep = "[[sweep]]\nvariants = 'padding/coords1d'\naxes.ny = 300\naxes.pad_x0 = 3\n";
+const std::string kEstimatedSweep =
+    "[[sweep]]\nvariants = 'padding/coords1d'\naxes.ny = 300\naxes.pad_x0 = 3\n";
 
-Suite expanded(const std::string& text) {
+Suite estimator_suite(const std::string& text) {
   return expand_suites({parse_suite_document(text, "/suites/s.toml")}, example_description(), {});
 }
 
-EstimatorQuestion asked(const Suite& suite, std::string_view name) {
+EstimatorQuestion question_about(const Suite& suite, std::string_view name) {
   const PlannedCase& planned = suite.cases.front();
   return question_of(*suite.vocabulary.estimator(name),
                      *suite.vocabulary.description.variant(planned.the_case.variant),
@@ -27,9 +28,9 @@ EstimatorQuestion asked(const Suite& suite, std::string_view name) {
 }
 
 TEST(ExternalEstimator, ACallOfItselfTakesDimensionsAndParametersFromTheAxes) {
-  const Suite suite = expanded(kSweep + "estimators = ['python:theirs.memory:padding']\n");
+  const Suite suite = estimator_suite(kEstimatedSweep + "estimators = ['python:theirs.memory:padding']\n");
   EXPECT_THAT(suite.cases.front().judged_estimators, ElementsAre("python:theirs.memory:padding"));
-  const EstimatorQuestion question = asked(suite, "python:theirs.memory:padding");
+  const EstimatorQuestion question = question_about(suite, "python:theirs.memory:padding");
   EXPECT_EQ(20, question.slices);
   EXPECT_EQ(0, question.slice_dimension);
   EXPECT_THAT(question.other_dimensions, ElementsAre(300, 512));
@@ -41,11 +42,11 @@ TEST(ExternalEstimator, ACallOfItselfTakesDimensionsAndParametersFromTheAxes) {
 }
 
 TEST(ExternalEstimator, SaysMoreUnderAHeaderOfItsOwn) {
-  const Suite suite = expanded(
+  const Suite suite = estimator_suite(
       "[[estimator]]\nname = 'theirs'\ncall = 'command:./estimate --fast'\nform = 'module'\n"
       "other_dimensions = ['pad_y0 + ny', 'nx']\ndtype = 'uint16'\nparameters = ['mode']\nseconds = 5\n" +
-      kSweep + "estimators = 'theirs'\n");
-  const EstimatorQuestion question = asked(suite, "theirs");
+      kEstimatedSweep + "estimators = 'theirs'\n");
+  const EstimatorQuestion question = question_about(suite, "theirs");
   EXPECT_THAT(question.other_dimensions, ElementsAre(300, 512));
   EXPECT_EQ("uint16", question.dtype);
   EXPECT_EQ(1U, question.parameters.values().size());
@@ -54,7 +55,7 @@ TEST(ExternalEstimator, SaysMoreUnderAHeaderOfItsOwn) {
 }
 
 TEST(ExternalEstimator, OfAProgramIsItsOwn) {
-  const Suite suite = expanded(
+  const Suite suite = estimator_suite(
       "[[program]]\nvariant = 'a/b'\ncommand = ['x']\npython = 'env'\nestimator = 'python:m:f'\n"
       "slice_axis = 'n'\nslice_dimension = 1\naxes.n = 7\naxes.ny = 8\naxes.nx = 9\n"
       "[[sweep]]\nvariants = 'a/b'\n");
@@ -63,12 +64,12 @@ TEST(ExternalEstimator, OfAProgramIsItsOwn) {
   EXPECT_EQ("python:m:f", estimators[0].name);
   EXPECT_EQ("documented", estimators[0].form);
   EXPECT_EQ("env", suite.vocabulary.estimator("python:m:f")->python);
-  EXPECT_EQ(1, asked(suite, "python:m:f").slice_dimension);
+  EXPECT_EQ(1, question_about(suite, "python:m:f").slice_dimension);
 }
 
-std::string message_of(const std::string& text) {
+std::string estimator_mistake(const std::string& text) {
   try {
-    (void)expanded(text);
+    (void)estimator_suite(text);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -90,12 +91,14 @@ TEST(ExternalEstimator, MistakesNameFileLineAndKey) {
       {call + call, "/suites/s.toml:3: estimator: 'python:m:f' stands already at /suites/s.toml:1"},
   };
   for (const auto& [text, message] : mistakes) {
-    EXPECT_THAT(message_of(text + kSweep), testing::StartsWith(message)) << text;
+    EXPECT_THAT(estimator_mistake(text + kEstimatedSweep), testing::StartsWith(message)) << text;
   }
-  EXPECT_THAT(message_of(call + "other_dimensions = ['ny', 'mx']\n" + kSweep + "estimators = 'python:m:f'\n"),
+  EXPECT_THAT(estimator_mistake(call + "other_dimensions = ['ny', 'mx']\n" + kEstimatedSweep +
+                                "estimators = 'python:m:f'\n"),
               HasSubstr("s.toml:8: estimators: padding/coords1d has no axis 'mx'; did you mean"));
-  EXPECT_THAT(message_of(call + kSweep + "estimators = 'python:m:g x'\n"), testing::IsEmpty());
-  EXPECT_THAT(message_of(call + kSweep + "estimators = 'paddin'\n"),
+  EXPECT_THAT(estimator_mistake(call + kEstimatedSweep + "estimators = 'python:m:g x'\n"),
+              testing::IsEmpty());
+  EXPECT_THAT(estimator_mistake(call + kEstimatedSweep + "estimators = 'paddin'\n"),
               HasSubstr("has no estimator 'paddin'; did you mean 'padding'?"));
 }
 

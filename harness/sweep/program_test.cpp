@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr const char* kSuite = R"([[program]]
+constexpr const char* kProgramSuite = R"([[program]]
 variant = "padding/theirs"
 help = "what they do"
 command = ["{python}", "{suite_folder}/pad.py", "--mode={mode}", "{ny}x{nx}", "{{{backend}}}"]
@@ -31,12 +31,12 @@ axes.mode = ["edge", "constant"]
 axes.ny = 100
 )";
 
-Suite expanded(const std::string& text) {
+Suite program_suite(const std::string& text) {
   return expand_suites({parse_suite_document(text, "/suites/s.toml")}, example_description(), {});
 }
 
 TEST(Program, IsAVariantBesideTheWorkersOwn) {
-  const Suite suite = expanded(kSuite);
+  const Suite suite = program_suite(kProgramSuite);
   ASSERT_EQ(8U, suite.cases.size());  // three of the worker's, then the program: two modes each
   EXPECT_EQ("padding/theirs/auto/ny:100", suite.cases[6].name);
   EXPECT_EQ("padding/theirs/auto/ny:100/mode:constant", suite.cases[7].name);
@@ -46,7 +46,7 @@ TEST(Program, IsAVariantBesideTheWorkersOwn) {
 }
 
 TEST(Program, CommandOfACaseHasItsValues) {
-  const Suite suite = expanded(kSuite);
+  const Suite suite = program_suite(kProgramSuite);
   const ProgramDescription& program = *suite.vocabulary.program("padding/theirs");
   EXPECT_EQ("/suites", program.suite_folder);
   const ProgramPlaces places{"/suites", "/usr/bin/python3", "opencl", "0", "/tmp/x"};
@@ -58,20 +58,20 @@ TEST(Program, ShellGetsOneTextWithValuesInQuotes) {
   const std::string text =
       "[[program]]\nvariant = 'a/b'\nshell = true\ncommand = 'echo {word} {{x,y}} > {scratch_folder}/out'\n"
       "axes.word = \"it's;rm\"\n[[sweep]]\nvariants = 'a/b'\n";
-  const Suite suite = expanded(text);
+  const Suite suite = program_suite(text);
   EXPECT_THAT(command_of(*suite.vocabulary.program("a/b"), suite.cases[0].the_case.parameters,
                          {"", "", "", "", "/my folder"}),
               ElementsAre("/bin/sh", "-c", "echo 'it'\\''s;rm' {x,y} > '/my folder'/out"));
 }
 
 TEST(Program, ResumeSeesThatTheCommandHasChanged) {
-  std::string other = kSuite;
+  std::string other = kProgramSuite;
   other.replace(other.find("pad.py"), 6, "new.py");
-  EXPECT_NE(expanded(kSuite).fingerprint, expanded(other).fingerprint);
-  EXPECT_EQ(expanded(kSuite).fingerprint, expanded(kSuite).fingerprint);
+  EXPECT_NE(program_suite(kProgramSuite).fingerprint, program_suite(other).fingerprint);
+  EXPECT_EQ(program_suite(kProgramSuite).fingerprint, program_suite(kProgramSuite).fingerprint);
 }
 
-std::string message_of(const std::string& program) {
+std::string program_mistake(const std::string& program) {
   try {
     (void)expand_suites(
         {parse_suite_document("[[program]]\n" + program + "\n[[sweep]]\nvariants = 'a/b'\n", "s.toml")},
@@ -124,7 +124,7 @@ TEST(Program, MistakesNameFileLineAndKey) {
       {whole + "estimator = 'python:m'", "s.toml:1: program.estimator: 'python:m' cannot be called"},
   };
   for (const auto& [text, message] : mistakes) {
-    EXPECT_THAT(message_of(text), testing::StartsWith(message)) << text;
+    EXPECT_THAT(program_mistake(text), testing::StartsWith(message)) << text;
   }
 }
 

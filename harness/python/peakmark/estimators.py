@@ -66,8 +66,12 @@ class Question:
     """What is asked, in the types that functions are called with."""
 
     def __init__(self, asked: dict[str, Any]):
-        import numpy  # estimators take its dtype; where it is missing they cannot be called
-
+        try:
+            import numpy
+        except ImportError as error:
+            raise EstimatorError(
+                "not_found", f"numpy, whose dtype estimators take, is missing in {sys.executable}: {error}"
+            ) from error
         self.form: str = asked["form"]
         self.slice_dimension: int = asked["slice_dimension"]
         self.other_dimensions: tuple[int, ...] = tuple(asked["other_dimensions"])

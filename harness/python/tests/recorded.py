@@ -33,7 +33,11 @@ def peakmark(*arguments, cwd=None, **environment):
 
 
 def environment():
-    return {"PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
+    """The Python of the tests is the system's, and finds what stands here."""
+    return {
+        "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)]),
+        "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]),
+    }
 
 
 def shown_of(folder, program):
