@@ -131,7 +131,7 @@ void estimate(const Options& options) {
   const std::string slices = "slices along " + variant.slice_axis;
   const std::string named =
       options.estimator.value_or(variant.estimators.empty() ? "" : variant.estimators.front().name);
-  if (const ExternalEstimator* estimator = vocabulary.estimator(named)) {
+  if (const auto estimator = vocabulary.estimator(named, variant.name)) {
     tell(options, variant.name, slices, to_arguments(parameters),
          ask_for_reply(*estimator, question_of(*estimator, variant, parameters), available_of(options), ""));
   } else if (vocabulary.program(variant.name) != nullptr) {

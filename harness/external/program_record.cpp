@@ -66,7 +66,7 @@ Size grown_in(const LedgerSummary& summary, Part part) {
 
 }  // namespace
 
-ProgramRecord record_of_program(std::span<const Event> events) {
+ProgramRecord record_of_program(std::span<const Event> events, const LedgerSummary& whole) {
   const Marks marks = marks_of(events);
   const std::size_t end = marks.calls.empty() ? events.size() : marks.calls.back().end;
   ProgramRecord record;
@@ -84,7 +84,6 @@ ProgramRecord record_of_program(std::span<const Event> events) {
     const std::size_t last = std::min(call.end, events.size() - 1);
     record.calls_ns.push_back(events[last].time_ns - events[call.begin].time_ns);
   }
-  const LedgerSummary whole = summarise(events);
   if (marks.end) record.leaked_bytes = whole.live_at_end_bytes;
   record.failed_allocations = whole.failed_allocations;
   return record;

@@ -30,6 +30,7 @@ struct ProgramRecord {
 };
 
 /// `events`: of all processes of the program, merged by time. Marks of several processes are one sequence.
-ProgramRecord record_of_program(std::span<const Event> events);
+/// `whole`: what they add up to, as long as they run: what is live at the end of a process is live then.
+ProgramRecord record_of_program(std::span<const Event> events, const LedgerSummary& whole);
 
 }  // namespace peakmark

@@ -37,7 +37,7 @@ class Program {
     event.amounts.bytes = bytes;
     return *this;
   }
-  [[nodiscard]] ProgramRecord record() const { return record_of_program(events_); }
+  [[nodiscard]] ProgramRecord record() const { return record_of_program(events_, summarise(events_)); }
 
  private:
   Event& add(EventType type, std::uint64_t address) {

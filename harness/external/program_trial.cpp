@@ -144,7 +144,7 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, bool sync, co
       pass.trouble = invalid;
     }
   }
-  pass.record = record_of_program(merge_by_time(tree));
+  pass.record = record_of_program(merge_by_time(tree), summarise_together(tree));
   return pass;
 }
 

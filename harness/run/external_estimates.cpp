@@ -47,12 +47,20 @@ std::string request_line(const ExternalEstimator& estimator, const EstimatorQues
          "\n";
 }
 
+PythonEnvironment python_of(const ExternalEstimator& estimator) {
+  try {
+    return find_python(estimator.python, estimator.suite_folder, "");
+  } catch (const UsageError& error) {
+    throw UsageError(std::string("not_found: ") + error.what());
+  }
+}
+
 /// The program that answers, ready to be started. UsageError where it is not there.
 WorkerCommand command_for(const ExternalEstimator& estimator, const std::string& request) {
   WorkerCommand command;
   command.environment = current_environment();
   command.input = request;
-  const PythonEnvironment python = find_python(estimator.python, estimator.suite_folder, "");
+  const PythonEnvironment python = python_of(estimator);
   add_python(command.environment, python);
   std::vector<std::string> words;
   if (estimator.call.starts_with("python:")) {
@@ -67,7 +75,7 @@ WorkerCommand command_for(const ExternalEstimator& estimator, const std::string&
   std::string program = words.front();
   if (program.find('/') != std::string::npos) program = (estimator.suite_folder / program).string();
   const auto file = program_in(command.environment, program);
-  if (!file) throw UsageError(program + ": there is no such program");
+  if (!file) throw UsageError("not_found: " + program + ": there is no such program");
   command.program = *file;
   command.arguments.assign(words.begin() + 1, words.end());
   return command;
@@ -194,14 +202,14 @@ void add_external_estimates(const PlannedCase& planned, const Vocabulary& vocabu
   const VariantDescription* variant = vocabulary.description.variant(planned.the_case.variant);
   if (variant == nullptr) return;
   const ProgramDescription* program = vocabulary.program(planned.the_case.variant);
-  if (program != nullptr && !program->estimator.empty()) {
-    observation.estimate =
-        observe(*vocabulary.estimator(program->estimator), *variant, observation, interrupt);
-  }
+  const auto asked = [&](const std::string& name) -> std::optional<EstimateObservation> {
+    const auto estimator = vocabulary.estimator(name, variant->name);
+    if (!estimator) return std::nullopt;
+    return observe(*estimator, *variant, observation, interrupt);
+  };
+  if (program != nullptr && !program->estimator.empty()) observation.estimate = asked(program->estimator);
   for (const std::string& name : planned.judged_estimators) {
-    const ExternalEstimator* estimator = vocabulary.estimator(name);
-    if (estimator == nullptr) continue;
-    observation.other_estimates.push_back(observe(*estimator, *variant, observation, interrupt));
+    if (auto answer = asked(name)) observation.other_estimates.push_back(std::move(*answer));
   }
 }
 

@@ -11,6 +11,7 @@
 namespace peakmark {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -93,10 +94,12 @@ TEST_F(ExternalEstimates, AProcessThatDiesOrNeverAnswersIsAnErrorWithAName) {
 TEST_F(ExternalEstimates, OneThatCannotBeCalledSaysSo) {
   ExternalEstimator estimator;
   estimator.call = "command:/no/such/program";
-  EXPECT_THAT(ask_external(estimator, {}, 1).error.value_or(""), HasSubstr("there is no such program"));
+  EXPECT_THAT(ask_external(estimator, {}, 1).error.value_or(""),
+              StartsWith("not_found: /no/such/program: there is no such program"));
   estimator.call = "python:m:f";
   estimator.python = "/no/such/environment";
-  EXPECT_THAT(ask_external(estimator, {}, 1).error.value_or(""), HasSubstr("is not there; make it with: "));
+  EXPECT_THAT(ask_external(estimator, {}, 1).error.value_or(""),
+              AllOf(StartsWith("not_found: "), HasSubstr("is not there; make it with: ")));
 }
 
 }  // namespace

@@ -65,6 +65,18 @@ TEST(ExternalEstimator, OfAProgramIsItsOwn) {
   EXPECT_EQ("documented", estimators[0].form);
   EXPECT_EQ("env", suite.vocabulary.estimator("python:m:f")->python);
   EXPECT_EQ(1, question_about(suite, "python:m:f").slice_dimension);
+  EXPECT_EQ(std::nullopt, suite.vocabulary.estimator("python:m:g", "a/b"));
+}
+
+TEST(ExternalEstimator, IsAskedInItsProgramsPython) {
+  const Suite suite = estimator_suite(
+      "[[program]]\nvariant = 'a/b'\ncommand = ['x']\npython = 'env'\nslice_axis = 'n'\naxes.n = 7\naxes.ny "
+      "= 8\n"
+      "axes.nx = 9\n[[estimator]]\nname = 'any'\ncall = 'python:m:f'\n[[estimator]]\nname = 'own'\n"
+      "call = 'python:m:f'\npython = 'other'\n[[sweep]]\nvariants = 'a/b'\nestimators = ['any', 'own']\n");
+  EXPECT_EQ("env", suite.vocabulary.estimator("any", "a/b")->python);
+  EXPECT_EQ("other", suite.vocabulary.estimator("own", "a/b")->python);
+  EXPECT_EQ("", suite.vocabulary.estimator("any", "padding/coords1d")->python);
 }
 
 std::string estimator_mistake(const std::string& text) {

@@ -110,6 +110,16 @@ const ExternalEstimator* Vocabulary::estimator(std::string_view name) const {
   return found == estimators.end() ? nullptr : found->get();
 }
 
+std::optional<ExternalEstimator> Vocabulary::estimator(std::string_view name,
+                                                       std::string_view variant) const {
+  const ExternalEstimator* found = estimator(name);
+  if (found == nullptr) return std::nullopt;
+  ExternalEstimator asked = *found;
+  const ProgramDescription* measured = program(variant);
+  if (asked.python.empty() && measured != nullptr) asked.python = measured->python;
+  return asked;
+}
+
 Vocabulary vocabulary_of(const std::vector<SuiteDocument>& documents, const Description& worker) {
   return Gatherer(worker).gather(documents);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct Vocabulary {
   [[nodiscard]] const ProgramDescription* program(std::string_view variant) const;
   /// nullptr: no suite has it.
   [[nodiscard]] const ExternalEstimator* estimator(std::string_view name) const;
+  /// The same as it is asked about a variant: where it says not which, a program's Python is its own too.
+  /// nullopt: no suite has it.
+  [[nodiscard]] std::optional<ExternalEstimator> estimator(std::string_view name,
+                                                           std::string_view variant) const;
 };
 
 struct SuiteDocument;

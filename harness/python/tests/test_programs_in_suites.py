@@ -180,7 +180,7 @@ def test_a_shell_runs_a_tree_of_processes_whose_peak_is_merged_by_time(folder):
         "import sys, small_opencl\ncontext = small_opencl.Context()\nbuffer = context.buffer(int(sys.argv[1]))\n"
         "print(flush=True)\nsys.stdin.read()\n"
     )
-    # The second allocates while the first still holds its memory.
+    # The second allocates while the first still holds its memory; the third comes when both are gone.
     write_suite(
         folder,
         '[[program]]\nvariant = "toy/tree"\nshell = true\ncommand = """\n'
@@ -188,7 +188,7 @@ def test_a_shell_runs_a_tree_of_processes_whose_peak_is_merged_by_time(folder):
         "a, b = (subprocess.Popen([sys.executable, \"one.py\", str(n)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)"
         " for n in ({n}, 20))\n"
         "a.stdout.readline(); b.stdout.readline(); a.communicate(); b.communicate()'\n"
-        '"""\naxes.n = 3000\n' + sweep("", "toy/tree"),
+        f'{sys.executable} one.py 1000 < /dev/null\n"""\naxes.n = 3000\n' + sweep("", "toy/tree"),
     )
     cases, _ = run(folder, "--memory-only")
     (case,) = cases.values()
