@@ -44,13 +44,14 @@ def _floor_bytes(observation: dict[str, Any]) -> int | None:
 
 
 def _bytes_at_peak(observation: dict[str, Any]) -> dict[str, int] | None:
-    """Bytes of each name; several allocations of one name are one."""
+    """Bytes of each name; several allocations of one name are one, and so are those that have none."""
     at_peak = observation.get("at_peak")
     if not at_peak:
         return None
     sizes: dict[str, int] = {}
     for allocation in at_peak:
-        sizes[allocation["name"]] = sizes.get(allocation["name"], 0) + allocation["bytes"]
+        name = allocation["name"] or "unnamed"
+        sizes[name] = sizes.get(name, 0) + allocation["bytes"]
     return sizes
 
 

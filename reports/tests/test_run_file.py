@@ -38,3 +38,10 @@ def test_another_version_is_refused(tmp_path):
     path.write_text(json.dumps(document))
     with pytest.raises(RunFileError, match="version 2"):
         load_run(path)
+
+
+def test_allocations_without_a_name_are_called_so(tmp_path):
+    one = observation("padding/new", "edge", 32)
+    one["at_peak"] = [{"name": name, "kind": "buffer", "bytes": size} for name, size in (("", 5), ("a", 7), ("", 3))]
+    run = load_run(write_run(tmp_path / "run.json", [one]))
+    assert run.cases["at_peak"][0] == {"unnamed": 8, "a": 7}
