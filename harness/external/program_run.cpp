@@ -100,10 +100,14 @@ struct Pipe {
   int ends[2] = {-1, -1};
 };
 
+pid_t guard = -1;  // the process of guard_group()
+
 std::vector<pid_t> children() {
   std::ifstream file(fmt::format("/proc/self/task/{}/children", ::getpid()));
   std::vector<pid_t> found;
-  for (pid_t child = 0; file >> child;) found.push_back(child);
+  for (pid_t child = 0; file >> child;) {
+    if (child != guard) found.push_back(child);
+  }
   return found;
 }
 
@@ -133,6 +137,22 @@ WorkerEnd reap(pid_t program) {
 
 void adopt_orphans() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+void guard_group() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
+  guard = ::fork();
+  if (guard < 0) fail("fork");
+  if (guard == 0) {
+    // The pipe ends with this process's parent, and with nobody else: programs do not inherit it.
+    if (::dup2(ends[0], 0) == 0) ::close_range(1, ~0U, 0);
+    char byte = 0;
+    while (::read(0, &byte, 1) < 0 && errno == EINTR) {
+    }
+    ::kill(0, SIGKILL);
+  }
+  ::close(ends[0]);  // the other end stays open as long as this process lives
 }
 
 ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment) {

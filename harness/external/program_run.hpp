@@ -20,6 +20,10 @@ struct ProgramEnd {
 /// From now on processes that a program leaves behind are ours, so that run_program() can end them.
 void adopt_orphans();
 
+/// When this process ends, even by a kill −9, so does all that is left in its process group: what a program
+/// has started would hold the device. Only for a process that leads a group of its own.
+void guard_group();
+
 /// Runs a program to its end, without a shell, in this process's group: whoever kills the group kills it too,
 /// and it dies with this process. Its standard input is empty. What it started and left behind is killed, for
 /// it would hold the device. UsageError when it cannot be started.

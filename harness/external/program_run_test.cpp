@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -52,6 +54,23 @@ TEST(ProgramRun, WhatItLeavesBehindIsEnded) {
   int seen = 0;
   for (pid_t pid = 0; pids >> pid; ++seen) EXPECT_NE(0, ::kill(pid, 0)) << pid;
   EXPECT_EQ(2, seen);
+}
+
+TEST(ProgramRun, WhatIsLeftInAGuardedGroupEndsWithItsLeader) {
+  int left[2];
+  ASSERT_EQ(0, ::pipe(left));
+  const pid_t leader = ::fork();
+  if (leader == 0) {
+    ::setpgid(0, 0);
+    guard_group();
+    if (::fork() == 0) ::execl("/bin/sleep", "sleep", "1000", nullptr);  // holds the pipe as long as it lives
+    ::kill(::getpid(), SIGKILL);
+  }
+  ::close(left[1]);
+  char byte = 0;
+  EXPECT_EQ(0, ::read(left[0], &byte, 1));  // the end of the pipe: nobody is left
+  ::close(left[0]);
+  ::waitpid(leader, nullptr, 0);
 }
 
 TEST(ProgramRun, WhatIsNoProgramIsSaid) {

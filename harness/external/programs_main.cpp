@@ -119,6 +119,7 @@ int run(int argc, char** argv) {
     throw UsageError("name what to measure: --cases FILE, or --describe");
   } else {
     adopt_orphans();
+    if (options.observations_fd >= 0) guard_group();  // the supervisor gave us a group of our own
     measure(vocabulary, options);
   }
   return static_cast<int>(ExitCode::clean);

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from recorded import command, environment, peakmark
+from recorded import ROOT, command, environment, peakmark
 
 PROGRAM = """
 import os
@@ -194,6 +194,45 @@ def test_a_shell_runs_a_tree_of_processes_whose_peak_is_merged_by_time(folder):
     (case,) = cases.values()
     assert case["outcome"] == "ok", case["message"]
     assert case["requested_peak_bytes"] == 3020
+
+
+def test_a_c_program_is_a_variant_too(folder):
+    (folder / "program.c").write_text(
+        """
+        #include <CL/cl.h>
+        #include <stdlib.h>
+        #include "phase.h"
+        int main(int count, char** words) {
+          cl_platform_id platform; cl_device_id device;
+          clGetPlatformIDs(1, &platform, NULL);
+          clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
+          cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+          peakmark_phase("inputs");
+          cl_mem image = clCreateBuffer(context, CL_MEM_READ_WRITE, count * atoi(words[1]), NULL, NULL);
+          peakmark_phase("call");
+          cl_mem result = clCreateBuffer(context, CL_MEM_READ_WRITE, 12, NULL, NULL);
+          peakmark_phase("call");
+          peakmark_phase("end");
+          clReleaseMemObject(image);
+          clReleaseMemObject(result);
+          return 0;
+        }
+        """
+    )
+    subprocess.run(
+        ["cc", "-DCL_TARGET_OPENCL_VERSION=300", f"-I{ROOT}/harness/record", "program.c", "-o", "program", "-lOpenCL"],
+        cwd=folder, check=True,
+    )  # fmt: skip
+    write_suite(
+        folder,
+        '[[program]]\nvariant = "toy/c"\ncommand = ["{suite_folder}/program", "{n}"]\naxes.n = 500\n'
+        + sweep("", "toy/c"),
+    )
+    cases, _ = run(folder)
+    (case,) = cases.values()
+    assert (case["requested_peak_bytes"], case["input_bytes"], case["setup_bytes"]) == (1012, 1000, 0)
+    assert case["leaked_bytes"] == 0
+    assert len(case["gpu_time_ns"]["blocks"][0]) == 2
 
 
 def test_a_missing_environment_says_what_makes_it(folder):
