@@ -7,6 +7,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "base/pseudo_terminals.hpp"
 #include "cli/record_command_test.hpp"
 #include "record/profile_files.hpp"
 
@@ -127,7 +128,14 @@ class Terminal {
   pid_t process_ = -1;
 };
 
-TEST_F(RecordTree, CtrlCReachesTheProgramAndTheProfileIsWhole) {
+class RecordOnATerminal : public RecordTree {
+ protected:
+  void SetUp() override {
+    if (!has_pseudo_terminals()) GTEST_SKIP() << "this system has no pseudo-terminals: is /dev/pts mounted?";
+  }
+};
+
+TEST_F(RecordOnATerminal, CtrlCReachesTheProgramAndTheProfileIsWhole) {
   const std::string name = profile();
   const Terminal terminal(
       {PEAKMARK_COMMAND, "record", "-o", name.c_str(), "--", PEAKMARK_ALLOCATING_PROGRAM, "interrupt"});
@@ -138,7 +146,7 @@ TEST_F(RecordTree, CtrlCReachesTheProgramAndTheProfileIsWhole) {
   EXPECT_EQ(recorded(profile()).live_at_end_bytes, 700);
 }
 
-TEST_F(RecordTree, CtrlZStopsBothAndFgGoesOn) {
+TEST_F(RecordOnATerminal, CtrlZStopsBothAndFgGoesOn) {
   const std::string line = std::string("set -m; ") + PEAKMARK_COMMAND + " record -o " + profile() +
                            " -- " PEAKMARK_ALLOCATING_PROGRAM
                            " interrupt; echo stopped $?; fg; echo ended $?";
@@ -153,7 +161,7 @@ TEST_F(RecordTree, CtrlZStopsBothAndFgGoesOn) {
   EXPECT_TRUE(ProfileReader(profile()).complete());
 }
 
-TEST_F(RecordTree, AProgramReadsTheTerminal) {
+TEST_F(RecordOnATerminal, AProgramReadsTheTerminal) {
   const std::string name = profile();
   const Terminal terminal(
       {PEAKMARK_COMMAND, "record", "-o", name.c_str(), "--", "sh", "-c",
