@@ -13,9 +13,11 @@ namespace peakmark {
 namespace {
 
 /// Wheels put a number behind the names of the libraries that they bring: so beginnings are compared.
-constexpr std::array<std::string_view, 12> kBetween{
-    "libpeakmark-", "libOpenCL", "libpocl",   "libcuda.",    "libcudart",     "libcupti",
-    "libnvidia-",   "libamdocl", "libigdrcl", "libintelocl", "libMesaOpenCL", "libRusticlOpenCL"};
+/// Sanitizers stand between a recorder and the unwinder.
+constexpr std::array<std::string_view, 15> kBetween{
+    "libpeakmark-",  "libOpenCL",        "libpocl",   "libcuda.",  "libcudart",
+    "libcupti",      "libnvidia-",       "libamdocl", "libigdrcl", "libintelocl",
+    "libMesaOpenCL", "libRusticlOpenCL", "libasan.",  "libtsan.",  "libclang_rt."};
 
 std::string_view base_name(std::string_view path) {
   const std::size_t slash = path.rfind('/');

@@ -51,6 +51,9 @@ TEST(CallerFrames, RecorderLoaderAndDriverStandAside) {
   EXPECT_THAT(caller_frames({native("cuMemAlloc_v2", "/usr/lib/libcuda.so.1"),
                              native("cudaMalloc", "/w/libcudart.so.13"), own}),
               ElementsAre(own));
+  EXPECT_THAT(caller_frames({native("__interceptor_backtrace", "/usr/lib/libasan.so.8"),
+                             native("id_of_caller", "/lib/peakmark/libpeakmark-opencl.so"), own}),
+              ElementsAre(own));
   // A callback into the program keeps what is below it.
   const CallFrame driver = native("", "/usr/lib/libpocl.so.2");
   EXPECT_THAT(caller_frames({own, driver, main}), ElementsAre(own, driver, main));
