@@ -18,18 +18,44 @@ UNSUPPORTED = 77
 #: `wrong_answer`, with the last line that it said.
 WRONG_ANSWER = 78
 
-_lock = threading.Lock()
-_current = ""
+
+class _OpenPhase:
+    """One of those that have begun and not ended; two of one name are two."""
+
+    def __init__(self, text: bytes):
+        self.text = text
 
 
-def _tell_phase(text: str) -> None:
-    global _current
-    _current = text
+# A lock that one thread may take twice: a mark may end inside another one, in a signal handler or where memory is
+# collected.
+_lock = threading.RLock()
+_open: list[_OpenPhase] = []
+
+
+def _begin_anew_in_child() -> None:
+    """A forked child has its parent's phases not, and a thread that held the lock may not be in it."""
+    global _lock
+    _lock = threading.RLock()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_begin_anew_in_child)
+
+
+def _written(text: str) -> bytes:
+    """As recorders and the environment take it: they have neither NUL nor halves of characters (surrogates)."""
+    if not isinstance(text, str):
+        raise TypeError(f"peakmark: a phase or a name is a text, not a {type(text).__name__}")
+    return text.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
+
+
+def _tell_phase() -> None:
+    text = _open[-1].text if _open else b""
     # A recorder comes up with the first call into OpenCL or CUDA, and begins in the phase that stands here. The number
     # of the process keeps its children from taking it for theirs.
-    os.putenv("PEAKMARK_PHASE", f"{os.getpid()}:{text}")
+    os.putenv(b"PEAKMARK_PHASE", b"%d:%s" % (os.getpid(), text))
     for recorder in loaded_recorders():
-        recorder.peakmark_phase(text.encode())
+        recorder.peakmark_phase(text)
 
 
 @contextlib.contextmanager
@@ -37,36 +63,42 @@ def phase(text: str) -> Iterator[None]:
     """Within it the program is in this phase; after it, in the one before. Also a decorator.
 
     A phase within a phase is a part of it, and is called so: `call/fft`. A phase belongs to the process, not to a
-    thread. One that begins before there is a recorder is not lost: the recorder begins in it. Phases that suites know:
-    `inputs`, `outputs`, `call`, `end`.
+    thread: of those of several threads the one counts that began last and is still open. One that begins before there
+    is a recorder is not lost: the recorder begins in it. A forked child begins in none. Phases that suites know:
+    `inputs`, `outputs`, `call`, `end`. NUL and halves of characters stand in a phase as `\\x00` and `\\udc80`; what is
+    no text is a TypeError, recorded or not.
     """
+    written = _written(text)
     if "PEAKMARK_PROFILE" not in os.environ:
         yield
         return
     with _lock:
-        before = _current
-        _tell_phase(f"{before}/{text}" if before else text)
+        phase_here = _OpenPhase(_open[-1].text + b"/" + written if _open else written)
+        _open.append(phase_here)
+        _tell_phase()
     try:
         yield
     finally:
         with _lock:
-            _tell_phase(before)
+            if phase_here in _open:  # not in a forked child
+                was_current = _open[-1] is phase_here
+                _open.remove(phase_here)
+                if was_current:
+                    _tell_phase()
 
 
 def name(memory: Any, text: str) -> None:
     """Names an allocation: it stands so in tables of what was live.
 
     `memory` is an address, or an object that has one: pyopencl's buffers, images and arrays, whatever has
-    `__cuda_array_interface__` (CuPy, numba, torch), a ctypes pointer. TypeError for anything else. An array that a
-    pool has cut out of a larger allocation has no allocation of its own, and stays without a name. A name needs a
-    recorder that is there: one that comes up later knows no earlier allocation anyway.
+    `__cuda_array_interface__` (CuPy, numba, torch), a ctypes pointer. TypeError for anything else, recorded or not. An
+    array that a pool has cut out of a larger allocation has no allocation of its own, and stays without a name. A name
+    needs a recorder that is there: one that comes up later knows no earlier allocation anyway.
     """
-    recorders = loaded_recorders()
-    if not recorders:
-        return
     address = _address_of(memory)
-    for recorder in recorders:
-        recorder.peakmark_name(address, text.encode())
+    written = _written(text)
+    for recorder in loaded_recorders():
+        recorder.peakmark_name(address, written)
 
 
 def recording() -> bool:
@@ -86,7 +118,7 @@ def _address_of(memory: Any) -> int:
     ):
         try:
             address = read()
-        except (AttributeError, KeyError, TypeError):
+        except Exception:  # noqa: BLE001 - what another library raises where it has no address is its own
             continue
         if isinstance(address, int):
             return address

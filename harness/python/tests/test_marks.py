@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -109,10 +110,110 @@ def test_names_stand_beside_bytes(tmp_path):
     assert [(one["name"], one["bytes"]) for one in shown["at_peak"]] == [("filter", 300), ("table", 20)]
 
 
+def test_phases_of_two_threads_that_overlap_end_both(tmp_path):
+    shown = recorded(
+        tmp_path,
+        """
+        import threading, peakmark
+        from small_opencl import Context
+        context = Context()
+        first_open, both_open, first_ended = threading.Event(), threading.Event(), threading.Event()
+
+        def first():
+            with peakmark.phase("call"):
+                first_open.set()
+                both_open.wait()
+            first_ended.set()
+
+        def second():
+            first_open.wait()
+            with peakmark.phase("fft"):
+                both_open.set()
+                first_ended.wait()
+                kept.append(context.buffer(10))
+
+        kept = []
+        threads = [threading.Thread(target=one) for one in (first, second)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        kept.append(context.buffer(200))
+        """,
+    )
+    assert phases_of(shown) == [("", 0), ("call", 0), ("call/fft", 10), ("", 210)]
+
+
+def test_a_forked_child_begins_in_no_phase_whatever_its_parents_threads_do(tmp_path):
+    shown = recorded(
+        tmp_path,
+        """
+        import os, threading, peakmark
+        from peakmark import marks
+        from small_opencl import Context
+        held, done = threading.Event(), threading.Event()
+
+        def hold():
+            with marks._lock:
+                held.set()
+                done.wait()
+
+        with peakmark.phase("setup"):
+            context = Context()
+            buffer = context.buffer(1000)
+            holder = threading.Thread(target=hold)
+            holder.start()
+            held.wait()
+            child = os.fork()
+            if child == 0:
+                with peakmark.phase("call"):
+                    inner = context.buffer(50)
+            else:
+                assert os.waitpid(child, 0)[1] == 0
+                done.set()
+                holder.join()
+        if child == 0:
+            after = context.buffer(7)
+            os._exit(0)
+        """,
+    )
+    assert phases_of(shown) == [("", 0), ("setup", 1000), ("", 1000)]
+    assert [phases_of(process) for process in shown["processes"]] == [[("", 0), ("call", 50), ("", 57)]]
+
+
+STRANGE = {"half of a character": "\udc80", "nul": "a\0b", "no text": 5, "nothing": None}
+
+
+@pytest.mark.parametrize("text", STRANGE.values(), ids=STRANGE.keys())
+def test_a_strange_text_does_the_same_recorded_or_not_and_harms_no_later_mark(text, tmp_path):
+    script = f"""
+        import peakmark
+        from small_opencl import Context
+        context = Context()
+        first = context.buffer(5)
+        def said(ended): print(ended, file=open({str(tmp_path / "said")!r}, "a"))
+        for mark in (lambda: peakmark.phase({text!r}).__enter__(), lambda: peakmark.name(first, {text!r}),
+                     lambda: peakmark.name([1, 2], "x")):
+            try: said(mark())
+            except Exception as error: said(type(error).__name__)
+        with peakmark.phase("call"):
+            second = context.buffer(10)
+        """
+    shown = recorded(tmp_path, script)
+    known = isinstance(text, str)
+    cleaned = {"\udc80": "\\udc80", "a\0b": "a\\x00b"}.get(text)
+    assert [name for name, _ in phases_of(shown)] == (
+        ["", cleaned, "", "call", ""] if known else ["", "call", ""]
+    )
+    while_recorded = (tmp_path / "said").read_text()
+    assert while_recorded == ("None\nNone\nTypeError\n" if known else "TypeError\nTypeError\nTypeError\n")
+    (tmp_path / "said").unlink()
+    subprocess.run([sys.executable, tmp_path / "program.py"], env={**os.environ, **environment()}, check=True)
+    assert (tmp_path / "said").read_text() == while_recorded
+
+
 def test_nothing_happens_where_nothing_is_recorded(monkeypatch):
     monkeypatch.delenv("PEAKMARK_PROFILE", raising=False)
     with peakmark.phase("call"):
-        peakmark.name("not even looked at", "filter")
+        peakmark.name(4096, "filter")
     assert not peakmark.recording()
 
 
