@@ -27,6 +27,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 #: Bytes are counted in 64 bits, with a sign.
@@ -40,17 +41,31 @@ class EstimatorError(Exception):
         super().__init__(f"{name}: {message}")
 
 
-def whole(value: Any, of: str) -> int:
-    """A number of bytes or slices that an estimator gave; a fraction of a byte needs a byte."""
+def exact(value: Any, of: str) -> int | Fraction:
+    """A number from 0 that an estimator gave, as Python's own: numpy's wrap around and become floats on the way."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise EstimatorError("wrong_type", f"{of} is {value!r}, a {type(value).__name__}; it must be a number")
-    if math.isnan(value):
-        raise EstimatorError("not_a_number", f"{of} is NaN")
-    if math.isinf(value):
-        raise EstimatorError("infinite", f"{of} is {value}")
-    if value < 0:
+    try:
+        if isinstance(value, numbers.Integral):
+            number: int | Fraction = int(value)
+        elif isinstance(value, numbers.Rational):
+            number = Fraction(value)
+        else:
+            number = Fraction(*value.as_integer_ratio())
+    except ValueError:
+        raise EstimatorError("not_a_number", f"{of} is NaN") from None
+    except OverflowError:
+        raise EstimatorError("infinite", f"{of} is {value}") from None
+    except AttributeError:
+        raise EstimatorError("wrong_type", f"{of} is {value!r}, a {type(value).__name__} without a ratio") from None
+    if number < 0:
         raise EstimatorError("negative", f"{of} is {value}")
-    number = math.ceil(value)
+    return number
+
+
+def whole(value: Any, of: str, rounded: Callable[[int | Fraction], int] = math.ceil) -> int:
+    """Of bytes, a fraction of which needs a byte; slices are to be rounded down, by math.floor."""
+    number = rounded(exact(value, of))
     if number > MOST_BYTES:
         raise EstimatorError("too_large", f"{of} is {value}, more than 2^63")
     return number
@@ -108,10 +123,10 @@ class Form:
 class Linear(Form):
     """So much a slice and so much fixed."""
 
-    def terms(self) -> tuple[int, int]:
+    def terms(self) -> tuple[int | Fraction, int]:
         raise NotImplementedError
 
-    def checked_terms(self) -> tuple[int, int]:
+    def checked_terms(self) -> tuple[int | Fraction, int]:
         per_slice, fixed = self.terms()
         if per_slice == 0:
             raise EstimatorError("zero_per_slice", "a slice is 0 bytes, so any number of them would fit")
@@ -119,18 +134,17 @@ class Linear(Form):
 
     def slices(self, available: int) -> tuple[int, str | None]:
         per_slice, fixed = self.checked_terms()
-        return max(0, available - fixed) // per_slice, None
+        return whole(max(0, available - fixed) / Fraction(per_slice), "the number of slices", math.floor), None
 
     def bytes(self, slices: int) -> int:
         per_slice, fixed = self.checked_terms()
-        return whole(per_slice * slices + fixed, f"the need of {slices} slices")
+        return whole(math.ceil(per_slice * slices + fixed), f"the need of {slices} slices")
 
 
 class Direct(Linear):
-    def terms(self) -> tuple[int, int]:
+    def terms(self) -> tuple[int | Fraction, int]:
         multiplier = self.function(**self.question.parameters) if callable(self.function) else self.function
-        whole(multiplier, "the multiplier")
-        return math.floor(multiplier * self.question.slice_bytes()), 0
+        return exact(multiplier, "the multiplier") * self.question.slice_bytes(), 0
 
 
 class Module(Linear):
@@ -164,7 +178,7 @@ class Documented(Form):
             question.slice_dimension, question.other_dimensions, question.dtype, available, **question.parameters
         )
         slices, dtype = pair(answer, "(slices, output dtype)")
-        return whole(slices, "the number of slices"), dtype_name(dtype)
+        return whole(slices, "the number of slices", math.floor), dtype_name(dtype)
 
     def bytes(self, slices: int) -> int:
         """The least memory for which it answers so many."""
@@ -225,10 +239,13 @@ def find(path: str) -> Any:
     module, _, name = path.partition(":")
     try:
         found = importlib.import_module(module)
+    except ImportError as error:
+        # What the module itself could not import is in the message; what else goes wrong in it is an exception.
+        raise EstimatorError("not_found", f"{path}: {error}") from error
+    try:
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        # What the module itself could not import is in the message.
         raise EstimatorError("not_found", f"{path}: {error}") from error
     return found
 
@@ -237,6 +254,11 @@ def whole_list(values: Any, of: str) -> list[int]:
     if not isinstance(values, (tuple, list)):
         raise EstimatorError("wrong_type", f"{of} are {values!r}; they must be a tuple")
     return [whole(value, f"one of {of}") for value in values]
+
+
+def printable(text: str) -> str:
+    """Halves of characters (surrogates) are no JSON to others: they become `\\udc80`."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
@@ -256,11 +278,11 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
         if path := asked.get("padding"):
             told["padding"] = whole_list(find(path)(**question.parameters), "the slices before and after")
     except EstimatorError as error:
-        told["error"] = str(error)
+        told["error"] = printable(str(error))
     except BaseException as error:  # noqa: BLE001 - sys.exit() in an estimator is an answer too: none
         if isinstance(error, KeyboardInterrupt):
             raise
-        told["error"] = "exception: " + traceback.format_exc().strip()
+        told["error"] = printable("exception: " + traceback.format_exc().strip())
     if told["error"] is not None:
         told.update(slices=None, bytes=None, dtype=None)
     return told

@@ -52,6 +52,30 @@ a_text = module_with("800")
 a_truth = module_with(True)
 
 
+large_int32 = module_with(np.int32(2**31 - 1), np.int32(2**31 - 1))
+large_int64 = module_with(np.int64(2**53 + 1))
+large_longdouble = module_with(np.longdouble(2**53) + 1)
+numpy_nan = module_with(np.float32("nan"))
+numpy_infinite = module_with(np.float16("inf"))
+a_numpy_truth = module_with(np.True_)
+half = 2.5
+almost_nothing = 1e-300
+int8_direct = np.int8(100)
+float32_direct = np.float32(1.1)
+
+
+def fractional_slices(slice_dim, other_dims, dtype, available_memory, **kwargs):
+    return available_memory / 2.768, dtype
+
+
+def numpy_slices(slice_dim, other_dims, dtype, available_memory, **kwargs):
+    return np.int64(2**53 + 1), dtype
+
+
+def raises_a_surrogate(other_dims, dtype, **kwargs):
+    raise OSError("cannot read caf\udce9.txt")
+
+
 def one_number(other_dims, dtype, **kwargs):
     return 800
 

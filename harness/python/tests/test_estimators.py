@@ -66,6 +66,10 @@ def test_only_what_is_asked_is_answered():
         ("zero", "module", "zero_per_slice: "),
         ("same_bytes", "iterative", "zero_per_slice: "),
         ("too_large", "module", "too_large: a slice is 9223372036854775808"),
+        ("almost_nothing", "direct", "too_large: the number of slices is "),
+        ("numpy_nan", "module", "not_a_number: a slice is NaN"),
+        ("numpy_infinite", "module", "infinite: a slice is inf"),
+        ("a_numpy_truth", "module", "wrong_type: a slice is "),
         ("a_text", "module", "wrong_type: a slice is '800', a str"),
         ("a_truth", "module", "wrong_type: a slice is True, a bool"),
         ("one_number", "module", "wrong_type: it gave 800; it must give (bytes a slice, fixed bytes)"),
@@ -83,6 +87,59 @@ def test_what_is_no_answer_is_an_error_with_a_name(function, form, name):
     assert told["slices"] is told["bytes"] is told["dtype"] is None
     if function == "raises":
         assert told["error"].endswith("ZeroDivisionError: of its own making")
+
+
+@pytest.mark.parametrize(
+    ("function", "slices", "expected"),
+    [
+        ("large_int32", 3, 4 * (2**31 - 1)),
+        ("large_int64", 3, 3 * (2**53 + 1)),
+        ("large_longdouble", 3, 3 * (2**53 + 1)),
+    ],
+)
+def test_numpys_numbers_are_taken_exactly(function, slices, expected):
+    told = asked(function, "module", slices=slices, available_bytes=expected)
+    assert (told["bytes"], told["slices"], told["error"]) == (expected, slices, None)
+    assert asked(function, "module", available_bytes=expected - 1)["slices"] == slices - 1
+
+
+def test_numpys_slices_are_taken_exactly():
+    assert asked("numpy_slices", "documented")["slices"] == 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "slices", "needed"),
+    [
+        ("half", 20, 50),
+        ("half", 21, 53),  # 52.5
+        ("int8_direct", 20, 2000),
+        ("float32_direct", 10, 12),  # the float is 1.10000002384…
+    ],
+)
+def test_a_multiplier_counts_exactly_and_bytes_are_rounded_up(function, slices, needed):
+    more = {"other_dimensions": [1, 1], "dtype": "uint8"}
+    assert asked(function, "direct", slices=slices, **more)["bytes"] == needed
+    assert asked(function, "direct", available_bytes=needed, **more)["slices"] == slices
+    assert asked(function, "direct", available_bytes=needed - 1, **more)["slices"] == slices - 1
+
+
+def test_slices_are_rounded_down():
+    told = asked("fractional_slices", "documented", available_bytes=50, slices=18)
+    assert (told["slices"], told["bytes"], told["error"]) == (18, 50, None)  # 18.06; for 49 bytes 17.7
+
+
+def test_an_exception_with_a_surrogate_keeps_its_traceback():
+    told = asked("raises_a_surrogate", "module")
+    assert told["error"].startswith("exception: Traceback (most recent call last):")
+    assert told["error"].endswith("OSError: cannot read caf\\udce9.txt")
+
+
+def test_an_attribute_that_a_module_misses_as_it_is_imported_is_an_exception(tmp_path, monkeypatch):
+    (tmp_path / "broken_estimators.py").write_text("import math\nmath.no_such_thing\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    told = answer({"function": "broken_estimators:any", "form": "module", **HTTOMO})
+    assert told["error"].startswith("exception: Traceback (most recent call last):")
+    assert "no_such_thing" in told["error"]
 
 
 def test_bytes_beyond_64_bits_are_an_error_and_fit_nowhere():
