@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace peakmark {
 namespace {
@@ -22,67 +24,147 @@ Part part_of(std::string_view phase) {
   return Part::other;
 }
 
+/// The place of the event's process in the tree, as merge_by_time writes it.
+std::uint64_t process_of(const Event& event) {
+  return event.address >> 48U;
+}
+
+/// Notes and the texts of stacks do not tell their process.
+bool tells_process(EventType type) {
+  return type == EventType::phase || type == EventType::allocation || type == EventType::release ||
+         type == EventType::failed_allocation;
+}
+
 /// From where a call begins to where it ends, in events.
 struct Call {
   std::size_t begin;
-  std::size_t end;
+  std::size_t end;   ///< one past the last event of it
+  std::size_t last;  ///< the event at whose time it ended: the mark, or the last one of its process
 };
 
 struct Marks {
-  std::vector<Call> calls;
-  std::optional<std::size_t> end;  ///< of the first mark `end`
-  bool inputs = false;
-  bool outputs = false;
+  std::vector<Call> calls;   ///< as they began
+  bool end = false;          ///< there is a mark `end`
+  std::size_t prepared = 0;  ///< where the last phase of inputs or outputs ended; 0 without one
 };
 
-Marks marks_of(std::span<const Event> events) {
-  Marks marks;
-  std::string before;
-  bool in_call = false;
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (events[i].type != EventType::phase) continue;
-    std::string phase = text_of(events, i);
+/// Each process has phases of its own: where one ends, another's call goes on.
+class MarkReader {
+ public:
+  explicit MarkReader(std::span<const Event> events) : events_(events) {
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      if (!tells_process(events[i].type)) continue;
+      Process& process = processes_[process_of(events[i])];
+      process.last = i;
+      if (events[i].type == EventType::phase) read(i, process);
+    }
+    for (const auto& [place, process] : processes_) {
+      if (process.call) end_call(*process.call, process.last + 1, process.last);
+      if (is_prepared_by(process.part)) marks_.prepared = std::max(marks_.prepared, process.last + 1);
+    }
+  }
+  [[nodiscard]] const Marks& marks() const { return marks_; }
+
+ private:
+  struct Process {
+    std::string phase;
+    Part part = Part::other;
+    std::optional<std::size_t> call;  ///< the one that it is in
+    std::size_t last = 0;             ///< its last event so far
+  };
+
+  static bool is_prepared_by(Part part) { return part == Part::inputs || part == Part::outputs; }
+
+  void end_call(std::size_t call, std::size_t end, std::size_t last) {
+    marks_.calls[call].end = end;
+    marks_.calls[call].last = last;
+  }
+
+  void read(std::size_t i, Process& process) {
+    std::string phase = text_of(events_, i);
     const Part part = part_of(phase);
     // `call` again right after `call` is another call; after `call/fft` it is the same one, going on.
-    const bool begins = part == Part::call && (!in_call || phase == before);
-    if (in_call && (begins || part != Part::call)) marks.calls.back().end = i;
-    if (begins) marks.calls.push_back({i, events.size()});
-    in_call = part == Part::call;
-    marks.inputs = marks.inputs || part == Part::inputs;
-    marks.outputs = marks.outputs || part == Part::outputs;
-    if (part == Part::end && !marks.end) marks.end = i;
-    before = std::move(phase);
+    const bool begins = part == Part::call && (!process.call || phase == process.phase);
+    if (process.call && (begins || part != Part::call)) {
+      end_call(*process.call, i, i);
+      process.call.reset();
+    }
+    if (begins) {
+      process.call = marks_.calls.size();
+      marks_.calls.push_back({i, i, i});
+    }
+    if (is_prepared_by(process.part)) marks_.prepared = i;
+    marks_.end = marks_.end || part == Part::end;
+    process.phase = std::move(phase);
+    process.part = part;
   }
-  return marks;
-}
 
-Size grown_in(const LedgerSummary& summary, Part part) {
-  Size grown = 0;
-  for (const PhaseSummary& phase : summary.phases) {
-    if (part_of(phase.name) == part) grown += phase.live_at_end_bytes - phase.live_at_start_bytes;
+  std::span<const Event> events_;
+  std::map<std::uint64_t, Process> processes_;
+  Marks marks_;
+};
+
+/// What is live, by the phases in which it was allocated.
+struct Prepared {
+  std::optional<Size> inputs;  ///< null where no such phase has begun
+  std::optional<Size> outputs;
+  Size others = 0;
+};
+
+Prepared prepared_by(std::span<const Event> events) {
+  struct Live {
+    Part part;
+    Size bytes;
+  };
+  std::map<std::uint64_t, Part> parts;  // of the processes
+  std::unordered_map<std::uint64_t, Live> live;
+  Prepared prepared;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    if (event.type == EventType::phase) {
+      const Part part = part_of(text_of(events, i));
+      parts[process_of(event)] = part;
+      if (part == Part::inputs) prepared.inputs = 0;
+      if (part == Part::outputs) prepared.outputs = 0;
+    } else if (event.type == EventType::allocation) {
+      const auto part = parts.find(process_of(event));
+      const Size bytes = counts_into_peak(event.kind) ? event.amounts.bytes : 0;
+      live.insert_or_assign(event.address, Live{part == parts.end() ? Part::other : part->second, bytes});
+    } else if (event.type == EventType::release) {
+      live.erase(event.address);
+    }
   }
-  return grown;
+  for (const auto& [address, one] : live) {
+    if (one.part == Part::inputs) {
+      *prepared.inputs += one.bytes;
+    } else if (one.part == Part::outputs) {
+      *prepared.outputs += one.bytes;
+    } else {
+      prepared.others += one.bytes;
+    }
+  }
+  return prepared;
 }
 
 }  // namespace
 
 ProgramRecord record_of_program(std::span<const Event> events, const LedgerSummary& whole) {
-  const Marks marks = marks_of(events);
-  const std::size_t end = marks.calls.empty() ? events.size() : marks.calls.back().end;
+  const MarkReader reader(events);
+  const Marks& marks = reader.marks();
+  std::size_t end = marks.calls.empty() ? events.size() : 0;
+  for (const Call& call : marks.calls) end = std::max(end, call.end);
   ProgramRecord record;
   record.summary = summarise(events.first(end));
-  if (marks.inputs) record.input_bytes = grown_in(record.summary, Part::inputs);
-  if (marks.outputs) record.output_bytes = grown_in(record.summary, Part::outputs);
+  const std::size_t prepared_at = marks.calls.empty() ? marks.prepared : marks.calls.front().begin;
+  const Prepared prepared = prepared_by(events.first(prepared_at));
+  record.input_bytes = prepared.inputs;
+  record.output_bytes = prepared.outputs;
   if (!marks.calls.empty()) {
-    const Call& first = marks.calls.front();
-    record.first_call_peak_bytes = summarise(events.first(first.end)).peak_bytes;
-    const LedgerSummary before = summarise(events.first(first.begin));
-    record.setup_bytes =
-        before.live_at_end_bytes - grown_in(before, Part::inputs) - grown_in(before, Part::outputs);
+    record.first_call_peak_bytes = summarise(events.first(marks.calls.front().end)).peak_bytes;
+    record.setup_bytes = prepared.others;
   }
   for (const Call& call : marks.calls) {
-    const std::size_t last = std::min(call.end, events.size() - 1);
-    record.calls_ns.push_back(events[last].time_ns - events[call.begin].time_ns);
+    record.calls_ns.push_back(events[call.last].time_ns - events[call.begin].time_ns);
   }
   if (marks.end) record.leaked_bytes = whole.live_at_end_bytes;
   record.failed_allocations = whole.failed_allocations;

@@ -13,8 +13,8 @@ namespace peakmark {
 /// What the events of one recorded program add up to, its marks taken into account. A phase counts by the
 /// parts of its name, `call/fft` being a part of `call`:
 ///   call     what is measured; each time that it begins is one call
-///   inputs   what it allocates are inputs
-///   outputs  what it allocates are outputs
+///   inputs   what it allocates, and lives when the first call begins, are inputs
+///   outputs  the same, outputs; without a call both are what these phases leave
 ///   end      the program has released its own: what lives after it is leaked
 /// A program without `call` is measured as a whole.
 struct ProgramRecord {
@@ -22,14 +22,15 @@ struct ProgramRecord {
   LedgerSummary summary;
   std::optional<Size> first_call_peak_bytes;  ///< to the end of the first call; null without calls
   std::optional<Size> setup_bytes;  ///< live when the first call begins, inputs and outputs left out
-  std::optional<Size> input_bytes;  ///< null where no such phase is marked
+  std::optional<Size> input_bytes;  ///< null where no such phase is marked before the first call
   std::optional<Size> output_bytes;
   std::optional<Size> leaked_bytes;     ///< null without the mark `end`
   std::vector<std::int64_t> calls_ns;   ///< host's time of each call, in order
   std::int64_t failed_allocations = 0;  ///< of the whole program
 };
 
-/// `events`: of all processes of the program, merged by time. Marks of several processes are one sequence.
+/// `events`: of all processes of the program, merged by time (merge_by_time). A mark is one of its process
+/// alone: the call that is measured ends with the last call of any process.
 /// `whole`: what they add up to, as long as they run: what is live at the end of a process is live then.
 ProgramRecord record_of_program(std::span<const Event> events, const LedgerSummary& whole);
 

@@ -21,10 +21,15 @@ class Program {
     std::memcpy(event.text, name.data(), name.size());
     return *this;
   }
-  Program& allocate(std::uint64_t address, Size bytes) {
+  Program& allocate(std::uint64_t address, Size bytes, MemoryKind kind = MemoryKind::buffer) {
     Event& event = add(EventType::allocation, address);
-    event.kind = MemoryKind::buffer;
+    event.kind = kind;
     event.amounts.bytes = bytes;
+    return *this;
+  }
+  /// What follows is of the process at this place, as merge_by_time has it.
+  Program& process(std::uint64_t place) {
+    place_ = place << 48U;
     return *this;
   }
   Program& release(std::uint64_t address) {
@@ -43,11 +48,12 @@ class Program {
   Event& add(EventType type, std::uint64_t address) {
     Event& event = events_.emplace_back();
     event.type = type;
-    event.address = address;
+    event.address = address ^ place_;
     event.time_ns = static_cast<std::int64_t>(10 * events_.size());
     return event;
   }
   std::vector<Event> events_;
+  std::uint64_t place_ = 0;
 };
 
 TEST(ProgramRecord, WithoutMarksIsOfTheWholeProgram) {
@@ -121,6 +127,89 @@ TEST(ProgramRecord, WhatLivesAfterTheMarkEndIsLeaked) {
       Program().phase("call").allocate(1, 10).allocate(2, 20).release(1).phase("end").record();
   EXPECT_EQ(20, record.leaked_bytes);
   EXPECT_EQ(0, Program().phase("call").phase("end").record().leaked_bytes);
+}
+
+TEST(ProgramRecord, AProcessEndsOnlyItsOwnCall) {
+  const ProgramRecord record = Program()
+                                   .process(0)
+                                   .phase("call")  // at 10 ns
+                                   .process(1)
+                                   .phase("setup")
+                                   .allocate(1, 5)
+                                   .phase("")  // ends no call of the other process
+                                   .process(0)
+                                   .allocate(1, 1000)
+                                   .release(1)
+                                   .process(1)
+                                   .phase("call")  // at 70 ns
+                                   .process(0)
+                                   .phase("")  // at 80 ns
+                                   .process(1)
+                                   .allocate(2, 2000)
+                                   .phase("")  // at 100 ns
+                                   .process(0)
+                                   .allocate(3, 9999)
+                                   .record();
+  EXPECT_EQ(2005, record.summary.peak_bytes);
+  EXPECT_EQ(1005, record.first_call_peak_bytes);
+  EXPECT_EQ(0, record.setup_bytes);
+  EXPECT_THAT(record.calls_ns, ElementsAre(70, 30));
+}
+
+TEST(ProgramRecord, ACallWithoutAnEndEndsWithItsOwnProcess) {
+  const ProgramRecord record = Program()
+                                   .process(1)
+                                   .phase("call")
+                                   .allocate(1, 100)
+                                   .release(1)  // at 30 ns
+                                   .process(0)
+                                   .allocate(1, 7)
+                                   .allocate(2, 200)
+                                   .record();
+  EXPECT_THAT(record.calls_ns, ElementsAre(20));
+  EXPECT_EQ(100, record.summary.peak_bytes);
+}
+
+TEST(ProgramRecord, InputsAndOutputsAreWhatLivesOfThemWhenTheFirstCallBegins) {
+  const ProgramRecord record = Program()
+                                   .allocate(1, 500)  // a cache, which the phase of the inputs clears
+                                   .phase("inputs")
+                                   .release(1)
+                                   .allocate(2, 30)
+                                   .allocate(3, 40)  // staging
+                                   .phase("outputs")
+                                   .release(3)
+                                   .allocate(4, 20)
+                                   .process(1)
+                                   .allocate(2, 8)  // of a process that is in no phase
+                                   .process(0)
+                                   .phase("call")
+                                   .allocate(5, 1000)
+                                   .phase("inputs")
+                                   .allocate(6, 60)
+                                   .phase("call")
+                                   .phase("")
+                                   .record();
+  EXPECT_EQ(30, record.input_bytes);
+  EXPECT_EQ(20, record.output_bytes);
+  EXPECT_EQ(8, record.setup_bytes);
+}
+
+TEST(ProgramRecord, WithoutACallInputsAreWhatTheirPhasesLeave) {
+  const ProgramRecord record =
+      Program().phase("inputs").allocate(1, 30).phase("").allocate(2, 100).release(1).release(2).record();
+  EXPECT_EQ(30, record.input_bytes);
+  EXPECT_EQ(std::nullopt, record.output_bytes);
+}
+
+TEST(ProgramRecord, OutputsMarkedOnlyAfterTheFirstCallBeganAreUnknown) {
+  const ProgramRecord record = Program().phase("call").phase("outputs").allocate(1, 10).phase("").record();
+  EXPECT_EQ(std::nullopt, record.output_bytes);
+}
+
+TEST(ProgramRecord, MemoryThatDoesNotCountIsNoSetUp) {
+  EXPECT_EQ(0,
+            Program().allocate(1, 10, MemoryKind::host_pointer).phase("call").phase("").record().setup_bytes);
 }
 
 TEST(ProgramRecord, RefusedAllocationsAreCounted) {

@@ -120,9 +120,9 @@ std::vector<Event> merge_by_time(const RecordedTree& tree) {
     do {
       Event event = events[next[p]++];
       const std::uint64_t place = static_cast<std::uint64_t>(p) << 48U;
-      if (event.address != 0) event.address ^= place;
       const bool allocates =
           event.type == EventType::allocation || event.type == EventType::failed_allocation;
+      if (event.address != 0 || allocates || event.type == EventType::phase) event.address ^= place;
       if (allocates && event.amounts.stack != 0) event.amounts.stack ^= place;
       merged.push_back(event);
     } while (next[p] < events.size() && events[next[p]].type == EventType::text);

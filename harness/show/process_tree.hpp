@@ -30,8 +30,9 @@ struct RecordedTree {
 RecordedTree read_tree(const std::filesystem::path& path);
 
 /// The events of all processes in the order of time, each process's own order kept. Handles of two processes
-/// may be equal numbers: they are kept apart by the place of the process in their upper 16 bits. What a
-/// process still holds when it ends is released then; where its end is unknown, never.
+/// may be equal numbers: they are kept apart by the place of the process in their upper 16 bits, which phases
+/// and failed allocations have there too. What a process still holds when it ends is released then; where its
+/// end is unknown, never.
 std::vector<Event> merge_by_time(const RecordedTree& tree);
 
 /// Where a process stands in the tree: children follow their parent, one step deeper. A process whose parent

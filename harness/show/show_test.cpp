@@ -105,6 +105,16 @@ TEST(Show, ATreesPeakIsMergedByTime) {
   EXPECT_THAT(profile_table(together), HasSubstr("peak of all together  200 B"));
 }
 
+TEST(Show, PhasesAndFailedAllocationsTellTheirProcessInATree) {
+  const RecordedTree tree{{Process(1).say(EventType::phase, 10, 0, "call").process(),
+                           Process(2).say(EventType::phase, 20, 0, "call").fail(30, 100).process()}};
+  const std::vector<Event> merged = merge_by_time(tree);
+  ASSERT_EQ(merged.size(), 3U);
+  EXPECT_EQ(merged[0].address >> 48U, 0U);
+  EXPECT_EQ(merged[1].address >> 48U, 1U);
+  EXPECT_EQ(merged[2].address >> 48U, 1U);
+}
+
 /// What a process did not release goes when it ends: another that begins later does not stand on top of it.
 TEST(Show, AProcessThatHasEndedHoldsNothing) {
   const auto leaking = [](std::int32_t pid, std::int64_t time, std::int64_t end) {
