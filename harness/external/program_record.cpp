@@ -146,6 +146,33 @@ Prepared prepared_by(std::span<const Event> events) {
   return prepared;
 }
 
+/// By the error codes of OpenCL, which are negative, and CUDA. OpenCL says that a buffer's size is invalid
+/// where it is larger than the device gives, and where it is 0, which no device would give.
+bool wants_memory(const Event& failed) {
+  switch (failed.amounts.result) {
+    case -4:  // CL_MEM_OBJECT_ALLOCATION_FAILURE
+    case -5:  // CL_OUT_OF_RESOURCES
+    case -6:  // CL_OUT_OF_HOST_MEMORY
+    case 2:   // CUDA_ERROR_OUT_OF_MEMORY
+      return true;
+    case -61:  // CL_INVALID_BUFFER_SIZE
+      return failed.amounts.bytes > 0;
+    default:
+      return false;
+  }
+}
+
+/// Each process's last failure counts: one that found a size that fits may still end for another reason.
+void read_failures(std::span<const Event> events, ProgramRecord& record) {
+  std::map<std::uint64_t, bool> wanted;
+  for (const Event& event : events) {
+    if (event.type != EventType::failed_allocation) continue;
+    wanted[process_of(event)] = wants_memory(event);
+    record.last_failure = event.amounts.result;
+  }
+  for (const auto& [process, wants] : wanted) record.out_of_memory = record.out_of_memory || wants;
+}
+
 }  // namespace
 
 ProgramRecord record_of_program(std::span<const Event> events, const LedgerSummary& whole) {
@@ -168,6 +195,7 @@ ProgramRecord record_of_program(std::span<const Event> events, const LedgerSumma
   }
   if (marks.end) record.leaked_bytes = whole.live_at_end_bytes;
   record.failed_allocations = whole.failed_allocations;
+  read_failures(events, record);
   return record;
 }
 

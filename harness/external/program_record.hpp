@@ -27,6 +27,9 @@ struct ProgramRecord {
   std::optional<Size> leaked_bytes;     ///< null without the mark `end`
   std::vector<std::int64_t> calls_ns;   ///< host's time of each call, in order
   std::int64_t failed_allocations = 0;  ///< of the whole program
+  /// The last failed allocation of one of its processes failed for want of memory.
+  bool out_of_memory = false;
+  std::optional<std::int32_t> last_failure;  ///< error code of the last failed allocation; null without one
 };
 
 /// `events`: of all processes of the program, merged by time (merge_by_time). A mark is one of its process

@@ -36,10 +36,11 @@ class Program {
     add(EventType::release, address);
     return *this;
   }
-  Program& refuse(Size bytes) {
+  Program& refuse(Size bytes, std::int32_t result = -4) {
     Event& event = add(EventType::failed_allocation, 0);
     event.kind = MemoryKind::buffer;
     event.amounts.bytes = bytes;
+    event.amounts.result = result;
     return *this;
   }
   [[nodiscard]] ProgramRecord record() const { return record_of_program(events_, summarise(events_)); }
@@ -214,6 +215,30 @@ TEST(ProgramRecord, MemoryThatDoesNotCountIsNoSetUp) {
 
 TEST(ProgramRecord, RefusedAllocationsAreCounted) {
   EXPECT_EQ(1, Program().allocate(1, 10).refuse(1 << 30).record().failed_allocations);
+}
+
+/// CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_INVALID_BUFFER_SIZE and
+/// CUDA_ERROR_OUT_OF_MEMORY, by the numbers of cl.h and cuda.h.
+TEST(ProgramRecord, WantOfMemoryIsInTheErrorCodeOfTheLastFailedAllocation) {
+  for (const std::int32_t result : {-4, -5, -6, -61, 2}) {
+    EXPECT_TRUE(Program().refuse(100, result).record().out_of_memory) << result;
+  }
+  // CL_INVALID_VALUE, CL_INVALID_CONTEXT, CL_INVALID_IMAGE_SIZE, CUDA_ERROR_INVALID_VALUE
+  for (const std::int32_t result : {-30, -34, -40, 1}) {
+    const ProgramRecord record = Program().refuse(100, result).record();
+    EXPECT_FALSE(record.out_of_memory) << result;
+    EXPECT_EQ(result, record.last_failure);
+  }
+  EXPECT_FALSE(Program().allocate(1, 10).record().out_of_memory);
+  EXPECT_EQ(std::nullopt, Program().allocate(1, 10).record().last_failure);
+  EXPECT_FALSE(Program().refuse(0, -61).record().out_of_memory) << "a buffer of 0 bytes is a mistake";
+  // It found a size that fits, and failed of something else.
+  EXPECT_FALSE(Program().refuse(100, -4).allocate(1, 10).refuse(100, -30).record().out_of_memory);
+  EXPECT_TRUE(Program().refuse(100, -30).refuse(100, -4).record().out_of_memory);
+}
+
+TEST(ProgramRecord, OneOfSeveralProcessesOutOfMemoryIsEnough) {
+  EXPECT_TRUE(Program().process(1).refuse(100, 2).process(0).refuse(100, 1).record().out_of_memory);
 }
 
 TEST(ProgramRecord, NoEventsAreNoPeak) {

@@ -166,11 +166,16 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
                                            : pass.end.last_words);
   }
   if (!pass.end.well()) {
-    const bool refused = pass.record && pass.record->failed_allocations > 0;
+    const bool out_of_memory = pass.record && pass.record->out_of_memory;
     std::string how = "the program ended with " + end.text();
-    if (refused) how += fmt::format(" after {} allocations were refused", pass.record->failed_allocations);
+    if (out_of_memory) {
+      how += fmt::format(" after {} allocations were refused", pass.record->failed_allocations);
+    } else if (pass.record && pass.record->last_failure) {
+      how += fmt::format(" after {} allocations failed, the last with error {}, which is no want of memory",
+                         pass.record->failed_allocations, *pass.record->last_failure);
+    }
     if (end.signal == SIGKILL) how += ": somebody, or the system for want of memory, killed it";
-    return fail(refused ? Outcome::out_of_memory : Outcome::crashed, with_last_words(how, pass.end));
+    return fail(out_of_memory ? Outcome::out_of_memory : Outcome::crashed, with_last_words(how, pass.end));
   }
   if (!pass.trouble.empty()) return fail(Outcome::crashed, with_last_words(pass.trouble, pass.end));
   return true;

@@ -24,15 +24,15 @@ class Context:
         )
         _check(error.value)
 
-    def buffer(self, size):
-        return Buffer(self._context, size)
+    def buffer(self, size, flags=1):
+        return Buffer(self._context, size, flags)
 
 
 class Buffer:
-    def __init__(self, context, size):
+    def __init__(self, context, size, flags):
         error = ctypes.c_int32()
         self.int_ptr = _library.clCreateBuffer(
-            context, ctypes.c_uint64(1), ctypes.c_size_t(size), None, ctypes.byref(error)
+            context, ctypes.c_uint64(flags), ctypes.c_size_t(size), None, ctypes.byref(error)
         )
         _check(error.value)
 

@@ -38,6 +38,8 @@ for call in range(3):
             os.kill(os.getpid(), signal.SIGSEGV)
         if what == "memory":
             context.buffer(2**62)
+        if what == "flags":
+            context.buffer(100, flags=7)  # to be read and written, only written, and only read
         if what == "hang":
             import time
             print("still here", file=sys.stderr, flush=True)
@@ -66,7 +68,7 @@ variant = "toy/marked"
 command = ["{sys.executable}", "{{suite_folder}}/program.py", "{{what}}", "{{n}}"]
 environment = {{ MARKER = "{{suite_folder}}/marker" }}
 slice_axis = "n"
-axes.what = {{ default = "well", choices = ["well", "crash", "signal", "memory", "hang", "unlike", "wrong", "unsupported", "leak"] }}
+axes.what = {{ default = "well", choices = ["well", "crash", "signal", "memory", "flags", "hang", "unlike", "wrong", "unsupported", "leak"] }}
 axes.n = {{ default = 1, least = 1 }}
 """
 
@@ -122,6 +124,7 @@ def test_bytes_and_times_of_a_program_with_marks(folder):
         ("crash", "crashed", "RuntimeError: as it happens", 3),
         ("signal", "crashed", "the program ended with signal SIGSEGV", 3),
         ("memory", "out_of_memory", "after 1 allocations were refused", 4),
+        ("flags", "crashed", "after 1 allocations failed, the last with error -30", 3),
         ("wrong", "wrong_answer", "3 pixels are off", 3),
         ("unsupported", "unsupported", "cannot do this here", 4),
         ("hang", "timeout", "no result after 3 s", 3),
