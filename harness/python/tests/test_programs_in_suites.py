@@ -199,6 +199,45 @@ def test_a_shell_runs_a_tree_of_processes_whose_peak_is_merged_by_time(folder):
     assert case["requested_peak_bytes"] == 3020
 
 
+def test_a_childs_marks_do_not_end_its_parents_call(folder):
+    (folder / "child.py").write_text(
+        """
+import peakmark
+from small_opencl import Context
+with peakmark.phase("call"):
+    Context().buffer(30).release()
+"""
+    )
+    (folder / "parent.py").write_text(
+        """
+import subprocess, sys
+import peakmark
+from small_opencl import Context
+context = Context()
+with peakmark.phase("inputs"):
+    image = context.buffer(100)
+with peakmark.phase("call"):
+    subprocess.run([sys.executable, "child.py"], check=True)
+    context.buffer(5000).release()
+context.buffer(90_000)
+"""
+    )
+    (folder / "s.toml").write_text(
+        f"""
+name = "family"
+[[program]]
+variant = "toy/family"
+command = ["sh", "-c", "cd '{{suite_folder}}' && exec '{sys.executable}' parent.py"]
+[[sweep]]
+variants = "toy/family"
+"""
+    )
+    cases, _ = run(folder, "--memory-only")
+    case = cases["toy/family/opencl"]
+    assert (case["outcome"], case["message"]) == ("ok", "")
+    assert (case["requested_peak_bytes"], case["input_bytes"], case["setup_bytes"]) == (5100, 100, 0)
+
+
 def test_a_c_program_is_a_variant_too(folder):
     (folder / "program.c").write_text(
         """
