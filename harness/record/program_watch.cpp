@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <iterator>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "record/proc_file.hpp"
 #include "record/program_file.hpp"
 
 namespace peakmark {
@@ -19,11 +21,6 @@ namespace fs = std::filesystem;
 
 fs::path folder_of(pid_t process) {
   return fs::path("/proc") / std::to_string(process);
-}
-
-std::string text_of_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 /// `variable` as one of the strings, each ended by NUL, of /proc/PID/environ.
@@ -39,11 +36,23 @@ bool has_variable(std::string_view environment, std::string_view variable) {
 std::vector<pid_t> children_of(pid_t process) {
   std::vector<pid_t> children;
   std::error_code error;
-  for (const fs::directory_entry& thread : fs::directory_iterator(folder_of(process) / "task", error)) {
-    std::ifstream file(thread.path() / "children");
+  // Going on fails too, once the process has ended.
+  for (fs::directory_iterator thread(folder_of(process) / "task", error), end; !error && thread != end;
+       thread.increment(error)) {
+    std::ifstream file(thread->path() / "children");
     for (pid_t child = 0; file >> child;) children.push_back(child);
   }
   return children;
+}
+
+/// Nothing where it is not known: a process that is ending, or that is about to become another program
+/// (exec), shows an empty environment. It shows no arguments either, which every program has.
+std::optional<std::string> environment_of(const fs::path& folder) {
+  const auto has_arguments = [&] { return !read_proc_file(folder / "cmdline").value_or("").empty(); };
+  const bool before = has_arguments();
+  std::optional<std::string> environment = read_proc_file(folder / "environ");
+  if (environment && environment->empty() && !(before && has_arguments())) return std::nullopt;
+  return environment;
 }
 
 /// The paths of the libraries that are mapped.
@@ -80,28 +89,29 @@ void ProgramWatch::look_at(pid_t process) {
   const fs::path folder = folder_of(process);
   std::error_code error;
   const fs::path program = fs::read_symlink(folder / "exe", error);
-  const std::string maps = text_of_file(folder / "maps");
-  const std::string environment = text_of_file(folder / "environ");
+  const std::optional<std::string> environment = environment_of(folder);
+  const std::optional<std::string> maps = read_proc_file(folder / "maps");
   // One that has ended shows nothing; what was seen of it before stays.
-  if (error || maps.empty()) return;
+  if (error || !maps || maps->empty()) return;
   SeenProcess& seen = seen_[process];
   if (seen.program != program) {
     seen.program = program;
     seen.is_static = is_static_program(folder / "exe");
   }
-  seen.has_variables = has_variable(environment, variable_);
-  note_libraries(maps, seen);
+  if (environment) seen.has_variables = has_variable(*environment, variable_);
+  note_libraries(*maps, seen);
 }
 
 std::set<pid_t> running_with(const std::string& variable) {
   std::set<pid_t> running;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename().string();
+  for (fs::directory_iterator entry("/proc", error), last; !error && entry != last; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
     pid_t process = 0;
     const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), process);
     if (problem != std::errc() || end != name.data() + name.size() || process == getpid()) continue;
-    if (has_variable(text_of_file(entry.path() / "environ"), variable)) running.insert(process);
+    const std::optional<std::string> environment = read_proc_file(entry->path() / "environ");
+    if (environment && has_variable(*environment, variable)) running.insert(process);
   }
   return running;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/temporary_folder.hpp"
+#include "record/proc_file.hpp"
 #include "record/program_file.hpp"
 
 namespace peakmark {
@@ -77,6 +78,33 @@ TEST(ProgramWatch, SeesWhetherTheVariablesAreThere) {
   other.look();
   EXPECT_FALSE(other.seen().at(without.process()).has_variables);
   EXPECT_EQ(running_with(kVariable).count(without.process()), 0U);
+}
+
+TEST(ProgramWatch, AnEmptyEnvironmentLacksTheVariables) {
+  const Waiting program({});
+  ProgramWatch watch(program.process(), kVariable);
+  watch.look();
+  EXPECT_FALSE(watch.seen().at(program.process()).has_variables);
+}
+
+TEST(ProgramWatch, AFileThatCannotBeReadIsNoError) {
+  const TemporaryFolder folder;
+  // It opens, and then its first read fails, as that of a process does that has ended since.
+  EXPECT_EQ(read_proc_file(folder.path()), std::nullopt);
+  EXPECT_EQ(read_proc_file(folder.path() / "none"), std::nullopt);
+  EXPECT_THAT(read_proc_file("/proc/self/maps").value_or(""), testing::HasSubstr("[stack]"));
+}
+
+/// Processes come and end while they are looked at, as those of a shell that starts many.
+TEST(ProgramWatch, ProcessesMayEndWhileTheyAreLookedAt) {
+  const Waiting program({kVariable},
+                        "echo; i=0; while [ $i -lt 300 ]; do /bin/true & i=$((i+1)); done; read line");
+  ProgramWatch watch(program.process(), kVariable);
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_NO_THROW(watch.look());
+    ASSERT_NO_THROW(running_with(kVariable));
+  }
+  for (const auto& [process, seen] : watch.seen()) EXPECT_TRUE(seen.has_variables) << process;
 }
 
 TEST(ProgramWatch, SeesLoadersAndRecorders) {

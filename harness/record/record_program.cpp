@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <utility>
 
@@ -84,15 +85,24 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return pointers;
 }
 
+bool look(ProgramWatch& watch) {
+  try {
+    return watch.look();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 /// Waits for its end; the exit code is as a shell gives it. Until a recorder is seen in one of its processes
-/// they are looked at, at first often: should none ever come up, what was seen says why.
+/// they are looked at, at first often: should none ever come up, what was seen says why. Nothing that goes
+/// wrong with that may leave the program without the one who waits for it.
 void wait_for(pid_t program, const Signals& signals, ProgramWatch& watch, Recording& recording) {
   using std::chrono::milliseconds;
   std::optional<milliseconds> interval = milliseconds(1);
   while (true) {
     const siginfo_t info = signals.wait(interval);
     if (info.si_signo == 0) {
-      interval = watch.look() ? std::nullopt : std::optional(std::min(2 * *interval, milliseconds(250)));
+      interval = look(watch) ? std::nullopt : std::optional(std::min(2 * *interval, milliseconds(250)));
     } else if (info.si_signo == SIGCHLD) {
       int status = 0;
       if (waitpid(program, &status, WNOHANG) != program) continue;
@@ -189,9 +199,12 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   posix_spawn_file_actions_init(&files);
   if (request.output_to_stderr) posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
   auto ends = std::make_optional<ProcessEnds>(name);
+  const std::string variable = "PEAKMARK_PROFILE=" + name.string();
+  const std::vector<char*> words = pointers(command);
+  const std::vector<char*> variables = pointers(environment);
   pid_t program = -1;
-  const int error = posix_spawnp(&program, command[0].c_str(), &files, &attributes, pointers(command).data(),
-                                 pointers(environment).data());
+  const int error =
+      posix_spawnp(&program, command[0].c_str(), &files, &attributes, words.data(), variables.data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
@@ -199,7 +212,6 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
     recording.trouble = fmt::format("{}: cannot be started: {}", command[0], std::strerror(error));
     return recording;
   }
-  const std::string variable = "PEAKMARK_PROFILE=" + name.string();
   ProgramWatch watch(program, variable);
   wait_for(program, signals, watch, recording);
   ends.reset();
