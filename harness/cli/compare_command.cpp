@@ -41,6 +41,11 @@ Recorded read_recorded(const std::filesystem::path& path) {
       throw RecorderError(fmt::format("{}: {} events found no room on the disk; record it again",
                                       process.path.string(), process.header.lost));
     }
+    if (process.cut_short) {
+      throw RecorderError(
+          fmt::format("{}: the file is cut short, {} of its {} events are there; copy it again",
+                      process.path.string(), process.events.size(), process.header.end));
+    }
     if (!process.complete) {
       std::cerr << fmt::format("peakmark: {}: the program was killed or still runs; up to its last event\n",
                                process.path.string());

@@ -55,12 +55,16 @@ struct ProfileReader::File {
     return {owner, std::span(slots, end)};
   }
 
+  /// Whole slots that the file has.
+  [[nodiscard]] std::uint64_t slots() const {
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0 || status.st_size <= ProfileHeader::kBytes) return 0;
+    return (static_cast<std::uint64_t>(status.st_size) - ProfileHeader::kBytes) / sizeof(Event);
+  }
+
   /// Room for the slots [first, last) that the file has: growing step by step would copy each event twice.
   void make_room(std::vector<Event>& events, std::uint64_t first, std::uint64_t last) const {
-    struct stat status {};
-    if (::fstat(descriptor, &status) != 0 || status.st_size <= ProfileHeader::kBytes) return;
-    last =
-        std::min(last, (static_cast<std::uint64_t>(status.st_size) - ProfileHeader::kBytes) / sizeof(Event));
+    last = std::min(last, slots());
     if (first < last) events.reserve(last - first);
   }
 
@@ -117,7 +121,11 @@ std::vector<std::string> ProfileReader::command_line() const {
 }
 
 bool ProfileReader::complete() const {
-  return file_->header.closed == 1 && file_->header.lost == 0;
+  return file_->header.closed == 1 && file_->header.lost == 0 && !cut_short();
+}
+
+bool ProfileReader::cut_short() const {
+  return file_->header.closed == 1 && file_->slots() < file_->header.end;
 }
 
 std::vector<Event> ProfileReader::events(std::uint64_t first, std::uint64_t last) {

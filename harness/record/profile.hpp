@@ -76,8 +76,10 @@ class ProfileReader {
   [[nodiscard]] const ProfileHeader& header() const;
   /// Arguments of the program.
   [[nodiscard]] std::vector<std::string> command_line() const;
-  /// True when the recorder closed the file and lost nothing.
+  /// True when the recorder closed the file and lost nothing, and the file has all that it closed.
   [[nodiscard]] bool complete() const;
+  /// True when the file ends before the last event that the recorder closed it with: a copy broken off.
+  [[nodiscard]] bool cut_short() const;
   /// The committed events from slot `first` on (and before slot `last`), as of now. Slots reserved but not
   /// committed (the program was killed in between, or another thread is writing) are left out. Calling it
   /// again sees what has come since.

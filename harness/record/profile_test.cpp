@@ -128,6 +128,24 @@ TEST_F(Profile, ClosingTrimsAndCompletes) {
   EXPECT_TRUE(reader.complete());
 }
 
+TEST_F(Profile, AClosedOneThatIsCutShortIsNotWhole) {
+  ASSERT_TRUE(writer_.open(base().c_str(), "test 1"));
+  for (std::uint64_t i = 1; i <= 100; ++i) writer_.release(i);
+  writer_.close();
+  EXPECT_TRUE(ProfileReader(own()).complete());
+  EXPECT_FALSE(ProfileReader(own()).cut_short());
+  // In the middle of an event, after one, and after the header.
+  for (const auto& [bytes, events] :
+       {std::pair{4096U + 64U * 50U + 7U, 50U}, {4096U + 64U, 1U}, {4096U, 0U}}) {
+    std::filesystem::resize_file(own(), bytes);
+    ProfileReader reader(own());
+    EXPECT_FALSE(reader.complete()) << bytes;
+    EXPECT_TRUE(reader.cut_short()) << bytes;
+    EXPECT_EQ(reader.all_events().size(), events);
+    EXPECT_EQ(reader.events().size(), events);
+  }
+}
+
 TEST_F(Profile, AllEventsOfAClosedOneAreThoseOfTheFile) {
   ASSERT_TRUE(writer_.open(base().c_str(), "test 1"));
   for (std::uint64_t i = 1; i <= 3; ++i) writer_.release(i);

@@ -24,6 +24,7 @@ RecordedProcess read_process(const std::filesystem::path& path) {
   process.header = reader.header();
   process.command_line = reader.command_line();
   process.complete = reader.complete();
+  process.cut_short = reader.cut_short();
   return process;
 }
 

@@ -15,7 +15,8 @@ struct RecordedProcess {
   std::filesystem::path path;
   ProfileHeader header{};
   std::vector<std::string> command_line;
-  bool complete = false;  ///< the recorder closed it and lost nothing
+  bool complete = false;   ///< the recorder closed it and lost nothing, and all of it is there
+  bool cut_short = false;  ///< the recorder closed it, and the end of the file is missing (a copy broken off)
   EventBlock events;
 };
 

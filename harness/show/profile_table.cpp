@@ -105,6 +105,9 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
                                  process.header.pid, process.header.recorder);
   if (const std::string invalid = invalid_note(summary); !invalid.empty()) {
     text += invalid + "\n";
+  } else if (process.cut_short) {
+    text += fmt::format("incomplete: the file is cut short, {} of its {} events are there; copy it again\n",
+                        process.events.size(), process.header.end);
   } else if (!process.complete) {
     text += process.header.lost != 0
                 ? fmt::format("incomplete: {} events found no room on the disk\n", process.header.lost)

@@ -65,6 +65,16 @@ TEST(Show, JsonHasTheDocumentedKeys) {
   EXPECT_EQ(json.at("tree_peak_bytes"), 6144);
 }
 
+TEST(Show, SaysThatAFileIsCutShort) {
+  RecordedTree tree = example();
+  tree.processes.front().complete = false;
+  tree.processes.front().cut_short = true;
+  tree.processes.front().header.closed = 1;
+  tree.processes.front().header.end = 1000;
+  EXPECT_THAT(profile_table(tree), HasSubstr("incomplete: the file is cut short, 10 of its 1000 events"));
+  EXPECT_EQ(nlohmann::json::parse(profile_json(tree)).at("complete"), false);
+}
+
 TEST(Show, EventsAreALineEach) {
   std::ostringstream out;
   write_events(example(), out);
