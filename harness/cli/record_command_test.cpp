@@ -64,6 +64,37 @@ TEST_F(RecordCommand, ArgumentsReachTheProgramUntouched) {
   EXPECT_EQ(result.out, "<-o><><--><--sync><[a,b]><{}><check><-h>");
 }
 
+TEST_F(RecordCommand, WhatIsShownIsNotWrittenOver) {
+  ASSERT_EQ(record("-- $PROGRAM leak").code, 0);
+  std::filesystem::create_hard_link(profile(), file("same"));
+  std::filesystem::create_symlink(profile(), file("link"));
+  const auto show = [this](const std::string& arguments) {
+    const std::string line =
+        PEAKMARK_COMMAND " show " + arguments + " " + profile() + " >" + file("out") + " 2>" + file("err");
+    return WEXITSTATUS(std::system(line.c_str()));
+  };
+  for (const char* const option : {"--html ", "--trace "}) {
+    for (const char* const name : {"p", "same", "link"}) {
+      EXPECT_EQ(show(option + file(name)), 2);
+      EXPECT_THAT(text(file("err")), HasSubstr("is the profile that is to be shown"));
+    }
+    EXPECT_EQ(recorded(profile()).peak_bytes, 1000);
+    EXPECT_EQ(show(option + file("new")), 0);
+    EXPECT_EQ(show(option + file("new")), 0);
+    EXPECT_GT(std::filesystem::file_size(file("new")), 100U);
+    EXPECT_EQ(show(std::string(option) + "/dev/full"), 2);
+    EXPECT_EQ(show(option + file("none/new")), 2);
+    EXPECT_THAT(text(file("err")), HasSubstr("cannot be written: No such file or directory"));
+  }
+  std::filesystem::resize_file(profile(), 4096);
+  EXPECT_EQ(show("--json"), 0);
+  EXPECT_THAT(text(file("out")), HasSubstr("\"complete\": false"));
+  const std::string line =
+      PEAKMARK_COMMAND " compare " + file("same") + " " + profile() + " 2>" + file("err");
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 5);
+  EXPECT_THAT(text(file("err")), HasSubstr("the file is cut short, 0 of its"));
+}
+
 TEST_F(RecordCommand, SyncMakesThePeakRepeat) {
   ASSERT_EQ(record("--sync -- $PROGRAM held").code, 0);
   EXPECT_EQ(recorded(profile()).peak_bytes, 1'000'000);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstring>
@@ -42,20 +43,52 @@ bool is_profile(const std::filesystem::path& path) {
   return std::memcmp(magic, ProfileHeader::kMagic, sizeof(magic)) == 0;
 }
 
-/// Writes a file whole, or says why not.
 template <typename Write>
-void write_file(const std::filesystem::path& path, Write write) {
+bool wrote(const std::filesystem::path& path, Write write) {
   std::ofstream file(path, std::ios::binary);
   write(file);
   file.close();
-  if (!file) throw UsageError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+  return !file.fail();
+}
+
+/// Writes a file whole, or says why not: beside it, then renamed. What is shown is mapped from its profile,
+/// so that must stay as it is.
+template <typename Write>
+void write_file(const std::filesystem::path& path, const RecordedTree& tree, Write write) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const RecordedProcess& process : tree.processes) {
+    if (fs::equivalent(path, process.path, error)) {
+      throw UsageError(
+          fmt::format("{}: is the profile that is to be shown; name another file to write", path.string()));
+    }
+  }
+  const auto fail = [&](int why) {
+    throw UsageError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(why)));
+  };
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {  // a pipe, /dev/stdout
+    if (!wrote(path, write)) fail(errno);
+    return;
+  }
+  const fs::path target = fs::is_symlink(path) ? fs::weakly_canonical(path) : path;
+  const fs::path beside = fmt::format("{}.new-{}", target.string(), getpid());
+  int why = wrote(beside, write) ? 0 : errno;
+  if (why == 0) {
+    fs::rename(beside, target, error);
+    why = error.value();
+  }
+  if (why != 0) {
+    fs::remove(beside, error);
+    fail(why);
+  }
 }
 
 void show_profile(const std::filesystem::path& path, const Options& options) {
   const RecordedTree tree = read_tree(path);
-  if (options.trace) write_file(*options.trace, [&](std::ostream& out) { write_trace(tree, out); });
+  if (options.trace) write_file(*options.trace, tree, [&](std::ostream& out) { write_trace(tree, out); });
   if (options.page) {
-    write_file(*options.page, [&](std::ostream& out) { write_page(tree, options.report, out); });
+    write_file(*options.page, tree, [&](std::ostream& out) { write_page(tree, options.report, out); });
   }
   if (options.events) {
     write_events(tree, std::cout);
