@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/plain_text.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -24,6 +26,7 @@ TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns))
 void TextTable::add(std::vector<std::string> cells) {
   if (cells.size() != columns_.size())
     throw std::logic_error("TextTable: a row of another length than the titles");
+  for (std::string& cell : cells) cell = plain_text(cell);
   rows_.push_back(std::move(cells));
 }
 

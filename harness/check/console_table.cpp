@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/duration.hpp"
+#include "base/plain_text.hpp"
 #include "base/size.hpp"
 #include "base/text_table.hpp"
 #include "check/reports.hpp"
@@ -103,7 +104,8 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts) 
                             one.estimator.empty() ? "" : " of " + one.estimator, one.advice);
     }
   }
-  return table.text() + (advice.empty() ? "" : "\n" + advice) + "\n" + headline(run, verdicts) + "\n";
+  return table.text() + (advice.empty() ? "" : "\n" + plain_text(advice)) + "\n" + headline(run, verdicts) +
+         "\n";
 }
 
 }  // namespace peakmark

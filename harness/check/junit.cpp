@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/plain_text.hpp"
 #include "check/reports.hpp"
 
 namespace peakmark {
@@ -53,6 +54,17 @@ void add_result(pugi::xml_node& test, const JudgedCase& the_case) {
   result.append_child(pugi::node_pcdata).set_value(text.c_str());
 }
 
+/// Texts come from programs: XML has no way to write a control character.
+class PlainTexts : public pugi::xml_tree_walker {
+ public:
+  bool for_each(pugi::xml_node& node) override {
+    for (pugi::xml_attribute attribute : node.attributes())
+      attribute.set_value(plain_text(attribute.value()).c_str());
+    if (node.type() == pugi::node_pcdata) node.set_value(plain_text(node.value()).c_str());
+    return true;
+  }
+};
+
 /// `padding/coords1d` becomes `padding.coords1d`: the dots are what viewers fold by.
 std::string class_name(const JudgedCase& the_case) {
   std::string name = the_case.planned->the_case.variant;
@@ -98,6 +110,8 @@ std::string junit(const Run& run, const std::vector<Verdict>& verdicts) {
     node.append_attribute("skipped") = skipped;
     node.append_attribute("time") = fmt::format("{:.9f}", seconds).c_str();
   }
+  PlainTexts plain;
+  document.traverse(plain);
   std::ostringstream text;
   document.save(text, "  ");
   return text.str();

@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "base/duration.hpp"
+#include "base/plain_text.hpp"
 #include "base/size.hpp"
 #include "check/reports.hpp"
 
 namespace peakmark {
 namespace {
 
-std::string cell(std::string text) {
+std::string cell(const std::string& raw) {
+  std::string text = plain_text(raw);
   for (std::size_t at = 0; (at = text.find_first_of("|\n", at)) != std::string::npos; at += 2) {
     text.replace(at, 1, text[at] == '|' ? "\\|" : "  ");
   }
@@ -60,7 +62,7 @@ std::string markdown(const Run& run, const std::vector<Verdict>& verdicts) {
   std::string text = code == ExitCode::clean ? "**No action needed.** " : "**Action needed.** ";
   text += headline(run, verdicts) + ".\n\n" + device_line(run.context);
   if (!run.context.warnings.empty()) text += "\nWhat the run warned of:\n\n";
-  for (const std::string& warning : run.context.warnings) text += "- " + warning + "\n";
+  for (const std::string& warning : run.context.warnings) text += "- " + plain_text(warning) + "\n";
 
   std::vector<JudgedCase> cases = by_case(run, verdicts);
   std::stable_sort(cases.begin(), cases.end(), [](const JudgedCase& a, const JudgedCase& b) {

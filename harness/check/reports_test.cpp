@@ -33,6 +33,19 @@ TEST(Reports, HeadlineCounts) {
             "5 cases: 1 pass, 1 counted (1 unsupported), 1 fail, 2 not measured");
 }
 
+TEST(Reports, ControlCharactersOfAProgramDoNotGoOn) {
+  SampleRun sample;
+  sample.add_ended("op/a/opencl/n:20", Outcome::crashed, "\x1b[31mred\x07 \xFF");
+  const auto verdicts = judge(sample.run, {});
+  for (const std::string& text :
+       {junit(sample.run, verdicts), markdown(sample.run, verdicts), console_table(sample.run, verdicts)}) {
+    EXPECT_THAT(text, HasSubstr("\uFFFD[31mred\uFFFD \uFFFD"));
+    EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+    EXPECT_THAT(text, Not(HasSubstr("&#")));
+    EXPECT_THAT(text, Not(HasSubstr("\x07")));
+  }
+}
+
 TEST(Reports, TimesThatDisagreeAreCountedAloud) {
   SampleRun sample;
   Observation& observation = sample.add("op/a/cuda/n:20", 20, 2048, 20, 2048);

@@ -24,7 +24,7 @@ std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts) 
   const Json whole = {{"headline", headline(run, verdicts)},
                       {"exit_code", static_cast<int>(exit_code_of(run, verdicts))},
                       {"verdicts", std::move(list)}};
-  return whole.dump(2) + "\n";
+  return whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace peakmark
