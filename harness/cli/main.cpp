@@ -1,7 +1,11 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/usage_message.hpp"
@@ -32,7 +36,9 @@ int run(int argc, char** argv) {
   peakmark::cli::add_compare_command(app, result);
 
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = peakmark::cli::with_program_apart(app, result.words);
+    std::ranges::reverse(words);  // as CLI11 takes them
+    app.parse(std::move(words));
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {

@@ -32,18 +32,21 @@ struct Options {
   bool json = false;
 };
 
-/// What CLI11 does not know it leaves to the program, wherever it stood: before the program it is a mistake.
-void refuse_unknown_options(const CLI::App& command, const std::vector<std::string>& words) {
+/// The place in `words` of the program or of the `--` before it; options and their values stand before.
+/// UsageError at an option that `record` does not have: CLI11 would leave it to the program.
+std::size_t end_of_own_words(const CLI::App& command, const std::vector<std::string>& words) {
   bool is_value = false;
-  for (std::size_t i = 1; i < words.size(); ++i) {
+  std::size_t i = 1;
+  for (; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (std::exchange(is_value, false)) continue;
-    if (word == "--" || word.size() < 2 || word.front() != '-') return;
+    if (word == "--" || word.size() < 2 || word.front() != '-') break;
     const std::string name = word.substr(0, word.starts_with("--") ? word.find('=') : 2);  // -oFILE
     const CLI::Option* const option = command.get_option_no_throw(name);
     if (option == nullptr) throw UsageError("record: " + no_such_option(command, name));
     is_value = option->get_items_expected() > 0 && word == name;
   }
+  return i;
 }
 
 std::filesystem::path profile_of_run(const std::filesystem::path& name, int run) {
@@ -158,10 +161,15 @@ void add_record_command(CLI::App& app, Result& result) {
       "Exit code: the program's own when it is not 0 (128 + signal, 127 not found); 5 when no recorder came "
       "up,\n"
       "with a line that says why; else 0. Of several runs the first code that is not 0.");
-  command->callback([command, options, &result] {
-    refuse_unknown_options(*command, result.words);
-    record(*options, command->remaining(), result);
-  });
+  command->callback([command, options, &result] { record(*options, command->remaining(), result); });
+}
+
+std::vector<std::string> with_program_apart(const CLI::App& app, std::vector<std::string> words) {
+  if (words.empty() || words.front() != "record") return words;
+  const std::size_t end = end_of_own_words(*app.get_subcommand("record"), words);
+  if (end < words.size() && words[end] != "--")
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(end), "--");
+  return words;
 }
 
 }  // namespace peakmark::cli

@@ -64,6 +64,16 @@ TEST_F(RecordCommand, ArgumentsReachTheProgramUntouched) {
   EXPECT_EQ(result.out, "<-o><><--><--sync><[a,b]><{}><check><-h>");
 }
 
+TEST_F(RecordCommand, WhatFollowsTheProgramIsItsOwn) {
+  EXPECT_EQ(record("printf '<%s>' -o result --json --no-such -- a").out,
+            "<-o><result><--json><--no-such><--><a>");
+  EXPECT_EQ(record("-- printf '<%s>' -- a").out, "<--><a>");
+  EXPECT_FALSE(std::filesystem::exists("result"));
+  EXPECT_EQ(record("--no-such printf").code, 2);
+  EXPECT_EQ(record("").code, 2);
+  EXPECT_EQ(record("--").code, 2);
+}
+
 TEST_F(RecordCommand, WhatIsShownIsNotWrittenOver) {
   ASSERT_EQ(record("-- $PROGRAM leak").code, 0);
   std::filesystem::create_hard_link(profile(), file("same"));
