@@ -74,6 +74,17 @@ TEST_F(RecordCommand, WhatFollowsTheProgramIsItsOwn) {
   EXPECT_EQ(record("--").code, 2);
 }
 
+TEST_F(RecordCommand, AProfileThatIsCalledLikeAProcessOfAnotherStays) {
+  ASSERT_EQ(record("-- $PROGRAM leak").code, 0);
+  const std::string own = file("p.4000000000");  // no process has that number
+  std::filesystem::copy_file(profile(), own);
+  std::filesystem::copy_file(profile(), file("p.1.2"));
+  EXPECT_THAT(profiles_beside(profile()), IsEmpty());
+  ASSERT_EQ(record("-- $PROGRAM leak").code, 0);
+  EXPECT_EQ(recorded(own).peak_bytes, 1000);
+  EXPECT_EQ(recorded(file("p.1.2")).peak_bytes, 1000);
+}
+
 TEST_F(RecordCommand, WhatIsShownIsNotWrittenOver) {
   ASSERT_EQ(record("-- $PROGRAM leak").code, 0);
   std::filesystem::create_hard_link(profile(), file("same"));

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,30 +17,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// `.123` or `.123.2`
-bool is_process_suffix(std::string_view text) {
+/// The process of `.123` or `.123.2`; nothing for any other text.
+std::optional<std::int64_t> process_of_suffix(std::string_view text) {
+  std::optional<std::int64_t> process;
   int numbers = 0;
   while (!text.empty()) {
-    if (text.front() != '.') return false;
+    if (text.front() != '.') return std::nullopt;
     text.remove_prefix(1);
     const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-    if (digits == 0) return false;
+    std::int64_t number = 0;
+    if (std::from_chars(text.data(), text.data() + digits, number).ec != std::errc()) return std::nullopt;
+    if (!process) process = number;
     text.remove_prefix(digits);
     ++numbers;
   }
-  return numbers == 1 || numbers == 2;
+  return numbers == 1 || numbers == 2 ? process : std::nullopt;
 }
 
-bool is_profile(const fs::path& path) {
+/// NAME.2026 may as well be another recording, that somebody called so: the header tells.
+bool is_profile_of(const fs::path& path, std::int64_t process) {
   try {
-    const ProfileReader reader(path);
-    return true;
+    return ProfileReader(path).header().pid == process;
   } catch (const UsageError&) {
     return false;
   }
 }
 
-bool is_unwritten(const fs::path& path) {
+bool is_unwritten(const fs::path& path, std::int64_t /*process*/) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return false;
   std::ifstream file(path, std::ios::binary);
@@ -46,15 +52,17 @@ bool is_unwritten(const fs::path& path) {
   return file.gcount() == 0 || (file && std::ranges::all_of(start, [](char sign) { return sign == 0; }));
 }
 
-std::vector<fs::path> files_beside(const fs::path& name, bool is_wanted(const fs::path&)) {
+std::vector<fs::path> files_beside(const fs::path& name,
+                                   bool is_wanted(const fs::path&, std::int64_t process)) {
   const std::string stem = name.filename().string();
   const fs::path folder = name.has_parent_path() ? name.parent_path() : fs::path(".");
   std::vector<fs::path> found;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string file = entry.path().filename().string();
-    if (file.starts_with(stem) && is_process_suffix(std::string_view(file).substr(stem.size())) &&
-        is_wanted(entry.path())) {
+    if (!file.starts_with(stem)) continue;
+    const auto process = process_of_suffix(std::string_view(file).substr(stem.size()));
+    if (process && is_wanted(entry.path(), *process)) {
       found.push_back(name.has_parent_path() ? entry.path() : entry.path().filename());
     }
   }
@@ -65,7 +73,7 @@ std::vector<fs::path> files_beside(const fs::path& name, bool is_wanted(const fs
 }  // namespace
 
 std::vector<fs::path> profiles_beside(const fs::path& name) {
-  return files_beside(name, is_profile);
+  return files_beside(name, is_profile_of);
 }
 
 std::vector<fs::path> unwritten_beside(const fs::path& name) {

@@ -7,7 +7,8 @@ namespace peakmark {
 
 /// The profiles of further processes that stand beside the profile `name`: NAME.<pid>, and NAME.<pid>.2 where
 /// one process wrote several (it executed another program in its place, or has both recorders). Sorted.
-/// Files of such a name that are no profile are left out.
+/// Files of such a name that are no profile are left out, and profiles of another process than the name says:
+/// those are recordings of their own.
 std::vector<std::filesystem::path> profiles_beside(const std::filesystem::path& name);
 
 /// Files of such a name in which nothing stands (they are empty, or zeros as far as a profile's first sign
