@@ -28,7 +28,7 @@ void add_estimate_command(CLI::App& app, Result& result);
 void add_check_command(CLI::App& app, Result& result);
 void add_record_command(CLI::App& app, Result& result);
 /// The command line `words` with a `--` before the program of `record`, whose words are all its own: options
-/// of ours among them (-o) are not ours there. UsageError at an option before it that `record` does not have.
+/// of ours among them (-o) are not ours there.
 std::vector<std::string> with_program_apart(const CLI::App& app, std::vector<std::string> words);
 void add_devices_command(CLI::App& app, Result& result);
 void add_doctor_command(CLI::App& app, Result& result);

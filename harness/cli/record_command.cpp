@@ -32,21 +32,37 @@ struct Options {
   bool json = false;
 };
 
+bool is_option(const std::string& word) {
+  return word != "--" && word.size() >= 2 && word.front() == '-';
+}
+
+std::string name_of_option(const std::string& word) {
+  return word.substr(0, word.starts_with("--") ? word.find('=') : 2);  // -oFILE
+}
+
 /// The place in `words` of the program or of the `--` before it; options and their values stand before.
-/// UsageError at an option that `record` does not have: CLI11 would leave it to the program.
+/// Or the place of an option that `record` does not have.
 std::size_t end_of_own_words(const CLI::App& command, const std::vector<std::string>& words) {
   bool is_value = false;
   std::size_t i = 1;
   for (; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (std::exchange(is_value, false)) continue;
-    if (word == "--" || word.size() < 2 || word.front() != '-') break;
-    const std::string name = word.substr(0, word.starts_with("--") ? word.find('=') : 2);  // -oFILE
+    if (!is_option(word)) break;
+    const std::string name = name_of_option(word);
     const CLI::Option* const option = command.get_option_no_throw(name);
-    if (option == nullptr) throw UsageError("record: " + no_such_option(command, name));
+    if (option == nullptr) break;
     is_value = option->get_items_expected() > 0 && word == name;
   }
   return i;
+}
+
+/// What CLI11 does not know it would leave to the program: before the program it is a mistake.
+void refuse_unknown_options(const CLI::App& command, const std::vector<std::string>& words) {
+  const std::size_t end = end_of_own_words(command, words);
+  if (end < words.size() && is_option(words[end])) {
+    throw UsageError("record: " + no_such_option(command, name_of_option(words[end])));
+  }
 }
 
 std::filesystem::path profile_of_run(const std::filesystem::path& name, int run) {
@@ -161,13 +177,16 @@ void add_record_command(CLI::App& app, Result& result) {
       "Exit code: the program's own when it is not 0 (128 + signal, 127 not found); 5 when no recorder came "
       "up,\n"
       "with a line that says why; else 0. Of several runs the first code that is not 0.");
-  command->callback([command, options, &result] { record(*options, command->remaining(), result); });
+  command->callback([command, options, &result] {
+    refuse_unknown_options(*command, result.words);
+    record(*options, command->remaining(), result);
+  });
 }
 
 std::vector<std::string> with_program_apart(const CLI::App& app, std::vector<std::string> words) {
   if (words.empty() || words.front() != "record") return words;
   const std::size_t end = end_of_own_words(*app.get_subcommand("record"), words);
-  if (end < words.size() && words[end] != "--")
+  if (end < words.size() && words[end] != "--" && !is_option(words[end]))
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(end), "--");
   return words;
 }
