@@ -32,7 +32,10 @@ class Fingerprint {
 void add(const ProgramDescription& program, Fingerprint& fingerprint) {
   fingerprint.add(program.variant.name);
   for (const std::string& word : program.command) fingerprint.add(word);
-  for (const auto& [name, value] : program.environment) fingerprint.add(name + "=" + value);
+  for (const auto& [name, value] : program.environment) {
+    fingerprint.add(name);
+    fingerprint.add(value);
+  }
   fingerprint.add(program.python);
   fingerprint.add(program.shell ? "shell" : "");
   fingerprint.add(program.sync ? "sync" : "");
