@@ -1,5 +1,7 @@
 #include "compare/moved_allocations.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -14,10 +16,9 @@ Size difference_bytes(const MovedAllocations& one) {
   return checked_multiply(one.bytes, std::abs(one.new_count - one.base_count));
 }
 
-}  // namespace
-
-std::vector<MovedAllocations> moved_allocations(const std::vector<Allocation>& base,
-                                                const std::vector<Allocation>& next) {
+/// By name, kind, size.
+std::vector<MovedAllocations> moved_in_order(const std::vector<Allocation>& base,
+                                             const std::vector<Allocation>& next) {
   std::map<std::tuple<std::string, MemoryKind, Size>, std::pair<std::int64_t, std::int64_t>> counts;
   for (const Allocation& one : base) ++counts[{one.name, one.kind, one.bytes}].first;
   for (const Allocation& one : next) ++counts[{one.name, one.kind, one.bytes}].second;
@@ -27,8 +28,28 @@ std::vector<MovedAllocations> moved_allocations(const std::vector<Allocation>& b
     const auto& [name, kind, bytes] = what;
     moved.push_back({name, kind, bytes, count.first, count.second});
   }
+  return moved;
+}
+
+}  // namespace
+
+std::vector<MovedAllocations> moved_allocations(const std::vector<Allocation>& base,
+                                                const std::vector<Allocation>& next) {
+  std::vector<MovedAllocations> moved = moved_in_order(base, next);
   std::ranges::stable_sort(moved, std::greater<>(), difference_bytes);
   return moved;
+}
+
+std::vector<std::string> moved_between_passes(const std::vector<Allocation>& first,
+                                              const std::vector<Allocation>& second) {
+  std::vector<std::string> lines;
+  for (const MovedAllocations& moved : moved_in_order(first, second)) {
+    const std::int64_t more = moved.new_count - moved.base_count;
+    lines.push_back(fmt::format("{} × {} ({}, {} bytes) only in the {} pass", std::abs(more),
+                                moved.name.empty() ? "unnamed" : moved.name, name_of(moved.kind), moved.bytes,
+                                more < 0 ? "first" : "second"));
+  }
+  return lines;
 }
 
 }  // namespace peakmark

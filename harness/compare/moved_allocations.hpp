@@ -25,4 +25,8 @@ struct MovedAllocations {
 std::vector<MovedAllocations> moved_allocations(const std::vector<Allocation>& base,
                                                 const std::vector<Allocation>& next);
 
+/// The same of the two memory passes of a case, as observations have it: a line each, by name, kind, size.
+std::vector<std::string> moved_between_passes(const std::vector<Allocation>& first,
+                                              const std::vector<Allocation>& second);
+
 }  // namespace peakmark

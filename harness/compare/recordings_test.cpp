@@ -94,5 +94,18 @@ TEST(CompareRecordings, Json) {
   EXPECT_TRUE(json["cases"][1]["allocations"].is_null());
 }
 
+TEST(MovedAllocations, NamesWhatOnlyOnePassHeld) {
+  const std::vector<Allocation> first = {{"input", "", MemoryKind::buffer, 40, 1, 0},
+                                         {"scratch", "", MemoryKind::buffer, 8, 2, 0}};
+  const std::vector<Allocation> second = {{"input", "", MemoryKind::buffer, 40, 9, 5},
+                                          {"scratch", "", MemoryKind::buffer, 12, 8, 5},
+                                          {"", "", MemoryKind::svm, 3, 7, 5}};
+  EXPECT_THAT(moved_between_passes(first, second),
+              testing::UnorderedElementsAre("1 × scratch (buffer, 8 bytes) only in the first pass",
+                                            "1 × scratch (buffer, 12 bytes) only in the second pass",
+                                            "1 × unnamed (svm, 3 bytes) only in the second pass"));
+  EXPECT_THAT(moved_between_passes(first, first), IsEmpty());
+}
+
 }  // namespace
 }  // namespace peakmark

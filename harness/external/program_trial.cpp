@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <utility>
@@ -44,18 +43,6 @@ class FreshFolder {
  private:
   fs::path path_;
 };
-
-/// What was live at one peak and not at the other, a line each.
-std::vector<std::string> moved_lines(const LedgerSummary& first, const LedgerSummary& second) {
-  std::vector<std::string> lines;
-  for (const MovedAllocations& moved : moved_allocations(first.at_peak, second.at_peak)) {
-    const std::int64_t more = moved.new_count - moved.base_count;
-    lines.push_back(fmt::format("{} × {} ({}, {} bytes) only in the {} pass", std::abs(more),
-                                moved.name.empty() ? "unnamed" : moved.name, name_of(moved.kind), moved.bytes,
-                                more < 0 ? "first" : "second"));
-  }
-  return lines;
-}
 
 std::string first_line_of(const fs::path& file) {
   std::ifstream stream(file);
@@ -198,7 +185,9 @@ void ProgramTrial::note_memory(const Pass& first, const Pass& second, Observatio
   if (summary.pool_seen) observation.pool_reserved_peak_bytes = summary.pool_reserved_peak_bytes;
   const LedgerSummary& other = second.record->summary;
   observation.second_pass_peak_bytes = other.peak_bytes;
-  if (other.peak_bytes != summary.peak_bytes) observation.moved_allocations = moved_lines(summary, other);
+  if (other.peak_bytes != summary.peak_bytes) {
+    observation.moved_allocations = moved_between_passes(summary.at_peak, other.at_peak);
+  }
 }
 
 void ProgramTrial::measure_time(Observation& observation) {

@@ -1,9 +1,6 @@
 #include "worker/pass_record.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <tuple>
 #include <unordered_map>
 
 namespace peakmark {
@@ -106,22 +103,6 @@ PassRecord record_of_pass(std::span<const Event> events) {
 
 Size live_after(std::span<const Event> events) {
   return summarise(events).live_at_end_bytes;
-}
-
-std::vector<std::string> moved_allocations(const PassRecord& first, const PassRecord& second) {
-  using Key = std::tuple<std::string, MemoryKind, Size>;
-  std::map<Key, std::int64_t> balance;
-  for (const Allocation& one : first.at_peak) --balance[{one.name, one.kind, one.bytes}];
-  for (const Allocation& one : second.at_peak) ++balance[{one.name, one.kind, one.bytes}];
-  std::vector<std::string> lines;
-  for (const auto& [key, difference] : balance) {
-    if (difference == 0) continue;
-    const auto& [name, kind, bytes] = key;
-    lines.push_back(fmt::format("{} × {} ({}, {} bytes) only in the {} pass", std::abs(difference),
-                                name.empty() ? "unnamed" : name, name_of(kind), bytes,
-                                difference < 0 ? "first" : "second"));
-  }
-  return lines;
 }
 
 }  // namespace peakmark

@@ -46,7 +46,4 @@ PassRecord record_of_pass(std::span<const Event> events);
 /// Bytes live after all `events`, which began with nothing live: after the end of a pass, what it leaked.
 Size live_after(std::span<const Event> events);
 
-/// What was live at one peak but not at the other, a line each; empty when the peaks are alike.
-std::vector<std::string> moved_allocations(const PassRecord& first, const PassRecord& second);
-
 }  // namespace peakmark

@@ -10,7 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::Field;
-using testing::IsEmpty;
 
 std::uint64_t allocate(Books& books, Size bytes, std::string_view name) {
   const std::uint64_t address = books.allocate(bytes);
@@ -113,20 +112,6 @@ TEST(PassRecord, LiveAfterCountsWhatWasNotReleased) {
   books.release(released, 10);
   EXPECT_EQ(live_after(books.events(0)), 7);
   EXPECT_EQ(live_after(books.events(1)), 7) << "a release of what came before the events is no negative byte";
-}
-
-TEST(MovedAllocations, NamesWhatOnlyOnePeakHeld) {
-  PassRecord first;
-  first.at_peak = {{"input", "", MemoryKind::buffer, 40, 1, 0}, {"scratch", "", MemoryKind::buffer, 8, 2, 0}};
-  PassRecord second;
-  second.at_peak = {{"input", "", MemoryKind::buffer, 40, 9, 5},
-                    {"scratch", "", MemoryKind::buffer, 12, 8, 5},
-                    {"", "", MemoryKind::svm, 3, 7, 5}};
-  EXPECT_THAT(moved_allocations(first, second),
-              testing::UnorderedElementsAre("1 × scratch (buffer, 8 bytes) only in the first pass",
-                                            "1 × scratch (buffer, 12 bytes) only in the second pass",
-                                            "1 × unnamed (svm, 3 bytes) only in the second pass"));
-  EXPECT_THAT(moved_allocations(first, first), IsEmpty());
 }
 
 }  // namespace

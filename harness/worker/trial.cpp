@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "compare/moved_allocations.hpp"
 #include "worker/estimates.hpp"
 
 namespace peakmark {
@@ -125,7 +126,7 @@ void Trial::note_peak(const PassRecord& first, const std::optional<PassRecord>& 
   if (!second) return;
   observation_.second_pass_peak_bytes = second->peak_bytes;
   if (second->peak_bytes != first.peak_bytes)
-    observation_.moved_allocations = moved_allocations(first, *second);
+    observation_.moved_allocations = moved_between_passes(first.at_peak, second->at_peak);
 }
 
 void Trial::measure_memory() {
