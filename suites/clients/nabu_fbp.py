@@ -10,7 +10,6 @@ value. The device is the one that pyopencl chooses; PYOPENCL_CTX changes that.
 """
 
 import argparse
-import gc
 import sys
 
 import numpy as np
@@ -18,6 +17,7 @@ import peakmark
 import pyopencl
 import pyopencl.array
 from nabu.reconstruction.fbp_opencl import OpenCLBackprojector
+from one_case import ended
 
 # Where nabu's objects keep what they allocate, and the names in tables of what was live. Where two of them are one
 # array, as one release or the other has it, the last name is the one that stays.
@@ -121,13 +121,7 @@ def mistake_in(asked):
 
 
 def main():
-    mistake = mistake_in(parse(sys.argv[1:]))
-    gc.collect()
-    with peakmark.phase("end"):
-        pass  # what lives now is leaked
-    if mistake:
-        print(mistake, file=sys.stderr)
-    return peakmark.WRONG_ANSWER if mistake else 0
+    return ended(mistake_in(parse(sys.argv[1:])))
 
 
 if __name__ == "__main__":
