@@ -1,7 +1,7 @@
 // Writes a profile of many events, to see how long `peakmark show` takes over it:
 //
-//     build/release/bench/large_profile /tmp/large 10000000
-//     time build/release/harness/cli/peakmark show /tmp/large.*
+//     build/release/bench/large_profile large 10000000
+//     time build/release/harness/cli/peakmark show large.*
 //
 // As a program would have it: some ten thousand objects are alive at a time, addresses are re-used, every
 // hundredth allocation has a name, and a hundred phases follow each other. The same numbers every time, but
