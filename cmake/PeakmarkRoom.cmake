@@ -59,6 +59,9 @@ endfunction()
 
 # peakmark_compile_briefly(TARGET…): for rooms of text and JSON, where nothing is ever hot and -O3 takes twice as long.
 function(peakmark_compile_briefly)
+  if(PEAKMARK_SANITIZE)
+    return()  # nothing is optimised there
+  endif()
   foreach(name ${ARGN})
     target_compile_options(${name} PRIVATE -O1)
   endforeach()

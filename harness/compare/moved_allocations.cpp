@@ -16,9 +16,10 @@ Size difference_bytes(const MovedAllocations& one) {
   return checked_multiply(one.bytes, std::abs(one.new_count - one.base_count));
 }
 
-/// By name, kind, size.
-std::vector<MovedAllocations> moved_in_order(const std::vector<Allocation>& base,
-                                             const std::vector<Allocation>& next) {
+}  // namespace
+
+std::vector<MovedAllocations> moved_allocations(const std::vector<Allocation>& base,
+                                                const std::vector<Allocation>& next) {
   std::map<std::tuple<std::string, MemoryKind, Size>, std::pair<std::int64_t, std::int64_t>> counts;
   for (const Allocation& one : base) ++counts[{one.name, one.kind, one.bytes}].first;
   for (const Allocation& one : next) ++counts[{one.name, one.kind, one.bytes}].second;
@@ -28,14 +29,6 @@ std::vector<MovedAllocations> moved_in_order(const std::vector<Allocation>& base
     const auto& [name, kind, bytes] = what;
     moved.push_back({name, kind, bytes, count.first, count.second});
   }
-  return moved;
-}
-
-}  // namespace
-
-std::vector<MovedAllocations> moved_allocations(const std::vector<Allocation>& base,
-                                                const std::vector<Allocation>& next) {
-  std::vector<MovedAllocations> moved = moved_in_order(base, next);
   std::ranges::stable_sort(moved, std::greater<>(), difference_bytes);
   return moved;
 }
@@ -43,7 +36,7 @@ std::vector<MovedAllocations> moved_allocations(const std::vector<Allocation>& b
 std::vector<std::string> moved_between_passes(const std::vector<Allocation>& first,
                                               const std::vector<Allocation>& second) {
   std::vector<std::string> lines;
-  for (const MovedAllocations& moved : moved_in_order(first, second)) {
+  for (const MovedAllocations& moved : moved_allocations(first, second)) {
     const std::int64_t more = moved.new_count - moved.base_count;
     lines.push_back(fmt::format("{} × {} ({}, {} bytes) only in the {} pass", std::abs(more),
                                 moved.name.empty() ? "unnamed" : moved.name, name_of(moved.kind), moved.bytes,

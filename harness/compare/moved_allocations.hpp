@@ -25,7 +25,7 @@ struct MovedAllocations {
 std::vector<MovedAllocations> moved_allocations(const std::vector<Allocation>& base,
                                                 const std::vector<Allocation>& next);
 
-/// The same of the two memory passes of a case, as observations have it: a line each, by name, kind, size.
+/// The same of the two memory passes of a case, as observations have it: a line each, in the same order.
 std::vector<std::string> moved_between_passes(const std::vector<Allocation>& first,
                                               const std::vector<Allocation>& second);
 

@@ -101,9 +101,9 @@ TEST(MovedAllocations, NamesWhatOnlyOnePassHeld) {
                                           {"scratch", "", MemoryKind::buffer, 12, 8, 5},
                                           {"", "", MemoryKind::svm, 3, 7, 5}};
   EXPECT_THAT(moved_between_passes(first, second),
-              testing::UnorderedElementsAre("1 × scratch (buffer, 8 bytes) only in the first pass",
-                                            "1 × scratch (buffer, 12 bytes) only in the second pass",
-                                            "1 × unnamed (svm, 3 bytes) only in the second pass"));
+              ElementsAre("1 × scratch (buffer, 12 bytes) only in the second pass",
+                          "1 × scratch (buffer, 8 bytes) only in the first pass",
+                          "1 × unnamed (svm, 3 bytes) only in the second pass"));
   EXPECT_THAT(moved_between_passes(first, first), IsEmpty());
 }
 

@@ -135,8 +135,8 @@ TEST_F(TrialTest, PassesThatDifferAreReportedWithWhatMoved) {
   EXPECT_THAT(observation.requested_peak_bytes, Optional(42000));
   EXPECT_THAT(observation.second_pass_peak_bytes, Optional(43000));
   EXPECT_THAT(observation.moved_allocations,
-              ElementsAre("1 × plan (buffer, 2000 bytes) only in the first pass",
-                          "1 × plan (buffer, 3000 bytes) only in the second pass"));
+              ElementsAre("1 × plan (buffer, 3000 bytes) only in the second pass",
+                          "1 × plan (buffer, 2000 bytes) only in the first pass"));
 }
 
 TEST_F(TrialTest, ASecondPassThatDoesNotEndHasNoPeak) {
