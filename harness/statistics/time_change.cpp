@@ -1,0 +1,118 @@
+#include "statistics/time_change.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/error.hpp"
+#include "statistics/centre.hpp"
+#include "statistics/rank_test.hpp"
+
+namespace peakmark {
+namespace {
+
+std::string trouble_of(std::span<const double> blocks, const char* side) {
+  if (blocks.empty()) return fmt::format("the {} has no time", side);
+  for (const double ns : blocks) {
+    if (std::isfinite(ns) && ns > 0) continue;
+    return fmt::format("the {} has a block of {} ns, which is no time", side, ns);
+  }
+  return {};
+}
+
+std::vector<double> logarithms(std::span<const double> values) {
+  std::vector<double> logs;
+  logs.reserve(values.size());
+  for (const double value : values) logs.push_back(std::log(value));
+  return logs;
+}
+
+bool is_significant(const TimeChange& change, double adjusted_p) {
+  return change.p < kSignificance && adjusted_p <= kFalseDiscoveryRate;
+}
+
+/// In the direction of the estimate.
+bool reaches_least_effect(const TimeChange& change) {
+  if (!change.interval) return false;
+  return change.relative > 0 ? change.interval->high >= change.least_effect
+                             : change.interval->low <= -change.least_effect;
+}
+
+bool is_within_least_effect(const TimeChange& change) {
+  return change.interval && change.interval->low > -change.least_effect &&
+         change.interval->high < change.least_effect;
+}
+
+}  // namespace
+
+std::string_view name_of(TimeVerdict verdict) {
+  switch (verdict) {
+    case TimeVerdict::faster:
+      return "faster";
+    case TimeVerdict::same:
+      return "same";
+    case TimeVerdict::slower:
+      return "slower";
+    case TimeVerdict::undecided:
+      return "undecided";
+    case TimeVerdict::suspicious:
+      return "suspicious";
+  }
+  return "unknown";
+}
+
+std::string time_trouble(std::span<const double> base, std::span<const double> next) {
+  const std::string trouble = trouble_of(base, "base");
+  return trouble.empty() ? trouble_of(next, "new") : trouble;
+}
+
+TimeChange time_change(std::span<const double> base, std::span<const double> next) {
+  if (const std::string trouble = time_trouble(base, next); !trouble.empty()) throw UsageError(trouble);
+  TimeChange change;
+  change.base_ns = median(base);
+  change.new_ns = median(next);
+  const Shift shift = hodges_lehmann(logarithms(base), logarithms(next));
+  change.relative = std::expm1(shift.estimate);
+  if (shift.interval) {
+    change.interval = Interval{std::expm1(shift.interval->low), std::expm1(shift.interval->high)};
+  }
+  change.p = mann_whitney(base, next).p;
+  change.least_effect = std::max(kLeastEffect, kLeastDifferenceNs / change.base_ns);
+  change.base_blocks = base.size();
+  change.new_blocks = next.size();
+  return change;
+}
+
+bool is_candidate(const TimeChange& change) {
+  return change.p < kCandidateSignificance &&
+         std::abs(change.relative) >= kCandidateEffect * change.least_effect;
+}
+
+TimeVerdict judge_time(const TimeChange& change, double adjusted_p, Evidence evidence) {
+  if (std::min(change.base_blocks, change.new_blocks) < kLeastBlocks) return TimeVerdict::undecided;
+  const bool differs = is_significant(change, adjusted_p) && reaches_least_effect(change);
+  if (evidence == Evidence::not_in_turns) {
+    const bool large = std::abs(change.relative) >= kBetweenJobs;
+    return differs && large ? TimeVerdict::suspicious : TimeVerdict::undecided;
+  }
+  if (differs && evidence == Evidence::one_look) return TimeVerdict::suspicious;
+  if (differs) return change.relative > 0 ? TimeVerdict::slower : TimeVerdict::faster;
+  return is_within_least_effect(change) ? TimeVerdict::same : TimeVerdict::undecided;
+}
+
+// The interval's width falls with the square root of the blocks.
+std::optional<std::size_t> blocks_to_decide(const TimeChange& change) {
+  if (!change.interval) return kLeastBlocks;
+  const double half_width = (change.interval->high - change.interval->low) / 2;
+  const double room = std::abs(change.least_effect - std::abs(change.relative));
+  if (!(room > 0) || !std::isfinite(half_width)) return std::nullopt;
+  const double blocks =
+      static_cast<double>(std::min(change.base_blocks, change.new_blocks)) * std::pow(half_width / room, 2);
+  constexpr double kMost = 10'000;  // nobody measures that: the case is too noisy, or at the very edge
+  if (blocks > kMost) return std::nullopt;
+  return std::max(kLeastBlocks, static_cast<std::size_t>(std::ceil(blocks)));
+}
+
+}  // namespace peakmark
