@@ -14,30 +14,12 @@ from matplotlib import pyplot  # noqa: E402
 from matplotlib.axis import Axis  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
+from .figures_text import size_text, time_text  # noqa: E402
+
 # Okabe and Ito, "Color Universal Design" (2008); yellow is left out: too pale on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 # A second code beside the colour, for print in grey.
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
-
-_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
-
-
-def size_text(value: float) -> str:
-    """Bytes in binary units: 1536 is `1.5 KiB`."""
-    unit = 0
-    while abs(value) >= 1024 and unit + 1 < len(_UNITS):
-        value /= 1024
-        unit += 1
-    return f"{value:.4g} {_UNITS[unit]}"
-
-
-def time_text(nanoseconds: float) -> str:
-    """`1.5 ms`"""
-    for name, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if nanoseconds >= scale:
-            return f"{nanoseconds / scale:.4g} {name}"
-    return f"{nanoseconds:.4g} ns"
-
 
 def device_text(context: dict) -> str:
     """`a device (opencl, driver 1.0)`, from a run's context; `dry` is both."""
@@ -100,6 +82,9 @@ def save(drawing: pyplot.Figure, folder: Path, name: str) -> list[Path]:
     """Writes `NAME.png` and `NAME.svg`, the same bytes each time; returns what was written."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
+    # Finding a layout takes longer than drawing: found once, it holds for both.
+    drawing.draw_without_rendering()
+    drawing.set_layout_engine("none")
     for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
         path = folder / f"{name}.{ending}"
         drawing.savefig(path, metadata=metadata)

@@ -9,11 +9,13 @@ from typing import Any
 
 import pandas as pd
 
+from .errors import InputError
+
 RUN_FILE_VERSION = 1
 NUMBERS = ["window_lo", "window_hi", "peak", "setup", "floor", "estimate", "time", "time_min", "time_max"]
 
 
-class RunFileError(Exception):
+class RunFileError(InputError):
     """The file is no run that this version reads; the message says why."""
 
 
@@ -22,7 +24,7 @@ class Run:
     """One run: what was true of all of it, and a row a case.
 
     `cases` has the columns `case`, `operation`, `variant`, `backend`, `figure`, `window_lo`, `window_hi`, `outcome`,
-    bytes (`peak`, `setup`, `floor`, `estimate`) and nanoseconds (`time`, `time_min`, `time_max`); `at_peak`, the bytes
+    `estimator`, bytes (`peak`, `setup`, `floor`, `estimate`) and nanoseconds (`time`, `time_min`, `time_max`); `at_peak`, the bytes
     of each name that was live at the peak; `axes`, the names of the case's axes, and beside them `axis:NAME` for every
     axis. What is unknown is NaN or None, never 0.
     """
@@ -71,6 +73,7 @@ def _row(observation: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]
         "setup": observation.get("setup_bytes"),
         "floor": _floor_bytes(observation),
         "estimate": estimate.get("bytes_estimated"),
+        "estimator": estimate.get("estimator"),
         "time": time.get("median"),
         "time_min": time.get("min"),
         "time_max": time.get("max"),
@@ -87,11 +90,16 @@ def load_run(path: Path) -> Run:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise RunFileError(f"{path}: not JSON, or cut short: {error}") from error
+    return parse_run(document, str(path))
+
+
+def parse_run(document: Any, name: str) -> Run:
+    """A run file's JSON as tables; `name` is said in errors. Raises RunFileError."""
     context = document.get("context", {}).get("peakmark") if isinstance(document, dict) else None
     if context is None:
-        raise RunFileError(f"{path}: no run of peakmark: it has no context.peakmark")
+        raise RunFileError(f"{name}: no run of peakmark: it has no context.peakmark")
     if context.get("version") != RUN_FILE_VERSION:
-        raise RunFileError(f"{path}: version {context.get('version')} of the run file; this reads {RUN_FILE_VERSION}")
+        raise RunFileError(f"{name}: version {context.get('version')} of the run file; this reads {RUN_FILE_VERSION}")
     planned = {entry["case"]: entry for entry in context["planned"]}
     observations = [row["peakmark"] for row in document["benchmarks"] if "peakmark" in row]
     rows = [_row(observation, planned[observation["case"]]) for observation in observations]

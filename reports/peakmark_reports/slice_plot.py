@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from .errors import InputError
 from .figure_style import COLOURS, pyplot, use_style
 
 
-class SliceError(Exception):
+class SliceError(InputError):
     """The file is no slice; the message says why."""
 
 

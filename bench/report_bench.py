@@ -1,0 +1,201 @@
+"""How long `peakmark report` takes, and how large its page is: many cases along a year of nights, made by seed.
+
+    PYTHONPATH=reports build/venv/bin/python bench/report_bench.py [--cases 2000] [--nights 365] [--keep FOLDER]
+
+The history, what trends would find in it, and the newest run are written as `peakmark history export` and `peakmark
+trends --json` write them; the report is made from these files by a process of its own, as a user makes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+VARIANTS = 4
+SHAPES = 50
+DEVICE = "simulated GPU"
+
+
+def _nights(count: int) -> list[dict]:
+    begin = datetime(2026, 1, 1, 2)
+    return [
+        {
+            "id": f"{i:08x}",
+            "date": (begin + timedelta(days=i)).isoformat() + "Z",
+            "commit": f"{i * 2654435761 % 2**32:08x}" * 5,
+            "device": DEVICE,
+            "backend": "cuda",
+            "driver": "550.54" if i < count // 2 else "555.42",
+            "platform": "CUDA",
+            "build": "release",
+            "host_name": "runner",
+            "reference_copy_ns": 1e5,
+            "reference_arithmetic_ns": 2e5,
+            "environment": {"simulated": "bench/report_bench.py"},
+        }
+        for i in range(count)
+    ]
+
+
+def _shape(i: int) -> dict:
+    return {"mode": ("edge", "wrap")[i % 2], "n": 20, "ny": 64 + 32 * (i // 2), "nx": 64 + 32 * (i // 2)}
+
+
+def _case(number: int, nights: int, random: np.random.Generator) -> tuple[dict, dict]:
+    """A line of the export, and the observation of the newest night."""
+    operation, rest = divmod(number, VARIANTS * SHAPES)
+    variant = f"operation{operation:02d}/variant{rest // SHAPES}"
+    axes = _shape(rest % SHAPES)
+    name = f"{variant}/cuda/mode:{axes['mode']}/n:20/ny:{axes['ny']}/nx:{axes['nx']}"
+    floor = 2 * 4 * 20 * axes["ny"] * axes["nx"]
+    peak = np.full(nights, floor + 4 * axes["ny"] * axes["nx"] * (1 + rest // SHAPES))
+    if number % 17 == 0:
+        peak[nights * 2 // 3 :] += 4096
+    times = floor / 1e3 * (1 + 0.02 * random.standard_normal(nights))
+    if number % 23 == 0:
+        times[nights - nights // 10 :] *= 1.08
+    estimate = int(peak[0] * 1.02)
+    missing = set(random.choice(nights, nights // 100, replace=False).tolist())
+    dense = {
+        "requested_peak_bytes": [int(value) for value in peak],
+        "gpu_time_ns": [float(value) for value in times],
+        "setup_bytes": [int(peak[0] - floor)] * nights,
+        "estimate_ratio": [float(value) / estimate for value in peak],
+    }
+    series = {key: [None if i in missing else value for i, value in enumerate(values)] for key, values in dense.items()}
+    line = {
+        "case": name, "variant": variant, "backend": "cuda", "device": DEVICE, "axes": axes, "series": series,
+        "outcomes": ["crashed" if i in missing else "ok" for i in range(nights)],
+    }
+    observation = {
+        "case": name,
+        "axes": axes,
+        "outcome": "ok",
+        "requested_peak_bytes": int(peak[-1]),
+        "setup_bytes": int(peak[0] - floor),
+        "input_bytes": floor // 2,
+        "output_bytes": floor // 2,
+        "at_peak": [
+            {"name": "input", "kind": "device", "bytes": floor // 2},
+            {"name": "output", "kind": "device", "bytes": floor // 2},
+            {"name": "table", "kind": "device", "bytes": int(peak[-1]) - floor},
+        ],
+        "estimate": {"estimator": variant, "form": "direct", "bytes_estimated": estimate},
+        "gpu_time_ns": {"median": times[-1], "min": 0.98 * times[-1], "max": 1.03 * times[-1]},
+    }
+    return line, observation
+
+
+def _changes(number: int, name: str, before: int, nights: list[dict]) -> list[dict]:
+    found = []
+    if number % 17 == 0:
+        at = nights[len(nights) * 2 // 3]
+        found.append(
+            {
+                "case": name, "metric": "requested_peak_bytes", "date": at["date"], "raised": at["date"],
+                "run": at["id"], "relative": 4096 / before, "before": before, "after": before + 4096, "verdict": "regression",
+                "state": "open",
+                "allocations": [
+                    {"name": "table", "kind": "device", "bytes": 4096, "base_count": 0, "new_count": 1}
+                ],
+            }
+        )
+    if number % 23 == 0:
+        at = nights[len(nights) - len(nights) // 10]
+        found.append(
+            {
+                "case": name, "metric": "gpu_time_ns", "date": at["date"], "raised": at["date"], "run": at["id"],
+                "relative": 0.08, "before": 1e5, "after": 1.08e5, "allocations": None,
+                "verdict": "suspicious" if number % 2 else "regression", "state": None if number % 2 else "open",
+            }
+        )
+    return found
+
+
+def write_inputs(folder: Path, cases: int, nights: int, seed: int = 1) -> None:
+    """`series.jsonl`, `trends.json` and `run.json`."""
+    random = np.random.default_rng(seed)
+    runs = _nights(nights)
+    planned, rows, changes = [], [], []
+    with (folder / "series.jsonl").open("w", encoding="utf-8") as file:
+        file.write(json.dumps({"runs": runs}) + "\n")
+        for number in range(cases):
+            line, observation = _case(number, nights, random)
+            file.write(json.dumps(line) + "\n")
+            planned.append(
+                {
+                    "case": line["case"], "variant": line["variant"], "backend": "cuda", "axes": line["axes"],
+                    "window": [0.8, 1.0], "figure": None,
+                }
+            )
+            rows.append({"name": line["case"], "run_type": "aggregate", "peakmark": observation})
+            changes += _changes(number, line["case"], line["series"]["requested_peak_bytes"][0] or 2**20, runs)
+    context = {"version": 1, "device": DEVICE, "backend": "cuda", "driver": "555.42", "device_is_cpu": False}
+    run = {"context": {"peakmark": context | {"planned": planned}}, "benchmarks": rows}
+    (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    half = runs[nights // 2]
+    environment = {
+        "device": DEVICE, "run": half["id"], "date": half["date"], "what": "driver", "before": "550.54",
+        "after": "555.42",
+    }
+    trends = {
+        "version": 1, "changes": changes, "accepted": [], "nights": nights, "environment_changes": [environment], "vanished": [],
+        "new": [], "not_enough_data": [],
+    }
+    (folder / "trends.json").write_text(json.dumps(trends), encoding="utf-8")
+
+
+def measure(folder: Path) -> dict[str, float]:
+    """Seconds, MiB at most of one process, and MiB of the page set and of its first page."""
+    output = folder / "report"
+    begin = time.perf_counter()
+    subprocess.run(
+        [
+            sys.executable, "-m", "peakmark_reports", "report", "-o", output, "--series", folder / "series.jsonl",
+            "--trends", folder / "trends.json", "--run", folder / "run.json",
+        ],
+        check=True, stdout=subprocess.DEVNULL,
+    )
+    seconds = time.perf_counter() - begin
+    files = [path for path in output.rglob("*") if path.is_file()]
+    page = [path for path in files if path.suffix in (".html", ".js")]
+    mebibyte = 1024 * 1024
+    return {
+        "seconds": seconds,
+        "memory_mib": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
+        "page_mib": (output / "index.html").stat().st_size / mebibyte,
+        "page_and_data_mib": sum(path.stat().st_size for path in page) / mebibyte,
+        "all_mib": sum(path.stat().st_size for path in files) / mebibyte,
+        "files": len(files),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=2000)
+    parser.add_argument("--nights", type=int, default=365)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leaves inputs and report there")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_inputs(folder, options.cases, options.nights)
+        figures = measure(folder)
+    print(f"{options.cases} cases, {options.nights} nights, {os.cpu_count()} cores")
+    for name, value in figures.items():
+        print(f"{name:>18}  {value:.2f}" if isinstance(value, float) else f"{name:>18}  {value}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

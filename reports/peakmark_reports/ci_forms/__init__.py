@@ -1,0 +1,1 @@
+"""The report in the forms that CI systems show, one module a form."""

@@ -1,0 +1,122 @@
+"""Cases that changed alike, told together: one commit often moves every shape of a variant. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .assessment import STATES, Assessment, Finding, Standing, is_recent
+from .figures_text import levels_text, metric_name, relative_text
+from .trend_file import VERDICTS
+
+# Nights before a change in which a change of the environment may have been its cause.
+CAUSE_NIGHTS = 2
+
+
+@dataclass(frozen=True)
+class Member:
+    """One case of a group; the finding is None where its state follows from no change."""
+
+    standing: Standing
+    finding: Finding | None
+
+    @property
+    def weight(self) -> float:
+        return self.finding.change.weight if self.finding else 0.0
+
+    @property
+    def levels(self) -> str:
+        if self.finding is None:
+            return "; ".join(self.standing.reasons)
+        change = self.finding.change
+        return f"{levels_text(change.metric, change.before, change.after)} ({relative_text(change.relative)})"
+
+
+@dataclass(frozen=True)
+class Group:
+    """`members` have one state, device and variant, and one metric that changed in one night; the most first."""
+
+    state: str
+    members: list[Member]
+
+    @property
+    def first(self) -> Member:
+        return self.members[0]
+
+    @property
+    def metric(self) -> str | None:
+        return self.first.finding.change.metric if self.first.finding else None
+
+    def summary(self, several_devices: bool) -> str:
+        """`peak +6.2 % to +25.0 %, since 2026-09-03, commit 12ab34cd56ef`"""
+        standing, finding = self.first.standing, self.first.finding
+        where = f", on {standing.device.device}" if several_devices else ""
+        if finding is None:
+            reasons = list(dict.fromkeys(member.levels for member in self.members))
+            return f"{reasons[0]}{', and others' if len(reasons) > 1 else ''}{where}"
+        night = finding.device.nights[finding.at]
+        if len(self.members) == 1:
+            what = self.first.levels
+        else:
+            texts = [relative_text(member.finding.change.relative) for member in (self.members[-1], self.first)]
+            what = texts[0] if texts[0] == texts[1] else " to ".join(texts)
+        commit = f", commit {night.commit[:12]}" if night.commit else ""
+        raised = finding.change.raised[:10]
+        told = f", told on {raised}" if raised and raised != night.date[:10] else ""
+        settled = f"; {finding.settled}" if finding.settled else ""
+        return f"{metric_name(finding.change.metric)} {what}, since {night.date[:10]}{commit}{told}{where}{settled}"
+
+    def hints(self, assessment: Assessment) -> list[str]:
+        """What changed in the environment just before: it may be the cause, and the code innocent."""
+        finding = self.first.finding
+        if finding is None:
+            return []
+        hints = []
+        for one in assessment.trends.environment_changes:
+            at = finding.device.place_of.get(one.run)
+            if at is not None and finding.at - CAUSE_NIGHTS <= at <= finding.at:
+                hints.append(f"{one.what} changed on {one.date[:10]}: {one.before or '–'} → {one.after or '–'}")
+        return hints
+
+
+def _key(state: str, member: Member) -> tuple:
+    standing, finding = member.standing, member.finding
+    change = (finding.change.metric, finding.at) if finding else ()
+    return (state, standing.device.device, standing.device.backend, standing.history.variant, change)
+
+
+def _grouped(members: list[tuple[str, Member]]) -> list[Group]:
+    found: dict[tuple, list[Member]] = {}
+    for state, member in members:
+        found.setdefault(_key(state, member), []).append(member)
+    groups = [
+        Group(key[0], sorted(group, key=lambda one: (-one.weight, one.standing.history.case)))
+        for key, group in found.items()
+    ]
+    order = {state: i for i, state in enumerate(STATES)}
+    return sorted(
+        groups,
+        key=lambda one: (order.get(one.state, len(order)), -one.first.weight, one.first.standing.history.case),
+    )
+
+
+def groups_of(assessment: Assessment) -> dict[str, list[Group]]:
+    """`look`: what needs a look; `good`: news of improvements and recoveries; `settled`: older, accepted, or recovered since.
+
+    Every case that needs a look is in `look`, by its changes or by its state.
+    """
+    parts: dict[str, list[tuple[str, Member]]] = {"look": [], "good": [], "settled": []}
+    for standing in assessment.standings:
+        for finding in standing.findings:
+            verdict = finding.change.verdict
+            if verdict not in VERDICTS:
+                continue
+            if finding.change.open:
+                part = "look"
+            elif verdict in ("improvement", "recovery") and not finding.settled and is_recent(finding):
+                part = "good"
+            else:
+                part = "settled"
+            parts[part].append((verdict, Member(standing, finding)))
+        if standing.state in ("failed", "window", "vanished"):
+            parts["look"].append((standing.state, Member(standing, None)))
+    return {part: _grouped(members) for part, members in parts.items()}

@@ -1,0 +1,102 @@
+"""`report`: a page set, and the forms that CI systems show, from a history."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from .assessment import Assessment, assess
+from .ci_forms.bencher import bencher
+from .ci_forms.benchmark_action import benchmark_action
+from .ci_forms.gitlab import code_quality, metrics_report
+from .ci_forms.junit import junit
+from .ci_forms.step_summary import append_step_summary
+from .errors import InputError
+from .sources import Sources, ask_peakmark, read_files
+
+DEFAULT_FOLDER = Path("report")
+# The file that a code quality issue points to, where nobody names another: GitLab wants one.
+DEFAULT_PATH = "suites/nightly.toml"
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+
+
+class ReportError(InputError):
+    """The options do not go together; the message says what to do."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `report`."""
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FOLDER", help="of the page set; default: report, or none with a form"
+    )
+    parser.add_argument("--title", default="peakmark report", metavar="TEXT", help="above the verdict")
+    source = parser.add_argument_group("where from")
+    source.add_argument("--history", metavar="FILE or URL", help="default: $PEAKMARK_HISTORY")
+    source.add_argument("--peakmark", default="peakmark", metavar="PROGRAM", help="that is asked")
+    source.add_argument("--series", type=Path, metavar="FILE", help="instead: what history export --format series wrote")
+    source.add_argument("--trends", type=Path, metavar="FILE", help="and what trends --json wrote")
+    source.add_argument("--run", type=Path, action="append", default=[], metavar="RUN", help="and the newest runs")
+    forms = parser.add_argument_group("forms for CI")
+    forms.add_argument(
+        "--step-summary", nargs="?", const="", metavar="FILE", help=f"markdown, added to it; default: ${STEP_SUMMARY}"
+    )
+    forms.add_argument("--gitlab-metrics", type=Path, metavar="FILE", help="GitLab's metrics report")
+    forms.add_argument("--gitlab-code-quality", type=Path, metavar="FILE", help="GitLab's code quality report")
+    forms.add_argument(
+        "--code-quality-path", default=DEFAULT_PATH, metavar="PATH",
+        help=f"the file of the repository that it points to; default: {DEFAULT_PATH}",
+    )
+    forms.add_argument("--bencher", type=Path, metavar="FILE", help="Bencher Metric Format")
+    forms.add_argument("--benchmark-action", type=Path, metavar="FILE", help="of github-action-benchmark")
+    forms.add_argument("--junit", type=Path, metavar="FILE", help="JUnit XML")
+
+
+def _sources(options: argparse.Namespace) -> Sources:
+    if options.series is None:
+        if options.trends is not None or options.run:
+            raise ReportError("--trends and --run go with --series; without it peakmark is asked for all three")
+        return ask_peakmark(options.peakmark, options.history)
+    if options.history is not None:
+        raise ReportError("--series and --history name two sources; leave one out")
+    return read_files(options.series, options.trends, options.run)
+
+
+def _write_forms(assessment: Assessment, options: argparse.Namespace) -> list[Path]:
+    texts = {
+        options.gitlab_metrics: lambda: metrics_report(assessment),
+        options.gitlab_code_quality: lambda: code_quality(assessment, options.code_quality_path),
+        options.bencher: lambda: bencher(assessment),
+        options.benchmark_action: lambda: benchmark_action(assessment),
+        options.junit: lambda: junit(assessment),
+    }
+    written = []
+    for path, text in texts.items():
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text(), encoding="utf-8")
+            written.append(path)
+    if options.step_summary is not None:
+        path = options.step_summary or os.environ.get(STEP_SUMMARY)
+        if not path:
+            raise ReportError(f"--step-summary names no file, and ${STEP_SUMMARY} is not set")
+        append_step_summary(assessment, Path(path))
+        written.append(Path(path))
+    return written
+
+
+def write_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
+    """Writes what the options ask for; returns the verdict line and the files.
+
+    Raises ReportError, SourceError, PageError, what parsing raises, and OSError.
+    """
+    sources = _sources(options)
+    assessment = assess(sources.history, sources.trends, sources.runs)
+    written = _write_forms(assessment, options)
+    folder = options.output or (None if written else DEFAULT_FOLDER)
+    if folder is not None:
+        # Drawing libraries take a while to load, and forms need none of them.
+        from .page import write_page
+
+        written.append(write_page(assessment, sources.runs, folder, options.title))
+    return assessment.headline, written

@@ -1,0 +1,97 @@
+"""Histories made by hand, as `peakmark history export --format series` and `peakmark trends --json` write them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from peakmark_reports.assessment import Assessment, assess
+from peakmark_reports.history_file import parse_history
+from peakmark_reports.sources import parse_runs
+from peakmark_reports.trend_file import parse_trends
+from sample_run import observation, run_document
+
+DEVICE = "a device"
+PEAK = 7_077_888
+TIME = 565_700.0
+HOSTILE = """</script><script>alert("x")</script>'"><img src=x onerror=alert(1)>&amp;{{7*7}}`|"""
+
+
+def night(i: int, device: str = DEVICE, **more: Any) -> dict[str, Any]:
+    return {
+        "id": f"run{i}@{device}",
+        "date": f"2026-{1 + i // 28:02d}-{1 + i % 28:02d}T02:00:00Z",
+        "commit": f"{i:040x}",
+        "device": device,
+        "backend": "opencl",
+        "driver": "1.0",
+        "environment": {},
+    } | more
+
+
+def case(name: str, nights: int, device: str = DEVICE, **more: Any) -> dict[str, Any]:
+    """A case that was measured in every night and never changed."""
+    return {
+        "case": name,
+        "variant": "/".join(name.split("/")[:2]),
+        "backend": "opencl",
+        "device": device,
+        "axes": {"n": 20, "ny": 128},
+        "series": {
+            "requested_peak_bytes": [PEAK] * nights,
+            "gpu_time_ns": [TIME] * nights,
+            "setup_bytes": [0] * nights,
+            "estimate_ratio": [0.99] * nights,
+        },
+        "outcomes": ["ok"] * nights,
+    } | more
+
+
+def change(case_name: str, at: int, **more: Any) -> dict[str, Any]:
+    """A peak that grew in that night."""
+    where = night(at)
+    return {
+        "case": case_name, "device": DEVICE, "backend": "opencl", "metric": "requested_peak_bytes",
+        "run": where["id"], "date": where["date"], "raised": where["date"], "before": PEAK, "after": PEAK + 4096,
+        "relative": 4096 / PEAK, "verdict": "regression", "state": "open",
+        "allocations": [{"name": "flags", "kind": "buffer", "bytes": 4096, "base_count": 0, "new_count": 1}],
+    } | more
+
+
+def series_text(runs: list[dict], cases: list[dict]) -> str:
+    return "\n".join(json.dumps(line) for line in [{"runs": runs}, *cases]) + "\n"
+
+
+def trends_text(changes: list[dict] | None = None, **more: Any) -> str:
+    return json.dumps({"version": 1, "changes": changes or []} | more)
+
+
+def run_text(observations: list[dict]) -> str:
+    return json.dumps(run_document(observations))
+
+
+def assessed(cases: list[dict], changes: list[dict] | None = None, nights: int = 30, runs: list[dict] | None = None,
+             observations: list[dict] | None = None, **trends: Any) -> Assessment:
+    """What the report says of these."""
+    return assess(
+        parse_history(series_text(runs or [night(i) for i in range(nights)], cases).splitlines(), "history"),
+        parse_trends(trends_text(changes, **trends), "trends"),
+        parse_runs(run_text(observations), "run") if observations else [],
+    )
+
+
+def shapes() -> list[dict]:
+    """Observations of the newest run, enough to draw lines through."""
+    return [observation(variant, "edge", ny) for variant in ("padding/old", "padding/new") for ny in (32, 64, 128)]
+
+
+def write_files(folder: Path, series: str, trends: str, run: str | None = None) -> list[str]:
+    """The options of `report` that read them."""
+    (folder / "series.jsonl").write_text(series, encoding="utf-8")
+    (folder / "trends.json").write_text(trends, encoding="utf-8")
+    options = ["--series", str(folder / "series.jsonl"), "--trends", str(folder / "trends.json")]
+    if run is not None:
+        (folder / "run.json").write_text(run, encoding="utf-8")
+        options += ["--run", str(folder / "run.json")]
+    return options

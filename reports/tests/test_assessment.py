@@ -1,0 +1,159 @@
+import pytest
+from peakmark_reports.groups import groups_of
+from peakmark_reports.history_file import HistoryFileError, parse_history
+from peakmark_reports.run_file import RunFileError
+from peakmark_reports.sources import parse_runs
+from peakmark_reports.trend_file import TrendFileError, parse_trends
+from sample_history import PEAK, assessed, case, change, night, run_text, series_text, trends_text
+from sample_run import observation
+
+
+def states(assessment):
+    return {standing.history.case: standing.state for standing in assessment.standings}
+
+
+def test_nothing_changed_is_nothing_to_do():
+    assessment = assessed([case("padding/new/opencl/n:20", 30)])
+    assert assessment.headline == "Nothing to do"
+    assert assessment.tally == ""
+    assert groups_of(assessment) == {"look": [], "good": [], "settled": []}
+
+
+def test_the_verdict_counts_cases_and_not_changes():
+    grown = change("padding/a", 20)
+    slower = change("padding/a", 25, metric="gpu_time_ns", allocations=None)
+    assessment = assessed([case("padding/a", 30), case("padding/b", 30)], [grown, slower])
+    assert assessment.headline == "1 case needs a look"
+    assert assessment.tally == "1 regression"
+    assessment = assessed([case("padding/a", 30), case("padding/b", 30)], [grown, change("padding/b", 20)])
+    assert assessment.headline == "2 cases need a look"
+
+
+@pytest.mark.parametrize(
+    ("more", "look"),
+    [
+        ({"state": "open"}, True),
+        ({"state": "accepted"}, False),
+        ({"state": "recovered"}, False),
+        ({"state": "past"}, False),
+        ({"verdict": "suspicious", "state": None}, True),
+        ({"verdict": "improvement", "state": "past"}, False),
+    ],
+)
+def test_what_is_open_needs_a_look(more, look):
+    assert assessed([case("padding/a", 30)], [change("padding/a", 20, **more)]).need_a_look == look
+
+
+def test_an_acceptance_is_told_with_who_and_why():
+    accepted = {"case": "padding/a", "metric": "requested_peak_bytes", "device": "a device", "run": night(20)["id"],
+                "date": None, "who": "ada", "when": "2026-02-12T09:30:00Z", "reason": "needed"}
+    assessment = assessed([case("padding/a", 30)], [change("padding/a", 20, state="accepted")], accepted=[accepted])
+    assert assessment.findings[0].settled == "accepted by ada on 2026-02-12: needed"
+    # Of the whole case, and of a run that has gone.
+    accepted |= {"metric": None, "run": "gone"}
+    assessment = assessed([case("padding/a", 30)], [change("padding/a", 20, state="accepted")], accepted=[accepted])
+    assert "needed" in assessment.findings[0].settled
+
+
+def test_a_failed_measurement_needs_a_look():
+    crashed = case("padding/a", 30)
+    crashed["outcomes"][-1] = "crashed"
+    for values in crashed["series"].values():
+        values[-1] = None
+    short = case("padding/b", 30)
+    short["outcomes"][-1] = "out_of_memory"
+    assert states(assessed([crashed, short])) == {"padding/a": "failed", "padding/b": "steady"}
+    # What was not measured is not an older value.
+    (standing,) = [one for one in assessed([crashed]).standings]
+    assert standing.history.last_value("requested_peak_bytes") is None
+
+
+def test_a_vanished_case_is_said():
+    gone = case("padding/a", 30)
+    gone["outcomes"][25:] = [None] * 5
+    for values in gone["series"].values():
+        values[25:] = [None] * 5
+    told = {"case": "padding/a", "device": "a device", "backend": "opencl", "run": "x", "date": "x", "outcome": None}
+    assessment = assessed([gone], vanished=[told])
+    (standing,) = assessment.standings
+    assert (standing.state, standing.reasons) == ("vanished", ["last seen on 2026-01-25"])
+    assert standing.history.last_value("requested_peak_bytes") == PEAK
+    assert [group.state for group in groups_of(assessment)["look"]] == ["vanished"]
+
+
+def test_an_estimate_outside_its_window_needs_a_look():
+    inside, below = observation("padding/new", "edge", 32), observation("padding/old", "edge", 32)
+    below["estimate"] = {"estimator": "padding/old", "bytes_estimated": 2 * below["requested_peak_bytes"]}
+    assessment = assessed([case(inside["case"], 30), case(below["case"], 30)], observations=[inside, below])
+    assert states(assessment) == {inside["case"]: "steady", below["case"]: "window"}
+    worst = assessment.standings[0]
+    assert worst.reasons == ["peak / estimate 0.500, window 0.8 to 1"]
+
+
+def test_shapes_that_one_commit_moved_are_one_group():
+    names = [f"padding/a/opencl/ny:{ny}" for ny in (32, 64, 128)]
+    changes = [change(name, 20, relative=0.01 * i) for i, name in enumerate(names, start=1)]
+    later = change(names[0], 25, metric="setup_bytes")
+    driver = {"run": night(19)["id"], "date": night(19)["date"], "device": "a device", "what": "driver", "before": "1", "after": "2"}
+    assessment = assessed([case(name, 30) for name in names], [*changes, later], environment_changes=[driver])
+    first, second = sorted(groups_of(assessment)["look"], key=lambda one: -len(one.members))
+    assert [member.standing.history.case for member in first.members] == names[::-1]
+    assert first.summary(False).startswith("peak +1.0 % to +3.0 %, since 2026-01-21, commit 0000")
+    assert first.hints(assessment) == ["driver changed on 2026-01-20: 1 → 2"]
+    assert second.hints(assessment) == []
+
+
+def test_changes_of_another_device_are_left_there():
+    devices = ("one", "two")
+    runs = [night(i, device) for i in range(20) for device in devices]
+    cases = [case("padding/a", 40, device) for device in devices]
+    for one in cases:
+        one["outcomes"] = ["ok" if run["device"] == one["device"] else None for run in runs]
+        one["series"] = {
+            "requested_peak_bytes": [PEAK if run["device"] == one["device"] else None for run in runs]
+        }
+    assessment = assessed(cases, [change("padding/a", 5, device="two", run="run5@two")], runs=runs)
+    assert {one.device.device: one.state for one in assessment.standings} == {"one": "steady", "two": "regression"}
+    assert all(len(one.history.series["requested_peak_bytes"]) == 20 for one in assessment.standings)
+
+
+def test_allocations_are_told_in_words():
+    def moved(*entries):
+        keys = ("name", "kind", "bytes", "base_count", "new_count")
+        allocations = [dict(zip(keys, entry)) for entry in entries]
+        return parse_trends(trends_text([change("a/b", 1, allocations=allocations)]), "t").changes[0].allocations
+
+    assert moved(("flags", "buffer", 256, 0, 1)) == ["flags (buffer) came: 256 B"]
+    assert moved(("", "device", 2048, 3, 1)) == ["unnamed (device) went: 2 × 2 KiB (2,048 B)"]
+    assert moved(("t", "buffer", 512, 1, 0), ("t", "buffer", 1024, 0, 1)) == [
+        "t (buffer) grew from 512 B to 1 KiB (1,024 B)"
+    ]
+    assert parse_trends(trends_text([change("a/b", 1, allocations=None)]), "t").changes[0].allocations == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"runs": [', "line 1: not JSON"),
+        ('{"case": "a/b", "variant": "a/b", "device": "x", "backend": "y"}', "no run is told"),
+        (series_text([night(0)], [case("a/b", 2)]), "line 2: requested_peak_bytes has 2 values for 1 runs"),
+        ('{"runs": [{"date": "x"}]}', "line 1: no line of a history"),
+    ],
+)
+def test_a_broken_export_says_where(text, words):
+    with pytest.raises(HistoryFileError, match="export: ") as error:
+        parse_history(text.splitlines(), "export")
+    assert words in str(error.value)
+
+
+def test_broken_trends_and_runs_say_so():
+    for text in ("{", "[]", '{"version": 2, "changes": []}', '{"version": 1}', '{"version": 1, "changes": [{}]}'):
+        with pytest.raises(TrendFileError, match="^t: "):
+            parse_trends(text, "t")
+    with pytest.raises(RunFileError, match="^r: "):
+        parse_runs("{", "r")
+
+
+def test_runs_come_one_or_several():
+    one = run_text([observation("padding/new", "edge", 32)])
+    assert [len(parse_runs(text, "r")) for text in ("", one, f"[{one}, {one}]", f"{one}\n{one}\n")] == [0, 1, 2, 2]
