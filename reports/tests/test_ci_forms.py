@@ -1,0 +1,160 @@
+import json
+import re
+import shlex
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from peakmark_reports.__main__ import main
+from peakmark_reports.ci_forms.bencher import bencher
+from peakmark_reports.ci_forms.benchmark_action import benchmark_action
+from peakmark_reports.ci_forms.gitlab import code_quality, metrics_report
+from peakmark_reports.ci_forms.junit import junit
+from peakmark_reports.ci_forms.step_summary import MOST_BYTES, append_step_summary, step_summary
+from sample_history import HOSTILE, PEAK, TIME, assessed, case, change, night, series_text, trends_text, write_files
+
+
+def several():
+    """Of each state one, and one that is steady."""
+    crashed = case("padding/crashed", 30)
+    crashed["outcomes"][-1] = "crashed"
+    for values in crashed["series"].values():
+        values[-1] = None
+    cases = [case(f"padding/{name}", 30) for name in ("grew", "slower", "better", "steady", HOSTILE)]
+    changes = [
+        change("padding/grew", 20),
+        change("padding/slower", 29, metric="gpu_time_ns", verdict="suspicious", state=None, relative=0.05, allocations=None),
+        change("padding/better", 20, verdict="improvement", state="past", relative=-0.1),
+        change(f"padding/{HOSTILE}", 20, allocations=[{"name": HOSTILE, "kind": HOSTILE, "bytes": 1, "new_count": 1}]),
+    ]
+    return assessed([*cases, crashed], changes)
+
+
+def empty():
+    return assessed([], nights=0)
+
+
+def test_the_summary_comes_worst_first():
+    lines = step_summary(several()).splitlines()
+    assert lines[0] == "## 4 cases need a look"
+    rows = [line for line in lines if line.startswith("|")][2:]
+    assert [row.split("|")[1].split(" ", 2)[2].strip() for row in rows] == [
+        "regression", "regression", "failed measurement", "suspicious", "improvement",
+    ]
+    assert all(row.count("|") - row.count("\\|") == 5 for row in rows)
+    assert "flags \\(buffer\\) came: 4 KiB" in rows[1] + rows[0]
+
+
+def test_the_summary_makes_no_markup_of_names():
+    text = step_summary(several())
+    assert "<script" in text
+    # Within code it is shown as it stands; a backtick would end it, unless it is escaped.
+    outside = re.sub(r"(?<!\\)`[^`]*`", "", text)
+    assert "<script" not in outside and "<img" not in outside and "&lt;script&gt;" in outside
+
+
+@pytest.mark.parametrize("most", [2000, 10_000, 100_000, MOST_BYTES])
+def test_a_long_summary_is_cut_and_says_how_much(most):
+    names = [f"padding/v{i}/{'x' * 150}/n:{i}" for i in range(2000)]
+    changes = [change(name, 20, relative=1e-4 * (i + 1)) for i, name in enumerate(names)]
+    assessment = assessed([case(name, 30, variant=name[:20].split("/x")[0]) for name in names], changes)
+    text = step_summary(assessment, most)
+    assert len(text.encode()) <= most
+    rows = sum(line.startswith("| 🔴") for line in text.splitlines())
+    if rows < 2000:
+        assert f"Cut to fit the size that CI shows: {2000 - rows:,} of 2,000 changes" in text
+    if rows:
+        assert names[-1] in text  # the worst
+
+
+def test_the_summary_is_added_to_what_is_there(tmp_path):
+    path = tmp_path / "summary.md"
+    path.write_text("before\n" * 1000)
+    append_step_summary(several(), path)
+    assert path.read_text(encoding="utf-8").startswith("before\n" * 1000 + "## 4 cases")
+
+
+def test_metrics_are_openmetrics():
+    text = metrics_report(several())
+    lines = text.splitlines()
+    assert lines[-1] == "# EOF" and text.endswith("\n")
+    assert "# TYPE peakmark_requested_peak_bytes gauge" in lines
+    assert f'peakmark_requested_peak_bytes{{case="padding/grew",device="a device"}} {PEAK}' in lines
+    assert 'peakmark_gpu_time_nanoseconds{case="padding/grew",device="a device"} 565700' in lines
+    for unit in [line.split() for line in lines if line.startswith("# UNIT")]:
+        assert unit[2].endswith(unit[3])  # as the format demands
+    samples = [line for line in lines if not line.startswith("#")]
+    # What was not measured has no line, and is no 0.
+    assert not [line for line in samples if "crashed" in line]
+    for line in samples:
+        # GitLab takes a line apart as a shell would: a name and a value.
+        assert len(shlex.split(line)) == 2
+        float(line.rsplit(" ", 1)[1])
+
+
+def test_code_quality_has_what_gitlab_asks_for():
+    issues = json.loads(code_quality(several(), "suites/nightly.toml"))
+    assert len(issues) == 4
+    for issue in issues:
+        assert set(issue) == {"description", "check_name", "fingerprint", "severity", "location"}
+        assert issue["severity"] in ("info", "minor", "major", "critical", "blocker")
+        assert issue["location"] == {"path": "suites/nightly.toml", "lines": {"begin": 1}}
+    assert len({issue["fingerprint"] for issue in issues}) == 4
+    assert issues == json.loads(code_quality(several(), "suites/nightly.toml"))
+    assert json.loads(code_quality(empty(), "x")) == []
+
+
+def test_bencher_follows_its_schema():
+    """https://bencher.dev/bmf.json: objects of objects with a number `value`."""
+    found = json.loads(bencher(several()))
+    assert found["padding/grew"] == {
+        "peak-bytes": {"value": PEAK}, "setup-bytes": {"value": 0}, "latency": {"value": TIME},
+        "peak-over-estimate": {"value": 0.99},
+    }
+    for measures in found.values():
+        for name, measure in measures.items():
+            assert len(name) <= 64 and set(measure) == {"value"} and isinstance(measure["value"], int | float)
+    assert "padding/crashed" not in found
+    assert json.loads(bencher(empty())) == {}
+
+
+def test_benchmark_action_has_names_units_and_values():
+    entries = json.loads(benchmark_action(several()))
+    assert {"name": "padding/grew time", "unit": "ns", "value": TIME, "extra": "regression; a device"} in entries
+    for entry in entries:
+        assert isinstance(entry["name"], str) and isinstance(entry["unit"], str)
+        assert isinstance(entry["value"], int | float) and isinstance(entry["extra"], str)
+    assert len({entry["name"] for entry in entries}) == len(entries)
+
+
+def test_junit_fails_what_needs_a_look():
+    root = ElementTree.fromstring(junit(several()))
+    tests = {test.get("name"): test for test in root.iter("testcase")}
+    assert len(tests) == 6
+    assert tests["padding/grew"].find("failure").get("type") == "regression"
+    assert "flags (buffer) came" in tests["padding/grew"].find("failure").text
+    assert tests["padding/crashed"].find("error").get("message") == "crashed"
+    assert tests["padding/slower"].find("failure") is None and tests["padding/slower"].find("system-out") is not None
+    assert list(tests["padding/steady"]) == []
+    for element in (root, root.find("testsuite")):
+        assert (element.get("tests"), element.get("failures"), element.get("errors")) == ("6", "2", "1")
+
+
+def test_junit_holds_control_characters_of_no_kind():
+    name = "padding/\x00\x1b[31m\ufffe\ud83d"
+    root = ElementTree.fromstring(junit(assessed([case(name, 30)], [change(name, 20)])))
+    assert root.find("testsuite/testcase/failure") is not None
+
+
+def test_forms_are_written_without_a_page(tmp_path, capsys, monkeypatch):
+    series = series_text([night(i) for i in range(3)], [case("padding/a", 3)])
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    monkeypatch.chdir(tmp_path)
+    forms = ["--gitlab-metrics", "--gitlab-code-quality", "--bencher", "--benchmark-action", "--junit"]
+    options = [word for form in forms for word in (form, f"forms/{form[2:]}")]
+    assert main(["report", *write_files(tmp_path, series, trends_text()), *options, "--step-summary"]) == 0
+    written = capsys.readouterr().out.splitlines()
+    assert written == [f"forms/{form[2:]}" for form in forms] + [str(tmp_path / "summary.md")]
+    assert not (tmp_path / "report").exists()
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY")
+    assert main(["report", *write_files(tmp_path, series, trends_text()), "--step-summary"]) == 2
+    assert "$GITHUB_STEP_SUMMARY is not set" in capsys.readouterr().err

@@ -1,0 +1,249 @@
+"""The page in a headless Chromium: what its script does. Where there is none, pytest says that it was skipped."""
+
+import json
+
+import pytest
+from chromium import PROGRAM, Page
+from peakmark_reports.__main__ import main
+from sample_history import HOSTILE, PEAK, TIME, case, change, night, run_text, series_text, shapes, trends_text, write_files
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no chromium here: the page's script is not tested")
+NIGHTS = 60
+GREW = "padding/old/opencl/ny:7"
+SIZES = {"desk": (1200, 900), "phone": (390, 844)}
+
+
+def _history() -> tuple[str, str]:
+    runs = [night(i, driver="2.0" if i >= 30 else "1.0") for i in range(NIGHTS)]
+    cases = [case(f"padding/{variant}/opencl/ny:{ny}", NIGHTS) for variant in ("old", "new") for ny in range(60)]
+    cases += [case(f"filter/{HOSTILE}/{'x' * 200}", NIGHTS, variant="filter/strange", axes={HOSTILE: HOSTILE})]
+    for i, one in enumerate(cases):
+        one["series"]["gpu_time_ns"] = [TIME * (1 + i / 100 + 0.01 * (j % 3)) for j in range(NIGHTS)]
+    grew = next(one for one in cases if one["case"] == GREW)
+    grew["series"]["requested_peak_bytes"] = [PEAK + (4096 if i >= 40 else 0) for i in range(NIGHTS)]
+    grew["outcomes"][50] = "crashed"
+    for values in grew["series"].values():
+        values[50] = None
+    driver = {"run": night(30)["id"], "date": night(30)["date"], "device": "a device", "what": "driver", "before": "1.0", "after": "2.0"}
+    changes = [change(GREW, 40), change(cases[-1]["case"], 40, allocations=[{"name": HOSTILE, "bytes": 1, "new_count": 1}])]
+    return series_text(runs, cases), trends_text(changes, environment_changes=[driver])
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    options = write_files(folder, *_history(), run_text(shapes()))
+    assert main(["report", "-o", str(folder / "report"), *options]) == 0
+    return folder / "report" / "index.html"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with Page(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+@pytest.fixture
+def page(browser, report):
+    browser.errors.clear()
+    browser.look(*SIZES["desk"], dark=False)
+    browser.open(report)
+    yield browser
+    assert browser.errors == []
+
+
+def names(page):
+    return page.evaluate("[...document.querySelectorAll('#cases a.open')].map((one) => one.textContent)")
+
+
+def column(page, number):
+    return page.evaluate(f"[...document.querySelectorAll('#cases tbody tr:not(.detail)')].map((one) => one.cells[{number}].textContent)")
+
+
+def type_words(page, words):
+    page.evaluate(
+        f"(() => {{ const box = document.getElementById('words'); box.value = {json.dumps(words)};"
+        "box.dispatchEvent(new Event('input', { bubbles: true })); })()"
+    )
+
+
+def sort_by(page, key):
+    page.evaluate(f"document.querySelector('#cases th[data-key={key}] button').click()")
+
+
+def open_case(page, report, fragment):
+    page.open(report, fragment)
+    page.wait_for("document.querySelectorAll('.detail .chart svg path').length > 1")
+
+
+def test_the_worst_stand_first_and_the_rest_is_counted(page):
+    assert set(names(page)[:2]) == {GREW, f"filter/{HOSTILE}/{'x' * 200}"}
+    assert len(names(page)) == 100
+    assert page.evaluate("document.getElementById('count').textContent") == "121 cases, the first 100 shown"
+    page.evaluate("document.querySelector('#more button:last-child').click()")
+    assert len(names(page)) == 121
+    # Whoever pressed it goes on where the new rows begin.
+    assert page.evaluate("document.activeElement.textContent") == names(page)[100]
+
+
+def test_words_filter(page):
+    type_words(page, "NEW ny:1")
+    assert names(page) == [f"padding/new/opencl/ny:{ny}" for ny in sorted((1, *range(10, 20)), key=str)]
+    assert page.evaluate("document.getElementById('count').textContent") == "11 of 121 cases"
+    type_words(page, "no such case")
+    assert names(page) == []
+    page.evaluate("document.querySelector('#filters button[type=reset]').click()")
+    page.wait_for("document.querySelectorAll('#cases a.open').length === 100")
+
+
+def test_states_and_operations_filter(page):
+    for select, value, count in (("state", "regression", 2), ("operation", "filter", 1)):
+        page.evaluate(
+            f"(() => {{ const one = document.getElementById('{select}'); one.value = '{value}';"
+            "one.dispatchEvent(new Event('input', { bubbles: true })); })()"
+        )
+        assert len(names(page)) == count
+
+
+def test_columns_sort_both_ways_and_back(page):
+    before = names(page)
+    sort_by(page, "time")
+    assert page.evaluate("document.querySelector('#cases th[data-key=time]').getAttribute('aria-sort')") == "descending"
+    largest = names(page)
+    assert largest[0].startswith("filter/")
+    sort_by(page, "time")
+    assert names(page)[0] == "padding/old/opencl/ny:0"
+    sort_by(page, "time")
+    assert names(page) == before
+    sort_by(page, "name")
+    assert names(page) == sorted(names(page))
+
+
+def test_an_address_opens_a_case(page, report):
+    open_case(page, report, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
+    assert page.evaluate("document.activeElement.textContent") == GREW
+    text = page.evaluate("document.querySelector('.detail').textContent")
+    assert "regression 2026-02-13: peak 6.75 MiB → 6.754 MiB (+0.1 %)" in text
+    assert "flags (buffer) came: 4 KiB (4,096 B)" in text
+    charts = page.evaluate("[...document.querySelectorAll('.detail h4')].map((one) => one.textContent)")
+    assert charts == ["Peak", "Time", "Peak / estimate"]
+    # The change, the new driver and the crash are drawn.
+    assert page.evaluate("document.querySelectorAll('.chart:first-child line.change').length") == 1
+    assert page.evaluate("document.querySelector('.chart:first-child line.environment title').textContent") == "2026-02-03: driver 1.0 → 2.0"
+    assert page.evaluate("document.querySelectorAll('.chart:first-child path title').length") == 1
+
+
+def test_an_address_holds_filters_and_order(page, report):
+    type_words(page, "new")
+    sort_by(page, "time")
+    address = page.evaluate("location.hash")
+    wanted = names(page)
+    page.open(report, address)
+    assert names(page) == wanted and len(wanted) == 60
+
+
+def test_a_case_that_is_not_there_is_said(page, report):
+    page.open(report, "#case=gone%3Cb%3E")
+    assert "There is no case gone<b> here" in page.evaluate("document.getElementById('count').textContent")
+
+
+def test_links_of_findings_open_their_case(page):
+    page.evaluate("document.querySelector('.findings a.case').click()")
+    page.wait_for("document.querySelectorAll('.detail .chart svg path').length > 1")
+    assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
+
+
+def test_the_keyboard_opens_a_case_and_walks_along_its_nights(page):
+    page.evaluate("document.querySelector('#cases a.open').focus()")
+    type_words(page, "old/opencl/ny:7")
+    page.evaluate("document.querySelector('#cases a.open').focus()")
+    page.press("Enter")
+    page.wait_for("document.querySelectorAll('.detail .chart svg path').length > 1")
+    page.evaluate("document.querySelector('.chart svg').focus()")
+    told = lambda: page.evaluate("document.querySelector('.chart svg').getAttribute('aria-valuetext')")  # noqa: E731
+    assert told().startswith("2026-03-04: 6.754 MiB (7,081,984 B), commit")
+    page.press("c", "KeyC")
+    assert told().startswith("2026-02-13: 6.754 MiB") and told().endswith("regression +0.1 %")
+    page.press("ArrowLeft")
+    assert told().startswith("2026-02-12: 6.75 MiB (7,077,888 B)")
+    page.press("Home")
+    assert told().startswith("2026-01-01")
+    assert page.evaluate("document.querySelector('.chart figcaption').textContent").startswith("2026-01-01")
+
+
+def test_every_night_is_there_as_a_table(page, report):
+    open_case(page, report, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
+    page.evaluate("document.querySelector('.detail details').open = true")
+    page.wait_for("document.querySelectorAll('.detail table tbody tr').length === 60")
+    crashed = page.evaluate("[...document.querySelectorAll('.detail table tbody tr')].map((one) => one.textContent).find((one) => one.includes('crashed'))")
+    assert crashed.startswith("2026-02-23 02:00") and crashed.endswith("––––")
+
+
+def test_texts_of_the_history_run_nothing(page, report):
+    page.evaluate("window.alert = () => { throw new Error('a text was run'); }")
+    type_words(page, "filter")
+    page.evaluate("document.querySelector('#cases a.open').click()")
+    page.wait_for("document.querySelectorAll('.detail .chart svg path').length > 1")
+    assert HOSTILE in page.evaluate("document.querySelector('.detail').textContent")
+    assert page.evaluate("document.querySelectorAll('img[src=x]').length") == 0
+
+
+def test_a_missing_file_is_said(browser, report, tmp_path):
+    alone = tmp_path / "index.html"
+    alone.write_bytes(report.read_bytes())
+    browser.look(*SIZES["desk"], dark=False)
+    browser.open(alone, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
+    said = browser.wait_for("document.querySelector('.detail [role=alert]')?.textContent")
+    assert said == "data/cases-0.js cannot be read. It belongs to this page: keep the whole folder."
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_is_wider_than_the_window(page, report, size, dark):
+    page.look(*SIZES[size], dark)
+    open_case(page, report, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
+    width = SIZES[size][0]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.querySelector('.detail .box').getBoundingClientRect().right") <= width
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(21, 23, 26)") == dark
+
+
+def _contrast(page, colour, background):
+    """Of two colours of the theme, as WCAG 2.1 counts it."""
+    return page.evaluate(
+        f"""(() => {{
+          const level = (name) => {{
+            const style = document.createElement("i");
+            style.style.color = `var(${{name}})`;
+            document.body.append(style);
+            const rgb = getComputedStyle(style).color.match(/\\d+/g).map((one) => one / 255);
+            style.remove();
+            const [r, g, b] = rgb.map((one) => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+          }};
+          const [a, b] = [level("{colour}"), level("{background}")].sort((x, y) => y - x);
+          return (a + 0.05) / (b + 0.05);
+        }})()"""
+    )
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_texts_can_be_read_on_their_grounds(page, dark):
+    page.look(*SIZES["desk"], dark)
+    grounds = {"--ink": "--card", "--quiet": "--page", "--accent": "--card", "--bad": "--bad-fill", "--warn": "--warn-fill", "--good": "--good-fill"}
+    for colour, ground in grounds.items():
+        assert _contrast(page, colour, ground) >= 4.5, (colour, ground)
+
+
+def test_whatever_can_be_pressed_has_a_name(page, report):
+    open_case(page, report, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
+    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+    roles = ("button", "link", "textbox", "searchbox", "combobox", "slider", "image", "region", "DisclosureTriangle")
+    unnamed = [
+        node for node in nodes
+        if not node["ignored"] and node["role"]["value"] in roles and not node.get("name", {}).get("value")
+    ]
+    assert unnamed == []
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)")
+    assert len(ids) == len(set(ids))

@@ -1,0 +1,247 @@
+import json
+import math
+import re
+from html.parser import HTMLParser
+
+import pytest
+from peakmark_reports.__main__ import main
+from peakmark_reports.page import render_page
+from peakmark_reports.page_data import packed, packed_series
+from sample_history import (
+    HOSTILE, PEAK, TIME, assessed, case, change, night, run_text, series_text, shapes, trends_text, write_files,
+)
+
+
+class Parsed(HTMLParser):
+    """Elements as a browser sees them, and the text outside scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict]] = []
+        self.text = ""
+        self.data = ""
+        self._inside: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        self._inside.append(tag)
+
+    def handle_endtag(self, tag):
+        while self._inside and self._inside.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if self._inside[-1:] == ["script"]:
+            if self.elements[-1][1].get("id") == "data":
+                self.data += data
+        elif self._inside[-1:] != ["style"]:
+            self.text += data
+
+    def of(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def rendered(*arguments, **more):
+    return Parsed(render_page(assessed(*arguments, **more), [], [], "a title"))
+
+
+def unpacked(series):
+    """As the page's script does it."""
+    values = []
+    for one in series["values"]:
+        values += [one[1]] * one[0] if isinstance(one, list) else [one]
+    return [None if value is None else value * series["unit"] for value in values]
+
+
+def test_the_verdict_comes_first():
+    page = rendered([case("padding/a", 30)], [change("padding/a", 20)])
+    heading = page.text.index("1 case needs a look", page.text.index("Skip to every case"))
+    assert heading < page.text.index("What changed") < page.text.index("Every case", heading + 200)
+    assert "flags (buffer) came: 4 KiB (4,096 B)" in page.text
+    assert "peak 6.75 MiB → 6.754 MiB (+0.1 %), since 2026-01-21" in page.text
+    (spark,) = [one for one in page.of("svg")]
+    assert spark["role"] == "img" and spark["aria-label"].startswith("peak over 30 nights: from 6.75 MiB to 6.75 MiB")
+
+
+def test_everything_is_escaped():
+    hostile = case(f"padding/{HOSTILE}", 30, variant=f"padding/{HOSTILE}", axes={HOSTILE: HOSTILE})
+    hostile["outcomes"][-1] = HOSTILE
+    runs = [night(i, commit=HOSTILE, driver=HOSTILE, environment={HOSTILE: HOSTILE}) for i in range(30)]
+    changes = [change(f"padding/{HOSTILE}", 20, allocations=[{"name": HOSTILE, "kind": HOSTILE, "bytes": 1, "new_count": 1}])]
+    more = {
+        "accepted": [{"case": HOSTILE, "metric": HOSTILE, "who": HOSTILE, "when": HOSTILE, "reason": HOSTILE}],
+        "environment_changes": [
+            {"device": "a device", "run": night(20)["id"], "date": HOSTILE, "what": HOSTILE, "before": HOSTILE, "after": HOSTILE}
+        ],
+    }
+    hostile_page, tame_page = (
+        rendered([one], changes_, runs=runs_, **more_)
+        for one, changes_, runs_, more_ in (
+            (hostile, changes, runs, more),
+            (
+                json.loads(json.dumps(hostile).replace(json.dumps(HOSTILE)[1:-1], "tame")),
+                json.loads(json.dumps(changes).replace(json.dumps(HOSTILE)[1:-1], "tame")),
+                json.loads(json.dumps(runs).replace(json.dumps(HOSTILE)[1:-1], "tame")),
+                json.loads(json.dumps(more).replace(json.dumps(HOSTILE)[1:-1], "tame")),
+            ),
+        )
+    )
+    # The same elements with the same attributes: whatever the texts are, they make none.
+    assert [(tag, sorted(attributes)) for tag, attributes in hostile_page.elements] == [
+        (tag, sorted(attributes)) for tag, attributes in tame_page.elements
+    ]
+    assert HOSTILE in hostile_page.text
+    assert json.loads(hostile_page.data)["rows"][0][0] == f"padding/{HOSTILE}"
+
+
+def test_half_a_surrogate_pair_can_be_written(tmp_path):
+    options = write_files(tmp_path, series_text([night(0)], [case("padding/\ud800", 1)]), trends_text())
+    assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
+
+
+@pytest.mark.parametrize("nights", [0, 1, 2, 30])
+def test_histories_of_any_length_give_a_page(tmp_path, nights, capsys):
+    cases = [case("padding/a", nights)] if nights else []
+    series = series_text([night(i) for i in range(nights)], cases)
+    assert main(["report", "-o", str(tmp_path / "report"), *write_files(tmp_path, series, trends_text())]) == 0
+    page = Parsed((tmp_path / "report" / "index.html").read_text(encoding="utf-8"))
+    words = {
+        0: "No nights yet: nothing can be said",
+        1: "there is no baseline yet",
+        2: "Times are judged from 20 nights on",
+        30: "Nothing to do",
+    }
+    assert words[nights] in page.text
+    assert len(json.loads(page.data)["rows"]) == len(cases)
+    assert ("No nights yet" if nights == 0 else "Nothing to do") in capsys.readouterr().err
+
+
+def test_an_empty_file_is_an_empty_history(tmp_path):
+    assert main(["report", "-o", str(tmp_path / "report"), *write_files(tmp_path, "", trends_text())]) == 0
+
+
+def test_what_is_not_a_number_is_not_measured(tmp_path):
+    strange = case("padding/a", 4, axes={"x": math.nan})
+    strange["series"] = {
+        "requested_peak_bytes": [PEAK, None, PEAK, None],
+        "gpu_time_ns": [math.nan, math.inf, -math.inf, TIME],
+        "estimate_ratio": [math.nan] * 4,
+        "leaked_bytes": None,
+    }
+    series = series_text([night(i) for i in range(4)], [strange])
+    trends = trends_text([change("padding/a", 2, relative=math.inf, before=math.nan)])
+    assert main(["report", "-o", str(tmp_path / "report"), *write_files(tmp_path, series, trends)]) == 0
+    text = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    chunk = (tmp_path / "report" / "data" / "cases-0.js").read_text(encoding="utf-8")
+    one = json.loads(re.fullmatch(r"peakmarkCases\(0,(.*)\);\n", chunk).group(1))[0]
+    assert list(one["series"]) == ["requested_peak_bytes", "gpu_time_ns"]
+    assert unpacked(one["series"]["gpu_time_ns"]) == [None, None, None, TIME]
+    page = Parsed(text)
+    row = dict(zip(json.loads(page.data)["columns"], json.loads(page.data)["rows"][0]))
+    assert (row["peak"], row["time"], row["ratio"]) == (None, TIME, None)
+    assert "peak – → 6.754 MiB (from 0)" in page.text
+
+
+def test_long_names_are_whole():
+    name = "padding/" + "a" * 192
+    page = rendered([case(name, 30)], [change(name, 20)])
+    assert name in page.text
+    assert {"class": "case", "href": f"#case={name.replace('/', '%2F')}"} in page.of("a")
+
+
+def test_no_estimators_no_section():
+    page = rendered([case("padding/a", 30)])
+    assert "Estimators" not in page.text and "Against shape" not in page.text
+
+
+def test_estimators_and_figures_are_on_the_page(tmp_path):
+    series = series_text([night(i) for i in range(3)], [case(one["case"], 3) for one in shapes()])
+    observations = shapes()
+    for one in observations:
+        one["estimate"]["estimator"] = "formula"
+    observations[0]["estimate"]["bytes_estimated"] *= 2
+    options = write_files(tmp_path, series, trends_text(), run_text(observations))
+    assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
+    page = Parsed((tmp_path / "report" / "index.html").read_text(encoding="utf-8"))
+    for address in [one["src"] for one in page.of("img")] + [one["href"] for one in page.of("a") if "download" in one]:
+        assert (tmp_path / "report" / address).stat().st_size > 0
+    assert len(page.of("img")) == 3
+    assert all(len(one["alt"]) > 40 for one in page.of("img"))
+    assert "1 outside" in page.text and "0.500 to 1.000" in page.text
+    # The same input gives the same bytes, over an earlier report too.
+    files = {path: path.read_bytes() for path in (tmp_path / "report").rglob("*") if path.is_file()}
+    (tmp_path / "report" / "data" / "cases-9.js").write_text("left over")
+    assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
+    assert files == {path: path.read_bytes() for path in (tmp_path / "report").rglob("*") if path.is_file()}
+
+
+def test_simulated_histories_say_so():
+    runs = [night(i, environment={"simulated": "ci/demo"}) for i in range(2)]
+    assert "Simulated." in rendered([case("padding/a", 2)], runs=runs).text
+    assert "Simulated." not in rendered([case("padding/a", 2)], nights=2).text
+
+
+def test_a_page_needs_nothing_from_elsewhere():
+    page = rendered([case("padding/a", 30)], [change("padding/a", 20)])
+    for tag, attributes in page.elements:
+        for name in ("src", "href", "action", "data"):
+            assert not re.match(r"(https?:)?//", attributes.get(name) or ""), (tag, attributes)
+
+
+@pytest.mark.parametrize("metric", ["gpu_time_ns", "estimate_ratio", "requested_peak_bytes", "a_metric"])
+@pytest.mark.parametrize("scale", [1e-9, 3e-4, 0.987, 123.4, 5.657e5, 2e12])
+def test_series_are_told_to_the_digits_that_count(metric, scale):
+    scale = round(scale * 1e6) if metric.endswith("_bytes") else scale
+    values = [None if i == 3 else scale * (1 + i) if metric.endswith("_bytes") else scale * (1 + 0.01 * i) for i in range(9)]
+    series = packed_series(metric, values)
+    told = unpacked(json.loads(json.dumps(series)))
+    precision = {"gpu_time_ns": 1e-3, "requested_peak_bytes": 0}.get(metric, 1e-5)
+    for value, expected in zip(told, values):
+        assert (value is None) == (expected is None)
+        assert value is None or value == pytest.approx(expected, rel=precision, abs=0)
+
+
+def test_equal_values_are_counted():
+    assert packed([1, 1, 1, 1, None, None, 2]) == [[4, 1], None, None, 2]
+    assert packed([]) == []
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path, capsys):
+    options = write_files(tmp_path, "", trends_text())
+    assert main(["report", "-o", str(tmp_path), *options]) == 2
+    assert "holds other files than a report's" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["series.jsonl", "trends.json"]
+
+
+def test_wrong_usage_says_what_to_do(tmp_path, capsys):
+    options = write_files(tmp_path, "", trends_text())
+    assert main(["report", "-o", str(tmp_path / "r"), "--series", str(tmp_path / "none")]) == 2
+    assert main(["report", "-o", str(tmp_path / "r"), *options[2:]]) == 2
+    assert "go with --series" in capsys.readouterr().err
+    assert main(["report", "-o", str(tmp_path / "r"), *options, "--history", "x"]) == 2
+    assert "name two sources" in capsys.readouterr().err
+    assert main(["report", "--peakmark", str(tmp_path / "nothing"), "-o", str(tmp_path / "r")]) == 2
+    assert "cannot be started" in capsys.readouterr().err
+
+
+def test_peakmark_is_asked_for_all_three(tmp_path, capsys):
+    """A program of the tests that answers as peakmark does; trends ends with 1, which is an answer."""
+    write_files(tmp_path, series_text([night(0)], [case("padding/a", 1)]), trends_text(), run_text(shapes()))
+    program = tmp_path / "peakmark"
+    program.write_text(
+        f"""#!/bin/sh
+echo "$*" >>{tmp_path}/asked
+case "$*" in
+  "history export --format series --history H") cat {tmp_path}/series.jsonl ;;
+  "history export --run latest --format run --history H") cat {tmp_path}/run.json ;;
+  "trends --json --history H") cat {tmp_path}/trends.json; exit 1 ;;
+  *) echo "peakmark: H2: no such history" >&2; exit 2 ;;
+esac
+"""
+    )
+    program.chmod(0o700)
+    assert main(["report", "--peakmark", str(program), "--history", "H", "-o", str(tmp_path / "report")]) == 0
+    assert len((tmp_path / "asked").read_text().splitlines()) == 3
+    assert main(["report", "--peakmark", str(program), "--history", "H2", "-o", str(tmp_path / "report")]) == 2
+    assert "history export --format series: H2: no such history" in capsys.readouterr().err
