@@ -90,7 +90,9 @@ Json to_json(const RunContext& context) {
               {"environment", Json(context.environment)},
               {"warnings", context.warnings},
               {"reference", Json{{"first_ns", or_null(context.reference.first_ns)},
-                                 {"last_ns", or_null(context.reference.last_ns)}}},
+                                 {"last_ns", or_null(context.reference.last_ns)},
+                                 {"copy_ns", context.reference.copy_ns},
+                                 {"arithmetic_ns", context.reference.arithmetic_ns}}},
               {"planned", planned}};
 }
 
@@ -126,6 +128,10 @@ RunContext run_context_from_json(const Json& json) {
   field(json, "warnings", context.warnings);
   field(json.at("reference"), "first_ns", context.reference.first_ns);
   field(json.at("reference"), "last_ns", context.reference.last_ns);
+  if (json.at("reference").contains("copy_ns")) {  // younger than the format
+    field(json.at("reference"), "copy_ns", context.reference.copy_ns);
+    field(json.at("reference"), "arithmetic_ns", context.reference.arithmetic_ns);
+  }
   if (!json.at("planned").is_array()) wrong_type(json.at("planned"), "a list");
   for (const Json& planned : json.at("planned")) context.planned.push_back(planned_case_from_json(planned));
   return context;

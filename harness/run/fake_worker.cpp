@@ -20,10 +20,11 @@ namespace {
 
 int observations = -1;
 
-const std::vector<std::string> kDeeds{"ok",    "null_write",  "abort",      "exit_0",   "exit_3",
-                                      "hang",  "ignore_term", "grandchild", "garbage",  "half_line",
-                                      "flood", "leave",       "other_case", "restart",  "say",
-                                      "wrong", "unsupported", "tell_pid",   "overflow", "out_of_memory"};
+const std::vector<std::string> kDeeds{
+    "ok",          "null_write",    "abort",     "exit_0",          "exit_3",      "hang",
+    "ignore_term", "grandchild",    "garbage",   "half_line",       "flood",       "leave",
+    "other_case",  "restart",       "say",       "wrong",           "unsupported", "tell_pid",
+    "overflow",    "out_of_memory", "reference", "reference_within"};
 
 Description description() {
   Description description;
@@ -122,7 +123,10 @@ void do_deed(const std::string& deed, const std::string& name) {
     wait_for_ever();
   }
   std::fflush(stdout);
+  const std::string reference = "{\"reference_ns\": 1500, \"arithmetic_ns\": null}\n";
+  if (deed == "reference_within") write_text(observations, reference);
   finish(observation);
+  if (deed == "reference") write_text(observations, reference);
   if (deed == "leave") std::exit(0);
 }
 
@@ -184,7 +188,8 @@ int run(const std::map<std::string, std::string>& options) {
   observations = std::stoi(options.at("--observations-fd"));
   if (options.contains("--reference")) {
     const char* const ns = std::getenv("FAKE_WORKER_REFERENCE_NS");
-    write_text(observations, "{\"reference_ns\": " + std::string(ns == nullptr ? "1000" : ns) + "}\n");
+    write_text(observations, "{\"reference_ns\": " + std::string(ns == nullptr ? "1000" : ns) +
+                                 ", \"arithmetic_ns\": 20}\n");
     return 0;
   }
   std::string name;

@@ -11,12 +11,21 @@
 
 namespace peakmark {
 
+std::string to_json_line(const ReferenceTime& time) {
+  return json_fields::one_line({{"reference_ns", json_fields::or_null(time.copy_ns)},
+                                {"arithmetic_ns", json_fields::or_null(time.arithmetic_ns)}});
+}
+
 void ObservationWriter::start(std::string_view case_name) {
   line(json_fields::one_line({{"start", case_name}}));
 }
 
 void ObservationWriter::observation(const Observation& observation) {
   line(to_json_line(observation));
+}
+
+void ObservationWriter::reference(const ReferenceTime& time) {
+  line(to_json_line(time));
 }
 
 void ObservationWriter::line(std::string text) {

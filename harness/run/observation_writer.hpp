@@ -4,8 +4,12 @@
 #include <string_view>
 
 #include "run/observation.hpp"
+#include "run/reference_times.hpp"
 
 namespace peakmark {
+
+/// {"reference_ns": …, "arithmetic_ns": …}, on one line.
+std::string to_json_line(const ReferenceTime& time);
 
 /// Writes lines to the supervisor's descriptor, each with one write where the pipe lets it, so that a worker
 /// that dies has left whole lines. A descriptor of −1 swallows them.
@@ -16,6 +20,8 @@ class ObservationWriter {
   /// {"start": NAME}: from here on, NAME is to blame when this process dies.
   void start(std::string_view case_name);
   void observation(const Observation& observation);
+  /// The reference case, timed before or between cases.
+  void reference(const ReferenceTime& time);
   /// A line made elsewhere, without its newline. Throws Error (exit 3) when the supervisor is gone.
   void line(std::string text);
 

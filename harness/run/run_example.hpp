@@ -68,7 +68,7 @@ inline Run example_run() {
   context.clocks = {1200, 1980, std::nullopt, 3201};
   context.environment = {{"POCL_MEMORY_LIMIT", "8"}};
   context.warnings = {"debug build"};
-  context.reference = {1000.5, std::nullopt};
+  context.reference = {1000.5, std::nullopt, {1000.5, 900, 1100}, {20.5}};
   context.complete = true;
   run.observations = {example_observation(planned.name)};
   return run;

@@ -8,15 +8,10 @@
 #include <vector>
 
 #include "run/observation.hpp"
+#include "run/reference_times.hpp"
 #include "sweep/suite.hpp"
 
 namespace peakmark {
-
-/// The reference case (a device copy), measured first and last: says whether the machine kept its pace.
-struct ReferenceTimes {
-  std::optional<double> first_ns;
-  std::optional<double> last_ns;
-};
 
 /// A GPU's clocks when the run began, and the most that they can be. Null where nothing tells them.
 struct Clocks {

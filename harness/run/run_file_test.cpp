@@ -125,6 +125,7 @@ TEST_F(RunFile, ComesBackAsItWas) {
             example_run().context.planned[0].the_case.parameters);
   EXPECT_EQ(back.context.reference.first_ns, 1000.5);
   EXPECT_FALSE(back.context.reference.last_ns);
+  EXPECT_EQ(back.context.reference.median(), (ReferenceTime{1000.5, 20.5}));
   EXPECT_EQ(back.context.environment.at("POCL_MEMORY_LIMIT"), "8");
   EXPECT_EQ(back.context.largest_allocation_bytes, 31);
   EXPECT_EQ(back.context.clocks, (Clocks{1200, 1980, std::nullopt, 3201}));

@@ -124,6 +124,7 @@ class Supervision {
       WorkerLine line = parse_worker_line(text);
       if (line.start) start(*line.start);
       if (line.observation) finish(*line.observation);
+      if (line.reference) note_reference(*line.reference);
       return true;
     } catch (const Misunderstanding& misunderstanding) {
       not_understood(misunderstanding.what(), worker);
@@ -149,6 +150,14 @@ class Supervision {
     words_.forget();
     limit_from(options_.case_limit);
     listener_.started(*found);
+  }
+
+  void note_reference(const ReferenceTime& time) {
+    if (current_ != nullptr) throw Misunderstanding("it times the reference in the middle of a case");
+    in_listener_ = true;
+    listener_.reference(time);
+    in_listener_ = false;
+    limit_from(options_.start_limit);
   }
 
   void finish(const Observation& observation) {
@@ -231,7 +240,7 @@ Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>&
   return Supervision(options, cases, listener).run();
 }
 
-std::optional<double> measure_reference(const SupervisorOptions& options, SupervisorListener& listener) {
+ReferenceTime measure_reference(const SupervisorOptions& options, SupervisorListener& listener) {
   const auto until = Clock::now() + options.start_limit;
   WorkerWords words(options, listener);
   WorkerProcess worker(command_for(options, {"--reference"}));
@@ -241,10 +250,13 @@ std::optional<double> measure_reference(const SupervisorOptions& options, Superv
       case Kind::observation:
         words.tell();
         try {
-          if (const auto line = parse_worker_line(event.text); line.reference_ns) return line.reference_ns;
+          if (const auto line = parse_worker_line(event.text); line.reference) {
+            if (!line.reference->copy_ns) listener.said("the reference case: the device gave it no time");
+            return *line.reference;
+          }
         } catch (const UsageError& error) {
           listener.said(std::string("the reference case: ") + error.what());
-          return std::nullopt;
+          return {};
         }
         break;
       case Kind::output:
@@ -254,14 +266,14 @@ std::optional<double> measure_reference(const SupervisorOptions& options, Superv
       case Kind::ended:
         words.end(worker.end());
         listener.said("the reference case gave no time: the worker ended with " + worker.end().text());
-        return std::nullopt;
+        return {};
       case Kind::late:
         words.tell();
         listener.said("the reference case gave no time within " + seconds_text(options.start_limit));
-        return std::nullopt;
+        return {};
       case Kind::interrupted:
         words.tell();
-        return std::nullopt;
+        return {};
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "run/observation.hpp"
+#include "run/reference_times.hpp"
 #include "run/worker_process.hpp"
 #include "sweep/suite.hpp"
 
@@ -32,6 +33,8 @@ class SupervisorListener {
   virtual void finished(const PlannedCase& planned, const Observation& observation) = 0;
   /// Called about once a second while a worker works.
   virtual void waiting() {}
+  /// The reference case, timed between two cases.
+  virtual void reference(const ReferenceTime& time) = 0;
   /// A line that a worker wrote to its standard output or error.
   virtual void said(std::string_view line) = 0;
 };
@@ -47,8 +50,8 @@ enum class Stop { done, deadline, interrupted };
 Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
                SupervisorListener& listener);
 
-/// The reference case: ns of a copy on the device. Null where the worker has no answer; why goes to the
-/// listener. Throws RecorderError as `supervise` does.
-std::optional<double> measure_reference(const SupervisorOptions& options, SupervisorListener& listener);
+/// The reference case, by a worker of its own. Null where the worker has no answer; why goes to the listener.
+/// Throws RecorderError as `supervise` does.
+ReferenceTime measure_reference(const SupervisorOptions& options, SupervisorListener& listener);
 
 }  // namespace peakmark

@@ -35,6 +35,7 @@ class Listener : public SupervisorListener {
     if (at_finish_) at_finish_();
     observations_.push_back(observation);
   }
+  void reference(const ReferenceTime& time) override { references_.push_back(time); }
   void said(std::string_view line) override { said_.emplace_back(line); }
 
   std::vector<std::string> outcomes() const {
@@ -45,6 +46,7 @@ class Listener : public SupervisorListener {
 
   std::vector<std::string> started_;
   std::vector<Observation> observations_;
+  std::vector<ReferenceTime> references_;
   std::vector<std::string> said_;
   std::function<void()> at_start_;
   std::function<void()> at_finish_;
@@ -240,10 +242,21 @@ TEST_F(Supervisor, AnObservationThatCannotBeKeptEndsTheRun) {
 }
 
 TEST_F(Supervisor, TheReferenceHasATime) {
-  EXPECT_EQ(measure_reference(options_, listener_), 1000.0);
+  EXPECT_EQ(measure_reference(options_, listener_), (ReferenceTime{1000.0, 20.0}));
   ::setenv("FAKE_WORKER", "abort", 1);
-  EXPECT_EQ(measure_reference(options_, listener_), std::nullopt);
+  EXPECT_EQ(measure_reference(options_, listener_), ReferenceTime{});
   EXPECT_THAT(listener_.said_.back(), HasSubstr("SIGABRT"));
+}
+
+TEST_F(Supervisor, AWorkerTimesTheReferenceBetweenCases) {
+  EXPECT_EQ(run({planned("ok"), planned("reference", 2), planned("ok", 3)}), Stop::done);
+  EXPECT_THAT(listener_.outcomes(), ElementsAre("ok", "ok", "ok"));
+  EXPECT_THAT(listener_.references_, ElementsAre(ReferenceTime{1500, std::nullopt}));
+}
+
+TEST_F(Supervisor, AReferenceInTheMiddleOfACaseIsNotUnderstood) {
+  EXPECT_THAT(failing("reference_within").message, HasSubstr("in the middle of a case"));
+  EXPECT_THAT(listener_.references_, testing::IsEmpty());
 }
 
 TEST(WorkerProcess, DiesWithItsObject) {

@@ -57,6 +57,10 @@ class Recording final : public SupervisorListener {
       progress_.message("  alone: " + repeat_command(options_, device_, planned));
     }
   }
+  void reference(const ReferenceTime& time) override {
+    references_.push_back(time);  // the context is long: it is written once, when all are there
+  }
+  [[nodiscard]] const std::vector<ReferenceTime>& references() const { return references_; }
   void waiting() override { progress_.tick(); }
   void said(std::string_view line) override { progress_.message("worker: " + std::string(line)); }
 
@@ -67,6 +71,7 @@ class Recording final : public SupervisorListener {
   const Vocabulary& vocabulary_;
   int interrupt_;
   Progress progress_;
+  std::vector<ReferenceTime> references_;
 };
 
 /// A worker, and what it is told beside the cases.
@@ -229,16 +234,23 @@ class Sweep {
     const SupervisorOptions supervisor = supervisor_of({worker_, {}});
     const bool has_reference = !options_.memory_only && device.backend != Backend::dry;
     if (has_reference && !journal.run().context.reference.first_ns) {
-      const auto ns = measure_reference(supervisor, recording);
-      change_context(journal, [&](RunContext& context) { context.reference.first_ns = ns; });
+      const ReferenceTime time = measure_reference(supervisor, recording);
+      recording.reference(time);
+      change_context(journal, [&](RunContext& context) { context.reference.first_ns = time.copy_ns; });
     }
     Stop stop = supervise(supervisor, missing(journal, selection, false), recording);
     if (const auto programs = missing(journal, selection, true); stop == Stop::done && !programs.empty()) {
       stop = supervise(supervisor_of(programs_call()), programs, recording);
     }
     if (has_reference && stop == Stop::done) {
-      const auto ns = measure_reference(supervisor, recording);
-      change_context(journal, [&](RunContext& context) { context.reference.last_ns = ns; });
+      const ReferenceTime time = measure_reference(supervisor, recording);
+      recording.reference(time);
+      change_context(journal, [&](RunContext& context) { context.reference.last_ns = time.copy_ns; });
+    }
+    if (!recording.references().empty()) {
+      change_context(journal, [&](RunContext& context) {
+        for (const ReferenceTime& time : recording.references()) context.reference.add(time);
+      });
     }
     return stop;
   }

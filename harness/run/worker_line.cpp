@@ -16,8 +16,9 @@ WorkerLine parse_worker_line(std::string_view line) {
     if (json.contains("start")) {
       json_fields::field(json, "start", parsed.start.emplace());
     } else if (json.contains("reference_ns")) {
-      json_fields::field(json, "reference_ns", parsed.reference_ns);
-      if (!parsed.reference_ns) throw UsageError("the reference case has no time");
+      ReferenceTime& time = parsed.reference.emplace();
+      json_fields::field(json, "reference_ns", time.copy_ns);
+      if (json.contains("arithmetic_ns")) json_fields::field(json, "arithmetic_ns", time.arithmetic_ns);
     } else {
       parsed.observation = observation_from_json(json);
     }

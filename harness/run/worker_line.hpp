@@ -5,13 +5,14 @@
 #include <string_view>
 
 #include "run/observation.hpp"
+#include "run/reference_times.hpp"
 
 namespace peakmark {
 
 /// One line on a worker's observation descriptor: exactly one of these.
 struct WorkerLine {
-  std::optional<std::string> start;  ///< `{"start": "<case>"}`
-  std::optional<double> reference_ns;
+  std::optional<std::string> start;        ///< `{"start": "<case>"}`
+  std::optional<ReferenceTime> reference;  ///< `{"reference_ns": …, "arithmetic_ns": …}`
   std::optional<Observation> observation;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
@@ -36,6 +37,11 @@ void set_counters(benchmark::State& state, const Observation& observation) {
     set_counter(state, "estimated_bytes", observation.estimate->bytes_estimated);
     set_counter(state, "estimated_slices", observation.estimate->slices_estimated);
   }
+}
+
+double now_ns() {
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 /// Google Benchmark wants its loop run once even where there is nothing to time.
@@ -87,7 +93,7 @@ class CaseBenchmarks::Reporter : public benchmark::BenchmarkReporter {
 
 CaseBenchmarks::CaseBenchmarks(const Registry& registry, WorkerDevices& devices, const WorkerOptions& options,
                                ObservationWriter& writer)
-    : registry_(registry), devices_(devices), options_(options), writer_(writer) {}
+    : registry_(registry), devices_(devices), options_(options), writer_(writer), schedule_(now_ns()) {}
 
 CaseBenchmarks::~CaseBenchmarks() = default;
 
@@ -114,7 +120,18 @@ void CaseBenchmarks::add(const std::vector<NamedCase>& cases) {
   }
 }
 
+void CaseBenchmarks::time_reference_if_due(Backend backend) {
+  if (!options_.supervised() || options_.memory_only || backend == Backend::dry) return;
+  const double begin = now_ns();
+  if (!schedule_.due(begin)) return;
+  DeviceInUse& use = devices_.on(backend);
+  if (use.device == nullptr) return;
+  writer_.reference(time_reference_case(*use.device, brief_stopping()));
+  schedule_.timed(begin, now_ns());
+}
+
 void CaseBenchmarks::begin(Entry& entry) {
+  time_reference_if_due(entry.backend);
   entry.begun = true;
   writer_.start(entry.named_case.name);
   DeviceInUse& use = devices_.on(entry.backend);

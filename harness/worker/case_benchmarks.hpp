@@ -6,6 +6,7 @@
 
 #include "run/observation_writer.hpp"
 #include "sweep/case.hpp"
+#include "worker/reference_case.hpp"
 #include "worker/trial.hpp"
 #include "worker/worker_devices.hpp"
 #include "worker/worker_options.hpp"
@@ -42,6 +43,7 @@ class CaseBenchmarks {
 
   void measure(benchmark::State& state, Entry& entry);
   void begin(Entry& entry);
+  void time_reference_if_due(Backend backend);
   void time_by_own_rule(benchmark::State& state, Entry& entry);
   void time_by_the_library(benchmark::State& state, Entry& entry);
   void report(const std::string& case_name);
@@ -51,6 +53,7 @@ class CaseBenchmarks {
   const WorkerOptions& options_;
   ObservationWriter& writer_;
   std::vector<std::unique_ptr<Entry>> entries_;
+  ReferenceSchedule schedule_;
   bool stopped_ = false;  ///< the device is spoiled: the rest is for another process
   bool device_is_broken_ = false;
   bool failed_ = false;

@@ -79,12 +79,11 @@ std::vector<NamedCase> cases_to_measure(const Registry& registry, WorkerDevices&
 void measure_reference(WorkerDevices& devices, const WorkerOptions& options, ObservationWriter& writer) {
   StoppingOptions stopping;
   stopping.budget_ns = options.seconds_a_case * 1e9;
-  const std::optional<double> ns = time_reference_case(*devices.on(devices.automatic()).device, stopping);
-  const std::string line = json_fields::one_line({{"reference_ns", json_fields::or_null(ns)}});
+  const ReferenceTime time = time_reference_case(*devices.on(devices.automatic()).device, stopping);
   if (options.supervised()) {
-    writer.line(line);
+    writer.reference(time);
   } else {
-    std::puts(line.c_str());
+    std::puts(to_json_line(time).c_str());
   }
 }
 
