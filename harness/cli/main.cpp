@@ -34,6 +34,7 @@ int run(int argc, char** argv) {
   peakmark::cli::add_record_command(app, result);
   peakmark::cli::add_show_command(app, result);
   peakmark::cli::add_compare_command(app, result);
+  peakmark::cli::add_report_command(app, result);
 
   try {
     std::vector<std::string> words = peakmark::cli::with_program_apart(app, result.words);

@@ -54,8 +54,8 @@ TEST_F(Usage, AnEmptyFileNameIsNamed) {
 }
 
 TEST_F(Usage, EveryHelpNamesTheExitCodes) {
-  for (const char* const command :
-       {"devices", "doctor", "list", "run", "merge", "estimate", "check", "record", "show", "compare"}) {
+  for (const char* const command : {"devices", "doctor", "list", "run", "merge", "estimate", "check",
+                                    "record", "show", "compare", "report"}) {
     EXPECT_THAT(peakmark({command, "--help"}).output, HasSubstr("Exit code")) << command;
   }
 }

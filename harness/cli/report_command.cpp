@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/file_name.hpp"
+#include "record/recorder_libraries.hpp"
+#include "run/environment_list.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string output;
+  std::string history;
+  std::string title;
+  CLI::Option* step_summary = nullptr;
+  std::string step_summary_file;
+  /// Options of Python's that name a file or a text, as they are called there.
+  std::vector<std::pair<std::string, std::string>> forms;
+};
+
+fs::path this_program() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) throw UsageError(fmt::format("/proc/self/exe cannot be read: {}", error.message()));
+  return program;
+}
+
+/// Installed, share/peakmark/reports beside bin; in a build folder programs stand up to three folders deep.
+fs::path reports_folder(const fs::path& program) {
+  fs::path up = program.parent_path();
+  for (int level = 0; level < 3 && up.has_relative_path(); ++level) {
+    up = up.parent_path();
+    std::error_code error;
+    const fs::path folder = up / "share" / "peakmark" / "reports";
+    if (fs::is_directory(folder / "peakmark_reports", error)) return folder;
+  }
+  throw UsageError(
+      fmt::format("share/peakmark/reports, which draws reports, is not beside {}; install peakmark again",
+                  program.string()));
+}
+
+/// $PEAKMARK_PYTHON, which may name a program of a virtual environment, or python3.
+fs::path python(const std::vector<std::string>& environment) {
+  const std::string wanted = variable_of(environment, "PEAKMARK_PYTHON").value_or("");
+  const std::string name = wanted.empty() ? "python3" : wanted;
+  if (const auto found = program_in(environment, name)) return *found;
+  throw UsageError(fmt::format(
+      "{} is no program here; reports need Python 3.11 or later: install it, or let $PEAKMARK_PYTHON name it",
+      name));
+}
+
+std::vector<std::string> arguments_of(const Options& options, const std::string& interpreter,
+                                      const fs::path& program) {
+  // Not -m: the messages are this program's, and begin with its name.
+  std::vector<std::string> words{interpreter,
+                                 "-c",
+                                 "import sys\n"
+                                 "from peakmark_reports.__main__ import main\n"
+                                 "sys.exit(main(sys.argv[1:], 'peakmark'))",
+                                 "report",
+                                 "--peakmark",
+                                 program.string()};
+  const auto add = [&](const std::string& name, const std::string& value) {
+    // In one word: a value may begin with a dash.
+    if (!value.empty()) words.push_back(fmt::format("--{}={}", name, value));
+  };
+  add("output", options.output);
+  add("history", options.history);
+  add("title", options.title);
+  for (const auto& [name, value] : options.forms) add(name, value);
+  if (options.step_summary->count() > 0) {
+    words.push_back(options.step_summary_file.empty() ? "--step-summary"
+                                                      : "--step-summary=" + options.step_summary_file);
+  }
+  return words;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// Becomes Python: its output, its exit code and the signals that end it are the command's.
+[[noreturn]] void report(const Options& options) {
+  const fs::path program = this_program();
+  std::vector<std::string> environment = current_environment();
+  const fs::path interpreter = python(environment);
+  const std::string others = variable_of(environment, "PYTHONPATH").value_or("");
+  const std::string folder = reports_folder(program).string();
+  set_variable(environment, "PYTHONPATH", others.empty() ? folder : folder + ":" + others);
+  std::vector<std::string> arguments = arguments_of(options, interpreter.string(), program);
+  std::fflush(nullptr);
+  ::execve(interpreter.c_str(), pointers_to(arguments).data(), pointers_to(environment).data());
+  throw UsageError(
+      fmt::format("{} cannot be started: {}; let $PEAKMARK_PYTHON name a Python of 3.11 or later",
+                  interpreter.string(), std::strerror(errno)));
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, Result& /*result*/) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* const command =
+      app.add_subcommand("report", "A page of a history for a browser, and the forms that CI systems show");
+  command
+      ->add_option("-o,--output", options->output,
+                   "Folder of the page; default: report, or none where a form is asked for")
+      ->check(kFileName);
+  command->add_option("--history", options->history,
+                      "SQLite file or postgresql://…, where runs are kept; else $PEAKMARK_HISTORY");
+  command->add_option("--title", options->title, "Text above the verdict");
+  options->step_summary = command
+                              ->add_option("--step-summary", options->step_summary_file,
+                                           "Markdown, added to this file; else to $GITHUB_STEP_SUMMARY")
+                              ->expected(0, 1);
+  const std::vector<std::pair<std::string, std::string>> forms{
+      {"gitlab-metrics", "GitLab's metrics report to write"},
+      {"gitlab-code-quality", "GitLab's code quality report to write"},
+      {"code-quality-path", "File of the repository that it points to; else suites/nightly.toml"},
+      {"bencher", "Bencher Metric Format to write"},
+      {"benchmark-action", "JSON for github-action-benchmark to write"},
+      {"junit", "JUnit XML to write"}};
+  options->forms.reserve(forms.size());  // the options below keep its addresses
+  for (const auto& [name, help] : forms) {
+    options->forms.emplace_back(name, "");
+    command->add_option("--" + name, options->forms.back().second, help)->check(kFileName);
+  }
+  command->footer(
+      "Needs Python 3.11 or later with matplotlib, pandas and jinja2: python3, or what $PEAKMARK_PYTHON "
+      "names.\n"
+      "Exit code: 0 written, whatever the verdict (`trends` judges), 2 wrong usage, or something cannot be "
+      "read\n"
+      "or written.");
+  command->callback([options] { report(*options); });
+}
+
+}  // namespace peakmark::cli

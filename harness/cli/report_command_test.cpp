@@ -1,0 +1,78 @@
+// What `report` hands to Python, and what it says where there is none. The pages have tests in Python.
+#include <sstream>
+
+#include "cli/command_test.hpp"
+#include "run/environment_list.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+class Report : public CommandTest {
+ protected:
+  /// A Python of the tests, which tells its PYTHONPATH and its words and ends with 3.
+  void write_python() {
+    std::ofstream(python_) << "#!/bin/sh\nprintf '%s\\n' \"$PYTHONPATH\" \"$@\"\nexit 3\n";
+    std::filesystem::permissions(python_, std::filesystem::perms::owner_all);
+    environment_.push_back("PEAKMARK_PYTHON=" + python_.string());
+  }
+
+  /// Of what it printed.
+  static std::vector<std::string> lines(const Answer& answer) {
+    std::vector<std::string> lines;
+    std::istringstream text(answer.output);
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    return lines;
+  }
+
+  const std::filesystem::path python_ = folder_.path() / "a python";
+};
+
+TEST_F(Report, BecomesPython) {
+  write_python();
+  environment_.emplace_back("PYTHONPATH=/other");
+  const Answer answer =
+      peakmark({"report", "-o", "out", "--history", "h.db", "--junit", "j.xml", "--step-summary"});
+  EXPECT_EQ(answer.end.exit_code, 3);
+  EXPECT_THAT(
+      lines(answer),
+      ElementsAre(EndsWith("/share/peakmark/reports:/other"), "-c", "import sys",
+                  "from peakmark_reports.__main__ import main", HasSubstr("main(sys.argv[1:], 'peakmark')"),
+                  "report", "--peakmark", std::filesystem::canonical(PEAKMARK_PROGRAM).string(),
+                  "--output=out", "--history=h.db", "--junit=j.xml", "--step-summary"));
+}
+
+TEST_F(Report, TheSummaryMayNameItsFile) {
+  write_python();
+  EXPECT_THAT(peakmark({"report", "--step-summary", "s.md"}).output, HasSubstr("--step-summary=s.md\n"));
+}
+
+TEST_F(Report, WithoutPythonSaysWhatToDo) {
+  for (const std::string& name : {std::string("no-such-python"), (folder_.path() / "none").string()}) {
+    environment_ = {"PEAKMARK_PYTHON=" + name};
+    const Answer answer = peakmark({"report"});
+    EXPECT_EQ(answer.end.exit_code, 2);
+    EXPECT_THAT(answer.errors, AllOf(HasSubstr(name), HasSubstr("$PEAKMARK_PYTHON name")));
+  }
+}
+
+TEST_F(Report, WithoutLibrariesSaysWhatToInstall) {
+  const std::filesystem::path modules = folder_.path() / "modules";
+  std::filesystem::create_directories(modules);
+  // A pandas that is not there.
+  std::ofstream(modules / "pandas.py")
+      << "raise ModuleNotFoundError(\"No module named 'pandas'\", name='pandas')\n";
+  environment_.push_back("PYTHONPATH=" + modules.string());
+  if (!program_in(current_environment(), "python3")) GTEST_SKIP() << "there is no python3 here";
+  const Answer answer = peakmark({"report", "--junit", "j.xml"});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("has no pandas"), HasSubstr("-m pip install -r "),
+                                   HasSubstr("/requirements.txt")));
+}
+
+}  // namespace
+}  // namespace peakmark
