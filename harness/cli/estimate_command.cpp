@@ -81,7 +81,11 @@ EstimateReply ask_for_reply(const ExternalEstimator& estimator, EstimatorQuestio
   if (available && answer.slices) {
     question.slices = *answer.slices;
     answer.bytes = 0;
-    if (question.slices > 0) answer.bytes = ask_external(estimator, question, std::nullopt, arguments).bytes;
+    if (question.slices > 0) {
+      ExternalAnswer need = ask_external(estimator, question, std::nullopt, arguments);
+      answer.bytes = need.bytes;
+      if (need.error) answer.error = std::move(need.error);
+    }
   }
   EstimateReply reply;
   reply.slices = available ? answer.slices : question.slices;
@@ -102,6 +106,13 @@ void estimate_by_call(const Options& options) {
   estimator.suite_folder = std::filesystem::current_path();
   if (options.dimensions.size() != 2) {
     throw UsageError("name the input's other two dimensions: --dimensions 2160,2560");
+  }
+  for (const Size dimension : options.dimensions) {
+    if (dimension < 1) throw UsageError(fmt::format("--dimensions: each is 1 or more, not {}", dimension));
+  }
+  check_estimator_dtype(options.dtype);
+  for (const std::string& function : {estimator.padding, estimator.output_dimensions}) {
+    if (!function.empty()) check_function_beside(function);
   }
   if (!options.available && !options.slices) {
     throw UsageError(
@@ -179,7 +190,9 @@ void add_estimate_command(CLI::App& app, Result& /*result*/) {
       ->check(CLI::Range(0, 1))
       ->capture_default_str()
       ->group(of_yours);
-  command->add_option("--slices", options->slices, "How many bytes do so many need?")->group(of_yours);
+  command->add_option("--slices", options->slices, "How many bytes do so many need?")
+      ->check(CLI::PositiveNumber)
+      ->group(of_yours);
   command->add_option("--padding", options->call.padding, "A function beside it: module:function")
       ->group(of_yours);
   command->add_option("--output-dimensions", options->call.output_dimensions, "Likewise")->group(of_yours);

@@ -13,11 +13,11 @@ namespace {
 class EstimatorReader : private TomlReader {
  public:
   explicit EstimatorReader(const std::filesystem::path& file) : TomlReader(file.string()) {
-    estimator_.suite_folder = std::filesystem::absolute(file).parent_path().lexically_normal();
+    estimator_.suite_folder = folder();
   }
 
   ExternalEstimator read(const toml::table& table) {
-    estimator_.place = {file_name(), table.source().begin.line, "estimator"};
+    estimator_.place = at(table, "estimator");
     for (const TomlEntry& entry : in_file_order(table)) read_key(entry, at(entry, ""));
     if (estimator_.call.empty()) {
       fail(estimator_.place, "says not what to call: call = \"python:package.module:function\"");
@@ -42,12 +42,15 @@ class EstimatorReader : private TomlReader {
       read_dimensions(node, place);
     } else if (entry.key == "dtype") {
       estimator_.dtype = word(node, place);
+      check_here(place, [&] { check_estimator_dtype(estimator_.dtype); });
     } else if (entry.key == "parameters") {
       read_parameters(node, place);
     } else if (entry.key == "output_dimensions") {
       estimator_.output_dimensions = word(node, place);
+      check_here(place, [&] { check_function_beside(estimator_.output_dimensions); });
     } else if (entry.key == "padding") {
       estimator_.padding = word(node, place);
+      check_here(place, [&] { check_function_beside(estimator_.padding); });
     } else if (entry.key == "python") {
       estimator_.python = word(node, place);
     } else if (entry.key == "seconds") {
@@ -75,15 +78,6 @@ class EstimatorReader : private TomlReader {
     estimator_.parameters.emplace();
     if (node.is_array() && node.as_array()->empty()) return;
     for (Placed<std::string>& one : words(node, place)) estimator_.parameters->push_back(one.value);
-  }
-
-  template <typename Step>
-  static void check_here(const Place& place, Step step) {
-    try {
-      step();
-    } catch (const UsageError& error) {
-      fail(place, error.what());
-    }
   }
 
   ExternalEstimator estimator_;

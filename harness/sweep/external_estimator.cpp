@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <regex>
+#include <vector>
 
 #include "base/dtype.hpp"
 #include "base/error.hpp"
@@ -90,6 +92,28 @@ void check_estimator_form(std::string_view form) {
   static const std::vector<std::string> forms{"documented", "direct", "module", "iterative"};
   if (std::ranges::find(forms, form) != forms.end()) return;
   throw UsageError(fmt::format("no form '{}'{}", form, suggest_word(form, forms)));
+}
+
+void check_estimator_dtype(const std::string& dtype) {
+  static const std::vector<std::string> names{
+      "float32", "float64", "float16", "float128", "complex64", "complex128", "complex256",
+      "int8",    "int16",   "int32",   "int64",    "uint8",     "uint16",     "uint32",
+      "uint64",  "bool",    "single",  "double",   "half",      "longdouble", "csingle",
+      "cdouble", "int",     "float",   "complex",  "intp",      "uintp",      "byte",
+      "ubyte",   "short",   "ushort",  "intc",     "uintc",     "longlong",   "ulonglong"};
+  static const std::regex code("[<>=|]?([?bBhHiIlLqQefdgFDG]|[biufc][0-9]{1,3})");
+  if (std::ranges::find(names, dtype) != names.end() || std::regex_match(dtype, code)) return;
+  throw UsageError(fmt::format("no dtype of numpy is '{}'{}", dtype, suggest_word(dtype, names)));
+}
+
+void check_function_beside(const std::string& function) {
+  const std::size_t colon = function.find(':');
+  const bool is_one = colon != std::string::npos && colon != 0 && colon + 1 < function.size() &&
+                      function.find(':', colon + 1) == std::string::npos &&
+                      function.find(' ') == std::string::npos;
+  if (!is_one) {
+    throw UsageError(fmt::format("'{}' is no function: write package.module:function", function));
+  }
 }
 
 void check_estimator_fits(const ExternalEstimator& estimator, const VariantDescription& variant) {

@@ -27,6 +27,7 @@ struct ExternalEstimator {
   std::string output_dimensions;  ///< a Python function beside it, `package.module:function`; may be empty
   std::string padding;            ///< likewise
   std::string python;             ///< the environment, as a program's
+  std::string python_made_by;     ///< the command that makes it, where a program of this Python says it
   double seconds = 60;            ///< that an answer may take
   std::filesystem::path suite_folder;
 };
@@ -34,6 +35,10 @@ struct ExternalEstimator {
 /// Throw UsageError for what cannot be called, and for an unknown form, with the nearest.
 void check_estimator_call(std::string_view call);
 void check_estimator_form(std::string_view form);
+/// UsageError for what numpy would not take for a dtype: ours (`f32`), its names and its codes (`<f4`).
+void check_estimator_dtype(const std::string& dtype);
+/// UsageError for what is not `package.module:function`.
+void check_function_beside(const std::string& function);
 
 /// `python:` or `command:` in front: a call, not a name.
 bool is_estimator_call(std::string_view text);

@@ -70,11 +70,14 @@ TEST(ExternalEstimator, OfAProgramIsItsOwn) {
 
 TEST(ExternalEstimator, IsAskedInItsProgramsPython) {
   const Suite suite = estimator_suite(
-      "[[program]]\nvariant = 'a/b'\ncommand = ['x']\npython = 'env'\nslice_axis = 'n'\naxes.n = 7\naxes.ny "
+      "[[program]]\nvariant = 'a/b'\ncommand = ['x']\npython = 'env'\npython_made_by = 'make "
+      "env'\nslice_axis = 'n'\naxes.n = 7\naxes.ny "
       "= 8\n"
       "axes.nx = 9\n[[estimator]]\nname = 'any'\ncall = 'python:m:f'\n[[estimator]]\nname = 'own'\n"
       "call = 'python:m:f'\npython = 'other'\n[[sweep]]\nvariants = 'a/b'\nestimators = ['any', 'own']\n");
   EXPECT_EQ("env", suite.vocabulary.estimator("any", "a/b")->python);
+  EXPECT_EQ("make env", suite.vocabulary.estimator("any", "a/b")->python_made_by);
+  EXPECT_EQ("", suite.vocabulary.estimator("own", "a/b")->python_made_by);
   EXPECT_EQ("other", suite.vocabulary.estimator("own", "a/b")->python);
   EXPECT_EQ("", suite.vocabulary.estimator("any", "padding/coords1d")->python);
 }
@@ -88,6 +91,15 @@ std::string estimator_mistake(const std::string& text) {
   return "";
 }
 
+TEST(ExternalEstimator, TakesNumpysNamesOfDtypes) {
+  for (const char* const dtype :
+       {"f32", "float32", "<f4", "f8", "u2", "uint16", "complex64", "?", "double"}) {
+    EXPECT_EQ("", estimator_mistake(std::string("[[estimator]]\ncall = 'python:m:f'\ndtype = '") + dtype +
+                                    "'\n" + kEstimatedSweep))
+        << dtype;
+  }
+}
+
 TEST(ExternalEstimator, MistakesNameFileLineAndKey) {
   const std::string call = "[[estimator]]\ncall = 'python:m:f'\n";
   const std::pair<std::string, std::string> mistakes[] = {
@@ -98,6 +110,12 @@ TEST(ExternalEstimator, MistakesNameFileLineAndKey) {
       {call + "form = 'modul'\n", "/suites/s.toml:3: form: no form 'modul'; did you mean 'module'?"},
       {call + "other_dimensions = ['ny']\n", "/suites/s.toml:3: other_dimensions: are two"},
       {call + "other_dimensions = ['ny +', 'nx']\n", "/suites/s.toml:3: other_dimensions: formula 'ny +'"},
+      {call + "dtype = 'flaot32'\n",
+       "/suites/s.toml:3: dtype: no dtype of numpy is 'flaot32'; did you mean 'float32'?"},
+      {call + "dtype = ''\n", "/suites/s.toml:3: dtype: no dtype of numpy is ''"},
+      {call + "output_dimensions = 'nonsense'\n",
+       "/suites/s.toml:3: output_dimensions: 'nonsense' is no function: write package.module:function"},
+      {call + "padding = 'm:'\n", "/suites/s.toml:3: padding: 'm:' is no function"},
       {call + "seconds = 0\n", "/suites/s.toml:3: seconds: is 1 or more, not 0"},
       {call + "pading = 'm:g'\n", "/suites/s.toml:3: pading: unknown key; did you mean 'padding'?"},
       {call + call, "/suites/s.toml:3: estimator: 'python:m:f' stands already at /suites/s.toml:1"},

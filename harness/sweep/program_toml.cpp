@@ -16,11 +16,11 @@ constexpr const char* kNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOP
 class ProgramReader : private TomlReader {
  public:
   explicit ProgramReader(const std::filesystem::path& file) : TomlReader(file.string()) {
-    program_.suite_folder = std::filesystem::absolute(file).parent_path().lexically_normal();
+    program_.suite_folder = folder();
   }
 
   ProgramDescription read(const toml::table& table) {
-    program_.place = {file_name(), table.source().begin.line, "program"};
+    program_.place = at(table, "program");
     program_.variant.backends = {"opencl", "cuda"};
     for (const TomlEntry& entry : in_file_order(table)) read_key(entry, at(entry, ""));
     if (program_.variant.name.empty()) fail(program_.place, "names no variant: variant = \"padding/theirs\"");
@@ -161,11 +161,10 @@ class ProgramReader : private TomlReader {
       if (is_word && table->contains("least")) fail(place, "a word has choices, not a least value");
       if (!is_word && table->contains("choices")) fail(place, "an integer has a least value, not choices");
     }
-    try {
+    check_here(place, [&] {
       check_axis_value(axis, axis.default_value);
-    } catch (const UsageError& error) {
-      fail(place, error.what());
-    }
+      for (const std::string& choice : axis.choices) check_axis_value(axis, choice);
+    });
     return axis;
   }
 
@@ -190,6 +189,9 @@ class ProgramReader : private TomlReader {
       fail(command_place_,
            "is a list of words, as no shell takes it apart: [\"./run\", \"{n}\"]; or say shell = true");
     }
+    if (program_.command.front().find_first_not_of(" \t\n") == std::string::npos) {
+      fail(command_place_, "begins with an empty word: name the program, [\"./run\", \"{n}\"]");
+    }
     for (const std::string& text : program_.command) check_text(text, command_place_);
     for (std::size_t i = 0; i < program_.environment.size(); ++i) {
       check_text(program_.environment[i].second, environment_places_[i]);
@@ -197,11 +199,7 @@ class ProgramReader : private TomlReader {
   }
 
   void check_text(const std::string& text, const Place& place) const {
-    try {
-      check_placeholders(text, program_.variant);
-    } catch (const UsageError& error) {
-      fail(place, error.what());
-    }
+    check_here(place, [&] { check_placeholders(text, program_.variant); });
   }
 
   ProgramDescription program_;

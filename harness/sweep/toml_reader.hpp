@@ -3,10 +3,12 @@
 // For .cpp files only: toml++ costs seconds.
 #include <toml++/toml.h>
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "sweep/suite_document.hpp"
 
 namespace peakmark {
@@ -30,6 +32,24 @@ class TomlReader {
   /// The file as messages name it.
   [[nodiscard]] const std::string& file_name() const { return file_name_; }
   [[nodiscard]] Place at(const TomlEntry& entry, const std::string& above) const;
+  /// Of a table that describes something, such as `[[program]]`.
+  [[nodiscard]] Place at(const toml::table& table, const std::string& key) const {
+    return {file_name_, table.source().begin.line, key};
+  }
+  /// From which the suite's paths are seen.
+  [[nodiscard]] std::filesystem::path folder() const {
+    return std::filesystem::absolute(file_name_).parent_path().lexically_normal();
+  }
+
+  /// What `step` finds wrong is told with its place.
+  template <typename Step>
+  static void check_here(const Place& place, Step step) {
+    try {
+      step();
+    } catch (const UsageError& error) {
+      fail(place, error.what());
+    }
+  }
 
   static std::string word(const toml::node& node, const Place& place);
   /// A text, or a list of texts.

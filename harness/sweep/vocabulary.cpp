@@ -117,6 +117,10 @@ std::optional<ExternalEstimator> Vocabulary::estimator(std::string_view name,
   ExternalEstimator asked = *found;
   const ProgramDescription* measured = program(variant);
   if (asked.python.empty() && measured != nullptr) asked.python = measured->python;
+  const auto has_it = [&](const auto& one) { return !asked.python.empty() && one->python == asked.python; };
+  if (const auto one = std::ranges::find_if(programs, has_it); one != programs.end()) {
+    asked.python_made_by = (*one)->python_made_by;
+  }
   return asked;
 }
 
