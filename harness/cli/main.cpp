@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -56,6 +58,18 @@ bool output_is_lost() {
   return std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout;
 }
 
+/// A path that somebody named cannot be used; or the working folder, from which paths begin, is gone.
+std::string what_is_wrong_with(const std::filesystem::filesystem_error& error) {
+  std::error_code gone;
+  const std::filesystem::path here = std::filesystem::current_path(gone);
+  if (gone) return "the working folder is gone (" + gone.message() + "): go to another one and start again";
+  constexpr std::size_t kMost = 200;
+  std::string path = error.path1().string();
+  if (path.size() > kMost) path = path.substr(0, kMost) + "…";
+  return (path.empty() ? "a path cannot be used" : path) + ": " + error.code().message() +
+         "; name another path";
+}
+
 int tell_of_lost_output() {
   std::fprintf(stderr, "peakmark: standard output could not be written: is its disk full?\n");
   return static_cast<int>(peakmark::ExitCode::usage);
@@ -70,6 +84,9 @@ int main(int argc, char** argv) {
   } catch (const peakmark::Error& error) {
     std::fprintf(stderr, "peakmark: %s\n", error.what());
     return static_cast<int>(error.code());
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::fprintf(stderr, "peakmark: %s\n", what_is_wrong_with(error).c_str());
+    return static_cast<int>(peakmark::ExitCode::usage);
   } catch (const std::exception& error) {
     if (output_is_lost()) return tell_of_lost_output();  // fmt throws what the others set
     std::fprintf(stderr, "peakmark: unexpected error: %s\n", error.what());

@@ -18,6 +18,7 @@
 #include "record/profile.hpp"
 #include "record/profile_files.hpp"
 #include "record/record_program.hpp"
+#include "record/recording_name.hpp"
 #include "show/process_tree.hpp"
 
 namespace peakmark::cli {
@@ -119,6 +120,7 @@ void record_once(const Options& options, const RecordRequest& request, Result& r
 }
 
 void record_repeatedly(const Options& options, RecordRequest request, Result& result) {
+  const RecordingName taken(options.profile);  // that of each run is taken by the run
   remove_further_runs(options.profile, options.repeat + 1);
   std::vector<RepeatedRun> runs;
   for (int run = 1; run <= options.repeat; ++run) {

@@ -1,6 +1,7 @@
 // `peakmark record` as a user types it, on a program that knows nothing of it.
 #include "cli/record_command_test.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "record/profile_files.hpp"
 
@@ -167,6 +169,106 @@ TEST_F(RecordCommand, SignalsReachTheProgramAndTheProfileIsWhole) {
   EXPECT_EQ(WEXITSTATUS(status), 40 + SIGINT);
   EXPECT_TRUE(ProfileReader(profile()).complete());
   EXPECT_EQ(recorded(profile()).live_at_end_bytes, 700);
+}
+
+/// `record` on a program that says that it is there, and stays until its input ends or a signal comes.
+class Waiting {
+ public:
+  explicit Waiting(const std::string& profile, const std::string& errors) {
+    std::array<int, 2> out{};
+    EXPECT_EQ(pipe2(in_.data(), O_CLOEXEC), 0);
+    EXPECT_EQ(pipe2(out.data(), O_CLOEXEC), 0);
+    command_ = fork();
+    if (command_ == 0) {
+      dup2(in_[0], STDIN_FILENO);
+      dup2(out[1], STDOUT_FILENO);
+      dup2(open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+      execl(PEAKMARK_COMMAND, PEAKMARK_COMMAND, "record", "-o", profile.c_str(), "--", "sh", "-c",
+            "ulimit -c 0; echo there; exec cat", nullptr);
+      _exit(1);
+    }
+    close(out[1]);
+    std::array<char, 6> said{};
+    EXPECT_EQ(read(out[0], said.data(), said.size()), 6);
+    close(out[0]);
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() {
+    for (const int side : in_) close(side);
+    if (command_ > 0) ended();
+  }
+  [[nodiscard]] pid_t command() const { return command_; }
+  /// Its code, when its input has ended.
+  int end() {
+    for (int& side : in_) close(std::exchange(side, -1));
+    return ended();
+  }
+  /// Its code, when it has ended for another reason; negative: the signal that ended `record` itself.
+  int ended() {
+    int status = 0;
+    waitpid(std::exchange(command_, -1), &status, 0);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+  }
+
+ private:
+  std::array<int, 2> in_{};
+  pid_t command_ = -1;
+};
+
+TEST_F(RecordCommand, EverySignalIsPassedOn) {
+  for (const int signal :
+       {SIGALRM, SIGXCPU, SIGPROF, SIGUSR1, SIGABRT, SIGPIPE, SIGRTMIN, SIGRTMIN + 5, SIGRTMAX}) {
+    Waiting waiting(profile(), file("err"));
+    kill(waiting.command(), signal);
+    EXPECT_EQ(waiting.ended(), 128 + signal);
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    EXPECT_EQ(entry.path().filename(), "err");
+}
+
+TEST_F(RecordCommand, OneNameIsRecordedIntoOnce) {
+  Waiting first(profile(), file("first"));
+  for (const char* const how : {"-- $PROGRAM leak", "--repeat 2 -- $PROGRAM leak"}) {
+    const Result second = record(how);
+    EXPECT_EQ(second.code, 2);
+    EXPECT_THAT(second.err,
+                testing::AllOf(HasSubstr(profile() + ": another peakmark records into it; wait for it"),
+                               HasSubstr("-o")));
+    EXPECT_THAT(second.out, IsEmpty());
+  }
+  EXPECT_EQ(first.end(), 5);
+  EXPECT_EQ(record("-- $PROGRAM leak").code, 0);
+  EXPECT_EQ(record("--repeat 2 -- $PROGRAM leak").code, 0);
+}
+
+TEST_F(RecordCommand, AScriptThatDoesNotSayByWhatItRunsIsTold) {
+  const std::string script = file("script");
+  std::ofstream(script) << "echo ran\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const Result result = record("-- " + script);
+  EXPECT_EQ(result.code, 126);
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr(script + ": is no program that the system can start"),
+                                         HasSubstr("-- sh " + script)));
+  EXPECT_EQ(record("-- sh " + script).out, "ran\n");
+}
+
+TEST_F(RecordCommand, ANameThatIsTooLongIsTold) {
+  const std::string line = "PEAKMARK_LONG=$(printf %100000s | tr ' ' p); " PEAKMARK_COMMAND
+                           " record -o $PEAKMARK_LONG -- true 2>" +
+                           file("err");
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
+  EXPECT_THAT(text(file("err")), HasSubstr("File name too long; name a shorter one with -o"));
+  EXPECT_LT(text(file("err")).size(), 400U);
+}
+
+TEST_F(RecordCommand, AWorkingFolderThatIsGoneIsTold) {
+  const std::string gone = file("gone");
+  std::filesystem::create_directory(gone);
+  const std::string line =
+      "cd " + gone + " && rmdir " + gone + " && " PEAKMARK_COMMAND " record -- true 2>" + file("err");
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
+  EXPECT_THAT(text(file("err")), HasSubstr("the working folder is gone"));
 }
 
 TEST_F(RecordCommand, OnlyAProfileIsOverwritten) {

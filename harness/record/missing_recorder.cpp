@@ -81,6 +81,15 @@ bool has_driver_files() {
   return false;
 }
 
+/// A loader takes OPENCL_LAYERS apart at colons.
+std::string colon_in(const RecorderLibraries& libraries) {
+  if (!libraries.opencl || libraries.opencl->string().find(':') == std::string::npos) return "";
+  return fmt::format(
+      "the path of the recorder {} has a colon, at which loaders of OpenCL take OPENCL_LAYERS apart: install "
+      "peakmark in another folder, or set PEAKMARK_LIBRARY_DIR to a link to this one without a colon",
+      libraries.opencl->string());
+}
+
 std::string of_process(pid_t process, const SeenProcess& seen) {
   return fmt::format("{} (process {})", seen.program.string(), process);
 }
@@ -90,11 +99,19 @@ constexpr std::string_view kCleared =
     "behind them (sudo peakmark record ...), or let them keep PEAKMARK_PROFILE, OPENCL_LAYERS and "
     "CUDA_INJECTION64_PATH";
 
+std::string why_without_variables(const SeenProcess& seen) {
+  if (seen.other_profile.empty()) return std::string(kCleared);
+  return fmt::format(
+      "started with a PEAKMARK_PROFILE of its own, as a `peakmark record` within the program does: what it "
+      "recorded is in {}",
+      seen.other_profile);
+}
+
 /// A process that had a loader, and why it did not bring a recorder.
 std::string why_not_with(pid_t process, const SeenProcess& seen, const RecorderLibraries& libraries) {
   const std::string& loader = *seen.loaders.begin();
   const std::string who = fmt::format("{} loaded {}", of_process(process, seen), loader);
-  if (!seen.has_variables) return fmt::format("{}, but was {}", who, kCleared);
+  if (!seen.has_variables) return fmt::format("{}, but was {}", who, why_without_variables(seen));
   if (!is_opencl(loader)) {
     if (!libraries.cuda)
       return who + ", and the CUDA recorder is not built: build peakmark with a CUDA toolkit";
@@ -116,7 +133,8 @@ std::string what_was_seen(const MissingRecorder& evidence) {
     if (!seen.loaders.empty()) return why_not_with(process, seen, evidence.libraries);
   }
   for (const auto& [process, seen] : evidence.seen) {
-    if (!seen.has_variables) return fmt::format("{} was {}", of_process(process, seen), kCleared);
+    if (!seen.has_variables)
+      return fmt::format("{} was {}", of_process(process, seen), why_without_variables(seen));
   }
   for (const auto& [process, seen] : evidence.seen) {
     if (seen.is_static) {
@@ -154,6 +172,7 @@ std::string why_no_recorder(const MissingRecorder& evidence) {
   if (const std::string text = refusals(libraries); !text.empty()) {
     return head + text + "; install peakmark whole";
   }
+  if (const std::string text = colon_in(libraries); !text.empty()) return head + text;
   if (evidence.static_program) {
     return fmt::format(
         "{}{} is linked statically, so nothing can be loaded into it: link it to the shared loader "

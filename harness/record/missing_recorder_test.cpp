@@ -73,6 +73,23 @@ TEST_F(MissingRecorderTest, AnEnvironmentThatWasCleared) {
   EXPECT_THAT(why(short_lived), HasSubstr("/usr/bin/python (process 7) was started without the variables"));
 }
 
+TEST_F(MissingRecorderTest, AnotherRecordingWithinTheProgram) {
+  MissingRecorder evidence = loaded(loader_file("libOpenCL.so.1", "OPENCL_LAYERS"), false);
+  evidence.seen[7].other_profile = "/home/inner.profile";
+  EXPECT_THAT(why(evidence), testing::AllOf(HasSubstr("a `peakmark record` within the program"),
+                                            HasSubstr("is in /home/inner.profile"), Not(HasSubstr("sudo"))));
+}
+
+TEST_F(MissingRecorderTest, AColonInThePathOfTheRecorder) {
+  std::filesystem::create_directory(folder_.path() / "a:b");
+  const auto layer = folder_.path() / "a:b" / "libpeakmark-opencl.so";
+  std::filesystem::copy_file(PEAKMARK_SOME_LAYER, layer);
+  MissingRecorder evidence = loaded("");
+  evidence.libraries.opencl = layer;
+  EXPECT_THAT(why(evidence),
+              testing::AllOf(HasSubstr(layer.string() + " has a colon"), HasSubstr("PEAKMARK_LIBRARY_DIR")));
+}
+
 TEST_F(MissingRecorderTest, ALoaderThatKnowsNoLayers) {
   EXPECT_THAT(
       why(loaded(loader_file("libOpenCL-old.so.1", "OCL_ICD_VENDORS"))),

@@ -219,6 +219,26 @@ TEST_F(Nvtx, StartInOneThreadAndEndInAnother) {
   EXPECT_THAT(phases(), ElementsAre("long", "mine", ""));
 }
 
+TEST_F(Nvtx, OfASuitesProgramThoseOfItsPhases) {
+  setenv("PEAKMARK_RANGES", "words", 1);
+  ASSERT_EQ(take_ranges(FakeNvtx::export_table), 1);
+  const auto push = FakeNvtx::core<int(const char*)>(nvtx::range_push_a);
+  const auto pop = FakeNvtx::core<int()>(nvtx::range_pop);
+  push("inputs");
+  pop();
+  push("call");
+  push("cub::sort");
+  pop();
+  push("recall");
+  push("end");
+  pop();
+  pop();
+  pop();
+  EXPECT_THAT(phases(), ElementsAre("inputs", "", "call", "end", "call", ""));
+  unsetenv("PEAKMARK_RANGES");
+  ASSERT_EQ(take_ranges(FakeNvtx::export_table), 1);
+}
+
 TEST(NvtxTables, OnesThatAreNotThere) {
   EXPECT_EQ(take_ranges(nullptr), 0);
   EXPECT_EQ(take_ranges([](std::uint32_t) -> const void* { return nullptr; }), 0);

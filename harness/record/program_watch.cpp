@@ -33,6 +33,17 @@ bool has_variable(std::string_view environment, std::string_view variable) {
   return false;
 }
 
+/// The value of PEAKMARK_PROFILE; empty where it has none.
+std::string profile_in(std::string_view environment) {
+  constexpr std::string_view kName = "PEAKMARK_PROFILE=";
+  while (!environment.empty()) {
+    const std::string_view entry = environment.substr(0, environment.find('\0'));
+    if (entry.starts_with(kName)) return std::string(entry.substr(kName.size()));
+    environment.remove_prefix(std::min(environment.size(), entry.size() + 1));
+  }
+  return "";
+}
+
 std::vector<pid_t> children_of(pid_t process) {
   std::vector<pid_t> children;
   std::error_code error;
@@ -98,7 +109,10 @@ void ProgramWatch::look_at(pid_t process) {
     seen.program = program;
     seen.is_static = is_static_program(folder / "exe");
   }
-  if (environment) seen.has_variables = has_variable(*environment, variable_);
+  if (environment) {
+    seen.has_variables = has_variable(*environment, variable_);
+    seen.other_profile = seen.has_variables ? "" : profile_in(*environment);
+  }
   note_libraries(*maps, seen);
 }
 

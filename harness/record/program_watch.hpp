@@ -15,7 +15,8 @@ struct SeenProcess {
   bool is_static = false;         ///< nothing can be loaded into it
   bool has_variables = true;      ///< its environment names the profile
   bool has_recorder = false;
-  std::set<std::string> loaders;  ///< libOpenCL*, libcuda.so*: by path
+  std::set<std::string> loaders;   ///< libOpenCL*, libcuda.so*: by path
+  std::string other_profile = {};  ///< that its environment names instead; empty where it names none
 };
 
 /// Looks at the processes of a running program from outside, in /proc, so that it can be said why no recorder

@@ -77,6 +77,7 @@ TEST(ProgramWatch, SeesWhetherTheVariablesAreThere) {
   ProgramWatch other(without.process(), kVariable);
   other.look();
   EXPECT_FALSE(other.seen().at(without.process()).has_variables);
+  EXPECT_EQ(other.seen().at(without.process()).other_profile, "");
   EXPECT_EQ(running_with(kVariable).count(without.process()), 0U);
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,71 +10,22 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
-#include <fstream>
 #include <utility>
 
 #include "base/error.hpp"
 #include "record/missing_recorder.hpp"
+#include "record/passed_signals.hpp"
 #include "record/process_ends.hpp"
 #include "record/profile.hpp"
 #include "record/profile_files.hpp"
 #include "record/program_file.hpp"
 #include "record/program_watch.hpp"
+#include "record/recording_name.hpp"
 
 namespace peakmark {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Clears the way for a new recording.
-void remove_earlier(const fs::path& name) {
-  const fs::path folder = name.parent_path();
-  if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    throw UsageError(
-        fmt::format("{}: cannot be written: {}: {}", name.string(), folder.string(), std::strerror(errno)));
-  }
-  if (fs::exists(name)) {
-    const ProfileReader only_a_profile_is_overwritten(name);
-    fs::remove(name);
-  }
-  for (const fs::path& file : profiles_beside(name)) fs::remove(file);
-}
-
-/// Blocks the signals that it then waits for, and puts the mask back.
-class Signals {
- public:
-  Signals() {
-    sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD}) {
-      sigaddset(&set_, signal);
-    }
-    std::signal(SIGCHLD,
-                SIG_DFL);  // whoever started us may have it ignored, and then no child can be waited for
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-  ~Signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-  [[nodiscard]] const sigset_t& before() const { return before_; }
-
-  /// The next one; si_signo is 0 where none came in that time.
-  [[nodiscard]] siginfo_t wait(std::optional<std::chrono::milliseconds> limit) const {
-    siginfo_t info{};
-    if (limit) {
-      const timespec time{limit->count() / 1000, limit->count() % 1000 * 1'000'000};
-      if (sigtimedwait(&set_, &info, &time) < 0) info.si_signo = 0;
-    } else {
-      while (sigwaitinfo(&set_, &info) < 0) {
-      }
-    }
-    return info;
-  }
-
- private:
-  sigset_t set_{};
-  sigset_t before_{};
-};
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
@@ -96,7 +46,7 @@ bool look(ProgramWatch& watch) {
 /// Waits for its end; the exit code is as a shell gives it. Until a recorder is seen in one of its processes
 /// they are looked at, at first often: should none ever come up, what was seen says why. Nothing that goes
 /// wrong with that may leave the program without the one who waits for it.
-void wait_for(pid_t program, const Signals& signals, ProgramWatch& watch, Recording& recording) {
+void wait_for(pid_t program, const PassedSignals& signals, ProgramWatch& watch, Recording& recording) {
   using std::chrono::milliseconds;
   std::optional<milliseconds> interval = milliseconds(1);
   while (true) {
@@ -110,11 +60,21 @@ void wait_for(pid_t program, const Signals& signals, ProgramWatch& watch, Record
       recording.program_code = WIFSIGNALED(status) ? 128 + recording.signal : WEXITSTATUS(status);
       if (WIFSIGNALED(status) || WIFEXITED(status)) return;
     } else {
-      if (info.si_signo != SIGUSR1 && info.si_signo != SIGUSR2) recording.interrupted = true;
-      // What the terminal sends (Ctrl-C) reaches the whole group, the program too.
-      if (info.si_code != SI_KERNEL) kill(program, info.si_signo);
+      recording.interrupted = recording.interrupted || tells_to_end(info.si_signo);
+      pass_on(info, program);
     }
   }
+}
+
+std::string why_not_started(const std::string& program, int error) {
+  // A shell would run it itself; it has no line that says by what.
+  if (error == ENOEXEC) {
+    return fmt::format(
+        "{0}: is no program that the system can start: a script begins with a line such as #!/bin/sh, or is "
+        "given to its interpreter: -- sh {0}",
+        program);
+  }
+  return fmt::format("{}: cannot be started: {}", program, std::strerror(error));
 }
 
 /// Those that were not there before.
@@ -143,43 +103,13 @@ void name_profiles(const fs::path& name, pid_t program, Recording& recording) {
   recording.others = std::move(files);
 }
 
-/// The file in which the recorders tell what keeps them from recording everything. It goes with this object.
-class TroubleFile {
- public:
-  /// Throws where no file can be written there: the profile could not either.
-  explicit TroubleFile(const fs::path& name) : path_(fmt::format("{}.trouble.{}", name.string(), getpid())) {
-    if (!std::ofstream(path_)) {
-      throw UsageError(fmt::format("{}: cannot be written: {}; name a file elsewhere with -o", name.string(),
-                                   std::strerror(errno)));
-    }
-  }
-  TroubleFile(const TroubleFile&) = delete;
-  TroubleFile& operator=(const TroubleFile&) = delete;
-  ~TroubleFile() { remove(); }
-
-  [[nodiscard]] const fs::path& path() const { return path_; }
-  /// Empty where there is none.
-  [[nodiscard]] std::string first_line() const {
-    std::string line;
-    std::ifstream file(path_);
-    std::getline(file, line);
-    return line;
-  }
-
- private:
-  void remove() const {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
-  fs::path path_;
-};
-
 }  // namespace
 
 Recording record_program(const RecordRequest& request, const RecorderLibraries& libraries) {
   if (request.command.empty()) throw UsageError("record: name the program to run, after --");
   const fs::path name = fs::absolute(request.profile);
-  remove_earlier(name);
+  const RecordingName taken(name);
+  remove_earlier_recording(name);
   const std::vector<fs::path> before = unwritten_beside(name);
 
   std::vector<std::string> environment = current_environment();
@@ -190,7 +120,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   std::vector<std::string> command = request.command;
 
   Recording recording;
-  const Signals signals;
+  const PassedSignals signals;
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -209,7 +139,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
     recording.program_code = error == ENOENT ? 127 : 126;
-    recording.trouble = fmt::format("{}: cannot be started: {}", command[0], std::strerror(error));
+    recording.trouble = why_not_started(command[0], error);
     return recording;
   }
   ProgramWatch watch(program, variable);
@@ -230,11 +160,14 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
       recording.trouble = why_no_recorder({libraries, file && is_static_program(*file) ? file : std::nullopt,
                                            watch.seen(), running_with(variable)});
   } else if (const auto lost = ProfileReader(name).header().lost; lost > 0) {
-    recording.trouble =
-        fmt::format("{}: the recording stopped early, {} events found no room", name.string(), lost);
+    recording.trouble = fmt::format(
+        "{}: the recording stopped early, {} events found no room; make room there, or name a "
+        "file elsewhere with -o",
+        name.string(), lost);
   } else {
     recording.trouble = troubles.first_line();
   }
+  recording.interrupted = signals.forget() || recording.interrupted;
   return recording;
 }
 

@@ -1,0 +1,95 @@
+#include "record/recording_name.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/temporary_folder.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string refusal_of_name(const std::filesystem::path& name) {
+  try {
+    const RecordingName taken(name);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "taken";
+}
+
+TEST(RecordingName, IsTakenOnce) {
+  const TemporaryFolder folder;
+  const auto name = folder.path() / "p";
+  {
+    const RecordingName taken(name);
+    EXPECT_THAT(refusal_of_name(name),
+                AllOf(HasSubstr("p: another peakmark records into it; wait for it"), HasSubstr("-o")));
+    EXPECT_EQ("taken", refusal_of_name(folder.path() / "p2"));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_EQ("taken", refusal_of_name(name));
+}
+
+TEST(RecordingName, OneOfManyAtATimeHasIt) {
+  const TemporaryFolder folder;
+  std::atomic<int> held{0};
+  const auto hold_and_give_back = [&] {
+    for (int turn = 0; turn < 200; ++turn) {
+      try {
+        const RecordingName taken(folder.path() / "p");
+        EXPECT_EQ(++held, 1);
+        --held;
+      } catch (const UsageError&) {
+      }
+    }
+  };
+  std::vector<std::thread> others;
+  for (int one = 0; one < 4; ++one) others.emplace_back(hold_and_give_back);
+  for (std::thread& other : others) other.join();
+}
+
+TEST(RecordingName, IsFreeAgainWhenItsProcessIsKilled) {
+  const TemporaryFolder folder;
+  const pid_t process = fork();
+  if (process == 0) {
+    const RecordingName taken(folder.path() / "p");
+    raise(SIGKILL);
+  }
+  ASSERT_EQ(waitpid(process, nullptr, 0), process);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "p.peakmark-lock"));
+  EXPECT_EQ("taken", refusal_of_name(folder.path() / "p"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(RecordingName, SaysWhyItCannotBeWrittenAndWhatToDo) {
+  EXPECT_THAT(refusal_of_name("/proc/p"), AllOf(HasSubstr("/proc/p: cannot be written: "), HasSubstr("-o")));
+  const std::string refusal = refusal_of_name("/tmp/" + std::string(100'000, 'p'));
+  EXPECT_THAT(refusal, AllOf(HasSubstr("File name too long"), HasSubstr("name a shorter one")));
+  EXPECT_LT(refusal.size(), 300U);
+}
+
+TEST(RecordingName, WhatAKilledRecordingLeftIsRemoved) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "p.trouble.77") << "said";
+  std::ofstream(folder.path() / "p.trouble.mine");
+  std::ofstream(folder.path() / "pp.trouble.77");
+  remove_earlier_recording(folder.path() / "p");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "p.trouble.77"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "p.trouble.mine"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "pp.trouble.77"));
+}
+
+}  // namespace
+}  // namespace peakmark
