@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "run/descriptor.hpp"
+#include "run/scratch_folder.hpp"
 
 namespace peakmark {
 namespace {
@@ -23,7 +24,7 @@ std::filesystem::path path_of(const DeviceInfo& device) {
   for (const char letter : device.name) {
     name += std::isalnum(static_cast<unsigned char>(letter)) != 0 ? letter : '_';
   }
-  return std::filesystem::temp_directory_path() / (name + ".lock");
+  return temporary_files_folder() / (name + ".lock");
 }
 
 /// A file of another user in a sticky folder may not be opened to create it, nor to write

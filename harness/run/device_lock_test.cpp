@@ -1,5 +1,6 @@
 #include "run/device_lock.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/error.hpp"
 #include "base/temporary_folder.hpp"
 
 namespace peakmark {
@@ -40,6 +42,18 @@ class DeviceLockTest : public testing::Test {
   const std::string before_ = std::getenv("TMPDIR") == nullptr ? "" : std::getenv("TMPDIR");
   const TemporaryFolder folder_;
 };
+
+TEST_F(DeviceLockTest, AFolderForTemporaryFilesThatIsNoneIsAMistake) {
+  setenv("TMPDIR", "/proc/version", 1);
+  try {
+    const DeviceLock lock(
+        device("a device"), [](const std::string&) {}, [] {});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("TMPDIR=/proc/version: is no folder"),
+                                             testing::HasSubstr("TMPDIR names another")));
+  }
+}
 
 TEST_F(DeviceLockTest, KeepsTwoRunsApart) {
   int waited = 0;

@@ -49,7 +49,7 @@ std::string request_line(const ExternalEstimator& estimator, const EstimatorQues
 
 PythonEnvironment python_of(const ExternalEstimator& estimator) {
   try {
-    return find_python(estimator.python, estimator.suite_folder, "");
+    return find_python(estimator.python, estimator.suite_folder, estimator.python_made_by);
   } catch (const UsageError& error) {
     throw UsageError(std::string("not_found: ") + error.what());
   }
@@ -111,6 +111,7 @@ ExternalAnswer read_answer(const std::string& line, bool asked_slices, Size slic
   const Json json = Json::parse(line);
   if (!json.is_object()) throw UsageError("wrong_type: the answer is no JSON object: " + line);
   if (json.contains("error")) json_fields::read(json.at("error"), answer.error);
+  if (answer.error && answer.error->empty()) throw UsageError("no_answer: its error says nothing");
   if (answer.error) return answer;
   answer.slices = read_number(json, "slices");
   answer.bytes = read_number(json, "bytes");
@@ -133,13 +134,19 @@ ExternalAnswer failed(std::string error) {
 }
 
 /// What the process answers on one line; its last words where it does not.
-std::string answer_of(const WorkerCommand& command, double seconds, int interrupt) {
+std::string answer_of(const WorkerCommand& command, double seconds, const AskLimits& limits) {
+  using Clock = WorkerProcess::Clock;
+  const auto check_deadline = [&limits] {
+    if (limits.deadline && Clock::now() >= *limits.deadline)
+      throw Error(ExitCode::nothing, "the deadline came");
+  };
+  check_deadline();
   WorkerProcess process(command);
-  const auto until =
-      WorkerProcess::Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+  auto until = Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+  if (limits.deadline) until = std::min(until, *limits.deadline);
   std::string last_words;
   for (;;) {
-    const WorkerEvent event = process.next(until, interrupt);
+    const WorkerEvent event = process.next(until, limits.interrupt);
     switch (event.kind) {
       case WorkerEvent::Kind::output:
         return event.text;
@@ -151,6 +158,7 @@ std::string answer_of(const WorkerCommand& command, double seconds, int interrup
       case WorkerEvent::Kind::ended:
         throw UsageError("died: its process ended with " + process.end().text() + last_words);
       case WorkerEvent::Kind::late:
+        check_deadline();
         throw UsageError(fmt::format("no_answer_in_time: nothing within {:g} s{}", seconds, last_words));
       case WorkerEvent::Kind::interrupted:
         throw Error(ExitCode::interrupted, "interrupted");
@@ -158,16 +166,21 @@ std::string answer_of(const WorkerCommand& command, double seconds, int interrup
   }
 }
 
+constexpr std::string_view kNotAsked = "not_asked: ";
+
+bool is_unasked(const std::optional<EstimateObservation>& estimate) {
+  return estimate && estimate->error && estimate->error->starts_with(kNotAsked);
+}
+
 EstimateObservation observe(const ExternalEstimator& estimator, const VariantDescription& variant,
-                            const Observation& observation, int interrupt) {
+                            const Observation& observation, const AskLimits& limits) {
   EstimateObservation observed;
   observed.estimator = estimator.name;
   observed.form = estimator.form;
   try {
     const EstimatorQuestion question = question_of(estimator, variant, observation.axes);
     observed.slices_used = question.slices;
-    ExternalAnswer answer =
-        ask_external(estimator, question, observation.requested_peak_bytes, "", interrupt);
+    ExternalAnswer answer = ask_external(estimator, question, observation.requested_peak_bytes, "", limits);
     observed.slices_estimated = answer.slices;
     observed.bytes_estimated = answer.bytes;
     observed.dtype = std::move(answer.dtype);
@@ -182,11 +195,11 @@ EstimateObservation observe(const ExternalEstimator& estimator, const VariantDes
 
 ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,
                             std::optional<Size> available_bytes, const std::string& parameters,
-                            int interrupt) {
+                            const AskLimits& limits) {
   std::string line;
   try {
     const std::string request = request_line(estimator, question, available_bytes, parameters);
-    line = answer_of(command_for(estimator, request), estimator.seconds, interrupt);
+    line = answer_of(command_for(estimator, request), estimator.seconds, limits);
     return read_answer(line, available_bytes.has_value(), question.slices);
   } catch (const Json::exception& error) {
     return failed("wrong_type: the answer is none (" + json_fields::message_of(error) +
@@ -196,21 +209,42 @@ ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQ
   }
 }
 
-void add_external_estimates(const PlannedCase& planned, const Vocabulary& vocabulary,
-                            Observation& observation, int interrupt) {
+void note_external_estimates(const PlannedCase& planned, const Vocabulary& vocabulary,
+                             Observation& observation) {
   if (observation.outcome != Outcome::ok) return;
-  const VariantDescription* variant = vocabulary.description.variant(planned.the_case.variant);
-  if (variant == nullptr) return;
-  const ProgramDescription* program = vocabulary.program(planned.the_case.variant);
-  const auto asked = [&](const std::string& name) -> std::optional<EstimateObservation> {
-    const auto estimator = vocabulary.estimator(name, variant->name);
-    if (!estimator) return std::nullopt;
-    return observe(*estimator, *variant, observation, interrupt);
+  const std::string& variant = planned.the_case.variant;
+  const auto unasked = [&](const std::string& name) -> std::optional<EstimateObservation> {
+    const auto estimator = vocabulary.estimator(name, variant);
+    if (!estimator || vocabulary.description.variant(variant) == nullptr) return std::nullopt;
+    EstimateObservation estimate;
+    estimate.estimator = estimator->name;
+    estimate.form = estimator->form;
+    estimate.error = std::string(kNotAsked) + "the run ended before; `peakmark run --resume` asks it";
+    return estimate;
   };
-  if (program != nullptr && !program->estimator.empty()) observation.estimate = asked(program->estimator);
+  const ProgramDescription* program = vocabulary.program(variant);
+  if (program != nullptr && !program->estimator.empty()) observation.estimate = unasked(program->estimator);
   for (const std::string& name : planned.judged_estimators) {
-    if (auto answer = asked(name)) observation.other_estimates.push_back(std::move(*answer));
+    if (auto estimate = unasked(name)) observation.other_estimates.push_back(std::move(*estimate));
   }
+}
+
+bool is_unasked(const Observation& observation) {
+  return is_unasked(observation.estimate) ||
+         std::ranges::any_of(observation.other_estimates,
+                             [](const EstimateObservation& one) { return is_unasked(std::optional(one)); });
+}
+
+void ask_external_estimates(const Vocabulary& vocabulary, Observation& observation, const AskLimits& limits) {
+  const VariantDescription* const variant = vocabulary.description.variant(observation.variant);
+  const auto ask = [&](EstimateObservation& estimate) {
+    if (variant == nullptr || !is_unasked(std::optional(estimate))) return;
+    if (const auto estimator = vocabulary.estimator(estimate.estimator, variant->name)) {
+      estimate = observe(*estimator, *variant, observation, limits);
+    }
+  };
+  if (observation.estimate) ask(*observation.estimate);
+  for (EstimateObservation& estimate : observation.other_estimates) ask(estimate);
 }
 
 }  // namespace peakmark

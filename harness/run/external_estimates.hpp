@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "run/observation.hpp"
+#include "run/worker_process.hpp"
 #include "sweep/external_estimator.hpp"
 #include "sweep/suite.hpp"
 
@@ -20,17 +21,29 @@ struct ExternalAnswer {
   std::optional<std::string> error;  ///< begins with its name: `negative: …`, `no_answer_in_time: …`
 };
 
+/// What ends the asking before its time.
+struct AskLimits {
+  int interrupt = -1;                                        ///< readable: throws Error (interrupted)
+  std::optional<WorkerProcess::Clock::time_point> deadline;  ///< past: throws Error (nothing)
+};
+
 /// Asks in a process of the estimator's own, which is killed after `estimator.seconds`: what it allocates,
 /// breaks or never ends does so there. Nothing that goes wrong with it is thrown. `parameters`: a JSON
-/// object; empty, those of the question. `interrupt`: readable: throws Error (interrupted).
+/// object; empty, those of the question.
 ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,
                             std::optional<Size> available_bytes, const std::string& parameters = "",
-                            int interrupt = -1);
+                            const AskLimits& limits = {});
 
-/// Asks the external estimators of a case that was measured, the program's own and those that the suite
-/// names, and adds what they answer to its observation. A case that did not go well has no peak to hold them
-/// against.
-void add_external_estimates(const PlannedCase& planned, const Vocabulary& vocabulary,
-                            Observation& observation, int interrupt = -1);
+/// Notes in the observation of a case that was measured which external estimators are to be asked about it,
+/// the program's own and those that the suite names, each with the error `not_asked: …`. A case that did not
+/// go well has no peak to hold them against.
+void note_external_estimates(const PlannedCase& planned, const Vocabulary& vocabulary,
+                             Observation& observation);
+
+/// An estimator of it was not asked yet.
+bool is_unasked(const Observation& observation);
+
+/// Asks them, and notes what they answer. Where it throws (`limits`), those that are left stay as they were.
+void ask_external_estimates(const Vocabulary& vocabulary, Observation& observation, const AskLimits& limits);
 
 }  // namespace peakmark

@@ -78,6 +78,7 @@ TEST_F(ExternalEstimates, WhatIsNoAnswerIsAnErrorWithAName) {
   EXPECT_THAT(error_of(R"({"slices": null, "bytes": 1})"), StartsWith("no_answer: it told no slices"));
   EXPECT_THAT(error_of(R"({"slices": 1})"), StartsWith("no_answer: it told no bytes"));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": NaN})"), StartsWith("wrong_type: the answer is none"));
+  EXPECT_EQ("no_answer: its error says nothing", error_of(R"({"error": ""})"));
   EXPECT_EQ("exception: as it says", error_of(R"({"error": "exception: as it says"})"));
 }
 

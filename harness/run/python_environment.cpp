@@ -59,7 +59,7 @@ void add_python(std::vector<std::string>& environment, const PythonEnvironment& 
   }
   if (const auto marks = marks_folder()) {
     const std::string path = variable_of(environment, "PYTHONPATH").value_or("");
-    set_variable(environment, "PYTHONPATH", path.empty() ? marks->string() : path + ":" + marks->string());
+    set_variable(environment, "PYTHONPATH", path.empty() ? marks->string() : marks->string() + ":" + path);
   }
 }
 

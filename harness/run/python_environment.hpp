@@ -19,8 +19,8 @@ struct PythonEnvironment {
 PythonEnvironment find_python(const std::string& name, const std::filesystem::path& suite_folder,
                               const std::string& made_by);
 
-/// Lets a process be of this Python: its programs come first in PATH. The module `peakmark` can be imported,
-/// where the environment has no newer one of its own.
+/// Lets a process be of this Python: its programs come first in PATH. The module `peakmark` comes first in
+/// PYTHONPATH: marks and recorder are then of one release.
 void add_python(std::vector<std::string>& environment, const PythonEnvironment& python);
 
 }  // namespace peakmark

@@ -38,6 +38,9 @@ std::string repeat_command(const SweepOptions& options, const DeviceInfo& device
   }
   if (options.worker) command += " --worker " + quoted(*options.worker);
   if (options.memory_only) command += " --memory-only";
+  if (options.case_limit != SweepOptions{}.case_limit) {
+    command += fmt::format(" --timeout {:g}", static_cast<double>(options.case_limit.count()) / 1000);
+  }
   if (options.repetitions) command += fmt::format(" --repetitions {}", *options.repetitions);
   return command + " -o alone.json";
 }

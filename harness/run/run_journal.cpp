@@ -3,11 +3,15 @@
 #include "run/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <algorithm>
+#include <iterator>
+#include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "run/context_json.hpp"
+#include "run/external_estimates.hpp"
 #include "run/observation_json.hpp"
 #include "run/same_run.hpp"
 
@@ -91,13 +95,23 @@ bool RunJournal::resume(const RunContext& context) {
   check_same_run(run_.context, as_written(context), run_file_);
   check_observations();
   measured_ = !run_.observations.empty();
-  if (!missing().empty()) write_all();
+  if (!missing().empty() || !unasked().empty()) write_all();
   return true;
 }
 
 void RunJournal::read_partial(const std::string& text) {
   run_ = Run{};
   bool has_context = false;
+  std::unordered_map<std::string, std::size_t> place;
+  // A case stands twice where it was measured, and its estimators were asked later.
+  const auto take = [&](Observation observation) {
+    const auto [known, is_new] = place.try_emplace(observation.case_name, run_.observations.size());
+    if (!is_new && is_unasked(run_.observations[known->second])) {
+      run_.observations[known->second] = std::move(observation);
+    } else {
+      run_.observations.push_back(std::move(observation));
+    }
+  };
   std::size_t number = 0;
   std::size_t start = 0;
   for (auto end = text.find('\n'); end != std::string::npos; start = end + 1, end = text.find('\n', start)) {
@@ -112,7 +126,7 @@ void RunJournal::read_partial(const std::string& text) {
         run_.context = run_context_from_json(json.at("context"));
         has_context = true;
       } else {
-        run_.observations.push_back(observation_from_json(json));
+        take(observation_from_json(json));
       }
     } catch (const Json::exception& error) {
       fail(json_fields::message_of(error));
@@ -170,6 +184,21 @@ void RunJournal::change(const RunContext& context) {
   if (!earlier_stays_) append_context();
 }
 
+void RunJournal::change(const Observation& observation) {
+  const auto same = [&](const Observation& one) { return one.case_name == observation.case_name; };
+  const auto earlier = std::ranges::find_if(run_.observations, same);
+  if (earlier == run_.observations.end()) throw std::logic_error("a case that was not measured changes");
+  partial_.append(to_json_line(observation));
+  *earlier = observation;
+}
+
+std::vector<Observation> RunJournal::unasked() const {
+  std::vector<Observation> unasked;
+  std::ranges::copy_if(run_.observations, std::back_inserter(unasked),
+                       [](const Observation& one) { return is_unasked(one); });
+  return unasked;
+}
+
 void RunJournal::append_context() {
   partial_.append(json_fields::one_line(Json{{"context", to_json(run_.context)}}));
 }
@@ -191,7 +220,7 @@ void RunJournal::finish() {
                    [&](const Observation& a, const Observation& b) {
                      return place.at(a.case_name) < place.at(b.case_name);
                    });
-  run_.context.complete = missing().empty();
+  run_.context.complete = missing().empty() && unasked().empty();
   write_run(run_, run_file_);
   if (!earlier_stays_) partial_.remove();
 }

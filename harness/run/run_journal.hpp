@@ -40,6 +40,10 @@ class RunJournal {
   [[nodiscard]] const Run& run() const { return run_; }
   /// A case of this run is measured, and stands in the partial run.
   [[nodiscard]] bool has_measured() const { return measured_; }
+  /// A case that was measured before, of which more is known now.
+  void change(const Observation& observation);
+  /// Those of which an external estimator was not asked yet.
+  [[nodiscard]] std::vector<Observation> unasked() const;
   /// Planned, but without an observation.
   [[nodiscard]] std::vector<PlannedCase> missing() const;
 

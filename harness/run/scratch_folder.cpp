@@ -51,10 +51,17 @@ void remove_abandoned(const fs::path& where) {
 
 }  // namespace
 
-ScratchFolder::ScratchFolder() {
+fs::path temporary_files_folder() {
   std::error_code error;
-  const fs::path where = fs::temp_directory_path(error);
-  if (error) throw UsageError("TMPDIR names no folder: " + error.message());
+  fs::path where = fs::temp_directory_path(error);
+  if (!error) return where;
+  const char* const named = std::getenv("TMPDIR");
+  throw UsageError(std::string(named == nullptr ? "/tmp" : "TMPDIR=") + (named == nullptr ? "" : named) +
+                   ": is no folder for temporary files: " + error.message() + "; TMPDIR names another");
+}
+
+ScratchFolder::ScratchFolder() {
+  const fs::path where = temporary_files_folder();
   remove_abandoned(where);
   for (;;) {
     std::string pattern = where / (std::string(kPrefix) + "XXXXXX");

@@ -4,6 +4,9 @@
 
 namespace peakmark {
 
+/// Where the system keeps temporary files ($TMPDIR). UsageError where that is no folder.
+std::filesystem::path temporary_files_folder();
+
 /// A folder for temporary files, `peakmark-run-XXXXXX` where the system keeps them, gone with this object. A
 /// process killed by SIGKILL leaves its folder: the next one made removes it. What tells a folder in use is a
 /// lock on it, which the system takes from the dead.

@@ -60,7 +60,9 @@ class Supervision {
       progressed_ = false;
       words_.forget();
       limit_from(options_.start_limit);
-      if (const std::optional<Stop> stop = serve(worker)) return *stop;
+      const std::optional<Stop> stop = serve(worker);
+      listener_.ended();
+      if (stop) return *stop;
       if (progressed_) {
         failed_starts_ = 0;
       } else {

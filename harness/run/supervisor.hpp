@@ -35,6 +35,8 @@ class SupervisorListener {
   virtual void waiting() {}
   /// The reference case, timed between two cases.
   virtual void reference(const ReferenceTime& time) = 0;
+  /// A worker has ended, and none runs: what is left of what it started may be ended.
+  virtual void ended() {}
   /// A line that a worker wrote to its standard output or error.
   virtual void said(std::string_view line) = 0;
 };

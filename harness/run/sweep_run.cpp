@@ -7,9 +7,10 @@
 #include <functional>
 
 #include "device/doctor/doctor.hpp"
+#include "run/asked_estimates.hpp"
 #include "run/device_lock.hpp"
-#include "run/external_estimates.hpp"
 #include "run/kernel_time.hpp"
+#include "run/orphans.hpp"
 #include "run/progress.hpp"
 #include "run/recording_environment.hpp"
 #include "run/repeat_command.hpp"
@@ -33,19 +34,18 @@ void say(const std::string& line) {
 /// Writes down what comes, and tells of it.
 class Recording final : public SupervisorListener {
  public:
-  Recording(RunJournal& journal, const SweepOptions& options, const Selection& selection, int interrupt)
+  Recording(RunJournal& journal, const SweepOptions& options, const Selection& selection)
       : journal_(journal),
         options_(options),
         device_(selection.device),
         vocabulary_(selection.suite.vocabulary),
-        interrupt_(interrupt),
         progress_(stderr, is_terminal(stderr), journal.run().context.planned.size(),
                   journal.run().observations.size()) {}
 
   void started(const PlannedCase& planned) override { progress_.started(planned.name); }
   void finished(const PlannedCase& planned, const Observation& measured) override {
     Observation observation = measured;
-    add_external_estimates(planned, vocabulary_, observation, interrupt_);
+    note_external_estimates(planned, vocabulary_, observation);
     journal_.add(observation);
     progress_.finished(is_failure(planned, observation));
     if (name_of(observation.outcome) == planned.expected_outcome ||
@@ -62,6 +62,7 @@ class Recording final : public SupervisorListener {
   }
   [[nodiscard]] const std::vector<ReferenceTime>& references() const { return references_; }
   void waiting() override { progress_.tick(); }
+  void ended() override { end_orphans(); }
   void said(std::string_view line) override { progress_.message("worker: " + std::string(line)); }
 
  private:
@@ -69,7 +70,6 @@ class Recording final : public SupervisorListener {
   const SweepOptions& options_;
   const DeviceInfo& device_;
   const Vocabulary& vocabulary_;
-  int interrupt_;
   Progress progress_;
   std::vector<ReferenceTime> references_;
 };
@@ -178,7 +178,7 @@ class Sweep {
     note_findings(facts, selection.device, context);
 
     const bool resumed = options_.resume && journal.resume(context);
-    if (resumed && journal.missing().empty() && journal.run().context.complete) {
+    if (resumed && journal.missing().empty() && journal.unasked().empty() && journal.run().context.complete) {
       say(options_.run_file.string() + " is complete: nothing to resume");
       return ExitCode::clean;
     }
@@ -189,6 +189,7 @@ class Sweep {
     }
     if (resumed) note_resumption(journal, context.warnings);
     note_unsupported(journal, selection.device);
+    adopt_orphans();
     const DeviceLock lock(
         selection.device,
         [](const std::string& path) { say("  waiting: another run uses this device (" + path + ")"); },
@@ -218,7 +219,10 @@ class Sweep {
 
   ExitCode measure(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of) {
     const auto begin = Clock::now();
-    const Stop stop = measure_cases(journal, selection, supervisor_of);
+    Stop stop = measure_cases(journal, selection, supervisor_of);
+    if (stop == Stop::done) {
+      stop = ask_estimators(journal, selection.suite.vocabulary, {signals_.descriptor(), deadline_});
+    }
     for (const std::string& warning :
          {reference_warning(journal.run().context.reference), kernel_time_warning(journal.run())}) {
       if (warning.empty()) continue;
@@ -230,7 +234,7 @@ class Sweep {
 
   Stop measure_cases(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of) {
     const DeviceInfo& device = selection.device;
-    Recording recording(journal, options_, selection, signals_.descriptor());
+    Recording recording(journal, options_, selection);
     const SupervisorOptions supervisor = supervisor_of({worker_, {}});
     const bool has_reference = !options_.memory_only && device.backend != Backend::dry;
     if (has_reference && !journal.run().context.reference.first_ns) {
@@ -284,9 +288,11 @@ class Sweep {
     say(fmt::format("{} in {}; {}", summary(journal.run()), format_duration(spent),
                     options_.run_file.string()));
     if (stop != Stop::done) {
-      say(fmt::format("{}: {} cases are not measured; --resume goes on",
+      const std::size_t unasked = journal.unasked().size();
+      say(fmt::format("{}: {} cases are not measured{}; --resume goes on",
                       stop == Stop::interrupted ? "interrupted" : "stopped by the deadline",
-                      journal.missing().size()));
+                      journal.missing().size(),
+                      unasked == 0 ? "" : fmt::format(", the estimators of {} not asked", unasked)));
     }
     return stop == Stop::interrupted ? ExitCode::interrupted : exit_code_of(journal.run());
   }

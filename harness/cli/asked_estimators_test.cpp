@@ -1,0 +1,116 @@
+// The external estimators of a run: asked when all is measured, and nothing that is measured is lost with
+// them.
+#include <csignal>
+
+#include "cli/command_test.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class AskedEstimators : public CommandTest {
+ protected:
+  AskedEstimators() { environment_.push_back("ESTIMATOR_FIFO=" + make_fifo_of_estimator()); }
+
+  /// Three cases, and an estimator of them: a script that answers what it prints.
+  void suite_with(const std::string& script) const {
+    const auto file = folder_.path() / "estimate";
+    std::ofstream(file) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    const auto path = suite({"ok", "ok", "ok"}, "estimators = [\"mine\"]\n");
+    std::ofstream(path, std::ios::app) << "[[estimator]]\nname = \"mine\"\ncall = \"command:./estimate\"\n"
+                                          "other_dimensions = [10, 20]\n";
+  }
+  std::vector<std::string> errors() const {
+    std::vector<std::string> errors;
+    for (const Observation& observation : read_run(run_file_).observations) {
+      EXPECT_EQ(observation.other_estimates.size(), 1U);
+      for (const auto& one : observation.other_estimates) errors.push_back(one.error.value_or("none"));
+    }
+    return errors;
+  }
+  /// Answers the first question, and waits for ever at the second, of which the test learns by the FIFO.
+  static constexpr const char* kHangsAtTheSecond =
+      "cd \"$(dirname \"$0\")\"; mkdir first 2>/dev/null && echo '{\"slices\": 1, \"bytes\": 7}' && exit\n"
+      "echo $$ > \"$ESTIMATOR_FIFO\"; exec tail -f /dev/null";
+  static constexpr const char* kAnswers = "echo '{\"slices\": 1, \"bytes\": 7}'";
+
+  std::string fifo_;
+
+ private:
+  std::string make_fifo_of_estimator() {
+    fifo_ = folder_.path() / "asked";
+    EXPECT_EQ(::mkfifo(fifo_.c_str(), 0600), 0);
+    return fifo_;
+  }
+};
+
+TEST_F(AskedEstimators, WhenAllIsMeasured) {
+  suite_with(
+      "lines=$(grep -c requested_peak_bytes \"$(dirname \"$0\")/run.json.partial\")\n"
+      "echo \"{\\\"slices\\\": 1, \\\"bytes\\\": $lines}\"");
+  const Answer answer = run();
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.errors, HasSubstr("the suite's estimators are asked about 3 cases"));
+  std::vector<Size> measured_before;
+  for (const Observation& observation : read_run(run_file_).observations) {
+    measured_before.push_back(observation.other_estimates.at(0).bytes_estimated.value_or(0));
+  }
+  EXPECT_THAT(measured_before, ElementsAre(3, 4, 5));  // an answer is a line more
+  EXPECT_TRUE(read_run(run_file_).context.complete);
+}
+
+TEST_F(AskedEstimators, InterruptedLoseNothing) {
+  suite_with(kHangsAtTheSecond);
+  WorkerProcess supervisor(run_command());
+  const pid_t estimator = told_pid(fifo_);
+  ::kill(supervisor.pid(), SIGINT);
+  const Answer interrupted = rest_of(supervisor);
+  EXPECT_EQ(interrupted.end.exit_code, 130);
+  EXPECT_NE(::kill(estimator, 0), 0);
+  EXPECT_THAT(interrupted.errors,
+              HasSubstr("interrupted: 0 cases are not measured, the estimators of 2 not asked; --resume"));
+  EXPECT_THAT(outcomes(), ElementsAre("ok", "ok", "ok"));
+  EXPECT_FALSE(read_run(run_file_).context.complete);
+  EXPECT_THAT(errors(), ElementsAre("none", StartsWith("not_asked: "), StartsWith("not_asked: ")));
+
+  suite_with(kAnswers);
+  const Answer resumed = run({"--resume"});
+  EXPECT_EQ(resumed.end.exit_code, 0) << resumed.errors;
+  EXPECT_THAT(resumed.errors,
+              AllOf(HasSubstr("3 cases are measured already"), HasSubstr("are asked about 2 cases")));
+  EXPECT_THAT(errors(), Each("none"));
+  EXPECT_TRUE(read_run(run_file_).context.complete);
+  EXPECT_THAT(run({"--resume"}).errors, HasSubstr("nothing to resume"));
+}
+
+TEST_F(AskedEstimators, KilledLoseNothing) {
+  suite_with(kHangsAtTheSecond);
+  {
+    WorkerProcess supervisor(run_command());
+    told_pid(fifo_);
+    ::kill(supervisor.pid(), SIGKILL);
+    rest_of(supervisor);
+  }
+  suite_with(kAnswers);
+  EXPECT_THAT(run({"--resume"}).errors, HasSubstr("are asked about 2 cases"));
+  EXPECT_THAT(errors(), Each("none"));
+}
+
+TEST_F(AskedEstimators, KeepTheDeadline) {
+  suite_with("exec tail -f /dev/null");
+  const Answer answer = run({"--deadline", "4"});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.errors,
+              HasSubstr("stopped by the deadline: 0 cases are not measured, the estimators of 3"));
+  EXPECT_THAT(errors(), Each(StartsWith("not_asked: ")));
+  EXPECT_FALSE(read_run(run_file_).context.complete);
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,44 @@
+#include "run/asked_estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/error.hpp"
+#include "run/orphans.hpp"
+#include "run/progress.hpp"
+
+namespace peakmark {
+namespace {
+
+std::optional<Stop> stop_of(const Error& error) {
+  if (error.code() == ExitCode::interrupted) return Stop::interrupted;
+  if (error.code() == ExitCode::nothing) return Stop::deadline;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Stop ask_estimators(RunJournal& journal, const Vocabulary& vocabulary, const AskLimits& limits) {
+  const std::vector<Observation> unasked = journal.unasked();
+  if (unasked.empty()) return Stop::done;
+  fmt::print(stderr, "measured; the suite's estimators are asked about {} cases\n", unasked.size());
+  Progress progress(stderr, is_terminal(stderr), unasked.size(), 0);
+  for (Observation observation : unasked) {
+    progress.started(observation.case_name);
+    std::optional<Stop> stop;
+    try {
+      ask_external_estimates(vocabulary, observation, limits);
+    } catch (const Error& error) {
+      stop = stop_of(error);
+      if (!stop) throw;
+    }
+    end_orphans();
+    journal.change(observation);
+    if (stop) return *stop;
+    progress.finished(false);
+  }
+  return Stop::done;
+}
+
+}  // namespace peakmark
