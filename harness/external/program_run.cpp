@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,12 +13,12 @@
 #include <csignal>
 #include <cstring>
 #include <deque>
-#include <fstream>
 #include <utility>
 
 #include "base/error.hpp"
 #include "run/descriptor.hpp"
 #include "run/environment_list.hpp"
+#include "run/orphans.hpp"
 #include "run/spawn.hpp"
 
 namespace peakmark {
@@ -102,26 +101,6 @@ struct Pipe {
 
 pid_t guard = -1;  // the process of guard_group()
 
-std::vector<pid_t> children() {
-  std::ifstream file(fmt::format("/proc/self/task/{}/children", ::getpid()));
-  std::vector<pid_t> found;
-  for (pid_t child = 0; file >> child;) {
-    if (child != guard) found.push_back(child);
-  }
-  return found;
-}
-
-/// Killing one hands us its children, until there are none.
-void end_left_behind() {
-  for (std::vector<pid_t> left = children(); !left.empty(); left = children()) {
-    for (const pid_t child : left) {
-      ::kill(child, SIGKILL);
-      while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-      }
-    }
-  }
-}
-
 WorkerEnd reap(pid_t program) {
   int status = 0;
   while (::waitpid(program, &status, 0) < 0) {
@@ -135,11 +114,7 @@ WorkerEnd reap(pid_t program) {
 
 }  // namespace
 
-void adopt_orphans() {
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-}
-
-void guard_group() {
+void guard_group(const std::filesystem::path& profiles) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
   guard = ::fork();
@@ -150,6 +125,8 @@ void guard_group() {
     char byte = 0;
     while (::read(0, &byte, 1) < 0 && errno == EINTR) {
     }
+    // Whoever has left the group still has the folder in its environment.
+    end_processes_with("PEAKMARK_PROFILE", profiles.string() + "/");
     ::kill(0, SIGKILL);
   }
   ::close(ends[0]);  // the other end stays open as long as this process lives
@@ -186,7 +163,7 @@ ProgramEnd run_program(const std::vector<std::string>& command, const std::vecto
   ProgramEnd ended;
   ended.end = reap(program);
   ended.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
-  end_left_behind();
+  end_orphans(guard);
   ended.last_words = complained.text();
   if (ended.last_words.empty()) ended.last_words = said.text();
   return ended;

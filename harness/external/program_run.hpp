@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -17,16 +18,15 @@ struct ProgramEnd {
   [[nodiscard]] bool well() const { return end.exit_code == 0; }
 };
 
-/// From now on processes that a program leaves behind are ours, so that run_program() can end them.
-void adopt_orphans();
-
-/// When this process ends, even by a kill −9, so does all that is left in its process group: what a program
-/// has started would hold the device. Only for a process that leads a group of its own.
-void guard_group();
+/// When this process ends, even by a kill −9, so does all that is left in its process group, and every
+/// process that was started to write its profile in that folder: what a program has started would hold the
+/// device. Only for a process that leads a group of its own.
+void guard_group(const std::filesystem::path& profiles);
 
 /// Runs a program to its end, without a shell, in this process's group: whoever kills the group kills it too,
 /// and it dies with this process. Its standard input is empty. What it started and left behind is killed, for
-/// it would hold the device. UsageError when it cannot be started.
+/// it would hold the device: of what has left the group only where adopt_orphans() was called. UsageError
+/// when it cannot be started.
 ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment);
 
 }  // namespace peakmark

@@ -1,16 +1,19 @@
 #include "external/program_run.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <fstream>
 
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
+#include "run/orphans.hpp"
 
 namespace peakmark {
 namespace {
@@ -57,13 +60,30 @@ TEST(ProgramRun, WhatItLeavesBehindIsEnded) {
 }
 
 TEST(ProgramRun, WhatIsLeftInAGuardedGroupEndsWithItsLeader) {
+  const TemporaryFolder profiles;
   int left[2];
   ASSERT_EQ(0, ::pipe(left));
   const pid_t leader = ::fork();
   if (leader == 0) {
     ::setpgid(0, 0);
-    guard_group();
-    if (::fork() == 0) ::execl("/bin/sleep", "sleep", "1000", nullptr);  // holds the pipe as long as it lives
+    guard_group(profiles.path());
+    // They hold the pipe as long as they live: one in the group, and one in a session of its own.
+    if (::fork() == 0) ::execl("/bin/sleep", "sleep", "1000", nullptr);
+    std::array<int, 2> started{};
+    if (::pipe2(started.data(), O_CLOEXEC) != 0) ::_exit(1);
+    if (::fork() == 0) {
+      ::setsid();
+      const std::string variable = "PEAKMARK_PROFILE=" + (profiles.path() / "first/program.profile").string();
+      std::string name = "sleep";
+      std::string seconds = "1000";
+      std::array<char*, 3> words{name.data(), seconds.data(), nullptr};
+      std::array<char*, 2> variables{const_cast<char*>(variable.c_str()), nullptr};
+      ::execve("/bin/sleep", words.data(), variables.data());
+      ::_exit(1);
+    }
+    ::close(started[1]);
+    char byte = 0;
+    if (::read(started[0], &byte, 1) != 0) ::_exit(1);  // until it executes sleep
     ::kill(::getpid(), SIGKILL);
   }
   ::close(left[1]);

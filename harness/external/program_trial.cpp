@@ -85,10 +85,14 @@ ProgramTrial::ProgramTrial(const ProgramDescription& program, const RecorderLibr
 std::vector<std::string> ProgramTrial::environment_for(const Parameters& parameters,
                                                        const ProgramPlaces& places) const {
   std::vector<std::string> environment = current_environment();
-  add_python(environment, find_python(program_.python, program_.suite_folder, program_.python_made_by));
+  // For programs that would take any device; those of a suite may have placeholders for them too.
+  set_variable(environment, "PEAKMARK_BACKEND", places.backend);
+  set_variable(environment, "PEAKMARK_DEVICE", places.device);
   for (const auto& [name, value] : program_.environment) {
     set_variable(environment, name, fill_placeholders(value, parameters, places, nullptr));
   }
+  // After the program's own, whose PYTHONPATH would hide the module of marks.
+  add_python(environment, find_python(program_.python, program_.suite_folder, program_.python_made_by));
   return environment;
 }
 
@@ -105,6 +109,8 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, bool sync, co
   places.scratch_folder = scratch.path().string();
   std::vector<std::string> environment = environment_for(parameters, places);
   add_recorders(environment, libraries_, profile, sync);
+  add_ranges(environment, libraries_);
+  set_variable(environment, "PEAKMARK_RANGES", "words");
 
   const fs::path troubles = profiles.path() / "troubles";
   set_variable(environment, "PEAKMARK_TROUBLE", troubles.string());

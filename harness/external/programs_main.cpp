@@ -17,6 +17,7 @@
 #include "external/program_trial.hpp"
 #include "run/description_json.hpp"
 #include "run/observation_writer.hpp"
+#include "run/orphans.hpp"
 #include "run/scratch_folder.hpp"
 #include "sweep/suite_document.hpp"
 #include "sweep/vocabulary.hpp"
@@ -78,7 +79,7 @@ std::vector<std::string> lines_of(const std::string& name) {
   return lines;
 }
 
-void measure(const Vocabulary& vocabulary, const Options& options) {
+void measure(const Vocabulary& vocabulary, const Options& options, const std::filesystem::path& folder) {
   const RecorderLibraries libraries = find_recorder_libraries();
   if (options.require_recorder && !libraries.opencl && !libraries.cuda) {
     std::string folders;
@@ -90,11 +91,10 @@ void measure(const Vocabulary& vocabulary, const Options& options) {
   const std::vector<std::string> names = lines_of(options.cases);
   for (const std::string& name : names) cases.emplace(name, parse_case(name, vocabulary.description));
   ObservationWriter writer(options.observations_fd >= 0 ? options.observations_fd : STDOUT_FILENO);
-  const ScratchFolder folder;
   for (const std::string& name : names) {
     const Case& the_case = cases.at(name);
     writer.start(name);
-    ProgramTrial trial(*vocabulary.program(the_case.variant), libraries, folder.path(), options.trial);
+    ProgramTrial trial(*vocabulary.program(the_case.variant), libraries, folder, options.trial);
     writer.observation(trial.measure(the_case, name));
   }
 }
@@ -119,8 +119,10 @@ int run(int argc, char** argv) {
     throw UsageError("name what to measure: --cases FILE, or --describe");
   } else {
     adopt_orphans();
-    if (options.observations_fd >= 0) guard_group();  // the supervisor gave us a group of our own
-    measure(vocabulary, options);
+    const ScratchFolder folder;
+    // The supervisor gave us a group of our own.
+    if (options.observations_fd >= 0) guard_group(folder.path());
+    measure(vocabulary, options, folder.path());
   }
   return static_cast<int>(ExitCode::clean);
 }

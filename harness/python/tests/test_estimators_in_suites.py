@@ -1,0 +1,111 @@
+"""External estimators of suites and of the command line."""
+
+import json
+
+from recorded import environment, peakmark
+from toy_suite import SUITE, folder, run, sweep  # noqa: F401
+
+
+ESTIMATOR = """
+[[estimator]]
+name = "toy"
+call = "python:toy_estimators:module"
+form = "module"
+other_dimensions = [1, "n"]
+parameters = ["what"]
+seconds = 30
+"""
+
+
+def with_estimator(folder, text, **estimators):
+    """The toy's suite, its program with an estimator, in a module beside it."""
+    functions = {
+        "module": 'return 1110 if what == "well" else 0, 64',
+        "too_low": "return 1000, 64",
+        "raises": 'raise ValueError("not so")',
+        "dies": "import os; os._exit(7)",
+        **estimators,
+    }
+    (folder / "toy_estimators.py").write_text(
+        "".join(f"def {name}(dims, dtype, what='well'):\n    {body}\n" for name, body in functions.items())
+    )
+    suite = SUITE.replace("[[program]]", '[[program]]\nestimator = "toy"') + ESTIMATOR + text
+    (folder / "s.toml").write_text(suite)
+
+
+def test_a_programs_estimator_is_held_against_its_peak(folder):
+    with_estimator(folder, sweep("axes.n = [6, 20]"))
+    cases, _ = run(folder, "--memory-only")
+    assert cases["toy/marked/opencl/n:20"]["estimate"] == {
+        "estimator": "toy", "form": "module", "slices_used": 20, "slices_estimated": 20,
+        "bytes_estimated": 64 + 20 * 1110, "dtype": None, "error": None,
+    }  # fmt: skip
+    check = peakmark("check", "run.json", "--window", "1:1", "--json", cwd=folder)
+    assert check.returncode == 0, check.stdout
+    judged = {verdict["rule"]: verdict["judgement"] for verdict in json.loads(check.stdout)["verdicts"]}
+    assert judged["window_slices"] == judged["window_bytes"] == "pass"
+
+
+def test_other_estimators_are_judged_where_the_suite_names_them_and_errors_have_names(folder):
+    calls = ["python:toy_estimators:too_low", "python:toy_estimators:raises", "python:toy_estimators:dies"]
+    extra = "".join(
+        f'[[estimator]]\nname = "{call.split(":")[-1]}"\ncall = "{call}"\nform = "module"\nother_dimensions = [1, 1]\n'
+        for call in calls
+    )
+    with_estimator(folder, extra + sweep('axes.n = 20\nestimators = ["too_low", "raises", "dies"]'))
+    cases, _ = run(folder, "--memory-only")
+    (case,) = cases.values()
+    low, raises, dies = case["other_estimates"]
+    assert (low["slices_estimated"], low["bytes_estimated"]) == (22, 20064)
+    assert raises["error"].startswith("exception: Traceback") and raises["error"].endswith("ValueError: not so")
+    assert dies["error"] == "died: its process ended with exit code 7"
+    assert raises["slices_estimated"] is None and dies["bytes_estimated"] is None
+    check = peakmark("check", "run.json", cwd=folder)
+    assert check.returncode == 1
+    assert "ValueError: not so" in check.stdout
+
+
+def test_built_in_variants_can_have_external_estimators_too(folder):
+    (folder / "ours.py").write_text(
+        "def padding(slice_dim, dims, dtype, available, mode, pad_y0, pad_y1, pad_x0, pad_x1):\n"
+        "    slice_bytes = dtype.itemsize * dims[0] * dims[1]\n"
+        "    padded = dtype.itemsize * (dims[0] + pad_y0 + pad_y1) * (dims[1] + pad_x0 + pad_x1)\n"
+        "    return available // (slice_bytes + padded), dtype\n"
+    )
+    (folder / "s.toml").write_text(
+        '[[sweep]]\nvariants = "padding/computed"\naxes.n = 10\naxes.pad_x0 = 7\nestimators = "python:ours:padding"\n'
+    )
+    cases, _ = run(folder, "--memory-only")
+    (case,) = cases.values()
+    (estimate,) = case["other_estimates"]
+    assert (estimate["error"], estimate["slices_estimated"], estimate["dtype"]) == (None, 10, "f32")
+    assert estimate["bytes_estimated"] == case["requested_peak_bytes"]
+    assert peakmark("check", "run.json", cwd=folder).returncode == 0
+
+
+def test_estimate_asks_programs_and_functions(folder):
+    with_estimator(folder, sweep(""))
+
+    def estimate(*arguments):
+        result = peakmark("estimate", *arguments, "--json", cwd=folder, **environment())
+        return json.loads(result.stdout) if result.returncode == 0 else result.stderr
+
+    told = estimate("toy/marked", "n=5", "--suite", "s.toml", "--available", "9000")
+    assert (told["slices"], told["bytes"]) == (8, 64 + 8 * 1110)
+    assert estimate("toy/marked", "n=5", "--suite", "s.toml")["bytes"] == 64 + 5 * 1110
+    told = estimate("padding/coords1d", "n=5", "--suite", "s.toml")
+    assert told["slices"] == 5 and told["terms"]
+
+    call = "python:example_estimators:documented"
+    told = estimate(call, "--dimensions", "10,20", "--dtype", "float32", "--available", "14450", "kernel=[3, 3]", "x=none")
+    assert (told["slices"], told["dtype"]) == (9, "f32")
+    told = estimate(
+        "python:example_estimators:module", "--form", "module", "--dimensions", "10,20", "--slices", "2", "radius=7",
+        "--padding", "example_estimators:padding", "--output-dimensions", "example_estimators:output_dims",
+    )  # fmt: skip
+    assert (told["bytes"], told["padding"], told["output_dimensions"]) == (3207, [7, 7], [20, 20])
+    assert "ZeroDivisionError: of its own making" in estimate(
+        "python:example_estimators:raises", "--form", "module", "--dimensions", "10,20", "--slices", "1"
+    )
+    assert "no form 'modul'; did you mean 'module'?" in estimate(call, "--form", "modul", "--dimensions", "1,1")
+    assert "--dimensions" in estimate(call)
