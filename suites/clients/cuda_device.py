@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import os
 import sys
 from importlib import metadata
 
@@ -30,6 +31,12 @@ def unsupported(reason):
     sys.exit(peakmark.UNSUPPORTED)
 
 
+def index():
+    """Of the device that `peakmark run` has chosen, as CUDA counts them; else of the first."""
+    told = os.environ.get("PEAKMARK_DEVICE", "")
+    return int(told) if told.isdigit() else 0
+
+
 def import_cupy():
     """CuPy, with a GPU behind it."""
     # The recorder takes the CUPTI that the process has.
@@ -43,6 +50,7 @@ def import_cupy():
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
         unsupported(f"there is no CUDA device: {error}")
-    if count == 0:
-        unsupported("there is no CUDA device")
+    if count <= index():
+        unsupported(f"there is no CUDA device {index()}, only {count}")
+    cupy.cuda.Device(index()).use()
     return cupy

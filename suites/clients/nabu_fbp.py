@@ -6,7 +6,7 @@ Sinograms of n_a lines and w columns, f32, become slices of w × w. `host`: one,
 nabu brings it to the device and its slice back. `device`: n_z sinograms and as many slices lie on the device, as the
 chunk of a reconstruction does, and are worked on one after the other. Phases: `setup` (nabu's object), `inputs`, `outputs`, `call`,
 `end`; what nabu allocates in its first call, it keeps. The sinograms are those of a disc, and the slices must hold its
-value. The device is the one that pyopencl chooses; PYOPENCL_CTX changes that.
+value. The device is that of `peakmark run`, else the one that pyopencl chooses; PYOPENCL_CTX changes that.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import pyopencl
 import pyopencl.array
 from nabu.reconstruction.fbp_opencl import OpenCLBackprojector
 from one_case import ended
+from opencl_device import context_of_pyopencl
 
 # Where nabu's objects keep what they allocate, and the names in tables of what was live. Where two of them are one
 # array, as one release or the other has it, the last name is the one that stays.
@@ -96,7 +97,7 @@ def parse(words):
 
 def mistake_in(asked):
     """Runs what is asked. None, or what is wrong with the result."""
-    context = pyopencl.create_some_context(interactive=False)
+    context = context_of_pyopencl()
     with peakmark.phase("setup"):
         projector = OpenCLBackprojector(
             (asked.n_a, asked.w),

@@ -4,7 +4,7 @@
 
 n images of ny × nx f32 lie on the device, each as an array of its own, and are padded one after the other into n
 others. Phases: `setup` (nabu's object), `inputs`, `outputs`, `call`, `end`. The results are compared with numpy.pad's, bit
-for bit. The device is the one that pyopencl chooses; PYOPENCL_CTX changes that.
+for bit. The device is that of `peakmark run`, else the one that pyopencl chooses; PYOPENCL_CTX changes that.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import peakmark
 import pyopencl
 import pyopencl.array
 from one_case import ended
+from opencl_device import context_of_pyopencl
 
 try:
     from nabu.processing.padding_opencl import OpenCLPadding
@@ -76,7 +77,7 @@ def mistake_in(asked):
     shape = (asked.ny, asked.nx)
     pads = ((asked.pad_y0, asked.pad_y1), (asked.pad_x0, asked.pad_x1))
     images = np.random.default_rng(SEED).random((asked.n, *shape), dtype=np.float32)
-    queue = pyopencl.CommandQueue(pyopencl.create_some_context(interactive=False))
+    queue = pyopencl.CommandQueue(context_of_pyopencl())
 
     with peakmark.phase("setup"):
         padding = padding_of(queue, shape, pads, asked.mode)

@@ -13,6 +13,7 @@ import functools
 import sys
 
 import numpy as np
+import opencl_device
 import peakmark
 from one_case import ended
 
@@ -77,9 +78,23 @@ OPERATIONS = {
 }
 
 
+def select_device_of_run():
+    if hasattr(cle, "list_available_devices"):
+        opencl_device.chosen_of(cle.list_available_devices())
+        cle.select_device(opencl_device.index())
+        return
+    import pyopencl  # which the prototype is made of
+
+    opencl_device.chosen_of([device for platform in pyopencl.get_platforms() for device in platform.get_devices()])
+    # It sorts the devices by their scores: where all are alike, they stay in the loader's order.
+    cle.select_device(score_key=lambda device: 0, device_index=opencl_device.index())
+
+
 def select_device(name):
-    """The libraries take any device where none has that name, without a word."""
+    """That of the name, else that of the run. The libraries take any where none has that name, without a word."""
     if name is None:
+        if opencl_device.index() is not None:
+            select_device_of_run()
         return
     list_names = getattr(cle, "list_available_devices", None) or cle.available_device_names
     names = list(list_names())
@@ -102,7 +117,7 @@ def difference_of(pulled, image, answer):
 
 def parse(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", help="its name, as the library lists it")
+    parser.add_argument("--device", help="its name, as the library lists it; default: that of `peakmark run`, else the library's own choice")
     parser.add_argument("--calls", type=int, default=3)
     parser.add_argument("--unchecked", action="store_true", help="do not compare with numpy, which is slow")
     parser.add_argument("operation", choices=OPERATIONS)

@@ -44,6 +44,9 @@ def import_torch(allocator):
         cuda_device.unsupported(f"torch cannot be imported: {error}")
     if not torch.cuda.is_available():
         cuda_device.unsupported("torch finds no CUDA device")
+    if torch.cuda.device_count() <= cuda_device.index():
+        cuda_device.unsupported(f"there is no CUDA device {cuda_device.index()}")
+    torch.cuda.set_device(cuda_device.index())
     return torch
 
 
