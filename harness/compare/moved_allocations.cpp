@@ -12,24 +12,38 @@
 namespace peakmark {
 namespace {
 
-Size difference_bytes(const MovedAllocations& one) {
-  return checked_multiply(one.bytes, std::abs(one.new_count - one.base_count));
+Size spread_bytes(const MovedBetweenLists& one) {
+  const auto [least, most] = std::ranges::minmax(one.counts);
+  return checked_multiply(one.bytes, most - least);
 }
 
 }  // namespace
 
+std::vector<MovedBetweenLists> moved_between(const std::vector<const std::vector<Allocation>*>& lists) {
+  std::map<std::tuple<std::string, MemoryKind, Size>, std::vector<std::int64_t>> counts;
+  for (std::size_t list = 0; list < lists.size(); ++list) {
+    for (const Allocation& one : *lists[list]) {
+      auto& by_list = counts[{one.name, one.kind, one.bytes}];
+      by_list.resize(lists.size());
+      ++by_list[list];
+    }
+  }
+  std::vector<MovedBetweenLists> moved;
+  for (auto& [what, by_list] : counts) {
+    const auto [least, most] = std::ranges::minmax(by_list);
+    if (least == most) continue;
+    const auto& [name, kind, bytes] = what;
+    moved.push_back({name, kind, bytes, std::move(by_list)});
+  }
+  std::ranges::stable_sort(moved, std::greater<>(), spread_bytes);
+  return moved;
+}
+
 std::vector<MovedAllocations> moved_allocations(const std::vector<Allocation>& base,
                                                 const std::vector<Allocation>& next) {
-  std::map<std::tuple<std::string, MemoryKind, Size>, std::pair<std::int64_t, std::int64_t>> counts;
-  for (const Allocation& one : base) ++counts[{one.name, one.kind, one.bytes}].first;
-  for (const Allocation& one : next) ++counts[{one.name, one.kind, one.bytes}].second;
   std::vector<MovedAllocations> moved;
-  for (const auto& [what, count] : counts) {
-    if (count.first == count.second) continue;
-    const auto& [name, kind, bytes] = what;
-    moved.push_back({name, kind, bytes, count.first, count.second});
-  }
-  std::ranges::stable_sort(moved, std::greater<>(), difference_bytes);
+  for (const MovedBetweenLists& one : moved_between({&base, &next}))
+    moved.push_back({one.name, one.kind, one.bytes, one.counts[0], one.counts[1]});
   return moved;
 }
 

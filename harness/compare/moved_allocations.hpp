@@ -19,6 +19,17 @@ struct MovedAllocations {
   bool operator==(const MovedAllocations&) const = default;
 };
 
+/// The same of any number of lists.
+struct MovedBetweenLists {
+  std::string name;
+  MemoryKind kind = MemoryKind::none;
+  Size bytes = 0;                    ///< of each
+  std::vector<std::int64_t> counts;  ///< a list each, in their order
+};
+
+/// What lists of allocations (what was live at the peaks of runs) do not have in common, as below.
+std::vector<MovedBetweenLists> moved_between(const std::vector<const std::vector<Allocation>*>& lists);
+
 /// What two lists of allocations (what was live at two peaks) do not have in common. An allocation has no
 /// identity beyond its name, kind and size, since addresses differ from run to run. The largest difference in
 /// bytes comes first; equals by name, kind, size.

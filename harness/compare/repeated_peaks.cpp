@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <tuple>
 #include <utility>
 
 #include "base/text_table.hpp"
@@ -18,31 +15,6 @@ bool is_whole(const RepeatedRun& run) {
   return run.summary.has_value() && run.trouble.empty();
 }
 
-Size spread_bytes(const MovedBetweenRuns& one) {
-  const auto [least, most] = std::ranges::minmax(one.counts);
-  return checked_multiply(one.bytes, most - least);
-}
-
-std::vector<MovedBetweenRuns> moved_between(const std::vector<const LedgerSummary*>& summaries) {
-  std::map<std::tuple<std::string, MemoryKind, Size>, std::vector<std::int64_t>> counts;
-  for (std::size_t run = 0; run < summaries.size(); ++run) {
-    for (const Allocation& one : summaries[run]->at_peak) {
-      auto& by_run = counts[{one.name, one.kind, one.bytes}];
-      by_run.resize(summaries.size());
-      ++by_run[run];
-    }
-  }
-  std::vector<MovedBetweenRuns> moved;
-  for (auto& [what, by_run] : counts) {
-    const auto [least, most] = std::ranges::minmax(by_run);
-    if (least == most) continue;
-    const auto& [name, kind, bytes] = what;
-    moved.push_back({name, kind, bytes, std::move(by_run)});
-  }
-  std::ranges::stable_sort(moved, std::greater<>(), spread_bytes);
-  return moved;
-}
-
 std::string moved_table(const RepeatedPeaks& peaks) {
   using Align = TextTable::Align;
   constexpr std::size_t kMost = 20;
@@ -52,7 +24,7 @@ std::string moved_table(const RepeatedPeaks& peaks) {
   }
   TextTable table(columns);
   for (std::size_t i = 0; i < std::min(kMost, peaks.moved.size()); ++i) {
-    const MovedBetweenRuns& one = peaks.moved[i];
+    const MovedBetweenLists& one = peaks.moved[i];
     std::vector<std::string> cells{"  " + (one.name.empty() ? "(unnamed)" : one.name), name_of(one.kind),
                                    std::to_string(one.bytes)};
     for (const std::int64_t count : one.counts) cells.push_back(std::to_string(count));
@@ -71,15 +43,18 @@ RepeatedPeaks repeated_peaks(std::vector<RepeatedRun> runs) {
   RepeatedPeaks peaks;
   peaks.runs = std::move(runs);
   std::vector<const LedgerSummary*> whole;
+  std::vector<const std::vector<Allocation>*> at_peaks;
   for (const RepeatedRun& run : peaks.runs) {
-    if (is_whole(run)) whole.push_back(&*run.summary);
+    if (!is_whole(run)) continue;
+    whole.push_back(&*run.summary);
+    at_peaks.push_back(&run.summary->at_peak);
   }
   if (whole.empty()) return peaks;
   const auto by_peak = [](const LedgerSummary* one) { return one->peak_bytes; };
   peaks.least_bytes = std::ranges::min(whole, {}, by_peak)->peak_bytes;
   peaks.most_bytes = std::ranges::max(whole, {}, by_peak)->peak_bytes;
   if (whole.size() > 1) peaks.agree = peaks.least_bytes == peaks.most_bytes;
-  if (peaks.agree == false) peaks.moved = moved_between(whole);
+  if (peaks.agree == false) peaks.moved = moved_between(at_peaks);
   return peaks;
 }
 
@@ -119,7 +94,7 @@ std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<st
                     {"trouble", said(run.trouble)}});
   }
   Json moved = Json::array();
-  for (const MovedBetweenRuns& one : peaks.moved) {
+  for (const MovedBetweenLists& one : peaks.moved) {
     moved.push_back(
         {{"name", one.name}, {"kind", name_of(one.kind)}, {"bytes", one.bytes}, {"counts", one.counts}});
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compare/moved_allocations.hpp"
 #include "ledger/ledger.hpp"
 
 namespace peakmark {
@@ -18,20 +19,13 @@ struct RepeatedRun {
       summary;  ///< of all its processes, merged by time; none where nothing was recorded
 };
 
-/// Allocations of one name, kind and size, of which not every run had equally many at its peak.
-struct MovedBetweenRuns {
-  std::string name;
-  MemoryKind kind = MemoryKind::none;
-  Size bytes = 0;                    ///< of each
-  std::vector<std::int64_t> counts;  ///< by run, of those that were recorded
-};
-
 struct RepeatedPeaks {
   std::vector<RepeatedRun> runs;
   std::optional<bool> agree;  ///< none where fewer than two runs were recorded whole
   std::optional<Size> least_bytes;
   std::optional<Size> most_bytes;
-  std::vector<MovedBetweenRuns> moved;  ///< where the peaks differ: the largest difference in bytes first
+  std::vector<MovedBetweenLists>
+      moved;  ///< where the peaks differ; counts of the runs that were recorded whole
 };
 
 /// Runs whose recording is not whole are shown and not judged.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace peakmark {
 
@@ -18,6 +19,19 @@ std::vector<AllocationGroup> group(const std::vector<Allocation>& allocations) {
   }
   std::stable_sort(groups.begin(), groups.end(),
                    [](const AllocationGroup& a, const AllocationGroup& b) { return a.bytes > b.bytes; });
+  return groups;
+}
+
+std::vector<ProcessGroup> group_by_process(const RecordedTree& tree,
+                                           const std::vector<Allocation>& allocations) {
+  std::map<std::int32_t, std::vector<Allocation>> of_process;
+  for (const Allocation& one : allocations) of_process[process_of(tree, one).header.pid].push_back(one);
+  std::vector<ProcessGroup> groups;
+  for (const auto& [pid, own] : of_process) {
+    for (AllocationGroup& one : group(own)) groups.push_back({pid, std::move(one)});
+  }
+  std::ranges::stable_sort(
+      groups, [](const ProcessGroup& a, const ProcessGroup& b) { return a.group.bytes > b.group.bytes; });
   return groups;
 }
 

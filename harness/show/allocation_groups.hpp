@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ledger/ledger.hpp"
+#include "show/process_tree.hpp"
 
 namespace peakmark {
 
@@ -19,5 +20,15 @@ struct AllocationGroup {
 
 /// Largest first; equals in the order in which they first appear.
 std::vector<AllocationGroup> group(const std::vector<Allocation>& allocations);
+
+/// Of one process, among those of a tree.
+struct ProcessGroup {
+  std::int32_t pid = 0;
+  AllocationGroup group;
+};
+
+/// The same of all processes of a tree together, whose allocations come from merged events.
+std::vector<ProcessGroup> group_by_process(const RecordedTree& tree,
+                                           const std::vector<Allocation>& allocations);
 
 }  // namespace peakmark

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "ledger/timeline.hpp"
 #include "page_template.hpp"
@@ -44,22 +46,33 @@ Json phases_json(const LedgerSummary& summary, std::int64_t zero_ns, std::int64_
   return list;
 }
 
+Json timeline_json(const std::vector<LivePoint>& points) {
+  Json times = Json::array();
+  Json live = Json::array();
+  for (const LivePoint& point : points) {
+    times.push_back(point.time_ns - points.front().time_ns);
+    live.push_back(point.live_bytes);
+  }
+  return {{"times_ns", std::move(times)}, {"live_bytes", std::move(live)}};
+}
+
+/// Of all processes together; null where there is one.
+Json tree_json(const RecordedTree& tree) {
+  if (tree.processes.size() == 1) return nullptr;
+  return {{"timeline", timeline_json(live_over_time(merge_by_time(tree), kMostPoints))},
+          {"phases", Json::array()}};
+}
+
 Json view_json(const RecordedProcess& process) {
   const LedgerSummary summary = summarise(process.events);
   const auto points = live_over_time(process.events, kMostPoints);
   const std::int64_t zero_ns = points.empty() ? 0 : points.front().time_ns;
   const std::int64_t end_ns = points.empty() ? 0 : points.back().time_ns;
-  Json times = Json::array();
-  Json live = Json::array();
-  for (const LivePoint& point : points) {
-    times.push_back(point.time_ns - zero_ns);
-    live.push_back(point.live_bytes);
-  }
   const auto stacks = caller_stacks(process, summary);
   std::size_t left_out = 0;
   Json phases = phases_json(summary, zero_ns, end_ns, left_out);
   return {{"pid", process.header.pid},
-          {"timeline", {{"times_ns", std::move(times)}, {"live_bytes", std::move(live)}}},
+          {"timeline", timeline_json(points)},
           {"phases", std::move(phases)},
           {"phases_not_drawn", left_out},
           {"flame",
@@ -92,6 +105,8 @@ void write_page(const RecordedTree& tree, const ReportOptions& options, std::ost
   write_json(profile_json(tree, short_options), out);
   out << ",\"views\":";
   write_json(views.dump(-1, ' ', false, Json::error_handler_t::replace), out);
+  out << ",\"tree\":";
+  write_json(tree_json(tree).dump(), out);
   out << "}" << page.substr(mark + kMark.size());
 }
 

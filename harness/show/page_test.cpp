@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -50,6 +51,8 @@ TEST(Page, ItsDataIsWhatJsonGivesAndAViewAProcess) {
   const auto data = nlohmann::json::parse(data_of(page_of(tree)));
   EXPECT_EQ(data.at("profile"), nlohmann::json::parse(profile_json(tree)));
   ASSERT_EQ(data.at("views").size(), 2U);
+  const auto& live = data.at("tree").at("timeline").at("live_bytes");
+  EXPECT_EQ(*std::max_element(live.begin(), live.end()), data.at("profile").at("tree_peak_bytes"));
   const auto& view = data.at("views").at(1);
   EXPECT_EQ(view.at("pid"), 2);
   EXPECT_EQ(view.at("timeline").at("times_ns"), (nlohmann::json{0, 1900, 3900, 4900, 5900}));
@@ -74,6 +77,7 @@ TEST(Page, WithoutStacksTheFlameIsOfNames) {
 TEST(Page, AProgramThatAllocatedNothingHasAPage) {
   const auto data = nlohmann::json::parse(data_of(page_of({{ProcessByHand(1).process()}})));
   EXPECT_TRUE(data.at("views").at(0).at("timeline").at("times_ns").empty());
+  EXPECT_EQ(data.at("tree"), nullptr);
   EXPECT_EQ(data.at("views").at(0).at("flame").at("root").at("bytes"), 0);
 }
 

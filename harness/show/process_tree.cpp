@@ -50,6 +50,10 @@ RecordedTree read_tree(const std::filesystem::path& path) {
 
 namespace {
 
+bool is_same_recorder(const RecordedProcess& a, const RecordedProcess& b) {
+  return std::strncmp(a.header.recorder, b.header.recorder, sizeof(a.header.recorder)) == 0;
+}
+
 /// When the process, or the program that it executed, was gone; nothing where nobody saw it.
 std::optional<std::int64_t> end_of(const RecordedProcess& process, const RecordedTree& tree) {
   const ProfileHeader& header = process.header;
@@ -58,7 +62,7 @@ std::optional<std::int64_t> end_of(const RecordedProcess& process, const Recorde
   // A program that executes another in its place is gone when the other's recorder comes up at the latest.
   for (const RecordedProcess& other : tree.processes) {
     if (other.header.pid == header.pid && other.header.start_monotonic_ns > header.start_monotonic_ns &&
-        std::strncmp(other.header.recorder, header.recorder, sizeof(header.recorder)) == 0) {
+        is_same_recorder(other, process)) {
       end = std::min(end.value_or(INT64_MAX), other.header.start_monotonic_ns);
     }
   }
@@ -96,6 +100,25 @@ struct WholeLife {
   }
 };
 
+/// For each profile the first one of its process: a process with both recorders, of OpenCL and of CUDA,
+/// writes two. One that executed another program, or itself again, begins a new life.
+std::vector<std::size_t> first_of_process(const RecordedTree& tree) {
+  const auto& processes = tree.processes;
+  std::vector<std::size_t> first;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    first.push_back(i);
+    std::size_t before = i;
+    while (before > 0 && processes[before - 1].header.pid != processes[i].header.pid) --before;
+    if (before == 0) continue;
+    const std::size_t life = first[before - 1];
+    bool is_new = processes[life].command_line != processes[i].command_line;
+    for (std::size_t j = 0; j < i; ++j)
+      is_new = is_new || (first[j] == life && is_same_recorder(processes[j], processes[i]));
+    if (!is_new) first[i] = life;
+  }
+  return first;
+}
+
 }  // namespace
 
 std::vector<Event> merge_by_time(const RecordedTree& tree) {
@@ -111,16 +134,20 @@ std::vector<Event> merge_by_time(const RecordedTree& tree) {
     total += lives.back().size();
     if (lives.back().size() != 0) heads.emplace(lives.back()[0].time_ns, lives.size() - 1);
   }
+  const std::vector<std::size_t> first = first_of_process(tree);
   std::vector<Event> merged;
   merged.reserve(total);
   while (!heads.empty()) {
     const std::size_t p = heads.top().second;
     heads.pop();
     const WholeLife& events = lives[p];
+    // Both recorders of a process are told of its phases.
+    const bool is_told_twice = first[p] != p && events[next[p]].type == EventType::phase;
     // A text and its continuations stay together.
     do {
       Event event = events[next[p]++];
-      const std::uint64_t place = static_cast<std::uint64_t>(p) << 48U;
+      if (is_told_twice) continue;
+      const std::uint64_t place = static_cast<std::uint64_t>(first[p]) << 48U;
       const bool allocates =
           event.type == EventType::allocation || event.type == EventType::failed_allocation;
       if (event.address != 0 || allocates || event.type == EventType::phase) event.address ^= place;
@@ -130,6 +157,10 @@ std::vector<Event> merge_by_time(const RecordedTree& tree) {
     if (next[p] < events.size()) heads.emplace(events[next[p]].time_ns, p);
   }
   return merged;
+}
+
+const RecordedProcess& process_of(const RecordedTree& tree, const Allocation& merged) {
+  return tree.processes.at(merged.address >> 48U);
 }
 
 std::vector<ProcessPlace> process_order(const RecordedTree& tree) {

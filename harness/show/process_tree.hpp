@@ -32,9 +32,13 @@ RecordedTree read_tree(const std::filesystem::path& path);
 
 /// The events of all processes in the order of time, each process's own order kept. Handles of two processes
 /// may be equal numbers: they are kept apart by the place of the process in their upper 16 bits, which phases
-/// and failed allocations have there too. What a process still holds when it ends is released then; where its
-/// end is unknown, never.
+/// and failed allocations have there too; two profiles of one process with both recorders are one place, and
+/// phases, which both were told, are there once. What a process still holds when it ends is released then;
+/// where its end is unknown, never.
 std::vector<Event> merge_by_time(const RecordedTree& tree);
+
+/// Of whom an allocation is that was summed up from merged events.
+const RecordedProcess& process_of(const RecordedTree& tree, const Allocation& merged);
 
 /// Where a process stands in the tree: children follow their parent, one step deeper. A process whose parent
 /// was not recorded (a shell) stands at the top.

@@ -24,6 +24,19 @@ Json groups_json(const std::vector<Allocation>& allocations) {
   return list;
 }
 
+Json process_groups_json(const RecordedTree& tree, const LedgerSummary& together) {
+  Json list = Json::array();
+  for (const auto& [pid, one] : group_by_process(tree, together.at_peak)) {
+    list.push_back({{"pid", pid},
+                    {"name", one.name},
+                    {"kind", name_of(one.kind)},
+                    {"phase", one.phase},
+                    {"bytes", one.bytes},
+                    {"count", one.count}});
+  }
+  return list;
+}
+
 Json sites_list(const std::vector<Site>& sites) {
   Json list = Json::array();
   for (const Site& one : sites) {
@@ -102,8 +115,10 @@ std::string profile_json(const RecordedTree& tree, const ReportOptions& options)
     others.push_back(process_json(tree.processes[i], options));
   json["processes"] = std::move(others);
   // One process is a tree of itself.
-  json["tree_peak_bytes"] = tree.processes.size() == 1 ? json["requested"]["peak_bytes"]
-                                                       : Json(summarise_together(tree).peak_bytes);
+  const bool is_one = tree.processes.size() == 1;
+  const LedgerSummary together = is_one ? LedgerSummary{} : summarise_together(tree);
+  json["tree_peak_bytes"] = is_one ? json["requested"]["peak_bytes"] : Json(together.peak_bytes);
+  json["tree_at_peak"] = is_one ? Json(nullptr) : process_groups_json(tree, together);
   // A program's arguments need not be UTF-8; JSON must be.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

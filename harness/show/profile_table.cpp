@@ -40,6 +40,27 @@ std::string groups_text(const std::vector<Allocation>& allocations) {
   return text;
 }
 
+std::string process_groups_text(const std::vector<ProcessGroup>& groups) {
+  TextTable table({{"  pid"},
+                   {"name"},
+                   {"kind"},
+                   {"phase"},
+                   {"count", Align::right},
+                   {"bytes", Align::right},
+                   {"", Align::right}});
+  constexpr std::size_t kMost = 20;
+  for (std::size_t i = 0; i < std::min(kMost, groups.size()); ++i) {
+    const AllocationGroup& one = groups[i].group;
+    table.add({fmt::format("  {}", groups[i].pid), one.name.empty() ? "(unnamed)" : one.name,
+               name_of(one.kind), one.phase, std::to_string(one.count), std::to_string(one.bytes),
+               format_size(one.bytes)});
+  }
+  std::string text = groups.empty() ? "" : table.text();
+  if (groups.size() > kMost)
+    text += fmt::format("  and {} more; --json has them all\n", groups.size() - kMost);
+  return text;
+}
+
 std::string sites_text(const std::vector<Site>& sites) {
   TextTable table({{"  site"}, {"count", Align::right}, {"bytes", Align::right}, {"", Align::right}});
   constexpr std::size_t kMost = 20;
@@ -147,8 +168,9 @@ std::string profile_table(const RecordedTree& tree, const ReportOptions& options
                format_size(summary.live_at_end_bytes)});
   }
   text += table.text();
-  text += fmt::format("\npeak of all together  {}\n", both(summarise_together(tree).peak_bytes));
-  return text;
+  const LedgerSummary together = summarise_together(tree);
+  text += fmt::format("\npeak of all together  {}\n", both(together.peak_bytes));
+  return text + process_groups_text(group_by_process(tree, together.at_peak));
 }
 
 }  // namespace peakmark

@@ -115,6 +115,54 @@ TEST(Show, ATreesPeakIsMergedByTime) {
   EXPECT_THAT(profile_table(together), HasSubstr("peak of all together  200 B"));
 }
 
+TEST(Show, OfATreeItIsToldWhatWasLiveAtThePeakOfAll) {
+  const RecordedTree tree{{Process(1).allocate(10, 16, 100).allocate(11, 32, 7).release(12, 32).process(),
+                           Process(2).say(EventType::phase, 20, 0, "call").allocate(30, 16, 300).process()}};
+  const auto json = nlohmann::json::parse(profile_json(tree));
+  EXPECT_EQ(json.at("tree_peak_bytes"), 400);
+  const auto& at_peak = json.at("tree_at_peak");
+  ASSERT_EQ(at_peak.size(), 2U);
+  EXPECT_EQ(
+      at_peak[0],
+      (nlohmann::json{
+          {"pid", 2}, {"name", ""}, {"kind", "buffer"}, {"phase", "call"}, {"bytes", 300}, {"count", 1}}));
+  EXPECT_EQ(at_peak[1].at("pid"), 1);
+  EXPECT_EQ(at_peak[1].at("bytes"), 100);
+  EXPECT_THAT(profile_table(tree), testing::ContainsRegex("peak of all together  400 B.*\n.*pid.*\n +2 "));
+  EXPECT_EQ(nlohmann::json::parse(profile_json({{Process(1).process()}})).at("tree_at_peak"), nullptr);
+}
+
+TEST(Show, AProcessWithBothRecordersIsOneAndItsPhasesAreToldOnce) {
+  const auto of_cuda = [](const Process& process) {
+    RecordedProcess recorded = process.process();
+    std::strcpy(recorded.header.recorder, "cupti 130001");
+    return recorded;
+  };
+  const Process opencl =
+      Process(1).say(EventType::phase, 10, 0, "call").allocate(20, 16, 100).say(EventType::phase, 40, 0, "");
+  const Process cuda =
+      Process(1).say(EventType::phase, 11, 0, "call").allocate(30, 48, 50).say(EventType::phase, 41, 0, "");
+  const auto phases_of = [](const RecordedTree& tree) {
+    std::vector<std::uint64_t> places;
+    for (const Event& event : merge_by_time(tree)) {
+      if (event.type == EventType::phase) places.push_back(event.address >> 48U);
+    }
+    return places;
+  };
+  const RecordedTree both{{opencl.process(), of_cuda(cuda)}};
+  EXPECT_THAT(phases_of(both), testing::ElementsAre(0, 0));
+  EXPECT_EQ(summarise_together(both).peak_bytes, 150);
+  EXPECT_EQ(summarise_together(both).at_peak.at(1).phase, "call");
+  // It executed itself: another life, with both recorders again.
+  EXPECT_THAT(phases_of({{opencl.process(), of_cuda(cuda), opencl.process(), of_cuda(cuda)}}),
+              testing::ElementsAre(0, 2, 0, 2));
+  // Other processes, and other programs, are others.
+  EXPECT_EQ(phases_of({{opencl.process(), cuda.process()}}).size(), 4U);
+  RecordedProcess other = of_cuda(cuda);
+  other.command_line = {"another"};
+  EXPECT_EQ(phases_of({{opencl.process(), other}}).size(), 4U);
+}
+
 TEST(Show, PhasesAndFailedAllocationsTellTheirProcessInATree) {
   const RecordedTree tree{{Process(1).say(EventType::phase, 10, 0, "call").process(),
                            Process(2).say(EventType::phase, 20, 0, "call").fail(30, 100).process()}};
