@@ -3,7 +3,8 @@
     PYTHONPATH=reports build/venv/bin/python bench/report_bench.py [--cases 2000] [--nights 365] [--keep FOLDER]
 
 The history, what trends would find in it, and the newest run are written as `peakmark history export` and `peakmark
-trends --json` write them; the report is made from these files by a process of its own, as a user makes it.
+trends --json` write them; the report is made from these files by a process of its own, as a user makes it. Where there
+is a Chromium, the page is used in it too: what the console says of errors, and how long a reader waits.
 """
 
 from __future__ import annotations
@@ -170,14 +171,59 @@ def measure(folder: Path) -> dict[str, float]:
     files = [path for path in output.rglob("*") if path.is_file()]
     page = [path for path in files if path.suffix in (".html", ".js")]
     mebibyte = 1024 * 1024
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "seconds": seconds,
-        "memory_mib": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
+        "cpu_seconds": usage.ru_utime + usage.ru_stime,
+        "memory_mib": usage.ru_maxrss / 1024,
         "page_mib": (output / "index.html").stat().st_size / mebibyte,
         "page_and_data_mib": sum(path.stat().st_size for path in page) / mebibyte,
         "all_mib": sum(path.stat().st_size for path in files) / mebibyte,
         "files": len(files),
     }
+
+
+# What a reader does, as scripts; each ends when the next frame is drawn.
+ACTIONS = {
+    "filter_ms": "type('variant1 ny:640')",
+    "clear_ms": "type('')",
+    "sort_ms": "document.querySelector('#cases th[data-key=time] button').click()",
+    "show_all_ms": "document.querySelector('#more button:last-child').click()",
+    "sort_all_ms": "document.querySelector('#cases th[data-key=peak] button').click()",
+}
+HELPERS = """
+  const type = (words) => {
+    const box = document.getElementById('words');
+    box.value = words;
+    box.dispatchEvent(new Event('input', { bubbles: true }));
+  };
+  const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+"""
+
+
+def use(page_file: Path, folder: Path) -> dict[str, float]:
+    """Milliseconds of each action, and errors of the console; empty where there is no Chromium."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "reports" / "tests"))
+    from chromium import PROGRAM, Page
+
+    if PROGRAM is None:
+        return {}
+    with Page(folder / "profile") as page:
+        page.look(1200, 900, dark=False)
+        begin = time.perf_counter()
+        page.open(page_file)
+        page.wait_for("document.querySelectorAll('#cases a.open').length > 0")
+        figures = {"open_ms": 1000 * (time.perf_counter() - begin)}
+        for name, action in ACTIONS.items():
+            figures[name] = page.evaluate(
+                f"(async () => {{ {HELPERS} const begin = performance.now(); {action}; await drawn(); "
+                "return performance.now() - begin; })()"
+            )
+        begin = time.perf_counter()
+        page.evaluate("document.querySelector('#cases a.open').click()")
+        page.wait_for("document.querySelectorAll('.detail .chart svg path').length > 1")
+        figures["case_ms"] = 1000 * (time.perf_counter() - begin)
+        return figures | {"console_errors": len(page.errors)}
 
 
 def main() -> int:
@@ -186,11 +232,12 @@ def main() -> int:
     parser.add_argument("--nights", type=int, default=365)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leaves inputs and report there")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         write_inputs(folder, options.cases, options.nights)
         figures = measure(folder)
+        figures |= use(folder / "report" / "index.html", folder)
     print(f"{options.cases} cases, {options.nights} nights, {os.cpu_count()} cores")
     for name, value in figures.items():
         print(f"{name:>18}  {value:.2f}" if isinstance(value, float) else f"{name:>18}  {value}")

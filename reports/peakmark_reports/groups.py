@@ -66,11 +66,12 @@ class Group:
         return f"{metric_name(finding.change.metric)} {what}, since {night.date[:10]}{commit}{told}{where}{settled}"
 
     def hints(self, assessment: Assessment) -> list[str]:
-        """What changed in the environment just before: it may be the cause, and the code innocent."""
+        """What else is wrong with the first case, and what changed in the environment just before: that may be the
+        cause, and the code innocent."""
         finding = self.first.finding
         if finding is None:
             return []
-        hints = []
+        hints = list(self.first.standing.reasons) if finding.change.open else []
         for one in assessment.trends.environment_changes:
             at = finding.device.place_of.get(one.run)
             if at is not None and finding.at - CAUSE_NIGHTS <= at <= finding.at:

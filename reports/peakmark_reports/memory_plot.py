@@ -17,7 +17,7 @@ WIDER_LINE, WIDER_MARKER = 1.6, 4.0
 Styles = dict[str, dict]
 
 
-def _styles(variants: list[str]) -> Styles:
+def variant_styles(variants: list[str]) -> Styles:
     """Later variants are drawn over earlier ones and are narrower, in hollow markers: of lines that fall together each is seen."""
     last = len(variants) - 1
     wider = [1 - i / last if last else 0 for i in range(len(variants))]
@@ -121,7 +121,7 @@ def draw(figure: Figure, context: dict) -> pyplot.Figure:
         rows, columns, figsize=(width, 1.5 * rows + 0.8), squeeze=False, layout="constrained"
     )
     variants = list(dict.fromkeys(every["variant"]))
-    styles = _styles(variants)
+    styles = variant_styles(variants)
     low, high = every[figure.x].min(), every[figure.x].max()
 
     for axes in grid.flat:

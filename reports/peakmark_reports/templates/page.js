@@ -212,16 +212,23 @@ function chart(spec) {
       cross.append(shape("title", {}, `${nights[i].date.slice(0, 10)}: ${outcome.replaceAll("_", " ")}`));
       svg.append(cross);
     });
-    for (const change of changes) {
-      const colour = `var(${kMarkColours[change.verdict] || "--quiet"})`;
+    const taken = [];
+    // The newest first: where two have no room for their words, it keeps them.
+    for (const change of [...changes].reverse()) {
+      const colour = `var(${(!change.settled && kMarkColours[change.verdict]) || "--quiet"})`;
       const px = x(change.at);
       const line = shape("line", { class: "change", x1: px, x2: px, y1: top - 4, y2: height - bottom, stroke: colour, "stroke-width": 1.4 });
       line.append(shape("title", {}, `${nights[change.at].date.slice(0, 10)}: ${change.verdict} ${relative(change.relative)}`));
       const label = relative(change.relative);
-      const leftward = px + 5 + label.length * 6.4 > width - right;
-      const words = shape("text", { x: px + (leftward ? -4 : 4), y: top + 6, "text-anchor": leftward ? "end" : "start" }, label);
-      words.style.fill = colour;
-      svg.append(line, words);
+      svg.append(line);
+      const wide = label.length * 6.6 + 6;
+      const from = [px, px - wide].find((one) => one >= left && one + wide <= width - 2 && taken.every((other) => one + wide <= other || one >= other + wide));
+      if (from !== undefined) {
+        taken.push(from);
+        const words = shape("text", { x: from + 4, y: top + 6 }, label);
+        words.style.fill = colour;
+        svg.append(words);
+      }
       if (values[change.at] !== null) svg.append(shape("circle", { cx: px, cy: y(values[change.at]), r: 4, fill: colour }));
     }
     cursor.setAttribute("y1", top - 4); cursor.setAttribute("y2", height - bottom);
