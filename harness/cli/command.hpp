@@ -34,6 +34,7 @@ void add_devices_command(CLI::App& app, Result& result);
 void add_doctor_command(CLI::App& app, Result& result);
 void add_show_command(CLI::App& app, Result& result);
 void add_compare_command(CLI::App& app, Result& result);
+void add_history_command(CLI::App& app, Result& result);
 void add_report_command(CLI::App& app, Result& result);
 
 }  // namespace peakmark::cli

@@ -41,9 +41,10 @@ std::string what_is_wrong(const CLI::App& app, const CLI::App* command, const CL
   if (const std::string option = unknown_option(here); !option.empty()) {
     return no_such_option(here, option);
   }
-  if (command == nullptr && !app.remaining().empty()) {
-    const std::string word = app.remaining().front();
-    return fmt::format("no command '{}'{}", word, suggest_word(word, command_names(app)));
+  const std::vector<std::string> names = command_names(here);
+  if (!names.empty() && !here.remaining().empty()) {
+    const std::string word = here.remaining().front();
+    return fmt::format("no command '{}'{}", word, suggest_word(word, names));
   }
   return error.what();
 }
@@ -58,9 +59,12 @@ std::string no_such_option(const CLI::App& command, const std::string& option) {
 }
 
 std::string usage_message(const CLI::App* app, const CLI::Error& error) {
-  const std::vector<CLI::App*> parsed = app->get_subcommands();
-  const CLI::App* const command = parsed.empty() ? nullptr : parsed.front();
-  const std::string name = command == nullptr ? "" : " " + command->get_name();
+  const CLI::App* command = nullptr;
+  std::string name;
+  for (const CLI::App* here = app; !here->get_subcommands().empty();) {  // `history add` is two deep
+    here = command = here->get_subcommands().front();
+    name += " " + command->get_name();
+  }
   return fmt::format("peakmark{}: {}\nSee: peakmark{} --help\n", name, what_is_wrong(*app, command, error),
                      name);
 }

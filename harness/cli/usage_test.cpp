@@ -55,8 +55,11 @@ TEST_F(Usage, AnEmptyFileNameIsNamed) {
 
 TEST_F(Usage, EveryHelpNamesTheExitCodes) {
   for (const char* const command : {"devices", "doctor", "list", "run", "merge", "estimate", "check",
-                                    "record", "show", "compare", "report"}) {
+                                    "record", "show", "compare", "history", "report"}) {
     EXPECT_THAT(peakmark({command, "--help"}).output, HasSubstr("Exit code")) << command;
+  }
+  for (const char* const command : {"add", "log", "export", "prune", "rename-device"}) {
+    EXPECT_THAT(peakmark({"history", command, "--help"}).output, HasSubstr("Exit code")) << command;
   }
 }
 
@@ -65,6 +68,11 @@ TEST_F(Usage, AMisspeltCommandIsNamed) {
   EXPECT_EQ(answer.end.exit_code, 2);
   EXPECT_THAT(answer.errors, AllOf(StartsWith("peakmark: no command 'rnu'; did you mean 'run'?"),
                                    HasSubstr("devices"), HasSubstr("peakmark --help")));
+  EXPECT_THAT(peakmark({"history", "ad"}).errors,
+              AllOf(StartsWith("peakmark history: no command 'ad'; did you mean 'add'?"),
+                    HasSubstr("peakmark history --help")));
+  EXPECT_THAT(peakmark({"history", "log", "--jsno"}).errors,
+              StartsWith("peakmark history log: no option '--jsno'; did you mean '--json'?"));
   const Answer none = peakmark({});
   EXPECT_EQ(none.end.exit_code, 2);
   EXPECT_THAT(none.errors, AllOf(StartsWith("peakmark: "), HasSubstr("subcommand is required")));

@@ -39,6 +39,10 @@ std::string cpu_name() {
 
 }  // namespace
 
+std::string utc_date() {
+  return utc("{:%Y-%m-%dT%H:%M:%SZ}");
+}
+
 std::string make_run_id() {
   std::random_device random;
   return fmt::format("{}-{:08x}{:08x}", utc("{:%Y%m%dT%H%M%SZ}"), random(), random());
@@ -64,7 +68,7 @@ std::map<std::string, std::string> measurement_environment() {
 RunContext make_run_context(const Selection& selection, const Description& description, bool memory_only) {
   RunContext context;
   context.id = make_run_id();
-  context.date = utc("{:%Y-%m-%dT%H:%M:%SZ}");
+  context.date = utc_date();
   context.host_name = host_name();
   context.suite = selection.suite.name;
   context.fingerprint = selection.suite.fingerprint;

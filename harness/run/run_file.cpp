@@ -164,7 +164,7 @@ Run read_run(const std::filesystem::path& path) {
   throw UsageError(path.string());
 }
 
-void write_run(const Run& run, const std::filesystem::path& path) {
+std::string run_file_text(const Run& run, int indent) {
   Json json;
   json["context"] = Json{{"date", run.context.date},
                          {"host_name", run.context.host_name},
@@ -178,8 +178,12 @@ void write_run(const Run& run, const std::filesystem::path& path) {
     rows.push_back(aggregate_row(run.observations[index], index));
   }
   json["benchmarks"] = std::move(rows);
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+void write_run(const Run& run, const std::filesystem::path& path) {
   check_run_file_replaceable(path);
-  replace_text_file(path, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  replace_text_file(path, run_file_text(run, 1) + "\n");
 }
 
 }  // namespace peakmark

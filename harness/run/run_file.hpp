@@ -68,6 +68,8 @@ std::string later_run_warning(const std::filesystem::path& run_file);
 /// UsageError where a run file must not be put: as check_replaceable() says, and where a file stands that is
 /// not empty and no run file, whole or cut short.
 void check_run_file_replaceable(const std::filesystem::path& path);
+/// The text of a run file; `indent` −1: on one line.
+std::string run_file_text(const Run& run, int indent);
 /// Writes beside the file and renames, so that a reader never sees half of it. Error (exit 2) when the folder
 /// is read-only or full; what was there before stays.
 void write_run(const Run& run, const std::filesystem::path& path);

@@ -8,26 +8,13 @@
 #include <unordered_set>
 
 #include "base/error.hpp"
+#include "base/fingerprint.hpp"
 #include "sweep/nearest_word.hpp"
 #include "sweep/suite_document.hpp"
 #include "sweep/sweep_expansion.hpp"
 
 namespace peakmark {
 namespace {
-
-// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. std::hash may differ from build to build.
-class Fingerprint {
- public:
-  void add(std::string_view text) {
-    for (const char c : text) add_byte(static_cast<unsigned char>(c));
-    add_byte(0);  // "ab", "c" is not "a", "bc"
-  }
-  [[nodiscard]] std::string text() const { return fmt::format("{:016x}", hash_); }
-
- private:
-  void add_byte(std::uint64_t byte) { hash_ = (hash_ ^ byte) * 0x100000001b3; }
-  std::uint64_t hash_ = 0xcbf29ce484222325;
-};
 
 void add(const ProgramDescription& program, Fingerprint& fingerprint) {
   fingerprint.add(program.variant.name);

@@ -1,0 +1,69 @@
+// How long a large history takes: a night added, all of it read for trends, exported for reports.
+//   history_load FILE-or-URL [CASES [NIGHTS]]        default: 2000 cases, 365 nights; the history must not be
+//   there yet
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <string>
+
+#include "base/error.hpp"
+#include "history/exports.hpp"
+#include "history/history.hpp"
+#include "history/sample_runs.hpp"
+
+namespace {
+
+using peakmark::history::History;
+using peakmark::history::SampleNight;
+
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Times wobble, and half way one case in seven begins to need more.
+SampleNight night(int number, int cases, int nights) {
+  SampleNight night(
+      fmt::format("night-{:04}", number),
+      fmt::format("20{:02}-{:02}-{:02}T02:00:00Z", 10 + number / 336, 1 + number / 28 % 12, 1 + number % 28));
+  for (int i = 0; i < cases; ++i) {
+    const bool is_larger = i % 7 == 0 && number > nights / 2;
+    night.add(fmt::format("operation/variant/opencl/mode:edge/n:20/nx:{}", i),
+              1 + i % 50 + (is_larger ? 1 : 0), 1000 + i + (number * 7919 + i * 104729) % 97);
+  }
+  return night;
+}
+
+void measure(const std::string& name, int cases, int nights) {
+  History history(peakmark::history::parse_place(name), History::Purpose::write);
+  if (!history.log().empty()) throw peakmark::UsageError(name + ": is there already");
+  double adding = 0;
+  for (int number = 0; number < nights; ++number) {
+    const SampleNight one = night(number, cases, nights);
+    adding += seconds_of([&] { history.add(one.run); });
+  }
+  std::vector<peakmark::trend::DeviceHistory> devices;
+  const double reading = seconds_of([&] { devices = history.read(); });
+  std::size_t bytes = 0;
+  const double exporting = seconds_of([&] { bytes = series_for_reports(devices, history.cases()).size(); });
+  fmt::print(
+      "{} cases, {} nights: adding {:.3f} s a night, reading {:.2f} s, export for reports {:.2f} s ({} MB)\n",
+      cases, nights, adding / nights, reading, exporting, bytes / 1'000'000);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc < 2 || argc > 4) throw peakmark::UsageError("history_load FILE-or-URL [CASES [NIGHTS]]");
+    measure(argv[1], argc > 2 ? std::stoi(argv[2]) : 2000, argc > 3 ? std::stoi(argv[3]) : 365);
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
+}

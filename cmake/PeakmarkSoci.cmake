@@ -1,0 +1,28 @@
+# PEAKMARK_HAS_HISTORY, and the target peakmark_soci: SOCI with its backend for SQLite. That for PostgreSQL is loaded by
+# SOCI when a history is asked for there, so that it is no dependency of every command. Debian's libsoci-dev brings no
+# CMake package.
+set(PEAKMARK_HISTORY AUTO CACHE STRING "Build `peakmark history` and what rests on it: ON, OFF, or AUTO where SOCI is found")
+set_property(CACHE PEAKMARK_HISTORY PROPERTY STRINGS AUTO ON OFF)
+
+set(PEAKMARK_HAS_HISTORY FALSE)
+if(PEAKMARK_STATIC AND PEAKMARK_HISTORY STREQUAL "ON")
+  message(FATAL_ERROR "PEAKMARK_HISTORY=ON and PEAKMARK_STATIC: SOCI loads its backends, which a static program cannot")
+endif()
+if(PEAKMARK_STATIC)
+  message(STATUS "No history: a static program cannot load SOCI's backends")
+elseif(PEAKMARK_HISTORY)
+  find_path(PEAKMARK_SOCI_INCLUDE soci/soci.h)
+  find_library(PEAKMARK_SOCI_CORE soci_core)
+  find_library(PEAKMARK_SOCI_SQLITE soci_sqlite3)
+  find_path(PEAKMARK_SQLITE_INCLUDE sqlite3.h)
+  if(PEAKMARK_SOCI_INCLUDE AND PEAKMARK_SOCI_CORE AND PEAKMARK_SOCI_SQLITE AND PEAKMARK_SQLITE_INCLUDE)
+    set(PEAKMARK_HAS_HISTORY TRUE)
+    add_library(peakmark_soci INTERFACE)
+    target_include_directories(peakmark_soci SYSTEM INTERFACE ${PEAKMARK_SOCI_INCLUDE} ${PEAKMARK_SQLITE_INCLUDE})
+    target_link_libraries(peakmark_soci INTERFACE ${PEAKMARK_SOCI_SQLITE} ${PEAKMARK_SOCI_CORE})
+  elseif(PEAKMARK_HISTORY STREQUAL "AUTO")
+    message(STATUS "No history: SOCI is not there (Debian 12: libsoci-dev)")
+  else()
+    message(FATAL_ERROR "PEAKMARK_HISTORY=ON, and SOCI with its SQLite backend is not there (Debian 12: libsoci-dev)")
+  endif()
+endif()

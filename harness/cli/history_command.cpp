@@ -1,0 +1,338 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <iomanip>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/plain_text.hpp"
+#include "base/text_table.hpp"
+#include "cli/command.hpp"
+#include "cli/file_name.hpp"
+#include "cli/history_option.hpp"
+#include "history/exports.hpp"
+#include "history/history.hpp"
+#include "run/text_file.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using history::History;
+
+std::string pretty(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+// add
+
+struct AddOptions {
+  std::string history;
+  std::vector<std::filesystem::path> runs;
+  bool json = false;
+};
+
+history::Added add_file(History& history, const std::filesystem::path& path, const Run& run) {
+  try {
+    return history.add(run);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", path.string(), error.what()));
+  }
+}
+
+void add(const AddOptions& options) {
+  std::vector<Run> runs;
+  for (const auto& path : options.runs) runs.push_back(read_run(path));
+  const auto history = open_history(options.history, History::Purpose::write);
+  Json list = Json::array();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const RunContext& context = runs[i].context;
+    const history::Added added = add_file(*history, options.runs[i], runs[i]);
+    fmt::print(stderr, "{}: {} {}, {} cases: run {} of '{}' ({}){}\n", options.runs[i].string(), context.id,
+               added.was_there ? "was there already, nothing changed" : "added", runs[i].observations.size(),
+               added.runs_of_device, plain_text(context.device), context.backend,
+               added.runs_of_device == 1 ? "; no baseline yet" : "");
+    for (const std::string& note : added.notes) fmt::print(stderr, "note: {}\n", plain_text(note));
+    list.push_back({{"file", options.runs[i].string()},
+                    {"run", context.id},
+                    {"was_there", added.was_there},
+                    {"runs_of_device", added.runs_of_device},
+                    {"notes", added.notes}});
+  }
+  if (options.json) print(pretty({{"history", history->place().name()}, {"runs", list}}));
+}
+
+void add_add_command(CLI::App& app) {
+  const auto options = std::make_shared<AddOptions>();
+  CLI::App* const command = app.add_subcommand("add", "Add runs; one that is there already changes nothing");
+  command->add_option("RUN", options->runs, "Run files, complete")->required();
+  add_history_option(*command, options->history);
+  command->add_flag("--json", options->json, "Print what was added as JSON");
+  command->footer(
+      "Refused, whole: a run cut short, a shard (merge first), another run with the id of one that is "
+      "there.\n"
+      "Exit code: 0 clean, 2 a run file or the history cannot be read, written or taken.");
+  command->callback([options] { add(*options); });
+}
+
+// log
+
+struct LogOptions {
+  std::string history;
+  std::size_t most = 20;
+  bool all = false;
+  bool json = false;
+};
+
+std::string log_table(const std::vector<history::LoggedRun>& runs) {
+  using Align = TextTable::Align;
+  TextTable table({{"date"},
+                   {"run"},
+                   {"commit"},
+                   {"suite"},
+                   {"device"},
+                   {"backend"},
+                   {"driver"},
+                   {"build"},
+                   {"cases", Align::right},
+                   {"ok", Align::right}});
+  const auto dash = [](const std::string& text) { return text.empty() ? "–" : plain_text(text); };
+  for (const history::LoggedRun& run : runs) {
+    table.add({run.date, run.id, dash(run.commit.substr(0, 12)), dash(run.suite), dash(run.device),
+               dash(run.backend), dash(run.driver), dash(run.build), std::to_string(run.cases),
+               std::to_string(run.ok)});
+  }
+  return table.text();
+}
+
+void log(const LogOptions& options) {
+  const auto history = open_history(options.history, History::Purpose::read);
+  std::vector<history::LoggedRun> runs = history->log();
+  const std::size_t count = runs.size();
+  std::ranges::reverse(runs);
+  if (!options.all && runs.size() > options.most) runs.resize(options.most);
+  if (!options.json) {
+    print(log_table(runs) + fmt::format("\n{} runs{}\n", count,
+                                        runs.size() < count ? fmt::format(", {} shown", runs.size()) : ""));
+    return;
+  }
+  Json list = Json::array();
+  for (const history::LoggedRun& run : runs) {
+    list.push_back({{"run", run.id},
+                    {"date", run.date},
+                    {"suite", run.suite},
+                    {"commit", run.commit},
+                    {"device", run.device},
+                    {"backend", run.backend},
+                    {"driver", run.driver},
+                    {"build", run.build},
+                    {"host_name", run.host_name},
+                    {"cases", run.cases},
+                    {"ok", run.ok}});
+  }
+  print(pretty({{"history", history->place().name()}, {"count", count}, {"runs", list}}));
+}
+
+void add_log_command(CLI::App& app) {
+  const auto options = std::make_shared<LogOptions>();
+  CLI::App* const command = app.add_subcommand("log", "List runs, the newest first");
+  add_history_option(*command, options->history);
+  command->add_option("-n", options->most, "How many")->capture_default_str();
+  command->add_flag("--all", options->all, "All of them");
+  command->add_flag("--json", options->json, "Print the list as JSON");
+  command->footer("Exit code: 0 clean, 2 the history cannot be read.");
+  command->callback([options] { log(*options); });
+}
+
+// export
+
+struct ExportOptions {
+  std::string history;
+  std::string format = "csv";
+  std::string run = "latest";
+  std::string device;
+  history::ExportChoice choice;
+  std::string output;
+  std::string otava;
+};
+
+std::string run_files(History& history, const ExportOptions& options) {
+  std::string text;
+  const auto ids = options.run == "latest" ? history.latest() : std::vector<std::string>{options.run};
+  for (const std::string& id : ids) {
+    const Run run = history.run(id);
+    if (options.device.empty() || run.context.device == options.device) text += run_file_text(run, -1) + "\n";
+  }
+  return text;
+}
+
+std::vector<trend::DeviceHistory> chosen_devices(History& history, const ExportOptions& options) {
+  std::vector<trend::DeviceHistory> devices;
+  std::string known;
+  for (const trend::DeviceHistory& device : history.read()) {
+    known += fmt::format("{}'{}' ({})", known.empty() ? "" : ", ", device.device, device.backend);
+    if (!options.device.empty() && device.device != options.device) continue;
+    devices.push_back(chosen(device, options.choice));
+  }
+  if (devices.empty() && !known.empty()) {
+    throw UsageError(fmt::format("--device '{}': not in this history, which has {}", options.device, known));
+  }
+  if (options.format == "csv" && devices.size() > 1) {
+    throw UsageError(fmt::format(
+        "a CSV holds the series of one device; choose it with --device: this history has {}", known));
+  }
+  return devices;
+}
+
+std::string exported(History& history, const ExportOptions& options) {
+  if (options.format == "run") return run_files(history, options);
+  const std::vector<trend::DeviceHistory> devices = chosen_devices(history, options);
+  if (options.format == "jsonl") return series_json_lines(devices);
+  if (options.format == "series") return series_for_reports(devices, history.cases());
+  if (devices.empty()) return "";
+  if (!options.otava.empty()) {
+    replace_text_file(options.otava, otava_configuration(devices.front(), options.output));
+  }
+  return series_csv(devices.front());
+}
+
+void export_history(const ExportOptions& options) {
+  if (!options.otava.empty() && (options.output.empty() || options.format != "csv")) {
+    throw UsageError("--otava tells Otava of a CSV file: name it with -o");
+  }
+  const auto history = open_history(options.history, History::Purpose::read);
+  const std::string text = exported(*history, options);
+  if (options.output.empty()) {
+    print(text);
+  } else {
+    replace_text_file(options.output, text);
+  }
+}
+
+void add_export_command(CLI::App& app) {
+  const auto options = std::make_shared<ExportOptions>();
+  CLI::App* const command = app.add_subcommand("export", "Write series or runs for other programs");
+  add_history_option(*command, options->history);
+  command
+      ->add_option("--format", options->format,
+                   "csv: a line a run, a column a case and metric, of one device; jsonl: a line a case of a "
+                   "run; series: for reports; run: run files, one a line")
+      ->check(CLI::IsMember({"csv", "jsonl", "series", "run"}))
+      ->capture_default_str();
+  command->add_option("--run", options->run, "Of --format run: an id, or latest: the newest of each device")
+      ->capture_default_str();
+  command->add_option("--device", options->device, "Of this device only");
+  command->add_option("--filter", options->choice.filter,
+                      "Only cases whose name holds this regular expression");
+  command->add_option(
+      "--metric", options->choice.metrics,
+      "Only these: requested_peak_bytes, setup_bytes, leaked_bytes, gpu_time_ns, estimate_ratio");
+  command->add_flag("--without-gaps", options->choice.without_gaps,
+                    "Only series that have a value for every run, as some programs want them");
+  command->add_option("-o,--output", options->output, "File to write; else standard output")
+      ->check(kFileName);
+  command->add_option("--otava", options->otava, "Of csv with -o: write a configuration for Apache Otava too")
+      ->check(kFileName);
+  command->footer("Exit code: 0 clean, 2 wrong usage, or the history cannot be read.");
+  command->callback([options] { export_history(*options); });
+}
+
+// prune
+
+struct PruneOptions {
+  std::string history;
+  std::optional<int> days;
+  std::string before;
+  bool dry = false;
+};
+
+std::string limit_of(const PruneOptions& options) {
+  if (options.days) {
+    const auto limit = std::chrono::system_clock::now() - std::chrono::days(*options.days);
+    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(limit)));
+  }
+  std::tm read{};
+  std::istringstream text(options.before);
+  if (!(text >> std::get_time(&read, "%Y-%m-%d")) || options.before.size() != 10) {
+    throw UsageError(fmt::format("--before '{}': write a day such as 2026-01-31", options.before));
+  }
+  return options.before + "T00:00:00Z";
+}
+
+void prune(const PruneOptions& options) {
+  if (options.days.has_value() != options.before.empty()) {
+    throw UsageError("how old? Say it with --older-than DAYS or with --before DATE");
+  }
+  const std::string limit = limit_of(options);
+  const auto history = open_history(options.history, History::Purpose::write);
+  const history::Pruned pruned = history->prune(limit, {}, options.dry);
+  for (const std::string& run : pruned.runs) print(run + "\n");
+  fmt::print(stderr, "{}: {} runs from before {} {}; {} as old stay, since something changed there\n",
+             history->place().name(), pruned.runs.size(), limit, options.dry ? "would go" : "are gone",
+             pruned.kept);
+}
+
+void add_prune_command(CLI::App& app) {
+  const auto options = std::make_shared<PruneOptions>();
+  CLI::App* const command =
+      app.add_subcommand("prune", "Drop old runs, but for those at which something changed");
+  add_history_option(*command, options->history);
+  command->add_option("--older-than", options->days, "Days")->check(CLI::Range(0, 100'000));
+  command->add_option("--before", options->before, "A day, such as 2026-01-31 (UTC)");
+  command->add_flag("--dry-run", options->dry, "Only list what would go");
+  command->footer(
+      "Runs stay where bytes, outcome or estimate of a case changed, or where a change was accepted, and "
+      "the\n"
+      "run before each; so does the newest run of each device. Prints the ids of those that go.\n"
+      "Exit code: 0 clean, 2 wrong usage, or the history cannot be read or written.");
+  command->callback([options] { prune(*options); });
+}
+
+// rename-device
+
+struct RenameOptions {
+  std::string history;
+  std::string device;
+  std::string known;
+};
+
+void add_rename_command(CLI::App& app) {
+  const auto options = std::make_shared<RenameOptions>();
+  CLI::App* const command =
+      app.add_subcommand("rename-device", "Say that a device is one that had another name before");
+  command->add_option("DEVICE", options->device, "The name that runs have now")->required();
+  command->add_option("KNOWN", options->known, "The name under which its series go on")->required();
+  add_history_option(*command, options->history);
+  command->footer("Exit code: 0 clean, 2 wrong usage, or the history cannot be read or written.");
+  command->callback([options] {
+    open_history(options->history, History::Purpose::write)->rename_device(options->device, options->known);
+  });
+}
+
+}  // namespace
+
+void add_history_command(CLI::App& app, Result& /*result*/) {
+  CLI::App* const command = app.add_subcommand("history", "Runs over time: add, log, export, prune");
+  command->require_subcommand(1);
+  add_add_command(*command);
+  add_log_command(*command);
+  add_export_command(*command);
+  add_prune_command(*command);
+  add_rename_command(*command);
+  command->footer("Exit code: 0 clean, 2 wrong usage, or a run or the history cannot be read or written.");
+}
+
+}  // namespace peakmark::cli

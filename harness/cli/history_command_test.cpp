@@ -1,0 +1,93 @@
+// `peakmark history`: the whole program, on a SQLite file.
+#include <nlohmann/json.hpp>
+
+#include "cli/command_test.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+using Json = nlohmann::ordered_json;
+
+class HistoryCommand : public CommandTest {
+ protected:
+  void SetUp() override {
+#ifndef PEAKMARK_HAS_HISTORY
+    GTEST_SKIP() << "built without histories";
+#endif
+    suite({"ok", "ok"});
+    ASSERT_EQ(run().end.exit_code, 0);
+  }
+  Answer history(std::vector<std::string> words) const {
+    words.insert(words.begin(), "history");
+    words.insert(words.end(), {"--history", file_});
+    return peakmark(words);
+  }
+
+  std::string file_ = folder_.path() / "history.db";
+};
+
+TEST_F(HistoryCommand, AddsListsAndExports) {
+  const Answer added = history({"add", run_file_.string()});
+  EXPECT_EQ(added.end.exit_code, 0) << added.errors;
+  EXPECT_THAT(added.errors, AllOf(HasSubstr("added, 2 cases: run 1 of 'dry' (dry); no baseline yet")));
+  const Answer again = history({"add", run_file_.string(), "--json"});
+  EXPECT_EQ(again.end.exit_code, 0);
+  EXPECT_EQ(Json::parse(again.output).at("runs").at(0).at("was_there"), true);
+
+  const Json log = Json::parse(history({"log", "--json"}).output);
+  EXPECT_EQ(log.at("count"), 1);
+  EXPECT_EQ(log.at("runs").at(0).at("cases"), 2);
+  EXPECT_THAT(history({"log"}).output, AllOf(HasSubstr("fake"), HasSubstr("\n1 runs\n")));
+
+  const Answer csv = history({"export"});
+  EXPECT_THAT(csv.output, StartsWith("time,commit,run,fake/case/dry/"));
+  EXPECT_THAT(history({"export", "--format", "jsonl"}).output, HasSubstr("\"outcome\":\"ok\""));
+  EXPECT_THAT(history({"export", "--format", "series"}).output, StartsWith("{\"runs\":["));
+  const std::string run_again = folder_.path() / "again.json";
+  EXPECT_EQ(history({"export", "--format", "run", "-o", run_again}).end.exit_code, 0);
+  EXPECT_EQ(peakmark({"check", run_again}).output, peakmark({"check", run_file_.string()}).output);
+  EXPECT_EQ(history({"add", run_file_.string()}).end.exit_code, 0);
+}
+
+TEST_F(HistoryCommand, PrunesByAge) {
+  ASSERT_EQ(history({"add", run_file_.string()}).end.exit_code, 0);
+  EXPECT_THAT(history({"prune", "--older-than", "0"}).errors, HasSubstr("0 runs from before"));
+  EXPECT_EQ(history({"prune"}).end.exit_code, 2);
+  EXPECT_EQ(history({"prune", "--before", "yesterday"}).end.exit_code, 2);
+  EXPECT_EQ(history({"prune", "--before", "2020-01-31", "--dry-run"}).end.exit_code, 0);
+}
+
+TEST_F(HistoryCommand, TheEnvironmentNamesTheHistory) {
+  const Answer none = peakmark({"history", "log"});
+  EXPECT_EQ(none.end.exit_code, 2);
+  EXPECT_THAT(none.errors, AllOf(HasSubstr("--history"), HasSubstr("PEAKMARK_HISTORY")));
+  environment_.push_back("PEAKMARK_HISTORY=" + file_);
+  EXPECT_EQ(peakmark({"history", "add", run_file_.string()}).end.exit_code, 0);
+  EXPECT_THAT(peakmark({"history", "log"}).output, HasSubstr("1 runs"));
+}
+
+TEST_F(HistoryCommand, WhatCannotBeTakenIsNamed) {
+  const Answer missing = history({"log"});
+  EXPECT_EQ(missing.end.exit_code, 2);
+  EXPECT_THAT(missing.errors, AllOf(HasSubstr(file_), HasSubstr("there is no history")));
+  peakmark::Run run = read_run(run_file_);
+  run.context.complete = false;
+  write_run(run, run_file_);
+  const Answer refused = history({"add", run_file_.string()});
+  EXPECT_EQ(refused.end.exit_code, 2);
+  EXPECT_THAT(refused.errors, AllOf(HasSubstr(run_file_.string() + ": not added: it was cut short"),
+                                    HasSubstr("--resume"), Not(HasSubstr("unexpected"))));
+  const Answer unreachable =
+      peakmark({"history", "log", "--history", "postgresql:///x?host=/none&password=secret"});
+  EXPECT_EQ(unreachable.end.exit_code, 2);
+  EXPECT_THAT(unreachable.errors, Not(HasSubstr("secret")));
+  EXPECT_EQ(history({"export", "--format", "xml"}).end.exit_code, 2);
+  EXPECT_EQ(history({"export", "--otava", "x.yaml"}).end.exit_code, 2);
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,226 @@
+#include "history/exports.hpp"
+
+#include "run/json_fields.hpp"
+// json_fields.hpp before these: it sets how nlohmann is compiled.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <unordered_map>
+
+#include "base/error.hpp"
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark::history {
+namespace {
+
+using json_fields::Json;
+using json_fields::or_null;
+
+/// Bytes are integers.
+Json json_of(const std::string& metric, const std::optional<double>& value) {
+  if (!value) return nullptr;
+  if (trend::metric::is_exact(metric)) return static_cast<std::int64_t>(*value);
+  return *value;
+}
+
+std::string text_of(const std::string& metric, const std::optional<double>& value) {
+  if (!value) return "";
+  if (trend::metric::is_exact(metric)) return std::to_string(static_cast<std::int64_t>(*value));
+  return fmt::format("{}", *value);
+}
+
+/// A cell of CSV, in quotation marks where it needs them.
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+/// A scalar of YAML: in quotation marks it may hold anything, as in JSON.
+std::string yaml(const std::string& text) {
+  return json_fields::one_line(Json(text));
+}
+
+std::string column_of(const trend::Series& series) {
+  return series.case_name + " " + series.metric;
+}
+
+std::regex expression_of(const std::string& filter) {
+  try {
+    return std::regex(filter);
+  } catch (const std::regex_error& error) {
+    throw UsageError(fmt::format("--filter '{}': no regular expression: {}", filter, error.what()));
+  }
+}
+
+void check_metrics(const std::vector<std::string>& metrics) {
+  const std::vector<std::string> known(trend::metric::all.begin(), trend::metric::all.end());
+  for (const std::string& metric : metrics) {
+    if (std::ranges::find(known, metric) != known.end()) continue;
+    throw UsageError(fmt::format("--metric '{}': no such metric{}", metric, suggest_word(metric, known)));
+  }
+}
+
+Json json_of(const trend::NightRun& run, const trend::DeviceHistory& device) {
+  return Json{{"id", run.id},
+              {"date", run.date},
+              {"suite", run.suite},
+              {"commit", run.commit},
+              {"device", device.device},
+              {"backend", device.backend},
+              {"driver", run.driver},
+              {"platform", run.platform},
+              {"build", run.build},
+              {"host_name", run.host_name},
+              {"reference_copy_ns", or_null(run.reference_copy_ns)},
+              {"reference_arithmetic_ns", or_null(run.reference_arithmetic_ns)},
+              {"environment", Json(run.environment)}};
+}
+
+/// All runs of all devices, by date.
+struct AllRuns {
+  Json list = Json::array();
+  std::vector<std::vector<std::size_t>> places;  ///< a device: of its runs in the list
+};
+
+AllRuns runs_of(const std::vector<trend::DeviceHistory>& devices) {
+  std::vector<std::pair<std::size_t, std::size_t>> order;
+  AllRuns all;
+  for (std::size_t device = 0; device < devices.size(); ++device) {
+    all.places.emplace_back(devices[device].runs.size());
+    for (std::size_t run = 0; run < devices[device].runs.size(); ++run) order.emplace_back(device, run);
+  }
+  const auto date = [&](const std::pair<std::size_t, std::size_t>& one) {
+    return std::string_view(devices[one.first].runs[one.second].date);
+  };
+  std::ranges::stable_sort(order, {}, date);
+  for (const auto& [device, run] : order) {
+    all.places[device][run] = all.list.size();
+    all.list.push_back(json_of(devices[device].runs[run], devices[device]));
+  }
+  return all;
+}
+
+/// The values of a device's runs, at the places of these runs among all.
+template <typename T, typename ToJson>
+Json spread(const std::vector<std::optional<T>>& values, const std::vector<std::size_t>& places,
+            std::size_t runs, ToJson&& to_json) {
+  std::vector<Json> list(runs);
+  for (std::size_t run = 0; run < values.size(); ++run) list[places[run]] = to_json(values[run]);
+  return list;
+}
+
+}  // namespace
+
+trend::DeviceHistory chosen(const trend::DeviceHistory& device, const ExportChoice& choice) {
+  check_metrics(choice.metrics);
+  const std::regex filter = expression_of(choice.filter);
+  const auto is_out = [&](const std::string& case_name) {
+    return !choice.filter.empty() && !std::regex_search(case_name, filter);
+  };
+  trend::DeviceHistory copy = device;
+  std::erase_if(copy.outcomes, [&](const trend::CaseOutcomes& one) { return is_out(one.case_name); });
+  std::erase_if(copy.series, [&](const trend::Series& series) {
+    const bool is_asked =
+        choice.metrics.empty() || std::ranges::find(choice.metrics, series.metric) != choice.metrics.end();
+    const bool has_gap = std::ranges::any_of(series.values, [](const auto& value) { return !value; });
+    return !is_asked || (choice.without_gaps && has_gap) || is_out(series.case_name);
+  });
+  return copy;
+}
+
+std::string series_csv(const trend::DeviceHistory& device) {
+  std::string text = "time,commit,run";
+  for (const trend::Series& series : device.series) text += "," + cell(column_of(series));
+  text += "\n";
+  for (std::size_t run = 0; run < device.runs.size(); ++run) {
+    const trend::NightRun& night = device.runs[run];
+    text += fmt::format("{},{},{}", night.date, cell(night.commit), cell(night.id));
+    for (const trend::Series& series : device.series)
+      text += "," + text_of(series.metric, series.values[run]);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string series_json_lines(const std::vector<trend::DeviceHistory>& devices) {
+  std::string text;
+  for (const trend::DeviceHistory& device : devices) {
+    std::unordered_map<std::string_view, std::vector<const trend::Series*>> series;
+    for (const trend::Series& one : device.series) series[one.case_name].push_back(&one);
+    for (std::size_t run = 0; run < device.runs.size(); ++run) {
+      const trend::NightRun& night = device.runs[run];
+      for (const trend::CaseOutcomes& the_case : device.outcomes) {
+        if (!the_case.outcomes[run]) continue;
+        Json line{{"run", night.id},
+                  {"date", night.date},
+                  {"commit", night.commit},
+                  {"device", device.device},
+                  {"backend", device.backend},
+                  {"case", the_case.case_name},
+                  {"outcome", *the_case.outcomes[run]}};
+        for (const std::string_view metric : trend::metric::all) line[std::string(metric)] = nullptr;
+        for (const trend::Series* const one : series[the_case.case_name]) {
+          line[one->metric] = json_of(one->metric, one->values[run]);
+        }
+        text += json_fields::one_line(line) + "\n";
+      }
+    }
+  }
+  return text;
+}
+
+std::string series_for_reports(const std::vector<trend::DeviceHistory>& devices,
+                               const std::vector<KnownCase>& cases) {
+  const AllRuns runs = runs_of(devices);
+  std::unordered_map<std::string_view, const KnownCase*> known;
+  for (const KnownCase& one : cases) known.emplace(one.name, &one);
+  const auto text = [](const std::optional<std::string>& value) { return or_null(value); };
+
+  std::string lines = json_fields::one_line(Json{{"runs", runs.list}}) + "\n";
+  for (std::size_t number = 0; number < devices.size(); ++number) {
+    const trend::DeviceHistory& device = devices[number];
+    const std::vector<std::size_t>& places = runs.places[number];
+    auto series = device.series.begin();  // in order of case, as the outcomes are
+    for (const trend::CaseOutcomes& the_case : device.outcomes) {
+      const auto found = known.find(the_case.case_name);
+      const KnownCase* const is = found == known.end() ? nullptr : found->second;
+      Json line{{"case", the_case.case_name},
+                {"device", device.device},
+                {"backend", device.backend},
+                {"variant", is == nullptr ? Json(nullptr) : Json(is->variant)},
+                {"axes", is == nullptr ? Json::object() : json_fields::to_json(is->axes)},
+                {"series", Json::object()}};
+      for (; series != device.series.end() && series->case_name == the_case.case_name; ++series) {
+        line["series"][series->metric] =
+            spread(series->values, places, runs.list.size(),
+                   [&](const std::optional<double>& value) { return json_of(series->metric, value); });
+      }
+      line["outcomes"] = spread(the_case.outcomes, places, runs.list.size(), text);
+      lines += json_fields::one_line(line) + "\n";
+    }
+  }
+  return lines;
+}
+
+std::string otava_configuration(const trend::DeviceHistory& device, const std::string& csv_file) {
+  std::string text = fmt::format(
+      "tests:\n  peakmark:\n    type: csv\n    file: {}\n    time_column: time\n    attributes: [commit, "
+      "run]\n"
+      "    metrics:\n",
+      yaml(csv_file));
+  for (const trend::Series& series : device.series) {
+    // Less is better of all.
+    text += fmt::format("      {}: {{column: {}, direction: -1}}\n", yaml(column_of(series)),
+                        yaml(column_of(series)));
+  }
+  return text;
+}
+
+}  // namespace peakmark::history

@@ -1,0 +1,128 @@
+#include "history/exports.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.hpp"
+
+namespace peakmark::history {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+trend::NightRun night(const std::string& id, const std::string& date) {
+  trend::NightRun run;
+  run.id = id;
+  run.date = date;
+  run.commit = "c" + id;
+  run.environment = {{"kernel", "Linux"}};
+  return run;
+}
+
+trend::DeviceHistory gpu() {
+  trend::DeviceHistory device;
+  device.device = "GPU";
+  device.backend = "opencl";
+  device.runs = {night("1", "2026-01-01T02:00:00Z"), night("3", "2026-01-03T02:00:00Z")};
+  device.series = {{"op/a/opencl", "gpu_time_ns", {0.1, std::nullopt}, {}},
+                   {"op/a/opencl", "requested_peak_bytes", {9007199254740992.0, 12.0}, {}}};
+  device.outcomes = {{"op/a/opencl", {"ok", "ok"}}, {"op/b/opencl/m:\"x,y\"", {std::nullopt, "crashed"}}};
+  return device;
+}
+
+trend::DeviceHistory cpu() {
+  trend::DeviceHistory device = gpu();
+  device.device = "CPU";
+  device.runs = {night("2", "2026-01-02T02:00:00Z"), night("4", "2026-01-04T02:00:00Z")};
+  return device;
+}
+
+std::vector<Json> lines_of(const std::string& text) {
+  std::vector<Json> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(Json::parse(line));
+  return lines;
+}
+
+TEST(Exports, CsvHasALineARunAndAColumnAMetric) {
+  EXPECT_EQ(series_csv(gpu()),
+            "time,commit,run,op/a/opencl gpu_time_ns,op/a/opencl requested_peak_bytes\n"
+            "2026-01-01T02:00:00Z,c1,1,0.1,9007199254740992\n"
+            "2026-01-03T02:00:00Z,c3,3,,12\n");
+  trend::DeviceHistory strange = gpu();
+  strange.runs[0].commit = "a,\"b\"";
+  strange.series.resize(1);
+  EXPECT_THAT(series_csv(strange), HasSubstr("Z,\"a,\"\"b\"\"\",1,0.1\n"));
+}
+
+TEST(Exports, WhatIsChosen) {
+  ExportChoice choice;
+  choice.metrics = {"gpu_time_ns"};
+  EXPECT_EQ(chosen(gpu(), choice).series.size(), 1U);
+  choice.without_gaps = true;
+  EXPECT_EQ(chosen(gpu(), choice).series.size(), 0U);
+  choice = {};
+  choice.filter = "op/b/.*";
+  EXPECT_EQ(chosen(gpu(), choice).series.size(), 0U);
+  EXPECT_EQ(chosen(gpu(), choice).outcomes.size(), 1U);
+  choice.filter = "(";
+  EXPECT_THROW(chosen(gpu(), choice), UsageError);
+  choice = {};
+  choice.metrics = {"gpu_time"};
+  try {
+    chosen(gpu(), choice);
+    ADD_FAILURE();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did you mean 'gpu_time_ns'?"));
+  }
+}
+
+TEST(Exports, JsonLinesHaveNullsForWhatWasNotMeasured) {
+  const std::vector<Json> lines = lines_of(series_json_lines({gpu(), cpu()}));
+  ASSERT_EQ(lines.size(), 6U);
+  EXPECT_EQ(lines[1].at("run"), "3");
+  EXPECT_EQ(lines[1].at("case"), "op/a/opencl");
+  EXPECT_TRUE(lines[1].at("gpu_time_ns").is_null());
+  EXPECT_TRUE(lines[1].at("setup_bytes").is_null());
+  EXPECT_EQ(lines[0].at("requested_peak_bytes").dump(), "9007199254740992");
+  EXPECT_EQ(lines[2].at("outcome"), "crashed");
+}
+
+TEST(Exports, ReportsGetListsAlignedWithAllRuns) {
+  const KnownCase known{"op/a/opencl", "op/a", "opencl",
+                        Parameters({{"n", Size{20}}, {"m", std::string("x")}})};
+  const std::vector<Json> lines = lines_of(series_for_reports({cpu(), gpu()}, {known}));
+  ASSERT_EQ(lines.size(), 5U);
+  const Json& runs = lines[0].at("runs");
+  ASSERT_EQ(runs.size(), 4U);
+  EXPECT_EQ(runs[1].at("id"), "2");
+  EXPECT_EQ(runs[1].at("device"), "CPU");
+  EXPECT_EQ(runs[1].at("environment").at("kernel"), "Linux");
+  EXPECT_TRUE(runs[1].at("reference_copy_ns").is_null());
+  const Json& line = lines[3];
+  EXPECT_EQ(line.at("case"), "op/a/opencl");
+  EXPECT_EQ(line.at("device"), "GPU");
+  EXPECT_EQ(line.at("variant"), "op/a");
+  EXPECT_EQ(line.at("axes"), Json({{"n", 20}, {"m", "x"}}));
+  EXPECT_EQ(line.at("series").at("requested_peak_bytes"), Json({9007199254740992, nullptr, 12, nullptr}));
+  EXPECT_EQ(line.at("series").at("gpu_time_ns"), Json({0.1, nullptr, nullptr, nullptr}));
+  EXPECT_EQ(line.at("outcomes"), Json({"ok", nullptr, "ok", nullptr}));
+  EXPECT_TRUE(lines[4].at("variant").is_null());
+  EXPECT_TRUE(lines[4].at("series").empty());
+}
+
+TEST(Exports, OtavaIsToldTheColumns) {
+  EXPECT_EQ(otava_configuration(gpu(), "a \"b\".csv"),
+            "tests:\n  peakmark:\n    type: csv\n    file: \"a \\\"b\\\".csv\"\n    time_column: time\n"
+            "    attributes: [commit, run]\n    metrics:\n"
+            "      \"op/a/opencl gpu_time_ns\": {column: \"op/a/opencl gpu_time_ns\", direction: -1}\n"
+            "      \"op/a/opencl requested_peak_bytes\": {column: \"op/a/opencl requested_peak_bytes\", "
+            "direction: -1}\n");
+}
+
+}  // namespace
+}  // namespace peakmark::history

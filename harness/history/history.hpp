@@ -1,0 +1,111 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "history/place.hpp"
+#include "run/run_file.hpp"
+#include "trend/series.hpp"
+
+namespace peakmark::history {
+
+/// One run, as `history log` lists it.
+struct LoggedRun {
+  std::string id;
+  std::string date;
+  std::string suite;
+  std::string commit;
+  std::string device;
+  std::string backend;
+  std::string driver;
+  std::string build;
+  std::string host_name;
+  std::int64_t cases = 0;
+  std::int64_t ok = 0;  ///< of them, those that went well
+};
+
+/// What a case is, as it was measured last.
+struct KnownCase {
+  std::string name;
+  std::string variant;
+  std::string backend;
+  Parameters axes;  ///< defaults included
+};
+
+/// What add() did.
+struct Added {
+  bool was_there = false;           ///< nothing was changed
+  std::int64_t runs_of_device = 0;  ///< with this one
+  std::vector<std::string> notes;  ///< what the user may want to know: a date before others, a new device, …
+};
+
+/// What prune() did, or would do.
+struct Pruned {
+  std::vector<std::string> runs;  ///< ids of those that went
+  std::int64_t kept = 0;          ///< older than the limit, and kept for what changed there
+};
+
+/// A change that somebody (find_trends) found at a run: prune() keeps it and the run before.
+struct NamedChange {
+  std::string case_name;
+  std::string run;
+};
+
+/// Runs over time, in a SQLite file or a PostgreSQL database; docs/history.md tells how they are kept.
+/// Whatever fails is a UsageError that says what, where and what to do, and leaves the history as it was.
+class History {
+ public:
+  enum class Purpose : std::uint8_t { read, write };
+  /// For `write`, makes the history where there is none; for `read` that is an error. A history of an earlier
+  /// version is brought up to date by both. `patience`: how long to wait for other processes.
+  History(const Place& place, Purpose purpose, std::chrono::milliseconds patience = std::chrono::seconds(30));
+  ~History();
+  History(const History&) = delete;
+  History& operator=(const History&) = delete;
+
+  [[nodiscard]] const Place& place() const;
+  /// The version that the history had before, where it was brought up to date.
+  [[nodiscard]] std::optional<int> migrated_from() const;
+
+  /// Adds a run, whole or not at all. One that is there already changes nothing; another run with its id is
+  /// refused. Refused too is what to_record() (run_record.hpp) refuses.
+  Added add(const Run& run);
+
+  /// All runs, by date, those of one date as they were added. Devices have the names that they have there.
+  std::vector<LoggedRun> log();
+  /// The newest run of each device and backend, by date.
+  std::vector<std::string> latest();
+  /// The run again, but for the single calls of its timing: `blocks` is empty.
+  Run run(const std::string& id);
+
+  /// What trends are found in: one history a device and backend, by name. Renamed devices are one.
+  std::vector<trend::DeviceHistory> read();
+  /// Every case, by name.
+  std::vector<KnownCase> cases();
+  /// What was live at the peak of a case in a run; empty where the history does not know it.
+  std::vector<Allocation> at_peak(const std::string& case_name, const std::string& run_id);
+
+  /// UsageError where the history has not the case or the run. Accepting a change again replaces reason, who
+  /// and when.
+  void add_acceptance(const trend::Acceptance& acceptance);
+  std::vector<trend::Acceptance> acceptances();
+
+  /// From now on `device` is shown and read as another name for `is_device`.
+  void rename_device(const std::string& device, const std::string& is_device);
+
+  /// Drops runs from before `date`, but for those at which something changed: bytes, outcome or estimate of a
+  /// case (and the run before), those that acceptances and `changes` name (and the run before), and the
+  /// newest of each device. `dry`: only says what would go.
+  Pruned prune(const std::string& date, const std::vector<NamedChange>& changes, bool dry);
+
+  class Inside;  ///< for the sources of this room
+
+ private:
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace peakmark::history

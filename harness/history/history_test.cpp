@@ -1,0 +1,312 @@
+// What a history says and keeps, on both databases.
+#include "history/history.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <functional>
+
+#include "base/error.hpp"
+#include "history/run_record.hpp"
+#include "history/sample_runs.hpp"
+#include "history/test_databases.hpp"
+
+namespace peakmark::history {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Values = std::vector<std::optional<double>>;
+constexpr std::nullopt_t kNone = std::nullopt;
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+class HistoryTest : public OnBothDatabases {
+ protected:
+  History open() const { return History(place(), History::Purpose::write); }
+  History open_to_read() const { return History(place(), History::Purpose::read); }
+
+  static std::vector<std::string> ids_of(History&& history) {
+    std::vector<std::string> ids;
+    for (const LoggedRun& run : history.log()) ids.push_back(run.id);
+    return ids;
+  }
+  static Values values_of(const trend::DeviceHistory& device, const std::string& case_name,
+                          std::string_view metric) {
+    for (const trend::Series& series : device.series) {
+      if (series.case_name == case_name && series.metric == metric) return series.values;
+    }
+    return {};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(, HistoryTest, testing::Values(Place::Kind::sqlite, Place::Kind::postgresql),
+                         kind_name);
+
+TEST_P(HistoryTest, KeepsWhatWasAdded) {
+  EXPECT_EQ(open().add(sample_night(1).run).runs_of_device, 1);
+  const Added second = open().add(sample_night(2).run);
+  EXPECT_FALSE(second.was_there);
+  EXPECT_EQ(second.runs_of_device, 2);
+  EXPECT_THAT(second.notes, IsEmpty());
+  const std::vector<LoggedRun> log = open_to_read().log();
+  ASSERT_EQ(log.size(), 2U);
+  EXPECT_EQ(log[1].id, "night-02");
+  EXPECT_EQ(log[1].date, "2026-01-02T02:00:00Z");
+  EXPECT_EQ(log[1].commit, "c-night-02");
+  EXPECT_EQ(log[1].device, "a device");
+  EXPECT_EQ(log[1].driver, "3.1");
+  EXPECT_EQ(log[1].cases, 2);
+  EXPECT_EQ(log[1].ok, 2);
+  EXPECT_THAT(open_to_read().latest(), ElementsAre("night-02"));
+}
+
+TEST_P(HistoryTest, AddingTwiceChangesNothing) {
+  open().add(sample_night(1).run);
+  const Added again = open().add(sample_night(1).run);
+  EXPECT_TRUE(again.was_there);
+  EXPECT_EQ(again.runs_of_device, 1);
+  EXPECT_THAT(ids_of(open()), ElementsAre("night-01"));
+  EXPECT_THAT(message_of([&] { open().add(sample_night(1, 2).run); }),
+              HasSubstr("has a run night-01 already, with other contents"));
+}
+
+TEST_P(HistoryTest, ARunComesBackButForSingleCalls) {
+  open().add(sample_night(2).run);  // its cases have other numbers then
+  SampleNight first("night-01", "2026-01-01T02:00:00Z");
+  first.add("op/c/opencl");
+  first.add("op/a/opencl");
+  first.add("op/b/opencl/n:2");
+  first.add("op/d/opencl").outcome = Outcome::crashed;
+  first.run.observations.back().gpu_time.reset();
+  first.run.observations.back().kernels.clear();
+  open().add(first.run);
+  const peakmark::Run back = open_to_read().run("night-01");
+  ASSERT_EQ(back.observations.size(), first.run.observations.size());
+  for (std::size_t i = 0; i < back.observations.size(); ++i) {
+    Observation expected = first.run.observations[i];
+    if (expected.gpu_time) expected.gpu_time->blocks.clear();
+    EXPECT_EQ(to_json_line(back.observations[i]), to_json_line(expected));
+  }
+  EXPECT_EQ(back.context.planned.size(), 4U);
+  EXPECT_THAT(message_of([&] { open().run("none such"); }), HasSubstr("has no run 'none such'"));
+}
+
+TEST_P(HistoryTest, SeriesAreAlignedWithRunsAndNullWhereNothingIs) {
+  open().add(sample_night(1, 1, 1000).run);
+  SampleNight second = sample_night(2, 3, 1100);
+  second.run.observations[1].outcome = Outcome::wrong_answer;
+  open().add(second.run);
+  SampleNight third("night-03", "2026-01-03T02:00:00Z");
+  Observation& changed = third.add("op/b/opencl/n:2", 3, 1200);
+  changed.estimate.reset();
+  changed.setup_bytes.reset();
+  changed.gpu_time.reset();
+  third.run.context.memory_only = true;
+  open().add(third.run);
+
+  const std::vector<trend::DeviceHistory> devices = open_to_read().read();
+  ASSERT_EQ(devices.size(), 1U);
+  const trend::DeviceHistory& device = devices.front();
+  EXPECT_EQ(device.device, "a device");
+  EXPECT_EQ(device.backend, "opencl");
+  ASSERT_EQ(device.runs.size(), 3U);
+  EXPECT_EQ(device.runs[2].id, "night-03");
+  EXPECT_EQ(device.runs[2].platform, "a platform");
+  const std::string a = "op/a/opencl";
+  const std::string b = "op/b/opencl/n:2";
+  EXPECT_EQ(values_of(device, b, "requested_peak_bytes"), (Values{2 * kMiB, 6 * kMiB, 6 * kMiB}));
+  EXPECT_EQ(values_of(device, b, "setup_bytes"), (Values{0, 0, kNone}));
+  EXPECT_EQ(values_of(device, b, "leaked_bytes"), (Values{0, 0, 0}));
+  EXPECT_EQ(values_of(device, b, "gpu_time_ns"), (Values{1000, 1100, kNone}));
+  EXPECT_EQ(values_of(device, b, "estimate_ratio"), (Values{0.5, 0.5, kNone}));
+  EXPECT_EQ(values_of(device, a, "requested_peak_bytes"), (Values{2 * kMiB, kNone, kNone}));
+  EXPECT_EQ(values_of(device, a, "gpu_time_ns"), (Values{2000, kNone, kNone}));
+  ASSERT_EQ(device.outcomes.size(), 2U);
+  EXPECT_EQ(device.outcomes[0].case_name, a);
+  using Outcomes = std::vector<std::optional<std::string>>;
+  EXPECT_EQ(device.outcomes[0].outcomes, (Outcomes{"ok", "wrong_answer", kNone}));
+  EXPECT_EQ(device.outcomes[1].outcomes, (Outcomes{"ok", "ok", "ok"}));
+  for (std::size_t i = 1; i < device.series.size(); ++i) {
+    EXPECT_LT(std::pair(device.series[i - 1].case_name, device.series[i - 1].metric),
+              std::pair(device.series[i].case_name, device.series[i].metric));
+  }
+}
+
+TEST_P(HistoryTest, AllocationsOfAPeakAreFound) {
+  open().add(sample_night(1).run);
+  open().add(sample_night(2, 3).run);
+  const auto allocations = open_to_read().at_peak("op/b/opencl/n:2", "night-02");
+  ASSERT_EQ(allocations.size(), 2U);
+  EXPECT_EQ(allocations[0].name, "input");
+  EXPECT_EQ(allocations[0].kind, MemoryKind::buffer);
+  EXPECT_EQ(allocations[0].bytes, 3 * kMiB);
+  EXPECT_EQ(open_to_read().at_peak("op/b/opencl/n:2", "night-01")[0].bytes, kMiB);
+  EXPECT_THAT(open_to_read().at_peak("op/b/opencl/n:2", "none"), IsEmpty());
+  EXPECT_THAT(open_to_read().at_peak("none", "night-01"), IsEmpty());
+}
+
+TEST_P(HistoryTest, NightsAreInOrderOfDateWhateverTheClockDid) {
+  open().add(sample_night(3).run);
+  const Added earlier = open().add(sample_night(1).run);
+  EXPECT_THAT(earlier.notes, ElementsAre(HasSubstr("is before that of the newest run of this device")));
+  SampleNight same = sample_night(3);
+  same.run.context.id = "night-03b";
+  same.run.context.commit = "c-night-03";
+  const Added twice = open().add(same.run);
+  EXPECT_THAT(twice.notes, ElementsAre(HasSubstr("commit c-night-03 has a run on this device already")));
+  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-03", "night-03b"));
+  SampleNight future = sample_night(4);
+  future.run.context.date = "2999-01-01T00:00:00Z";
+  EXPECT_THAT(open().add(future.run).notes, ElementsAre(HasSubstr("is in the future")));
+}
+
+TEST_P(HistoryTest, ARenamedDeviceIsOneSeriesOnceThatIsSaid) {
+  open().add(sample_night(1, 1, 1000, "GPU").run);
+  const Added renamed = open().add(sample_night(2, 1, 1000, "GPU 0").run);
+  EXPECT_THAT(renamed.notes,
+              ElementsAre(testing::AllOf(HasSubstr("'GPU 0' is a device that this history did not know"),
+                                         HasSubstr("(known: 'GPU')"), HasSubstr("rename-device"))));
+  EXPECT_EQ(renamed.runs_of_device, 1);
+  EXPECT_EQ(open().read().size(), 2U);
+  EXPECT_THAT(message_of([&] { open().rename_device("GPU 0", "CPU"); }), HasSubstr("has no device 'CPU'"));
+  open().rename_device("GPU 0", "GPU");
+  ASSERT_EQ(open().read().size(), 1U);
+  EXPECT_EQ(open().read()[0].runs.size(), 2U);
+  EXPECT_EQ(open().read()[0].device, "GPU");
+  EXPECT_THAT(open().latest(), ElementsAre("GPU 0-02"));
+  EXPECT_EQ(open().log()[1].device, "GPU");
+  EXPECT_EQ(open().add(sample_night(3, 1, 1000, "GPU 0").run).runs_of_device, 3);
+  EXPECT_THAT(message_of([&] { open().rename_device("GPU", "GPU 0"); }), HasSubstr("other way round"));
+}
+
+TEST_P(HistoryTest, AcceptancesAreKeptOnce) {
+  open().add(sample_night(1).run);
+  trend::Acceptance acceptance{"op/a/opencl", "gpu_time_ns", "night-01", "me", "2026-01-02T00:00:00Z", "a"};
+  open().add_acceptance(acceptance);
+  acceptance.reason = "it's \"intended\"; x = :y";
+  open().add_acceptance(acceptance);
+  const auto devices = open().read();
+  ASSERT_EQ(devices[0].acceptances.size(), 1U);
+  EXPECT_EQ(devices[0].acceptances[0].reason, acceptance.reason);
+  EXPECT_EQ(devices[0].acceptances[0].who, "me");
+  EXPECT_EQ(devices[0].acceptances[0].when, "2026-01-02T00:00:00Z");
+  acceptance.from_run = "none";
+  EXPECT_THAT(message_of([&] { open().add_acceptance(acceptance); }), HasSubstr("has no run 'none'"));
+  acceptance = {"op/z", "", "night-01", "", "", ""};
+  EXPECT_THAT(message_of([&] { open().add_acceptance(acceptance); }), HasSubstr("has no case 'op/z'"));
+}
+
+TEST_P(HistoryTest, PruningKeepsWhereSomethingChanged) {
+  for (int day = 1; day <= 20; ++day) open().add(sample_night(day, day < 8 ? 1 : 2, 1000 + day).run);
+  open().add_acceptance({"op/a/opencl", "", "night-03", "me", "2026-01-20T00:00:00Z", "why"});
+  const std::string limit = "2026-01-19T00:00:00Z";
+  const Pruned would = open().prune(limit, {{"op/a/opencl", "night-12"}}, true);
+  EXPECT_EQ(ids_of(open()).size(), 20U);
+  const Pruned pruned = open().prune(limit, {{"op/a/opencl", "night-12"}}, false);
+  EXPECT_EQ(pruned.runs, would.runs);
+  EXPECT_EQ(pruned.runs.size(), 12U);
+  EXPECT_EQ(pruned.kept, 6);
+  EXPECT_THAT(ids_of(open()), ElementsAre("night-02", "night-03", "night-07", "night-08", "night-11",
+                                          "night-12", "night-19", "night-20"));
+  const auto devices = open().read();
+  EXPECT_EQ(values_of(devices[0], "op/b/opencl/n:2", "gpu_time_ns"),
+            (Values{1002, 1003, 1007, 1008, 1011, 1012, 1019, 1020}));
+  EXPECT_EQ(devices[0].acceptances.size(), 1U);
+  // The newest of a device stays, however old.
+  open().prune("2027-01-01T00:00:00Z", {}, false);
+  EXPECT_THAT(ids_of(open()), ElementsAre("night-02", "night-03", "night-07", "night-08", "night-20"));
+}
+
+TEST_P(HistoryTest, ARefusedRunLeavesNothing) {
+  open().add(sample_night(1).run);
+  SampleNight bad = sample_night(2);
+  bad.run.observations[1].requested_peak_bytes = -5;
+  EXPECT_THAT(message_of([&] { open().add(bad.run); }), HasSubstr("not added"));
+  SampleNight open_end = sample_night(3);
+  open_end.run.context.complete = false;
+  EXPECT_THAT(message_of([&] { open().add(open_end.run); }), HasSubstr("cut short"));
+  EXPECT_THAT(ids_of(open()), ElementsAre("night-01"));
+}
+
+TEST_P(HistoryTest, AHistoryThatIsNotThereIsNotRead) {
+  EXPECT_THAT(message_of([&] { open_to_read(); }),
+              HasSubstr("there is no history; `peakmark history add RUN` begins one"));
+}
+
+TEST_P(HistoryTest, ANewerVersionIsRefused) {
+  open().add(sample_night(1).run);
+  execute(is_postgresql() ? "UPDATE peakmark.peakmark_history SET version = 99"
+                          : "UPDATE peakmark_history SET version = 99");
+  for (const auto purpose : {History::Purpose::read, History::Purpose::write}) {
+    EXPECT_THAT(message_of([&] { History(place(), purpose); }),
+                testing::AllOf(HasSubstr("is a history of version 99"), HasSubstr("use the newer peakmark")));
+  }
+}
+
+TEST_P(HistoryTest, TwoRunnersAddAtOnce) {
+  constexpr int kNights = 10;
+  // Both begin the history too.
+  std::vector<pid_t> processes;
+  for (const std::string device : {"one", "two"}) {
+    const pid_t process = ::fork();
+    if (process == 0) {
+      const std::string error = message_of([&] {
+        for (int day = 1; day <= kNights; ++day) open().add(sample_night(day, day, 1000, device).run);
+      });
+      if (error != "none") fprintf(stderr, "%s\n", error.c_str());
+      ::_exit(error == "none" ? 0 : 1);
+    }
+    processes.push_back(process);
+  }
+  for (const pid_t process : processes) {
+    int status = -1;
+    ::waitpid(process, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const auto devices = open_to_read().read();
+  ASSERT_EQ(devices.size(), 2U);
+  for (const trend::DeviceHistory& device : devices) {
+    ASSERT_EQ(device.runs.size(), static_cast<std::size_t>(kNights));
+    const Values peaks = values_of(device, "op/b/opencl/n:2", "requested_peak_bytes");
+    for (int day = 1; day <= kNights; ++day) EXPECT_EQ(peaks.at(day - 1), 2 * day * kMiB);
+    EXPECT_EQ(values_of(device, "op/a/opencl", "gpu_time_ns"), Values(kNights, 2000));
+  }
+}
+
+TEST_P(HistoryTest, ALockThatIsHeldTooLongIsTold) {
+  open().add(sample_night(1).run);
+  // Another runner, which never ends.
+  std::array<int, 2> holds{};
+  ASSERT_EQ(::pipe(holds.data()), 0);
+  const pid_t process = ::fork();
+  if (process == 0) {
+    hold_lock(holds[1]);
+    ::_exit(0);
+  }
+  char word = 0;
+  ASSERT_EQ(::read(holds[0], &word, 1), 1);
+  EXPECT_THAT(
+      message_of([&] {
+        History(place(), History::Purpose::write, std::chrono::milliseconds(20)).add(sample_night(2).run);
+      }),
+      testing::AllOf(HasSubstr("another process holds its lock, and did so for 20 ms"),
+                     HasSubstr("try again")));
+  ::kill(process, SIGKILL);
+  ::waitpid(process, nullptr, 0);
+  EXPECT_EQ(open().add(sample_night(2).run).runs_of_device, 2);
+}
+
+}  // namespace
+}  // namespace peakmark::history

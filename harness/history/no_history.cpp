@@ -1,0 +1,64 @@
+// Stands in for the database where peakmark is built without SOCI.
+#include "base/error.hpp"
+#include "history/history.hpp"
+
+namespace peakmark::history {
+
+class History::Inside {};
+
+namespace {
+
+[[noreturn]] void refuse() {
+  throw UsageError(
+      "this peakmark was built without histories: install SOCI (Debian 12: libsoci-dev) and build it with "
+      "-DPEAKMARK_HISTORY=ON");
+}
+
+}  // namespace
+
+History::History(const Place& /*place*/, Purpose /*purpose*/, std::chrono::milliseconds /*patience*/) {
+  refuse();
+}
+History::~History() = default;
+const Place& History::place() const {
+  refuse();
+}
+std::optional<int> History::migrated_from() const {
+  refuse();
+}
+Added History::add(const Run& /*run*/) {
+  refuse();
+}
+std::vector<LoggedRun> History::log() {
+  refuse();
+}
+std::vector<std::string> History::latest() {
+  refuse();
+}
+Run History::run(const std::string& /*id*/) {
+  refuse();
+}
+std::vector<trend::DeviceHistory> History::read() {
+  refuse();
+}
+std::vector<KnownCase> History::cases() {
+  refuse();
+}
+std::vector<Allocation> History::at_peak(const std::string& /*case_name*/, const std::string& /*run_id*/) {
+  refuse();
+}
+void History::add_acceptance(const trend::Acceptance& /*acceptance*/) {
+  refuse();
+}
+std::vector<trend::Acceptance> History::acceptances() {
+  refuse();
+}
+void History::rename_device(const std::string& /*device*/, const std::string& /*is_device*/) {
+  refuse();
+}
+Pruned History::prune(const std::string& /*date*/, const std::vector<NamedChange>& /*changes*/,
+                      bool /*dry*/) {
+  refuse();
+}
+
+}  // namespace peakmark::history

@@ -1,0 +1,47 @@
+#include "history/place.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace peakmark::history {
+namespace {
+
+TEST(Place, IsAFileOrPostgresql) {
+  EXPECT_EQ(parse_place("build/history.db").kind, Place::Kind::sqlite);
+  EXPECT_EQ(parse_place("build/history.db").file, "build/history.db");
+  EXPECT_EQ(parse_place("a b=c.db").name(), "a b=c.db");
+  for (const char* const url : {"postgresql://host/db", "postgres:///db?host=/run/x"}) {
+    EXPECT_EQ(parse_place(url).kind, Place::Kind::postgresql);
+    EXPECT_EQ(parse_place(url).url, url);
+    EXPECT_EQ(parse_place(url).name(), url);
+  }
+}
+
+TEST(Place, NoPasswordIsShown) {
+  EXPECT_EQ(parse_place("postgresql://me:secret@host:5432/db").name(), "postgresql://me@host:5432/db");
+  EXPECT_EQ(parse_place("postgresql://me@host:5432/db").name(), "postgresql://me@host:5432/db");
+  EXPECT_EQ(parse_place("postgresql://host:5432/db?user=a@b").name(), "postgresql://host:5432/db?user=a@b");
+  EXPECT_EQ(parse_place("postgresql://h/d?user=me&password=secret&sslmode=require").name(),
+            "postgresql://h/d?user=me&password=…&sslmode=require");
+  EXPECT_EQ(parse_place("postgresql://h/d?password=secret").name(), "postgresql://h/d?password=…");
+  EXPECT_EQ(parse_place("postgresql://h/d?sslpassword=secret").name(), "postgresql://h/d?sslpassword=…");
+}
+
+TEST(Place, OtherSchemesAreNamed) {
+  const auto message = [](const std::string& text) -> std::string {
+    try {
+      parse_place(text);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(message("mysql://host/db"), testing::HasSubstr("a history of mysql is not known"));
+  EXPECT_THAT(message(""), testing::HasSubstr("write a file or postgresql://"));
+  EXPECT_THAT(message("a\"b"), testing::HasSubstr("no quotation marks"));
+}
+
+}  // namespace
+}  // namespace peakmark::history

@@ -1,0 +1,93 @@
+#include <set>
+
+#include "history/inside.hpp"
+
+namespace peakmark::history {
+namespace {
+
+/// The runs of one device at which something changed, and those before them.
+class Changes {
+ public:
+  explicit Changes(const trend::DeviceHistory& device) : device_(device) {
+    if (!device.runs.empty()) keep(device.runs.size() - 1);
+  }
+
+  /// Where a value that is there differs from the one before, however long that is ago.
+  template <typename T>
+  void note(const std::vector<std::optional<T>>& values) {
+    std::optional<std::size_t> before;
+    for (std::size_t run = 0; run < values.size(); ++run) {
+      if (!values[run]) continue;
+      if (before && *values[run] != *values[*before]) {
+        keep(*before);
+        keep(run);
+      }
+      before = run;
+    }
+  }
+
+  void note_run(const std::string& id) {
+    for (std::size_t run = 0; run < device_.runs.size(); ++run) {
+      if (device_.runs[run].id != id) continue;
+      keep(run);
+      if (run > 0) keep(run - 1);
+    }
+  }
+
+  [[nodiscard]] const std::set<std::string>& kept() const { return kept_; }
+
+ private:
+  void keep(std::size_t run) { kept_.insert(device_.runs[run].id); }
+
+  const trend::DeviceHistory& device_;
+  std::set<std::string> kept_;
+};
+
+void drop(Database& database, const std::vector<std::int64_t>& runs) {
+  soci::session& sql = database.sql();
+  for (const std::int64_t run : runs) {
+    sql << "DELETE FROM observations WHERE run_number = :run", soci::use(run);
+    sql << "DELETE FROM runs WHERE number = :run", soci::use(run);
+  }
+  if (runs.empty()) return;
+  sql << "DELETE FROM facts WHERE number NOT IN (SELECT facts_number FROM observations)";
+  sql << "DELETE FROM plans WHERE number NOT IN (SELECT plan_number FROM runs)";
+  sql << "DELETE FROM cases WHERE number NOT IN (SELECT case_number FROM observations)";
+}
+
+}  // namespace
+
+Pruned History::prune(const std::string& date, const std::vector<NamedChange>& changes, bool dry) {
+  return inside_->database.told([&] {
+    std::set<std::string> kept;
+    for (const trend::DeviceHistory& device : read()) {
+      Changes here(device);
+      for (const trend::Series& series : device.series) {
+        if (series.metric != trend::metric::gpu_time_ns) here.note(series.values);
+      }
+      for (const trend::CaseOutcomes& the_case : device.outcomes) here.note(the_case.outcomes);
+      for (const trend::Acceptance& acceptance : device.acceptances) here.note_run(acceptance.from_run);
+      for (const NamedChange& change : changes) here.note_run(change.run);
+      kept.insert(here.kept().begin(), here.kept().end());
+    }
+    Transaction transaction(inside_->database, Access::write);
+    Pruned pruned;
+    std::vector<std::int64_t> numbers;
+    for (const Inside::NumberedRun& one : inside_->runs()) {
+      if (one.run.date >= date) continue;
+      if (kept.contains(one.run.id)) {
+        ++pruned.kept;
+        continue;
+      }
+      pruned.runs.push_back(one.run.id);
+      numbers.push_back(one.number);
+    }
+    if (!dry) {
+      drop(inside_->database, numbers);
+      transaction.commit();
+    }
+    return pruned;
+  });
+}
+
+}  // namespace peakmark::history

@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "history/inside.hpp"
+#include "history/run_record.hpp"
+
+namespace peakmark::history {
+namespace {
+
+// In the order in which series stand.
+constexpr std::array kMetrics{trend::metric::estimate_ratio, trend::metric::gpu_time_ns,
+                              trend::metric::leaked_bytes, trend::metric::requested_peak_bytes,
+                              trend::metric::setup_bytes};
+static_assert(kMetrics.size() == trend::metric::all.size());
+
+/// What the runs of a device say of one case; all lists are as long as there are runs.
+struct Columns {
+  std::array<std::vector<std::optional<double>>, kMetrics.size()> values;
+  std::vector<std::optional<std::string>> outcomes;
+};
+
+/// Of a row of the table `facts`.
+struct Facts {
+  std::int64_t case_number = 0;
+  std::string outcome;
+  std::array<std::optional<double>, kMetrics.size()> values;  ///< those that are no times
+};
+
+std::optional<double> ratio(const std::optional<double>& peak, const std::optional<double>& estimated) {
+  if (!peak || !estimated || *estimated <= 0) return std::nullopt;
+  return *peak / *estimated;
+}
+
+std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql) {
+  std::unordered_map<std::int64_t, Facts> all;
+  Facts row;
+  std::int64_t number = 0;
+  // Bytes are at most 2^53, which add() sees to: they are exact in a double.
+  std::array<std::int64_t, 4> bytes{};
+  std::array<soci::indicator, 4> present{};
+  const auto value = [&](std::size_t at) {
+    return present.at(at) == soci::i_ok ? std::optional<double>(static_cast<double>(bytes.at(at)))
+                                        : std::nullopt;
+  };
+  each_row(
+      sql,
+      "SELECT number, case_number, outcome, requested_peak_bytes, setup_bytes, leaked_bytes, bytes_estimated "
+      "FROM facts",
+      [&] {
+        // A case that did not end well has figures of a part of it only.
+        const bool is_whole = row.outcome == name_of(Outcome::ok);
+        row.values = {};
+        if (is_whole) row.values = {ratio(value(0), value(3)), std::nullopt, value(2), value(0), value(1)};
+        all.emplace(number, row);
+      },
+      soci::into(number), soci::into(row.case_number), soci::into(row.outcome),
+      soci::into(bytes[0], present[0]), soci::into(bytes[1], present[1]), soci::into(bytes[2], present[2]),
+      soci::into(bytes[3], present[3]));
+  return all;
+}
+
+/// Where a run stands: in which history, at which place.
+struct RunPlace {
+  std::size_t device = 0;
+  std::size_t run = 0;
+};
+
+/// Puts the rows of the table `observations` into their places.
+class Reader {
+ public:
+  explicit Reader(History::Inside& inside) : sql_(inside.sql()), names_(inside.device_names()) {}
+
+  std::vector<trend::DeviceHistory> read() {
+    read_runs();
+    facts_ = read_facts(sql_);
+    columns_.resize(devices_.size());
+    read_observations();
+    std::int64_t number = 0;
+    std::string name;
+    std::map<std::string, std::int64_t> cases;
+    each_row(
+        sql_, "SELECT number, name FROM cases", [&] { cases.emplace(name, number); }, soci::into(number),
+        soci::into(name));
+    for (std::size_t device = 0; device < devices_.size(); ++device) {
+      for (const auto& [case_name, case_number] : cases) add_series(device, case_name, case_number);
+    }
+    return std::move(devices_);
+  }
+
+ private:
+  void read_runs() {
+    std::map<std::pair<std::string, std::string>, trend::DeviceHistory> devices;
+    std::map<std::string, std::int64_t> numbers;
+    std::int64_t number = 0;
+    std::string context;
+    each_row(
+        sql_, "SELECT number, context FROM runs ORDER BY date, number",
+        [&] {
+          trend::NightRun night = night_of(context);
+          const auto renamed = names_.find(night.device);
+          const std::string& device = renamed == names_.end() ? night.device : renamed->second;
+          trend::DeviceHistory& history = devices[{device, night.backend}];
+          history.device = device;
+          history.backend = night.backend;
+          numbers.emplace(night.id, number);
+          history.runs.push_back(std::move(night));
+        },
+        soci::into(number), soci::into(context));
+    for (auto& [name, history] : devices) {
+      for (std::size_t run = 0; run < history.runs.size(); ++run) {
+        places_[numbers.at(history.runs[run].id)] = {devices_.size(), run};
+      }
+      devices_.push_back(std::move(history));
+    }
+  }
+
+  void read_observations() {
+    constexpr std::size_t kAtOnce = 4096;
+    std::vector<long long> runs(kAtOnce);
+    std::vector<long long> facts(kAtOnce);
+    std::vector<double> times(kAtOnce);
+    std::vector<soci::indicator> present(kAtOnce);
+    soci::statement statement =
+        (sql_.prepare << "SELECT run_number, facts_number, gpu_time_ns FROM observations", soci::into(runs),
+         soci::into(facts), soci::into(times, present));
+    statement.execute();
+    while (statement.fetch()) {
+      for (std::size_t row = 0; row < runs.size(); ++row) {
+        put(runs[row], facts[row],
+            present[row] == soci::i_ok ? std::optional<double>(times[row]) : std::nullopt);
+      }
+      runs.resize(kAtOnce);
+      facts.resize(kAtOnce);
+      times.resize(kAtOnce);
+      present.resize(kAtOnce);
+    }
+  }
+
+  void put(std::int64_t run_number, std::int64_t facts_number, std::optional<double> time) {
+    const RunPlace place = places_.at(run_number);
+    const Facts& facts = facts_.at(facts_number);
+    Columns& columns = columns_[place.device][facts.case_number];
+    if (columns.outcomes.empty()) {
+      const std::size_t runs = devices_[place.device].runs.size();
+      columns.outcomes.resize(runs);
+      for (auto& values : columns.values) values.resize(runs);
+    }
+    columns.outcomes[place.run] = facts.outcome;
+    for (std::size_t metric = 0; metric < kMetrics.size(); ++metric) {
+      columns.values.at(metric)[place.run] = facts.values.at(metric);
+    }
+    // A time of 0 is one that the device's clock could not tell.
+    if (time && *time > 0 && facts.outcome == name_of(Outcome::ok)) {
+      columns.values[kTime][place.run] = time;
+    }
+  }
+
+  void add_series(std::size_t device, const std::string& case_name, std::int64_t case_number) {
+    const auto found = columns_[device].find(case_number);
+    if (found == columns_[device].end()) return;
+    Columns& columns = found->second;
+    for (std::size_t metric = 0; metric < kMetrics.size(); ++metric) {
+      auto& values = columns.values.at(metric);
+      if (std::ranges::none_of(values, [](const auto& value) { return value.has_value(); })) continue;
+      trend::Series series;
+      series.case_name = case_name;
+      series.metric = kMetrics.at(metric);
+      series.values = std::move(values);
+      devices_[device].series.push_back(std::move(series));
+    }
+    devices_[device].outcomes.push_back({case_name, std::move(columns.outcomes)});
+  }
+
+  static constexpr std::size_t kTime = 1;
+  static_assert(kMetrics[kTime] == trend::metric::gpu_time_ns);
+
+  soci::session& sql_;
+  std::map<std::string, std::string> names_;
+  std::vector<trend::DeviceHistory> devices_;
+  std::unordered_map<std::int64_t, RunPlace> places_;
+  std::unordered_map<std::int64_t, Facts> facts_;
+  std::vector<std::unordered_map<std::int64_t, Columns>> columns_;  ///< a device, by the case's number
+};
+
+}  // namespace
+
+std::vector<trend::DeviceHistory> History::read() {
+  return inside_->database.told([&] {
+    const Transaction transaction(inside_->database, Access::read);
+    std::vector<trend::DeviceHistory> devices = Reader(*inside_).read();
+    const std::vector<trend::Acceptance> all = acceptances();
+    for (trend::DeviceHistory& device : devices) {
+      for (const trend::Acceptance& one : all) {
+        const bool is_here = std::ranges::any_of(
+            device.runs, [&](const trend::NightRun& run) { return run.id == one.from_run; });
+        if (is_here) device.acceptances.push_back(one);
+      }
+    }
+    return devices;
+  });
+}
+
+std::vector<KnownCase> History::cases() {
+  return inside_->database.told([&] {
+    std::vector<KnownCase> all;
+    std::string name;
+    std::string facts;
+    each_row(
+        inside_->sql(),
+        "SELECT c.name, f.observation FROM cases c JOIN facts f ON f.case_number = c.number WHERE f.number "
+        "IN "
+        "(SELECT max(number) FROM facts GROUP BY case_number)",
+        [&] {
+          Observation observation = observation_of(facts);
+          all.push_back({name, observation.variant, observation.backend, std::move(observation.axes)});
+        },
+        soci::into(name), soci::into(facts));
+    std::ranges::sort(all, {}, &KnownCase::name);
+    return all;
+  });
+}
+
+std::vector<Allocation> History::at_peak(const std::string& case_name, const std::string& run_id) {
+  return inside_->database.told([&]() -> std::vector<Allocation> {
+    const auto facts = ask<std::string>(
+        inside_->sql(),
+        "SELECT f.observation FROM observations o JOIN facts f ON f.number = o.facts_number WHERE "
+        "o.run_number = (SELECT number FROM runs WHERE id = :run) AND o.case_number = (SELECT number FROM "
+        "cases WHERE name = :name)",
+        run_id, case_name);
+    return facts ? at_peak_of(*facts) : std::vector<Allocation>{};
+  });
+}
+
+}  // namespace peakmark::history

@@ -1,0 +1,299 @@
+#include "run/json_fields.hpp"
+// json_fields.hpp first: it sets how nlohmann is compiled.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "base/fingerprint.hpp"
+#include "base/quantile.hpp"
+#include "history/run_record.hpp"
+#include "run/context_json.hpp"
+#include "run/observation_json.hpp"
+
+namespace peakmark::history {
+namespace {
+
+using json_fields::Json;
+
+/// Beyond it a double, which trends are made of, cannot tell one byte.
+constexpr Size kMostBytes = Size{1} << std::numeric_limits<double>::digits;
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw UsageError("not added: " + why);
+}
+
+/// `2026-01-31T02:00:00Z`: as texts they sort by time.
+bool is_date(const std::string& text) {
+  constexpr std::string_view pattern = "dddd-dd-ddTdd:dd:ddZ";
+  return std::equal(text.begin(), text.end(), pattern.begin(), pattern.end(), [](char c, char expected) {
+    return expected == 'd' ? c >= '0' && c <= '9' : c == expected;
+  });
+}
+
+void check_context(const Run& run) {
+  const RunContext& context = run.context;
+  if (!context.complete) {
+    refuse("it was cut short (context.complete is false); finish it with `peakmark run --resume`");
+  }
+  if (context.shard) {
+    refuse(fmt::format("it is part {} of {} of a run; put the parts together with `peakmark merge`",
+                       context.shard->index, context.shard->count));
+  }
+  if (context.id.empty()) refuse("it has no id");
+  if (!is_date(context.date)) {
+    refuse(fmt::format("its date '{}' is not written as 2026-01-31T02:00:00Z, by which nights are sorted",
+                       context.date));
+  }
+  if (context.device.empty()) refuse("it names no device, and a series is of one device");
+}
+
+void check_cases(const Run& run) {
+  std::unordered_set<std::string_view> names;
+  for (const Observation& observation : run.observations) {
+    if (!names.insert(observation.case_name).second) {
+      refuse(fmt::format("it has two observations of {}", observation.case_name));
+    }
+  }
+  for (const PlannedCase& planned : run.context.planned) {
+    if (!names.contains(planned.name)) {
+      refuse(
+          fmt::format("it has no observation of {}; finish it with `peakmark run --resume`", planned.name));
+    }
+  }
+  if (names.empty()) refuse("it has no case");
+}
+
+void check_bytes(const Observation& observation, const char* what, const std::optional<Size>& bytes) {
+  if (!bytes || (*bytes >= 0 && *bytes <= kMostBytes)) return;
+  refuse(fmt::format("{} of {} is {}; a history takes 0 to 2^53", what, observation.case_name, *bytes));
+}
+
+void check_time(const Observation& observation, double ns) {
+  if (std::isfinite(ns) && ns >= 0) return;
+  refuse(fmt::format("a time of {} is {}", observation.case_name, ns));
+}
+
+void check_figures(const Observation& observation) {
+  check_bytes(observation, "requested_peak_bytes", observation.requested_peak_bytes);
+  check_bytes(observation, "setup_bytes", observation.setup_bytes);
+  check_bytes(observation, "leaked_bytes", observation.leaked_bytes);
+  if (!observation.gpu_time) return;
+  const GpuTime& time = *observation.gpu_time;
+  for (const double ns : {time.median_ns, time.min_ns, time.max_ns}) check_time(observation, ns);
+  for (const std::vector<double>& block : time.blocks) {
+    for (const double ns : block) check_time(observation, ns);
+  }
+}
+
+/// Without what says nothing: a format that grows by fields that are null in older files keeps its hashes.
+Json without_nothing(const Json& json) {
+  if (!json.is_structured()) return json;
+  Json kept = json.is_array() ? Json::array() : Json::object();
+  for (const auto& [key, value] : json.items()) {
+    Json rest = without_nothing(value);
+    if (json.is_array()) {
+      kept.push_back(std::move(rest));
+    } else if (!rest.is_null() && !(rest.is_structured() && rest.empty())) {
+      kept[key] = std::move(rest);
+    }
+  }
+  return kept;
+}
+
+std::int64_t hash_of(const Json& json) {
+  Fingerprint fingerprint;
+  fingerprint.add(json_fields::one_line(without_nothing(json)));
+  return static_cast<std::int64_t>(fingerprint.number());
+}
+
+ObservationRecord to_record(const Observation& observation) {
+  check_figures(observation);
+  ObservationRecord record;
+  record.case_name = observation.case_name;
+  record.outcome = name_of(observation.outcome);
+  record.requested_peak_bytes = observation.requested_peak_bytes;
+  record.setup_bytes = observation.setup_bytes;
+  record.leaked_bytes = observation.leaked_bytes;
+  if (observation.estimate) record.bytes_estimated = observation.estimate->bytes_estimated;
+
+  Json facts = to_json(observation);
+  facts.erase(kTimeKey);
+  for (Json& kernel : facts.at(kKernelsKey)) kernel.erase("ns");
+  record.facts = json_fields::one_line(facts);
+  record.facts_hash = hash_of(facts);
+
+  record.gpu_time_ns = median_of_block_medians(observation.gpu_time);
+  if (observation.gpu_time) {
+    record.median_ns = observation.gpu_time->median_ns;
+    record.min_ns = observation.gpu_time->min_ns;
+    record.max_ns = observation.gpu_time->max_ns;
+  }
+  if (!observation.kernels.empty()) {
+    std::string& ns = record.kernel_ns.emplace();
+    for (const KernelTime& kernel : observation.kernels) {
+      ns += (ns.empty() ? "" : " ") + std::to_string(kernel.ns);
+    }
+  }
+  return record;
+}
+
+std::string digest_of(const RunRecord& record, std::int64_t context_hash) {
+  Fingerprint fingerprint;
+  fingerprint.add(std::to_string(context_hash));
+  fingerprint.add(std::to_string(record.planned_hash));
+  for (const ObservationRecord& observation : record.observations) {
+    fingerprint.add(observation.case_name);
+    fingerprint.add(std::to_string(observation.facts_hash));
+    for (const auto& ns :
+         {observation.gpu_time_ns, observation.median_ns, observation.min_ns, observation.max_ns}) {
+      fingerprint.add(ns ? fmt::format("{}", *ns) : "");
+    }
+    fingerprint.add(observation.kernel_ns.value_or(""));
+  }
+  return fingerprint.text();
+}
+
+/// What `work` gives; texts that to_record() did not write are told.
+template <typename Work>
+auto whole(Work&& work) {
+  try {
+    return work();
+  } catch (const Json::exception& error) {
+    throw UsageError(fmt::format("the history is damaged: {}", json_fields::message_of(error)));
+  }
+}
+
+Observation with_kernels(const std::string& facts, const std::string& kernel_ns) {
+  Json json = Json::parse(facts);
+  json[kTimeKey] = nullptr;
+  std::istringstream ns(kernel_ns);
+  for (Json& kernel : json.at(kKernelsKey)) {
+    std::int64_t one = 0;
+    ns >> one;
+    kernel["ns"] = one;
+  }
+  return observation_from_json(json);
+}
+
+Observation to_observation(const ObservationRecord& record) {
+  Observation observation = with_kernels(record.facts, record.kernel_ns.value_or(""));
+  if (record.median_ns) {
+    observation.gpu_time = GpuTime{*record.median_ns,
+                                   record.min_ns.value_or(*record.median_ns),
+                                   record.max_ns.value_or(*record.median_ns),
+                                   {}};
+  }
+  return observation;
+}
+
+/// The kind of a name that files have; `none` for one that this peakmark does not know.
+MemoryKind kind_of(const std::string& name) {
+  for (int number = 0; number <= std::numeric_limits<std::uint8_t>::max(); ++number) {
+    const auto kind = static_cast<MemoryKind>(number);
+    if (name == name_of(kind)) return kind;
+  }
+  return MemoryKind::none;
+}
+
+std::optional<double> mean_of(const ReferenceTimes& times) {
+  if (!times.first_ns || !times.last_ns) return times.first_ns ? times.first_ns : times.last_ns;
+  return (*times.first_ns + *times.last_ns) / 2;
+}
+
+}  // namespace
+
+std::int64_t RunRecord::ok() const {
+  return std::count_if(observations.begin(), observations.end(),
+                       [](const ObservationRecord& one) { return one.outcome == name_of(Outcome::ok); });
+}
+
+std::optional<double> median_of_block_medians(const std::optional<GpuTime>& time) {
+  if (!time) return std::nullopt;
+  std::vector<double> medians;
+  for (const std::vector<double>& block : time->blocks) {
+    if (!block.empty()) medians.push_back(quantile(block, 0.5));
+  }
+  return medians.empty() ? time->median_ns : quantile(medians, 0.5);
+}
+
+RunRecord to_record(const Run& run) {
+  check_context(run);
+  check_cases(run);
+  RunRecord record;
+  record.id = run.context.id;
+  record.date = run.context.date;
+  record.suite = run.context.suite;
+  record.commit = run.context.commit;
+  record.device = run.context.device;
+  record.backend = run.context.backend;
+  record.driver = run.context.driver;
+  record.build = run.context.build;
+  record.host_name = run.context.host_name;
+  Json context = to_json(run.context);
+  record.planned = json_fields::one_line(context.at("planned"));
+  record.planned_hash = hash_of(context.at("planned"));
+  context.erase("planned");
+  record.context = json_fields::one_line(context);
+  for (const Observation& observation : run.observations) {
+    record.observations.push_back(to_record(observation));
+  }
+  record.digest = digest_of(record, hash_of(context));
+  return record;
+}
+
+Run to_run(const RunRecord& record) {
+  return whole([&] {
+    Run run;
+    Json context = Json::parse(record.context);
+    context["planned"] = Json::parse(record.planned);
+    run.context = run_context_from_json(context);
+    for (const ObservationRecord& observation : record.observations) {
+      run.observations.push_back(to_observation(observation));
+    }
+    return run;
+  });
+}
+
+trend::NightRun night_of(const std::string& text) {
+  return whole([&] {
+    Json json = Json::parse(text);
+    json["planned"] = Json::array();
+    RunContext context = run_context_from_json(json);
+    trend::NightRun night;
+    night.id = std::move(context.id);
+    night.date = std::move(context.date);
+    night.suite = std::move(context.suite);
+    night.commit = std::move(context.commit);
+    night.device = std::move(context.device);
+    night.backend = std::move(context.backend);
+    night.driver = std::move(context.driver);
+    night.platform = std::move(context.platform);
+    night.build = std::move(context.build);
+    night.host_name = std::move(context.host_name);
+    night.reference_copy_ns = mean_of(context.reference);
+    night.environment = std::move(context.environment);
+    return night;
+  });
+}
+
+Observation observation_of(const std::string& facts) {
+  return whole([&] { return with_kernels(facts, ""); });
+}
+
+std::vector<Allocation> at_peak_of(const std::string& facts) {
+  std::vector<Allocation> allocations;
+  for (const PeakEntry& entry : observation_of(facts).at_peak) {
+    Allocation& allocation = allocations.emplace_back();
+    allocation.name = entry.name;
+    allocation.kind = kind_of(entry.kind);
+    allocation.bytes = entry.bytes;
+  }
+  return allocations;
+}
+
+}  // namespace peakmark::history

@@ -1,0 +1,140 @@
+#include "history/run_record.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "base/error.hpp"
+#include "history/sample_runs.hpp"
+#include "run/run_example.hpp"
+
+namespace peakmark::history {
+namespace {
+
+using testing::HasSubstr;
+
+std::string refusal(const std::function<void(Run&)>& spoil) {
+  SampleNight night = sample_night(1);
+  spoil(night.run);
+  try {
+    to_record(night.run);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(RunRecord, ComesBackButForSingleCalls) {
+  peakmark::Run run = example_run();
+  run.context.shard.reset();
+  run.context.device = "a device";
+  run.observations.front().kernels = {{"pad", 4, 400}, {"copy", 1, 7}};
+  const peakmark::Run back = to_run(to_record(run));
+  run.observations.front().gpu_time->blocks.clear();
+  ASSERT_EQ(back.observations.size(), 1U);
+  EXPECT_EQ(to_json_line(back.observations.front()), to_json_line(run.observations.front()));
+  EXPECT_EQ(back.context.planned.size(), 1U);
+  EXPECT_EQ(back.context.planned.front().figure, "growth");
+  EXPECT_EQ(back.context.clocks, run.context.clocks);
+  EXPECT_EQ(back.context.warnings, run.context.warnings);
+}
+
+// What is stored once must be the same night after night: no time may be in it.
+TEST(RunRecord, FactsHoldNoTimes) {
+  Observation changed = example_observation("a/b/dry");
+  changed.gpu_time = GpuTime{1, 1, 1, {{1}}};
+  changed.kernels.front().ns = 1;
+  peakmark::Run first = sample_night(1).run;
+  peakmark::Run second = sample_night(2).run;
+  first.observations = {example_observation("a/b/dry")};
+  second.observations = {changed};
+  first.context.planned.clear();
+  second.context.planned.clear();
+  const RunRecord one = to_record(first);
+  const RunRecord other = to_record(second);
+  EXPECT_EQ(one.observations.front().facts, other.observations.front().facts);
+  EXPECT_EQ(one.observations.front().facts_hash, other.observations.front().facts_hash);
+  EXPECT_EQ(one.planned_hash, other.planned_hash);
+  EXPECT_EQ(other.observations.front().kernel_ns, "1");
+}
+
+// A younger peakmark reads more of an older run file: nulls. The run is the same.
+TEST(RunRecord, WhatIsNullDoesNotCount) {
+  const RunRecord record = to_record(sample_night(1).run);
+  peakmark::Run silent = sample_night(1).run;
+  silent.observations[0].by_kind = {};
+  EXPECT_NE(to_record(silent).digest, record.digest);
+  silent = sample_night(1).run;
+  silent.context.largest_allocation_bytes.reset();
+  silent.observations[0].moved_allocations = {};
+  EXPECT_EQ(to_record(silent).digest, record.digest);
+}
+
+TEST(RunRecord, TheTimeIsTheMedianOfBlockMedians) {
+  EXPECT_EQ(median_of_block_medians(std::nullopt), std::nullopt);
+  // Block medians 100, 20, 30, whatever the blocks' lengths.
+  EXPECT_EQ(median_of_block_medians(GpuTime{7, 1, 100, {{100, 100, 100, 100, 100}, {20}, {10, 30, 90}}}), 30);
+  EXPECT_EQ(median_of_block_medians(GpuTime{7, 1, 100, {}}), 7);
+}
+
+TEST(RunRecord, WhatIsCutShortIsRefused) {
+  EXPECT_THAT(refusal([](peakmark::Run& run) { run.context.complete = false; }), HasSubstr("cut short"));
+  EXPECT_THAT(refusal([](peakmark::Run& run) { run.observations.pop_back(); }),
+              HasSubstr("has no observation of op/a/opencl; finish it"));
+  EXPECT_THAT(refusal([](peakmark::Run& run) {
+                run.context.shard = Shard{2, 3};
+              }),
+              testing::AllOf(HasSubstr("part 2 of 3"), HasSubstr("peakmark merge")));
+  EXPECT_THAT(refusal([](peakmark::Run& run) {
+                run.observations.clear();
+                run.context.planned.clear();
+              }),
+              HasSubstr("it has no case"));
+  EXPECT_THAT(refusal([](peakmark::Run& run) { run.observations.push_back(run.observations.front()); }),
+              HasSubstr("two observations of op/b/opencl/n:2"));
+}
+
+TEST(RunRecord, WhatSeriesCannotHoldIsRefused) {
+  EXPECT_THAT(refusal([](peakmark::Run& run) { run.context.id = ""; }), HasSubstr("no id"));
+  EXPECT_THAT(refusal([](peakmark::Run& run) { run.context.device = ""; }), HasSubstr("no device"));
+  for (const char* const date :
+       {"", "yesterday", "2026-01-31", "2026-01-31T02:00:00+01", "2026-01-31 02:00:00Z"}) {
+    EXPECT_THAT(refusal([&](peakmark::Run& run) { run.context.date = date; }),
+                HasSubstr("by which nights are sorted"));
+  }
+  EXPECT_THAT(refusal([](peakmark::Run& run) { run.observations[0].requested_peak_bytes = -1; }),
+              HasSubstr("requested_peak_bytes of op/b/opencl/n:2 is -1"));
+  constexpr Size most = Size{1} << 53;
+  EXPECT_EQ(refusal([&](peakmark::Run& run) { run.observations[0].setup_bytes = most; }), "none");
+  EXPECT_THAT(refusal([&](peakmark::Run& run) { run.observations[0].setup_bytes = most + 1; }),
+              HasSubstr("0 to 2^53"));
+  for (const double ns : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                          -std::numeric_limits<double>::infinity(), -1.0}) {
+    EXPECT_THAT(refusal([&](peakmark::Run& run) { run.observations[0].gpu_time->blocks[1][0] = ns; }),
+                HasSubstr("a time of op/b/opencl/n:2 is"));
+    EXPECT_THAT(refusal([&](peakmark::Run& run) { run.observations[0].gpu_time->median_ns = ns; }),
+                HasSubstr("a time of op/b/opencl/n:2 is"));
+  }
+}
+
+TEST(RunRecord, TextsThatAreNoneAreTold) {
+  EXPECT_THROW(night_of("{"), UsageError);
+  EXPECT_THROW(at_peak_of("{}"), UsageError);
+  RunRecord record = to_record(sample_night(1).run);
+  record.observations.front().facts = "[]";
+  EXPECT_THROW(to_run(record), UsageError);
+}
+
+TEST(RunRecord, ANightHasWhatTrendsAreTold) {
+  const trend::NightRun night = night_of(to_record(sample_night(3).run).context);
+  EXPECT_EQ(night.id, "night-03");
+  EXPECT_EQ(night.date, "2026-01-03T02:00:00Z");
+  EXPECT_EQ(night.commit, "c-night-03");
+  EXPECT_EQ(night.reference_copy_ns, 102);
+  EXPECT_EQ(night.environment.at("kernel"), "Linux");
+}
+
+}  // namespace
+}  // namespace peakmark::history

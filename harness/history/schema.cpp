@@ -1,0 +1,110 @@
+#include "history/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace peakmark::history {
+namespace {
+
+using Statements = std::vector<const char*>;
+
+// What takes a history from one version to the next: the first from nothing to version 1. Never change one
+// that was released: add another, with a database of the version before it in versions/. All integers are
+// bigint, also small ones: SOCI would read others of SQLite as 32 bits.
+const std::array<Statements, kSchemaVersion>& migrations() {
+  static const std::array<Statements, kSchemaVersion> all{{
+      {
+          "CREATE TABLE peakmark_history (version bigint NOT NULL)",
+          "INSERT INTO peakmark_history (version) VALUES (0)",
+          "CREATE TABLE plans (number bigint NOT NULL PRIMARY KEY, hash bigint NOT NULL UNIQUE,"
+          " planned text NOT NULL)",
+          "CREATE TABLE runs (number bigint NOT NULL PRIMARY KEY, id text NOT NULL UNIQUE, date text NOT "
+          "NULL,"
+          " suite text NOT NULL, commit_id text NOT NULL, device text NOT NULL, backend text NOT NULL,"
+          " driver text NOT NULL, build text NOT NULL, host_name text NOT NULL, cases bigint NOT NULL,"
+          " ok bigint NOT NULL, plan_number bigint NOT NULL, context text NOT NULL, digest text NOT NULL)",
+          "CREATE TABLE cases (number bigint NOT NULL PRIMARY KEY, name text NOT NULL UNIQUE)",
+          "CREATE TABLE facts (number bigint NOT NULL PRIMARY KEY, case_number bigint NOT NULL,"
+          " hash bigint NOT NULL, outcome text NOT NULL, requested_peak_bytes bigint, setup_bytes bigint,"
+          " leaked_bytes bigint, bytes_estimated bigint, observation text NOT NULL,"
+          " UNIQUE (case_number, hash))",
+          "CREATE TABLE observations (run_number bigint NOT NULL, case_number bigint NOT NULL,"
+          " facts_number bigint NOT NULL, gpu_time_ns double precision, median_ns double precision,"
+          " min_ns double precision, max_ns double precision, kernel_ns text,"
+          " PRIMARY KEY (run_number, case_number))",
+      },
+      {
+          "CREATE TABLE acceptances (case_name text NOT NULL, metric text NOT NULL, from_run text NOT NULL,"
+          " accepted_by text NOT NULL, accepted_at text NOT NULL, reason text NOT NULL,"
+          " PRIMARY KEY (case_name, metric, from_run))",
+          "CREATE TABLE device_names (device text NOT NULL PRIMARY KEY, is_device text NOT NULL)",
+          "CREATE VIEW measurements AS SELECT r.id AS run, r.date, r.suite, r.commit_id, r.device, r.backend,"
+          " r.driver, r.build, c.name AS case_name, f.outcome, f.requested_peak_bytes, f.setup_bytes,"
+          " f.leaked_bytes, f.bytes_estimated, o.gpu_time_ns FROM observations o"
+          " JOIN runs r ON r.number = o.run_number JOIN cases c ON c.number = o.case_number"
+          " JOIN facts f ON f.number = o.facts_number",
+      },
+  }};
+  return all;
+}
+
+/// 0 where there is none.
+int version_of(Database& database) {
+  if (!database.has_history()) return 0;
+  int version = 0;
+  soci::indicator present = soci::i_null;
+  database.sql() << "SELECT max(version) FROM peakmark_history", soci::into(version, present);
+  if (present != soci::i_ok || version < 1) database.fail("is damaged: it says no version");
+  return version;
+}
+
+void check_version(Database& database, int version) {
+  if (version <= kSchemaVersion) return;
+  database.fail(
+      fmt::format("is a history of version {}, and this peakmark knows version {}: use the newer "
+                  "peakmark that wrote it; a history is never taken back to an older version",
+                  version, kSchemaVersion));
+}
+
+/// SQLite: tables of somebody else are there.
+void check_is_free(Database& database) {
+  if (database.is_postgresql()) return;
+  int tables = 0;
+  database.sql() << "SELECT count(*) FROM sqlite_master", soci::into(tables);
+  if (tables != 0)
+    database.fail("is a database, but no history of peakmark; name another file; nothing was changed");
+}
+
+void migrate(Database& database, int from) {
+  soci::session& sql = database.sql();
+  if (from == 0 && database.is_postgresql()) sql << "CREATE SCHEMA IF NOT EXISTS peakmark";
+  for (int version = from; version < kSchemaVersion; ++version) {
+    for (const char* const statement : migrations().at(static_cast<std::size_t>(version))) sql << statement;
+  }
+  sql << "UPDATE peakmark_history SET version = :version", soci::use(kSchemaVersion);
+}
+
+}  // namespace
+
+Migration bring_up_to_date(Database& database, Access access) {
+  return database.told([&]() -> Migration {
+    int version = version_of(database);
+    check_version(database, version);
+    if (version == kSchemaVersion) return {};
+    if (version == 0) check_is_free(database);
+    if (version == 0 && access == Access::read) {
+      database.fail("there is no history; `peakmark history add RUN` begins one");
+    }
+    Transaction transaction(database, Access::write);
+    version = version_of(database);  // another process may have been first
+    check_version(database, version);
+    migrate(database, version);
+    transaction.commit();
+    return {version};
+  });
+}
+
+}  // namespace peakmark::history

@@ -1,0 +1,170 @@
+#include "history/test_databases.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+#include <soci/soci.h>
+#include <soci/sqlite3/soci-sqlite3.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+namespace peakmark::history {
+namespace {
+
+/// PostgreSQL refuses to run as root: whoever is there instead; null where we are not root.
+const passwd* other_user() {
+  if (::geteuid() != 0) return nullptr;
+  for (const char* const name : {"postgres", "nobody"}) {
+    if (const passwd* const user = ::getpwnam(name)) return user;
+  }
+  throw std::runtime_error("no user 'postgres' or 'nobody' to run PostgreSQL as");
+}
+
+/// Starts a program of PostgreSQL whose output can be read from `output`.
+int start(const std::vector<std::string>& words, int& output) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  const passwd* const user = other_user();
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t process = ::fork();
+  if (process == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGQUIT);
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::dup2(ends[1], STDERR_FILENO);
+    if (user != nullptr &&
+        (::setgroups(0, nullptr) != 0 || ::setgid(user->pw_gid) != 0 || ::setuid(user->pw_uid) != 0)) {
+      ::_exit(126);
+    }
+    ::prctl(PR_SET_PDEATHSIG, SIGQUIT);  // a change of user forgets it
+    if (::chdir("/") != 0) ::_exit(126);
+    ::execv(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  output = ends[0];
+  return process;
+}
+
+/// Reads until `word` is there, or all ended.
+std::string read_until(int descriptor, const std::string& word) {
+  std::string text;
+  std::array<char, 4096> piece{};
+  for (ssize_t got = 0;
+       text.find(word) == std::string::npos && (got = ::read(descriptor, piece.data(), piece.size())) > 0;) {
+    text.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+#ifdef PEAKMARK_POSTGRESQL_PROGRAMS
+void initialise(const std::filesystem::path& data) {
+  int output = -1;
+  const int process = start({PEAKMARK_POSTGRESQL_PROGRAMS "/initdb", "-D", data.string(), "-A", "trust", "-U",
+                             "peakmark", "--no-sync", "--no-locale", "-E", "UTF8"},
+                            output);
+  const std::string text = read_until(output, "never said");
+  ::close(output);
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  if (status != 0) throw std::runtime_error("initdb failed: " + text);
+}
+#endif
+
+void connect(soci::session& sql, const Place& place) {
+  if (place.kind == Place::Kind::postgresql) {
+    sql.open("postgresql", place.url);
+  } else {
+    sql.open(soci::sqlite3, fmt::format("dbname=\"{}\"", place.file.string()));
+  }
+}
+
+}  // namespace
+
+PostgresqlServer* PostgresqlServer::get() {
+#ifdef PEAKMARK_POSTGRESQL_PROGRAMS
+  static PostgresqlServer server;
+  return &server;
+#else
+  return nullptr;
+#endif
+}
+
+PostgresqlServer::PostgresqlServer() {
+#ifdef PEAKMARK_POSTGRESQL_PROGRAMS
+  const std::filesystem::path data = folder_.path() / "data";
+  if (const passwd* const user = other_user()) {
+    if (::chown(folder_.path().c_str(), user->pw_uid, user->pw_gid) != 0) throw std::runtime_error("chown");
+  }
+  initialise(data);
+  int output = -1;
+  process_ = start({PEAKMARK_POSTGRESQL_PROGRAMS "/postgres", "-D", data.string(), "-k",
+                    folder_.path().string(), "-h", "", "-F", "-c", "full_page_writes=off"},
+                   output);
+  const std::string text = read_until(output, "ready to accept connections");
+  if (text.find("ready to accept") == std::string::npos)
+    throw std::runtime_error("postgres did not start: " + text);
+    // The pipe stays open, or the server would die of its next word; it says little.
+#endif
+}
+
+PostgresqlServer::~PostgresqlServer() {
+  if (process_ <= 0) return;
+  ::kill(process_, SIGQUIT);
+  ::waitpid(process_, nullptr, 0);
+}
+
+std::string PostgresqlServer::url(const std::string& user) const {
+  return fmt::format("postgresql:///postgres?host={}&user={}", folder_.path().string(), user);
+}
+
+void OnBothDatabases::SetUp() {
+  if (!is_postgresql()) {
+    address_ = folder_.path() / "history.db";
+    std::filesystem::remove(address_);
+    return;
+  }
+  const PostgresqlServer* const server = PostgresqlServer::get();
+  if (server == nullptr) GTEST_SKIP() << "PostgreSQL is not installed (Debian 12: postgresql)";
+  address_ = server->url();
+  execute("SET client_min_messages TO warning; DROP SCHEMA IF EXISTS peakmark CASCADE");
+}
+
+void OnBothDatabases::execute(const std::string& text) const {
+  soci::session sql;
+  connect(sql, place());
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find(";\n", start), text.size());
+    if (end > start) sql << text.substr(start, end - start);
+    start = end + 2;
+  }
+}
+
+void OnBothDatabases::hold_lock(int told) const {
+  soci::session sql;
+  connect(sql, place());
+  if (is_postgresql()) {
+    sql << "BEGIN";
+    sql << "SELECT pg_advisory_xact_lock(8098986618920202859)";
+  } else {
+    sql << "BEGIN EXCLUSIVE";
+  }
+  if (::write(told, "!", 1) != 1) ::_exit(1);
+  for (;;) ::pause();
+}
+
+std::string kind_name(const testing::TestParamInfo<Place::Kind>& info) {
+  return info.param == Place::Kind::sqlite ? "sqlite" : "postgresql";
+}
+
+}  // namespace peakmark::history

@@ -1,0 +1,49 @@
+#pragma once
+
+// For tests: SQLite files and a private PostgreSQL server.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/temporary_folder.hpp"
+#include "history/history.hpp"
+
+namespace peakmark::history {
+
+/// A PostgreSQL server on a socket in a temporary folder, without network, gone with the process. One for all
+/// tests of a program, since it takes a second or two to make.
+class PostgresqlServer {
+ public:
+  /// Started when it is first asked for. Null where PostgreSQL is not installed.
+  static PostgresqlServer* get();
+  [[nodiscard]] std::string url(const std::string& user = "peakmark") const;
+
+  PostgresqlServer();
+  ~PostgresqlServer();
+  PostgresqlServer(const PostgresqlServer&) = delete;
+  PostgresqlServer& operator=(const PostgresqlServer&) = delete;
+
+ private:
+  TemporaryFolder folder_;
+  int process_ = -1;
+};
+
+/// A test that is made for both kinds of database; each test begins with an empty one.
+class OnBothDatabases : public testing::TestWithParam<Place::Kind> {
+ protected:
+  void SetUp() override;
+  [[nodiscard]] Place place() const { return parse_place(address_); }
+  [[nodiscard]] bool is_postgresql() const { return GetParam() == Place::Kind::postgresql; }
+  /// Statements of SQL, outside of what is tested.
+  void execute(const std::string& sql) const;
+  /// Takes the lock of a writer, writes a byte into `told` and never returns: for a process of its own.
+  [[noreturn]] void hold_lock(int told) const;
+
+  TemporaryFolder folder_;
+  std::string address_;
+};
+
+std::string kind_name(const testing::TestParamInfo<Place::Kind>& info);
+
+}  // namespace peakmark::history
