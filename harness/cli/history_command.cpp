@@ -185,7 +185,7 @@ std::vector<trend::DeviceHistory> chosen_devices(History& history, const ExportO
   for (const trend::DeviceHistory& device : history.read()) {
     known += fmt::format("{}'{}' ({})", known.empty() ? "" : ", ", device.device, device.backend);
     if (!options.device.empty() && device.device != options.device) continue;
-    devices.push_back(chosen(device, options.choice));
+    devices.push_back(peakmark::history::chosen(device, options.choice));
   }
   if (devices.empty() && !known.empty()) {
     throw UsageError(fmt::format("--device '{}': not in this history, which has {}", options.device, known));
@@ -197,16 +197,16 @@ std::vector<trend::DeviceHistory> chosen_devices(History& history, const ExportO
   return devices;
 }
 
-std::string exported(History& history, const ExportOptions& options) {
-  if (options.format == "run") return run_files(history, options);
-  const std::vector<trend::DeviceHistory> devices = chosen_devices(history, options);
-  if (options.format == "jsonl") return series_json_lines(devices);
-  if (options.format == "series") return series_for_reports(devices, history.cases());
+std::string exported(History& opened, const ExportOptions& options) {
+  if (options.format == "run") return run_files(opened, options);
+  const std::vector<trend::DeviceHistory> devices = chosen_devices(opened, options);
+  if (options.format == "jsonl") return history::series_json_lines(devices);
+  if (options.format == "series") return history::series_for_reports(devices, opened.cases());
   if (devices.empty()) return "";
   if (!options.otava.empty()) {
-    replace_text_file(options.otava, otava_configuration(devices.front(), options.output));
+    replace_text_file(options.otava, history::otava_configuration(devices.front(), options.output));
   }
-  return series_csv(devices.front());
+  return history::series_csv(devices.front());
 }
 
 void export_history(const ExportOptions& options) {

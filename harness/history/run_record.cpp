@@ -200,11 +200,6 @@ MemoryKind kind_of(const std::string& name) {
   return MemoryKind::none;
 }
 
-std::optional<double> mean_of(const ReferenceTimes& times) {
-  if (!times.first_ns || !times.last_ns) return times.first_ns ? times.first_ns : times.last_ns;
-  return (*times.first_ns + *times.last_ns) / 2;
-}
-
 }  // namespace
 
 std::int64_t RunRecord::ok() const {
@@ -275,7 +270,9 @@ trend::NightRun night_of(const std::string& text) {
     night.platform = std::move(context.platform);
     night.build = std::move(context.build);
     night.host_name = std::move(context.host_name);
-    night.reference_copy_ns = mean_of(context.reference);
+    const ReferenceTime reference = context.reference.median();
+    night.reference_copy_ns = reference.copy_ns;
+    night.reference_arithmetic_ns = reference.arithmetic_ns;
     night.environment = std::move(context.environment);
     return night;
   });

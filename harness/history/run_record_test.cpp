@@ -133,6 +133,7 @@ TEST(RunRecord, ANightHasWhatTrendsAreTold) {
   EXPECT_EQ(night.date, "2026-01-03T02:00:00Z");
   EXPECT_EQ(night.commit, "c-night-03");
   EXPECT_EQ(night.reference_copy_ns, 102);
+  EXPECT_EQ(night.reference_arithmetic_ns, 50);
   EXPECT_EQ(night.environment.at("kernel"), "Linux");
 }
 

@@ -49,7 +49,7 @@ class SampleNight {
     run.context.driver = "3.1";
     run.context.platform = "a platform";
     run.context.environment = {{"kernel", "Linux"}};
-    run.context.reference = {100, 104};
+    run.context.reference = {100, 104, {100, 102, 104}, {50}};
     run.context.complete = true;
   }
 
