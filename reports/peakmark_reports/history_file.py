@@ -130,7 +130,10 @@ def _case(line: dict[str, Any], places: list[int], runs: int, where: str) -> Cas
     else:
         outcomes = [None if one is None else text(one) for one in chosen("outcomes", outcomes)]
     axes = {text(name): text(value) for name, value in (line.get("axes") or {}).items()}
-    return CaseHistory(text(line["case"]), text(line["variant"]), axes, series, outcomes)
+    # Of a case that nobody knows any more: the first words of its name.
+    case = text(line["case"])
+    variant = text(line.get("variant")) or "/".join(case.split("/")[:2])
+    return CaseHistory(case, variant, axes, series, outcomes)
 
 
 def parse_history(lines: Iterable[str], name: str) -> History:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from .errors import InputError
 from .history_file import History, load_history, parse_history
@@ -48,29 +52,42 @@ def parse_runs(document: str, name: str) -> list[Run]:
     return [parse_run(one, name) for one in roots]
 
 
-def _answer(peakmark: str, arguments: list[str], history: str | None) -> str:
+@contextmanager
+def _lines(peakmark: str, arguments: list[str], history: str | None) -> Iterator[TextIO]:
+    """The lines that it prints, as they come: a year of many cases is large."""
     command = [peakmark, *arguments, *(["--history", history] if history else [])]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", errors="replace", check=False)
-    except OSError as error:
-        raise SourceError(f"{peakmark} cannot be started: {error.strerror}", 2) from error
-    if done.returncode not in ANSWERS[arguments[0]]:
-        said = done.stderr.strip().removeprefix("peakmark: ") or f"exit code {done.returncode}"
-        raise SourceError(f"peakmark {' '.join(arguments)}: {said}", max(done.returncode, 2))
-    return done.stdout
+    # Not a pipe: what it says while nobody reads must not hold it.
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+        try:
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=said, text=True, encoding="utf-8", errors="replace"
+            )
+        except OSError as error:
+            raise SourceError(f"{peakmark} cannot be started: {error.strerror}", 2) from error
+        with process:
+            try:
+                yield process.stdout
+            finally:
+                # Lines that came before it failed may be cut short: its own words come first.
+                process.stdout.read()
+                code = process.wait()
+                if code not in ANSWERS[arguments[0]]:
+                    said.seek(0)
+                    words = said.read().strip().removeprefix("peakmark: ") or f"exit code {code}"
+                    raise SourceError(f"peakmark {' '.join(arguments)}: {words}", max(code, 2))
 
 
 def ask_peakmark(peakmark: str, history: str | None) -> Sources:
     """Asks the program for all three. Raises SourceError, and what parsing raises."""
-    series = _answer(peakmark, ["history", "export", "--format", "series"], history)
-    found = parse_history(series.splitlines(), "history export --format series")
+    with _lines(peakmark, ["history", "export", "--format", "series"], history) as lines:
+        found = parse_history(lines, "history export --format series")
     if not found.devices:
         return Sources(found, Trends(), [])
-    trends = _answer(peakmark, ["trends", "--json"], history)
-    runs = _answer(peakmark, ["history", "export", "--run", "latest", "--format", "run"], history)
-    return Sources(
-        found, parse_trends(trends, "trends --json"), parse_runs(runs, "history export --run latest --format run")
-    )
+    with _lines(peakmark, ["trends", "--json"], history) as lines:
+        trends = parse_trends(lines.read(), "trends --json")
+    with _lines(peakmark, ["history", "export", "--run", "latest", "--format", "run"], history) as lines:
+        runs = parse_runs(lines.read(), "history export --run latest --format run")
+    return Sources(found, trends, runs)
 
 
 def read_files(series: Path, trends: Path | None, runs: list[Path]) -> Sources:

@@ -1,0 +1,57 @@
+import pytest
+from peakmark_reports.estimate_plot import draw_estimates
+from peakmark_reports.estimators import estimator_rows
+from peakmark_reports.figure_style import pyplot
+from peakmark_reports.pictures import draw_pictures, file_name
+from peakmark_reports.run_file import load_run
+from peakmark_reports.series import figures_of
+from sample_run import SHAPES, VARIANTS, observation, write_run
+
+
+def _run(tmp_path, factor):
+    """Estimates are this part of the peak; of the smallest shape of `old` there is none."""
+    observations = [observation(variant, "edge", ny) for variant in VARIANTS for ny in SHAPES]
+    for one in observations:
+        one["estimate"] = {"estimator": "formula", "bytes_estimated": round(one["requested_peak_bytes"] * factor)}
+    observations[0]["estimate"]["bytes_estimated"] = None
+    return load_run(write_run(tmp_path / "run.json", observations))
+
+
+def test_what_is_drawn_is_the_ratio(tmp_path):
+    run = _run(tmp_path, 1.25)
+    drawing = draw_estimates(figures_of(run)[0], run.context)
+    lines = [line for line in drawing.axes[0].get_lines() if line.get_marker() in ("o", "s")]
+    assert sorted((list(line.get_xdata()) for line in lines), key=len) == [SHAPES[1:], SHAPES]
+    assert all(value == pytest.approx(0.8, rel=1e-5) for line in lines for value in line.get_ydata())
+    low, high = drawing.axes[0].get_ylim()
+    assert low < 0.8 and high > 1
+    pyplot.close(drawing)
+
+
+def test_without_estimates_nothing_is_drawn(tmp_path):
+    observations = [observation("padding/new", "edge", ny) | {"estimate": None} for ny in SHAPES]
+    run = load_run(write_run(tmp_path / "run.json", observations))
+    assert draw_estimates(figures_of(run)[0], run.context) is None
+    assert estimator_rows([run]) == []
+
+
+def test_estimators_are_judged_by_the_ends_of_their_window(tmp_path):
+    # 0.8 ≤ peak / estimate ≤ 1: the floor of a fraction lies within, a byte more would not.
+    for factor, outside in ((1.0, 0), (1.2499, 0), (1.26, 4), (0.99, 4)):
+        rows = {row.variant: row for row in estimator_rows([_run(tmp_path, factor)])}
+        assert (rows["padding/new"].cases, rows["padding/new"].judged, rows["padding/new"].outside) == (4, 4, outside)
+        assert (rows["padding/old"].cases, rows["padding/old"].judged) == (4, 3)
+        assert rows["padding/new"].window == "0.8 to 1"
+
+
+def test_devices_do_not_share_files(tmp_path):
+    run = _run(tmp_path, 1.1)
+    pictures = draw_pictures([run, run], tmp_path)
+    assert len({picture.svg for picture in pictures}) == len(pictures) == 6
+    assert all((tmp_path / picture.png).is_file() for picture in pictures)
+
+
+def test_names_of_files_are_plain():
+    assert file_name("NVIDIA H100 80GB (sm_90)/é") == "NVIDIA-H100-80GB-sm_90"
+    assert file_name("../..") == "figure"
+    assert len(file_name("x" * 300)) == 80
