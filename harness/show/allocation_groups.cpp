@@ -1,7 +1,9 @@
 #include "show/allocation_groups.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -22,10 +24,39 @@ std::vector<AllocationGroup> group(const std::vector<Allocation>& allocations) {
   return groups;
 }
 
+namespace {
+
+/// The phases of one process. In merged events those of all processes follow each other.
+class OwnPhases {
+ public:
+  explicit OwnPhases(const RecordedProcess& process) {
+    for (std::size_t i = 0; i < process.events.size(); ++i) {
+      const Event& event = process.events[i];
+      if (event.type == EventType::phase) begun_.emplace_back(event.time_ns, text_of(process.events, i));
+    }
+  }
+  [[nodiscard]] std::string at(std::int64_t time_ns) const {
+    const auto later =
+        std::ranges::upper_bound(begun_, time_ns, {}, &std::pair<std::int64_t, std::string>::first);
+    return later == begun_.begin() ? "" : std::prev(later)->second;
+  }
+
+ private:
+  std::vector<std::pair<std::int64_t, std::string>> begun_;
+};
+
+}  // namespace
+
 std::vector<ProcessGroup> group_by_process(const RecordedTree& tree,
                                            const std::vector<Allocation>& allocations) {
   std::map<std::int32_t, std::vector<Allocation>> of_process;
-  for (const Allocation& one : allocations) of_process[process_of(tree, one).header.pid].push_back(one);
+  std::map<const RecordedProcess*, OwnPhases> phases;
+  for (const Allocation& one : allocations) {
+    const RecordedProcess& process = process_of(tree, one);
+    Allocation own = one;
+    own.phase = phases.try_emplace(&process, process).first->second.at(one.time_ns);
+    of_process[process.header.pid].push_back(std::move(own));
+  }
   std::vector<ProcessGroup> groups;
   for (const auto& [pid, own] : of_process) {
     for (AllocationGroup& one : group(own)) groups.push_back({pid, std::move(one)});
