@@ -1,21 +1,18 @@
 import json
 
 import pytest
-from fbp_runs import REFERENCE_BYTES, WrongRun, observations_of, read_run, title_of, together
-from fbp_table import (
-    Limits,
+from fbp_lines import (
     Line,
-    bench_lines,
     estimate_lines,
     filter_line,
     largest_line,
-    nabu_lines,
     peak_lines,
     published_formula_line,
-    run_time_lines,
     stack_lines,
     table,
 )
+from fbp_runs import REFERENCE_BYTES, WrongRun, observations_of, read_run, title_of, together
+from fbp_times import Limits, bench_lines, nabu_lines, run_time_lines
 
 FLOOR = 4 * 43200 * 16384 + 4 * 16384**2
 
