@@ -37,6 +37,7 @@ bool tells_process(EventType type) {
 
 /// From where a call begins to where it ends, in events.
 struct Call {
+  std::uint64_t process;
   std::size_t begin;
   std::size_t end;   ///< one past the last event of it
   std::size_t last;  ///< the event at whose time it ended: the mark, or the last one of its process
@@ -91,7 +92,7 @@ class MarkReader {
     }
     if (begins) {
       process.call = marks_.calls.size();
-      marks_.calls.push_back({i, i, i});
+      marks_.calls.push_back({process_of(events_[i]), i, i, i});
     }
     if (is_prepared_by(process.part)) marks_.prepared = i;
     marks_.end = marks_.end || part == Part::end;
@@ -146,6 +147,29 @@ Prepared prepared_by(std::span<const Event> events) {
   return prepared;
 }
 
+/// A command belongs to the call of its process in which it was asked for. What a call asks for it should
+/// wait for, or its time on the host would mean nothing either.
+std::optional<std::vector<std::int64_t>> device_times(std::span<const Event> events,
+                                                      const std::vector<Call>& calls) {
+  bool is_seen = false;
+  std::vector<std::int64_t> times(std::max<std::size_t>(calls.size(), 1), 0);
+  for (const Event& event : events) {
+    if (event.type != EventType::work) continue;
+    is_seen = true;
+    const auto asked_in = [&](const Call& call) {
+      return call.process == process_of(event) && events[call.begin].time_ns <= event.amounts.auxiliary &&
+             event.amounts.auxiliary <= events[call.last].time_ns;
+    };
+    const auto call = std::ranges::find_if(calls, asked_in);
+    if (calls.empty()) {
+      times.front() += event.amounts.bytes;
+    } else if (call != calls.end()) {
+      times[static_cast<std::size_t>(call - calls.begin())] += event.amounts.bytes;
+    }
+  }
+  return is_seen ? std::optional(times) : std::nullopt;
+}
+
 /// By the error codes of OpenCL, which are negative, and CUDA. OpenCL says that a buffer's size is invalid
 /// where it is larger than the device gives, and where it is 0, which no device would give.
 bool wants_memory(const Event& failed) {
@@ -193,6 +217,7 @@ ProgramRecord record_of_program(std::span<const Event> events, const LedgerSumma
   for (const Call& call : marks.calls) {
     record.calls_ns.push_back(events[call.last].time_ns - events[call.begin].time_ns);
   }
+  record.device_ns = device_times(events, marks.calls);
   if (marks.end) record.leaked_bytes = whole.live_at_end_bytes;
   record.failed_allocations = whole.failed_allocations;
   read_failures(events, record);

@@ -24,8 +24,11 @@ struct ProgramRecord {
   std::optional<Size> setup_bytes;  ///< live when the first call begins, inputs and outputs left out
   std::optional<Size> input_bytes;  ///< null where no such phase is marked before the first call
   std::optional<Size> output_bytes;
-  std::optional<Size> leaked_bytes;     ///< null without the mark `end`
-  std::vector<std::int64_t> calls_ns;   ///< host's time of each call, in order
+  std::optional<Size> leaked_bytes;    ///< null without the mark `end`
+  std::vector<std::int64_t> calls_ns;  ///< host's time of each call, in order
+  /// How long the device worked on what each call asked of it, or without calls on all that the program
+  /// asked: one figure. Null where the recorder was not told to look, or saw nothing.
+  std::optional<std::vector<std::int64_t>> device_ns;
   std::int64_t failed_allocations = 0;  ///< of the whole program
   /// The last failed allocation of one of its processes failed for want of memory.
   bool out_of_memory = false;

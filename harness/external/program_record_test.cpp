@@ -32,6 +32,13 @@ class Program {
     place_ = place << 48U;
     return *this;
   }
+  /// The device worked so long on what was asked for `ago` ns before.
+  Program& work(std::int64_t ns, std::int64_t ago = 0) {
+    Event& event = add(EventType::work, 1);
+    event.amounts.bytes = ns;
+    event.amounts.auxiliary = event.time_ns - ago;
+    return *this;
+  }
   Program& release(std::uint64_t address) {
     add(EventType::release, address);
     return *this;
@@ -128,6 +135,27 @@ TEST(ProgramRecord, WhatLivesAfterTheMarkEndIsLeaked) {
       Program().phase("call").allocate(1, 10).allocate(2, 20).release(1).phase("end").record();
   EXPECT_EQ(20, record.leaked_bytes);
   EXPECT_EQ(0, Program().phase("call").phase("end").record().leaked_bytes);
+}
+
+TEST(ProgramRecord, TheDevicesTimeOfACallIsThatOfItsCommands) {
+  EXPECT_EQ(std::nullopt, Program().phase("call").allocate(1, 10).phase("").record().device_ns);
+  const ProgramRecord record = Program()
+                                   .work(7)  // before the first call
+                                   .phase("call")
+                                   .work(1000)
+                                   .work(200, 5)
+                                   .phase("")
+                                   .work(30, 12)  // told late, of the call before
+                                   .phase("call")
+                                   .process(1)
+                                   .work(5000)  // of another process, which is in no call
+                                   .process(0)
+                                   .phase("")
+                                   .record();
+  EXPECT_THAT(record.device_ns, testing::Optional(ElementsAre(1230, 0)));
+  EXPECT_EQ(2U, record.calls_ns.size());
+  EXPECT_THAT(Program().allocate(1, 10).work(40).work(2).record().device_ns,
+              testing::Optional(ElementsAre(42)));
 }
 
 TEST(ProgramRecord, AProcessEndsOnlyItsOwnCall) {

@@ -96,7 +96,7 @@ std::vector<std::string> ProgramTrial::environment_for(const Parameters& paramet
   return environment;
 }
 
-ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, bool sync, const std::string& label) {
+ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, Look look, const std::string& label) {
   const FreshFolder scratch(folder_ / (label + "-scratch"));
   const FreshFolder profiles(folder_ / label);
   const fs::path profile = profiles.path() / "program.profile";
@@ -108,7 +108,8 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, bool sync, co
   places.device = options_.device;
   places.scratch_folder = scratch.path().string();
   std::vector<std::string> environment = environment_for(parameters, places);
-  add_recorders(environment, libraries_, profile, sync);
+  add_recorders(environment, libraries_, profile, look == Look::synced_peak);
+  set_variable(environment, "PEAKMARK_WORK", look == Look::device_time ? "1" : "0");
   add_ranges(environment, libraries_);
   set_variable(environment, "PEAKMARK_RANGES", "words");
 
@@ -199,15 +200,24 @@ void ProgramTrial::note_memory(const Pass& first, const Pass& second, Observatio
 void ProgramTrial::measure_time(Observation& observation) {
   std::vector<std::vector<double>> blocks;
   for (int repetition = 0; repetition < options_.repetitions; ++repetition) {
-    const Pass pass = run(observation.axes, false, "time");
+    const Pass pass =
+        run(observation.axes, program_.device_time ? Look::device_time : Look::host_time, "time");
     if (!judge(pass, observation)) return;
     const std::vector<std::int64_t>& calls = pass.record->calls_ns;
-    if (calls.empty()) {
+    if (program_.device_time) {
+      if (!pass.record->device_ns) {  // no time is better than another clock's
+        observation.message = "no time: the recorder saw no work of the device";
+        return;
+      }
+      blocks.emplace_back(pass.record->device_ns->begin(), pass.record->device_ns->end());
+      observation.time_source = time_source::device;
+    } else if (calls.empty()) {
       blocks.push_back({static_cast<double>(pass.end.wall_ns)});
+      observation.time_source = time_source::process;
     } else {
       blocks.emplace_back(calls.begin(), calls.end());
+      observation.time_source = time_source::marks;
     }
-    observation.time_source = std::string(calls.empty() ? time_source::process : time_source::marks);
   }
   observation.gpu_time = time_of(std::move(blocks));
 }
@@ -231,9 +241,10 @@ Observation ProgramTrial::measure(const Case& the_case, const std::string& name)
     return observation;
   }
   try {
-    const Pass first = run(observation.axes, program_.sync, "first");
+    const Look look = program_.sync ? Look::synced_peak : Look::peak;
+    const Pass first = run(observation.axes, look, "first");
     if (!judge(first, observation)) return observation;
-    const Pass second = run(observation.axes, program_.sync, "second");
+    const Pass second = run(observation.axes, look, "second");
     if (!judge(second, observation)) return observation;
     note_memory(first, second, observation);
     if (!options_.memory_only) measure_time(observation);

@@ -33,7 +33,8 @@ class ProgramTrial {
 
  private:
   struct Pass;
-  Pass run(const Parameters& parameters, bool sync, const std::string& label);
+  enum class Look { peak, synced_peak, host_time, device_time };
+  Pass run(const Parameters& parameters, Look look, const std::string& label);
   /// False when the pass did not go well, which is in the observation then.
   static bool judge(const Pass& pass, Observation& observation);
   static void note_memory(const Pass& first, const Pass& second, Observation& observation);

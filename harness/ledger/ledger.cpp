@@ -72,6 +72,7 @@ class Replay {
       case EventType::stack:
         summary_.stacks[event.address] = text_of(events_, i);
         break;
+      case EventType::work:
       case EventType::text:
         break;
     }

@@ -20,6 +20,9 @@ enum class EventType : std::uint8_t {
   pool = 7,               ///< `bytes` reserved by the pool `address` now, `auxiliary` used
   note = 8,   ///< `text`: what the recorder has to say (an extension unwrapped, an extent refused)
   stack = 9,  ///< `text` is the call stack whose id is `address`
+  /// The device worked on a command: `bytes` ns, asked for at `auxiliary` ns of CLOCK_MONOTONIC. `address` is
+  /// 1: it is nothing's.
+  work = 10,
 };
 
 /// What kind of memory. `requested` says which count into the peak. The numbers stand on disk.

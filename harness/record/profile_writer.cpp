@@ -116,6 +116,15 @@ void ProfileWriter::pool(std::uint64_t pool, std::int64_t reserved_bytes, std::i
   write(event);
 }
 
+void ProfileWriter::work(std::int64_t ns, std::int64_t asked_ns) {
+  Event event;
+  event.type = EventType::work;
+  event.address = 1;
+  event.amounts.bytes = ns;
+  event.amounts.auxiliary = asked_ns;
+  write(event);
+}
+
 std::uint64_t ProfileWriter::count() const {
   const std::uint64_t reserved = reserved_.load(std::memory_order_relaxed);
   if (reserved < kClosed) return reserved;

@@ -68,6 +68,8 @@ class ProfileWriter {
   }
   void release(std::uint64_t address);
   void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes);
+  /// The device has worked on a command, asked for at `asked_ns` of CLOCK_MONOTONIC.
+  void work(std::int64_t ns, std::int64_t asked_ns);
   void name(std::uint64_t address, const char* text) { write_text(EventType::name, address, text); }
   void phase(const char* text) { write_text(EventType::phase, 0, text); }
   void note(const char* text) { write_text(EventType::note, 0, text); }

@@ -58,6 +58,9 @@ void write_events(const RecordedTree& tree, std::ostream& out) {
         case EventType::note:
           out << text_of(process.events, i) << '\n';
           break;
+        case EventType::work:
+          out << fmt::format("{} ns\n", event.amounts.bytes);
+          break;
         case EventType::stack:
           out << stack_lines(text_of(process.events, i));
           break;

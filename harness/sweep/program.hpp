@@ -26,6 +26,7 @@ struct ProgramDescription {
   std::string python;
   std::string python_made_by;  ///< the command that makes it, for whoever has it not; may be empty
   bool sync = false;           ///< memory passes finish the queue after each enqueue
+  bool device_time = false;    ///< the time of a call is that of the device, as the recorder sees it
   std::filesystem::path suite_folder;
   std::string estimator;  ///< its own: the name of an external estimator; may be empty
 };

@@ -122,6 +122,7 @@ TEST(Program, MistakesNameFileLineAndKey) {
        "s.toml:4: slice_axis: a/b has no axis 'm'; did you mean 'n'?"},
       {whole + "slice_axis = 'm'\naxes.m = 'x'", "s.toml:4: slice_axis: axis 'm' is a word"},
       {whole + "slice_dimension = 2", "s.toml:4: slice_dimension: is 0 (projection) or 1 (sinogram), not 2"},
+      {whole + "time = 'gpu'", "s.toml:4: time: is of the 'host' or of the 'device', not of 'gpu'"},
       {whole + "sync = 1", "s.toml:4: sync: is true or false"},
       {whole + "estimator = 'fft'", "s.toml:1: program.estimator: no estimator 'fft'"},
       {whole + "estimator = 'python:m:f'", "s.toml:1: program.estimator: a/b names no slice axis"},

@@ -56,6 +56,8 @@ class ProgramReader : private TomlReader {
       variant.backends = backends(node, place);
     } else if (entry.key == "sync") {
       program_.sync = truth(node, place);
+    } else if (entry.key == "time") {
+      read_time(word(node, place), place);
     } else if (entry.key == "axes") {
       read_axes(node, place);
     } else if (entry.key == "slice_axis") {
@@ -74,7 +76,7 @@ class ProgramReader : private TomlReader {
     } else {
       unknown(place, entry.key,
               {"variant", "help", "command", "shell", "environment", "python", "python_made_by", "backends",
-               "sync", "axes", "slice_axis", "slice_dimension", "destroys_input", "estimator"});
+               "sync", "time", "axes", "slice_axis", "slice_dimension", "destroys_input", "estimator"});
     }
   }
 
@@ -102,6 +104,15 @@ class ProgramReader : private TomlReader {
       named.push_back(backend.value);
     }
     return named;
+  }
+
+  void read_time(const std::string& of, const Place& place) {
+    const std::vector<std::string> known{"device", "host"};
+    if (std::ranges::find(known, of) == known.end()) {
+      fail(place,
+           fmt::format("is of the 'host' or of the 'device', not of '{}'{}", of, suggest_word(of, known)));
+    }
+    program_.device_time = of == "device";
   }
 
   void read_environment(const toml::node& node, const Place& place) {

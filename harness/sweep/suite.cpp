@@ -26,6 +26,7 @@ void add(const ProgramDescription& program, Fingerprint& fingerprint) {
   fingerprint.add(program.python);
   fingerprint.add(program.shell ? "shell" : "");
   fingerprint.add(program.sync ? "sync" : "");
+  fingerprint.add(program.device_time ? "device time" : "");
   fingerprint.add(program.estimator);
 }
 

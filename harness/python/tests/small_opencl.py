@@ -6,6 +6,7 @@ _ALL_DEVICES = 0xFFFFFFFF
 _library = ctypes.CDLL("libOpenCL.so.1")
 _library.clCreateContext.restype = ctypes.c_void_p
 _library.clCreateBuffer.restype = ctypes.c_void_p
+_library.clCreateCommandQueue.restype = ctypes.c_void_p
 
 
 class OpenCLError(RuntimeError):
@@ -23,9 +24,29 @@ class Context:
             _library.clCreateContext(None, 1, ctypes.byref(device), None, None, ctypes.byref(error))
         )
         _check(error.value)
+        self._device = device
+        self._queue = None
 
     def buffer(self, size, flags=1):
         return Buffer(self._context, size, flags)
+
+    def fill(self, buffer, size):
+        """Fills the buffer's first bytes with zeros; asks the device and does not wait."""
+        if self._queue is None:
+            error = ctypes.c_int32()
+            self._queue = ctypes.c_void_p(
+                _library.clCreateCommandQueue(self._context, self._device, ctypes.c_uint64(0), ctypes.byref(error))
+            )
+            _check(error.value)
+        _check(
+            _library.clEnqueueFillBuffer(
+                self._queue, ctypes.c_void_p(buffer.int_ptr), ctypes.byref(ctypes.c_ubyte(0)), ctypes.c_size_t(1),
+                ctypes.c_size_t(0), ctypes.c_size_t(size), 0, None, None,
+            )
+        )  # fmt: skip
+
+    def finish(self):
+        _check(_library.clFinish(self._queue))
 
 
 class Buffer:

@@ -54,6 +54,52 @@ def test_what_becomes_of_a_program_is_the_outcome(folder, what, outcome, message
         assert "alone: peakmark run s.toml --filter '^toy/marked/opencl/what:" + what + "$'" in result.stderr
 
 
+def test_the_time_is_the_devices_where_the_suite_says_so(folder):
+    (folder / "fills.py").write_text(
+        """
+import peakmark
+from small_opencl import Context
+context = Context()
+buffer = context.buffer(2**24)
+context.fill(buffer, 2**24)  # warm
+context.finish()
+for size in (2**24, 2**10):
+    with peakmark.phase("call"):
+        context.fill(buffer, size)
+        context.finish()
+        sum(range(2_000_000))  # no work of the device
+with peakmark.phase("call"):
+    pass
+"""
+    )
+    program = f'[[program]]\nvariant = "toy/KIND"\ntime = "KIND"\ncommand = ["{sys.executable}", "fills.py"]\n'
+    write_suite(
+        folder,
+        program.replace("KIND", "device") + program.replace("KIND", "host") + sweep("", "toy/device") + sweep("", "toy/host"),
+    )
+    cases, _ = run(folder)
+    device, host = cases["toy/device/opencl"], cases["toy/host/opencl"]
+    assert (device["time_source"], host["time_source"]) == ("device", "marks")
+    (long, short, none) = device["gpu_time_ns"]["blocks"][0]
+    assert 0 < short < long
+    assert none == 0
+    assert short < 5e6 < host["gpu_time_ns"]["blocks"][0][1]
+    assert device["requested_peak_bytes"] == host["requested_peak_bytes"] == 2**24
+
+
+def test_without_work_of_the_device_there_is_no_time(folder):
+    (folder / "idle.py").write_text("from small_opencl import Context\nContext().buffer(10)\n")
+    write_suite(
+        folder,
+        f'[[program]]\nvariant = "toy/idle"\ntime = "device"\ncommand = ["{sys.executable}", "idle.py"]\n'
+        + sweep("", "toy/idle"),
+    )
+    cases, _ = run(folder)
+    (case,) = cases.values()
+    assert (case["outcome"], case["gpu_time_ns"], case["time_source"]) == ("ok", None, None)
+    assert "no work of the device" in case["message"]
+
+
 def test_peaks_that_differ_are_told_with_what_moved(folder):
     write_suite(folder, sweep('axes.what = "unlike"'))
     cases, _ = run(folder, "--memory-only")

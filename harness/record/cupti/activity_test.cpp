@@ -186,6 +186,25 @@ TEST_F(ActivityTest, KernelsAreSummedByNameTheLongestFirst) {
   EXPECT_TRUE(kernels_.totals().empty());
 }
 
+TEST(DeviceWork, IsThatOfKernelsCopiesAndFills) {
+  CUpti_ActivityKernel10 kernel{};
+  kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  kernel.start = 100;
+  kernel.end = 150;
+  auto work = work_of(reinterpret_cast<const CUpti_Activity&>(kernel));
+  ASSERT_TRUE(work);
+  EXPECT_EQ(work->start, 100U);
+  EXPECT_EQ(work->end, 150U);
+  CUpti_ActivityMemset4 fill{};
+  fill.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+  fill.start = 7;
+  fill.end = 9;
+  EXPECT_EQ(work_of(reinterpret_cast<const CUpti_Activity&>(fill))->end, 9U);
+  CUpti_ActivityMemory4 memory{};
+  memory.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+  EXPECT_FALSE(work_of(reinterpret_cast<const CUpti_Activity&>(memory)));
+}
+
 TEST_F(ActivityTest, CopiesAndFillsStandBesideTheKernels) {
   ASSERT_TRUE(open()) << reason_;
   Buffer buffer;

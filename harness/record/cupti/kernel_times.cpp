@@ -30,29 +30,40 @@ std::string copy_name(std::uint8_t kind) {
   }
 }
 
+/// Of a record of work.
+std::string name_of(const CUpti_Activity& record) {
+  if (record.kind == CUPTI_ACTIVITY_KIND_MEMSET) return "[memset]";
+  if (record.kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
+    return copy_name(reinterpret_cast<const CUpti_ActivityMemcpy6&>(record).copyKind);
+  }
+  const char* const name = reinterpret_cast<const CUpti_ActivityKernel10&>(record).name;
+  return name == nullptr ? "" : name;
+}
+
 }  // namespace
 
-void KernelTimes::add(const CUpti_Activity& record) {
+std::optional<DeviceWork> work_of(const CUpti_Activity& record) {
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
     case CUPTI_ACTIVITY_KIND_KERNEL: {
       const auto& kernel = reinterpret_cast<const CUpti_ActivityKernel10&>(record);
-      add(kernel.name == nullptr ? "" : kernel.name, kernel.start, kernel.end);
-      break;
+      return DeviceWork{kernel.start, kernel.end};
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
       const auto& copy = reinterpret_cast<const CUpti_ActivityMemcpy6&>(record);
-      add(copy_name(copy.copyKind), copy.start, copy.end);
-      break;
+      return DeviceWork{copy.start, copy.end};
     }
     case CUPTI_ACTIVITY_KIND_MEMSET: {
       const auto& fill = reinterpret_cast<const CUpti_ActivityMemset4&>(record);
-      add("[memset]", fill.start, fill.end);
-      break;
+      return DeviceWork{fill.start, fill.end};
     }
     default:
-      break;
+      return std::nullopt;
   }
+}
+
+void KernelTimes::add(const CUpti_Activity& record) {
+  if (const std::optional<DeviceWork> work = work_of(record)) add(name_of(record), work->start, work->end);
 }
 
 void KernelTimes::add(const std::string& name, std::uint64_t start, std::uint64_t end) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,14 @@ struct KernelTotal {
   std::uint64_t count = 0;
   std::uint64_t ns = 0;
 };
+
+/// When the device worked on a kernel, a copy or a fill, in ns of CLOCK_MONOTONIC.
+struct DeviceWork {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+};
+/// Nothing for other kinds of record.
+std::optional<DeviceWork> work_of(const CUpti_Activity& record);
 
 /// Adds up activity records of kernels, copies and fills. Other kinds of record are passed over.
 class KernelTimes {

@@ -110,23 +110,47 @@ bool Recorder::enable_calls(std::string& reason) {
 
 void Recorder::open_activity() {
   const bool check = is_set("PEAKMARK_ACTIVITY_CHECK");
-  if (!check && !is_set("PEAKMARK_KERNEL_RECORDS")) {
+  const bool work = !check && is_set("PEAKMARK_WORK");
+  if (!check && !work && !is_set("PEAKMARK_KERNEL_RECORDS")) {
     no_activity_ = "set PEAKMARK_KERNEL_RECORDS=1 before the program starts";
     return;
   }
   const auto consume = [this](const CUpti_Activity& record) {
+    if (use_ == Use::work) return note_work(record);
     kernels_.add(record);
     memory_.add(record);
   };
   bool opened = activity_.open(cupti_, consume, no_activity_);
   if (opened && check) opened = activity_.enable(CUPTI_ACTIVITY_KIND_MEMORY2, no_activity_);
+  for (const CUpti_ActivityKind kind : kTimedKinds) {
+    if (opened && work) opened = activity_.enable(kind, no_activity_);
+  }
   if (!opened) {
     say(no_activity_);
     profile_.note(no_activity_.c_str());
     return;
   }
-  use_ = check ? Use::check : Use::kernels;
+  use_ = check ? Use::check : work ? Use::work : Use::kernels;
+  if (work) no_activity_ = "PEAKMARK_WORK is set: kernels go into the profile one by one";
   if (check) no_activity_ = "PEAKMARK_ACTIVITY_CHECK is set: kernels are not recorded beside memory";
+}
+
+/// CUPTI tells when the device began, not when it was asked.
+void Recorder::note_work(const CUpti_Activity& record) {
+  const std::optional<DeviceWork> work = work_of(record);
+  if (!work || work->end < work->start) return;
+  profile_.work(static_cast<std::int64_t>(work->end - work->start), static_cast<std::int64_t>(work->start));
+}
+
+/// While CUDA still stands.
+void Recorder::finish_work() {
+  driver_->synchronise_context();
+  activity_.flush();
+  disable_timed_kinds();
+  if (activity_.dropped() == 0) return;
+  tell_trouble(("the device's times are not whole: CUPTI dropped " + std::to_string(activity_.dropped()) +
+                " records of kernels")
+                   .c_str());
 }
 
 void Recorder::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
@@ -192,7 +216,9 @@ bool Recorder::stop_kernels(std::vector<KernelTotal>& totals, std::string& reaso
 
 void Recorder::finish_activity() {
   // A forked child has none of CUPTI's threads: it would wait for them for ever.
-  if (use_ != Use::check || getpid() != pid_) return;
+  if (getpid() != pid_) return;
+  if (use_ == Use::work) finish_work();
+  if (use_ != Use::check) return;
   use_ = Use::none;
   driver_->synchronise_context();
   activity_.flush();

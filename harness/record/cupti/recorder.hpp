@@ -40,9 +40,11 @@ class Recorder {
   bool subscribe(std::string& reason);
   bool enable_calls(std::string& reason);
   void open_activity();
+  void note_work(const CUpti_Activity& record);
+  void finish_work();
   void disable_timed_kinds();
 
-  enum class Use : std::uint8_t { none, kernels, check };
+  enum class Use : std::uint8_t { none, kernels, check, work };
 
   CuptiLibrary cupti_;
   std::uint32_t version_ = 0;

@@ -54,6 +54,8 @@ cl_int initialise(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entri
     const char* const sync = std::getenv("PEAKMARK_SYNC");
     if (sync != nullptr && std::strcmp(sync, "1") == 0) hook_enqueues();
     hook_arrivals();
+    const char* const work = std::getenv("PEAKMARK_WORK");
+    if (work != nullptr && std::strcmp(work, "1") == 0) hook_work();
   }
   pthread_mutex_unlock(&initialising);
   *layer_ret = &layer.hooks;

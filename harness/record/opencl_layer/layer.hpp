@@ -35,6 +35,7 @@ void hook_memory_objects();
 void hook_svm();
 void hook_extensions();
 void hook_enqueues();  ///< with PEAKMARK_SYNC=1
+void hook_work();      ///< with PEAKMARK_WORK=1
 
 /// Records a memory object that the driver has made, or refused (`memory` is null): `asked` bytes of `kind`.
 cl_mem record_memory(cl_mem memory, cl_int result, std::int64_t asked, MemoryKind kind, cl_int* errcode_ret);
