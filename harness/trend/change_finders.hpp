@@ -1,0 +1,60 @@
+#pragma once
+
+// For the sources of this room only: the two ways to find changes, and what becomes of them.
+
+#include <string>
+#include <vector>
+
+#include "trend/series.hpp"
+#include "trend/trends.hpp"
+
+namespace peakmark::trend {
+
+/// Changes of one series whose values repeat exactly.
+std::vector<Change> find_exact_changes(const DeviceHistory& history, const Series& series);
+
+/// What a replay of all times gives.
+struct TimeTrends {
+  std::vector<Change> changes;  ///< in order of `raised`
+  std::vector<NotEnoughData> not_enough_data;
+  std::vector<std::string> to_measure_again;
+};
+
+/// Night by night over all series of times together, since the cases of a night share its false discoveries.
+TimeTrends find_time_changes(const DeviceHistory& history, const TrendOptions& options);
+
+/// Larger is worse.
+using Badness = double (*)(double);
+inline double bad_as_it_is(double value) {
+  return value;
+}
+
+/// The open regressions of one series while its changes are found in order.
+class OpenRegressions {
+ public:
+  explicit OpenRegressions(Badness badness = bad_as_it_is) : badness_(badness) {}
+  /// Decides verdict and state of `change`, and the state of those of `earlier` that it undoes; `change` is
+  /// to become the last of `earlier`. `tolerance`: levels so near, as a part of the former, are the same.
+  void judge(Change& change, std::vector<Change>& earlier, double tolerance);
+  [[nodiscard]] bool any() const { return !open_.empty(); }
+
+ private:
+  Badness badness_;
+  std::vector<std::size_t> open_;  ///< indices of `earlier`
+};
+
+/// Whether `acceptance`, of the run `from`, means this change.
+bool accepts(const Acceptance& acceptance, std::size_t from, const Change& change);
+/// The index of a run; null where the history has it no more.
+std::optional<std::size_t> find_run(const DeviceHistory& history, const std::string& id);
+/// Marks changes that somebody accepted.
+void apply_acceptances(const DeviceHistory& history, std::vector<Change>& changes);
+
+/// What is called another environment from one run to the next; what changes from run to run by nature
+/// (load, free memory, clocks of the moment) is none.
+std::vector<EnvironmentChange> find_environment_changes(const std::vector<NightRun>& runs);
+
+/// Cases that the last run of their suite does not have, or has for the first time.
+void find_comings_and_goings(const DeviceHistory& history, Trends& trends);
+
+}  // namespace peakmark::trend

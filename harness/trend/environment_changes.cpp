@@ -1,0 +1,67 @@
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "trend/change_finders.hpp"
+
+namespace peakmark::trend {
+namespace {
+
+/// Of the moment, not of the machine. Run contexts name them so (run/run_context.cpp).
+constexpr std::array<std::string_view, 8> kVolatile{
+    "load average", "memory used bytes", "other processes",   "sm_mhz",
+    "memory_mhz",   "clocks.sm_mhz",     "clocks.memory_mhz", "date"};
+
+std::optional<std::string> known(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+std::optional<std::string> find(const std::map<std::string, std::string>& environment,
+                                const std::string& key) {
+  const auto found = environment.find(key);
+  if (found == environment.end()) return std::nullopt;
+  return found->second;
+}
+
+class Comparison {
+ public:
+  Comparison(std::size_t run, std::vector<EnvironmentChange>& changes) : run_(run), changes_(changes) {}
+  void look(const std::string& what, const std::optional<std::string>& before,
+            const std::optional<std::string>& after) {
+    if (before != after) changes_.push_back({run_, what, before, after});
+  }
+
+ private:
+  std::size_t run_;
+  std::vector<EnvironmentChange>& changes_;
+};
+
+void compare(const NightRun& before, const NightRun& after, Comparison comparison) {
+  comparison.look("driver", known(before.driver), known(after.driver));
+  comparison.look("platform", known(before.platform), known(after.platform));
+  comparison.look("build", known(before.build), known(after.build));
+  comparison.look("host", known(before.host_name), known(after.host_name));
+  std::set<std::string> keys;
+  for (const auto* environment : {&before.environment, &after.environment}) {
+    for (const auto& [key, value] : *environment) keys.insert(key);
+  }
+  for (const std::string& key : keys) {
+    if (std::ranges::find(kVolatile, key) != kVolatile.end()) continue;
+    comparison.look(key, find(before.environment, key), find(after.environment, key));
+  }
+  // Runs come by date: where the later one began first, somebody set a clock.
+  if (after.date < before.date) comparison.look("clock went back", before.date, after.date);
+}
+
+}  // namespace
+
+std::vector<EnvironmentChange> find_environment_changes(const std::vector<NightRun>& runs) {
+  std::vector<EnvironmentChange> changes;
+  for (std::size_t run = 1; run < runs.size(); ++run) {
+    compare(runs[run - 1], runs[run], Comparison(run, changes));
+  }
+  return changes;
+}
+
+}  // namespace peakmark::trend

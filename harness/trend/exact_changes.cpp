@@ -1,0 +1,64 @@
+#include <algorithm>
+#include <cmath>
+
+#include "trend/change_finders.hpp"
+
+namespace peakmark::trend {
+namespace {
+
+/// The same quotient may come out with another last bit.
+constexpr double kSameRatio = 1e-9;
+/// The window that estimators must stay in where a suite names no other.
+constexpr double kLeastRatio = 0.8;
+constexpr double kMostRatio = 1;
+
+bool same(double a, double b, bool is_bytes) {
+  return is_bytes ? a == b : std::abs(a - b) <= kSameRatio * std::max(std::abs(a), std::abs(b));
+}
+
+/// Of the peak over the bytes estimated: above 1 memory runs out, far below it is wasted.
+double badness_of_ratio(double ratio) {
+  constexpr double kUnderestimate = 1e6;
+  return ratio > 1 ? kUnderestimate * ratio : 1 / std::max(ratio, 1e-9);
+}
+
+/// Where the estimator may be, a step is worth telling, and nothing more.
+bool within_window(const Change& change) {
+  const auto within = [](double ratio) { return ratio >= kLeastRatio && ratio <= kMostRatio; };
+  return within(change.before) && within(change.after);
+}
+
+}  // namespace
+
+std::vector<Change> find_exact_changes(const DeviceHistory& history, const Series& series) {
+  const bool is_bytes = metric::is_exact(series.metric);
+  std::vector<Change> changes;
+  OpenRegressions open(is_bytes ? bad_as_it_is : badness_of_ratio);
+  std::optional<std::size_t> last;
+  for (std::size_t run = 0; run < history.runs.size(); ++run) {
+    const std::optional<double>& value = series.values[run];
+    if (!value || !std::isfinite(*value)) continue;
+    if (last && !same(*series.values[*last], *value, is_bytes)) {
+      Change change;
+      change.case_name = series.case_name;
+      change.metric = series.metric;
+      change.first = run;
+      change.last_before = *last;
+      change.raised = run;
+      change.before = *series.values[*last];
+      change.after = *value;
+      change.evidence = Evidence::exact;
+      if (!is_bytes && within_window(change)) {
+        change.verdict = change.after > change.before ? Verdict::improvement : Verdict::suspicious;
+        change.state = State::past;
+      } else {
+        open.judge(change, changes, is_bytes ? 0 : kSameRatio);
+      }
+      changes.push_back(std::move(change));
+    }
+    last = run;
+  }
+  return changes;
+}
+
+}  // namespace peakmark::trend

@@ -1,0 +1,119 @@
+#include "trend/time_views.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+namespace peakmark::trend {
+namespace {
+
+constexpr std::size_t kChooseEvery = 5;  ///< nights
+/// Of the nights looked at, so many must have had the reference.
+constexpr double kCovered = 0.8;
+constexpr std::size_t kTypicalOf = 31;  ///< nights
+/// The noise that counts is that of a level of a week.
+constexpr int kWeek = 7;
+constexpr std::array<const char*, 3> kNames{"", "copy", "arithmetic"};
+
+std::optional<double> log_of(const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value) || *value <= 0) return std::nullopt;
+  return std::log(*value);
+}
+
+std::optional<double> reference_of(const NightRun& run, std::size_t view) {
+  return log_of(view == 1 ? run.reference_copy_ns : run.reference_arithmetic_ns);
+}
+
+double typical(const std::deque<double>& last) {
+  std::vector<double> values(last.begin(), last.end());
+  return median_in_place(values);
+}
+
+double noise_of_a_week(const LevelWatch& watch) {
+  const std::optional<Noise> noise = watch.noise();
+  return noise ? noise->spread * std::sqrt(variance_of_mean(kWeek, noise->persistence)) : 0;
+}
+
+}  // namespace
+
+TimeViews::TimeViews(const Series& series, const std::vector<NightRun>& runs, const TrendOptions& options)
+    : options_(options),
+      watches_{LevelWatch(options.watch), LevelWatch(options.watch), LevelWatch(options.watch)} {
+  for (const auto& value : series.values) logs_.push_back(log_of(value));
+  for (const auto& value : series.confirmations) confirmations_.push_back(log_of(value));
+  for (std::size_t view = copy; view < kViews; ++view) {
+    std::deque<double> last;
+    for (const NightRun& run : runs) {
+      if (const auto first = reference_of(run, view); first && last.empty()) last.push_back(*first);
+    }
+    if (last.empty()) continue;  // nobody timed it
+    const double first = last.front();
+    last.assign(1, first);
+    for (const NightRun& run : runs) {
+      const std::optional<double> known = reference_of(run, view);
+      references_[view].push_back(known ? *known : typical(last));
+      has_reference_[view].push_back(known.has_value());
+      if (known) last.push_back(*known);
+      if (last.size() > kTypicalOf) last.pop_front();
+    }
+  }
+}
+
+double TimeViews::value(std::size_t run, bool both, View view) const {
+  const double reference = references_[view].empty() ? 0 : references_[view][run];
+  const double first = *logs_[run] - reference;
+  return both ? watches_[view].settle(first, *confirmations_[run] - reference) : first;
+}
+
+TimeLook TimeViews::look(std::size_t run, bool both) const {
+  TimeLook look;
+  look.scan = watches_[chosen_].look(value(run, both, chosen_));
+  if (look.scan.nights == 0) return look;
+  LevelWatch plain_now = watches_[plain];
+  plain_now.add(value(run, both, plain));
+  const double step = plain_now.step(look.scan.nights);
+  if (chosen_ == plain) {
+    look.level_ns = std::exp(look.scan.before);
+    return look;
+  }
+  look.reference = kNames[chosen_];
+  look.level_ns = std::exp(plain_now.level_before(look.scan.nights));
+  // A step of the reference alone is none of the case: the plain time must have made half of it at least.
+  if (step / look.scan.effect < 0.5) {
+    look.scan.score = 0;
+    look.scan.suspicion = 0;
+    look.scan.nights = 0;
+  }
+  return look;
+}
+
+void TimeViews::add(std::size_t run, bool both) {
+  for (std::size_t view = plain; view < kViews; ++view) {
+    watches_[view].add(value(run, both, static_cast<View>(view)));
+    if (view != plain) measured_[view].push_back(!has_reference_[view].empty() && has_reference_[view][run]);
+  }
+  if (++nights_ % kChooseEvery == 0) choose();
+}
+
+void TimeViews::begin_level(std::size_t nights) {
+  for (LevelWatch& watch : watches_) watch.begin_level(nights);
+}
+
+void TimeViews::choose() {
+  if (watches_[plain].nights() < options_.watch.least_nights) return;  // a young level: as before
+  double least = options_.quieter * noise_of_a_week(watches_[plain]);
+  chosen_ = plain;
+  for (const View view : {copy, arithmetic}) {
+    const std::vector<bool>& measured = measured_[view];
+    const std::size_t looked_at = std::min(measured.size(), options_.watch.baseline_nights);
+    const auto covered =
+        std::count(measured.end() - static_cast<std::ptrdiff_t>(looked_at), measured.end(), true);
+    if (static_cast<double>(covered) < kCovered * static_cast<double>(looked_at)) continue;
+    if (const double noise = noise_of_a_week(watches_[view]); noise < least) {
+      least = noise;
+      chosen_ = view;
+    }
+  }
+}
+
+}  // namespace peakmark::trend

@@ -1,0 +1,58 @@
+#pragma once
+
+// For the sources of this room only.
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "trend/level_watch.hpp"
+#include "trend/trends.hpp"
+
+namespace peakmark::trend {
+
+struct TimeLook {
+  Look scan;
+  double level_ns = 0;    ///< the former level of the plain time, where there is a score
+  std::string reference;  ///< empty: the plain time
+};
+
+/// The times of one case in three views: as they are, and as ratios to the run's device copy and to its
+/// arithmetic. Where the machine is what differs from night to night, a ratio is quieter; which view is
+/// looked at is decided by the noise that each had so far.
+class TimeViews {
+ public:
+  TimeViews(const Series& series, const std::vector<NightRun>& runs, const TrendOptions& options);
+
+  /// The run has a time.
+  [[nodiscard]] bool has(std::size_t run) const { return logs_[run].has_value(); }
+  /// It has a second one of the same night.
+  [[nodiscard]] bool has_confirmation(std::size_t run) const {
+    return run < confirmations_.size() && confirmations_[run].has_value();
+  }
+  /// Tonight with its time, or with the mean of its two (`both`).
+  [[nodiscard]] TimeLook look(std::size_t run, bool both) const;
+  void add(std::size_t run, bool both);
+  void begin_level(std::size_t nights);
+
+ private:
+  enum View : std::size_t { plain, copy, arithmetic };
+  static constexpr std::size_t kViews = 3;
+
+  [[nodiscard]] double value(std::size_t run, bool both, View view) const;
+  void choose();
+
+  const TrendOptions& options_;
+  std::vector<std::optional<double>> logs_;
+  std::vector<std::optional<double>> confirmations_;
+  /// log of the reference of each run, and of a typical one where a run has none; empty where no run has one.
+  std::array<std::vector<double>, kViews> references_;
+  std::array<std::vector<bool>, kViews> has_reference_;
+  std::array<LevelWatch, kViews> watches_;
+  std::array<std::vector<bool>, kViews> measured_;  ///< night by night of the case: with its run's reference
+  View chosen_ = plain;
+  std::size_t nights_ = 0;
+};
+
+}  // namespace peakmark::trend

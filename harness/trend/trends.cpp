@@ -1,0 +1,110 @@
+#include "trend/trends.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/error.hpp"
+#include "trend/change_finders.hpp"
+
+namespace peakmark::trend {
+namespace {
+
+void check(const DeviceHistory& history) {
+  const auto check_length = [&](std::size_t length, const std::string& whose) {
+    if (length == history.runs.size()) return;
+    throw UsageError("the history of " + history.device + " is damaged: " + whose + " has " +
+                     std::to_string(length) + " values, " + std::to_string(history.runs.size()) +
+                     " runs are known");
+  };
+  for (const Series& series : history.series) {
+    check_length(series.values.size(), series.case_name + ", " + series.metric);
+    if (!series.confirmations.empty()) {
+      check_length(series.confirmations.size(), series.case_name + ", second measurements");
+    }
+  }
+  for (const CaseOutcomes& one : history.outcomes) check_length(one.outcomes.size(), one.case_name);
+}
+
+void add_allocations(const DeviceHistory& history, const AllocationsAtPeak& at_peak, Change& change) {
+  if (!at_peak || change.metric != metric::requested_peak_bytes) return;
+  const std::vector<Allocation> before = at_peak(change.case_name, history.runs[change.last_before].id);
+  const std::vector<Allocation> after = at_peak(change.case_name, history.runs[change.first].id);
+  if (before.empty() && after.empty()) return;  // unknown
+  change.allocations = moved_allocations(before, after);
+}
+
+void add_environment(const std::vector<EnvironmentChange>& environment, Change& change) {
+  for (const EnvironmentChange& one : environment) {
+    if (one.run <= change.last_before || one.run > change.first) continue;
+    if (std::ranges::find(change.environment, one.what) == change.environment.end()) {
+      change.environment.push_back(one.what);
+    }
+  }
+}
+
+/// The last run of each suite.
+std::map<std::string, std::size_t> last_runs(const std::vector<NightRun>& runs) {
+  std::map<std::string, std::size_t> last;
+  for (std::size_t run = 0; run < runs.size(); ++run) last[runs[run].suite] = run;
+  return last;
+}
+
+}  // namespace
+
+void find_comings_and_goings(const DeviceHistory& history, Trends& trends) {
+  const std::map<std::string, std::size_t> last = last_runs(history.runs);
+  std::map<std::string, std::size_t> first;  // run of each suite
+  for (std::size_t run = history.runs.size(); run-- > 0;) first[history.runs[run].suite] = run;
+  for (const CaseOutcomes& one : history.outcomes) {
+    std::optional<std::size_t> first_planned;
+    std::optional<std::size_t> last_measured;
+    for (std::size_t run = 0; run < one.outcomes.size(); ++run) {
+      if (!one.outcomes[run]) continue;
+      if (!first_planned) first_planned = run;
+      if (*one.outcomes[run] == "ok") last_measured = run;
+    }
+    if (!first_planned) continue;
+    const std::string& suite = history.runs[last_measured.value_or(*first_planned)].suite;
+    const std::size_t last_run = last.at(suite);
+    if (*first_planned == last_run && first.at(suite) != last_run) {
+      trends.new_cases.push_back({one.case_name, *first_planned});
+    }
+    if (last_measured && *last_measured != last_run) {
+      trends.vanished.push_back({one.case_name, *last_measured, one.outcomes[last_run]});
+    }
+  }
+}
+
+Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
+                   const AllocationsAtPeak& at_peak) {
+  check(history);
+  Trends trends;
+  for (const Series& series : history.series) {
+    if (series.metric == metric::gpu_time_ns) continue;
+    std::ranges::move(find_exact_changes(history, series), std::back_inserter(trends.changes));
+  }
+  TimeTrends times = find_time_changes(history, options);
+  std::ranges::move(times.changes, std::back_inserter(trends.changes));
+  trends.not_enough_data = std::move(times.not_enough_data);
+  trends.to_measure_again = std::move(times.to_measure_again);
+  std::ranges::stable_sort(trends.changes, {}, &Change::raised);
+
+  apply_acceptances(history, trends.changes);
+  trends.environment_changes = find_environment_changes(history.runs);
+  for (Change& change : trends.changes) {
+    add_allocations(history, at_peak, change);
+    add_environment(trends.environment_changes, change);
+  }
+  find_comings_and_goings(history, trends);
+  return trends;
+}
+
+bool has_open_regression(const Trends& trends) {
+  return std::ranges::any_of(trends.changes, [](const Change& change) {
+    return change.verdict == Verdict::regression && change.state == State::open;
+  });
+}
+
+}  // namespace peakmark::trend
