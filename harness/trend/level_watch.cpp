@@ -15,7 +15,7 @@ constexpr double kApart = 4;  ///< spreads, between two measurements of a night
 /// Of the rank statistic, in its own standard deviations; and, since few nights cannot reach that, the part
 /// of what complete separation gives.
 constexpr double kLeastRank = 2.5;
-constexpr double kLeastRankPart = 0.985;
+constexpr double kLeastRankPart = 0.97;
 /// Nights that the noise of a former level counts for.
 constexpr double kFormerWeight = 20;
 constexpr std::size_t kFormerNeeded = 30;

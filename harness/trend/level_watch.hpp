@@ -15,8 +15,8 @@ struct WatchOptions {
   std::size_t least_nights = 20;      ///< of a first level, before anything is told
   std::size_t baseline_nights = 120;  ///< the nights before that tonight is held against
   double suspicion = 2.6;             ///< the score from which a case is measured again in the same night
-  double slower = 3.25;               ///< the score of a change to slower
-  double faster = 4.4;                ///< to faster: less urgent, so told later and surer
+  double slower = 3.18;               ///< the score of a change to slower
+  double faster = 4.6;                ///< to faster: less urgent, so told later and surer
   double least_effect = 0.02;         ///< a smaller step is no news, however sure
 };
 

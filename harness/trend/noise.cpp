@@ -10,6 +10,7 @@ namespace {
 constexpr double kMadToDeviation = 1.4826;  ///< 1 / Φ⁻¹(3/4)
 
 constexpr double kMostPersistence = 0.95;
+constexpr double kCaution = 0.3;  ///< standard errors of the correlation
 
 /// Variance of a standard normal clipped at ±c: 1 − 2 c φ(c) − 2 (1 − c²) (1 − Φ(c)).
 double variance_of_clipped_normal(double c) {
@@ -54,7 +55,10 @@ Noise estimate_noise(std::span<const double> values, std::span<double> scratch) 
   }
   const double variance = consistency * squares / static_cast<double>(count - 1);
   noise.spread = std::max(std::sqrt(variance), kLeastSpread);
-  if (squares > 0) noise.persistence = std::clamp(neighbours / squares, 0.0, kMostPersistence);
+  if (squares > 0) {
+    const double cautious = neighbours / squares + kCaution / std::sqrt(static_cast<double>(count));
+    noise.persistence = std::clamp(cautious, 0.0, kMostPersistence);
+  }
   return noise;
 }
 

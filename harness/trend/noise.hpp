@@ -23,8 +23,8 @@ double median_in_place(std::span<double> values);
 
 /// Of at least 3 finite values in order of time. The spread is the standard deviation of the values clipped
 /// at `kClip` times their scaled median absolute deviation, made consistent for Gaussian noise (Huber's
-/// proposal in one step); the persistence the correlation of neighbours among the clipped values, 0 where it
-/// is negative. `scratch` has room for as many values.
+/// proposal in one step); the persistence the correlation of neighbours among the clipped values and 0.3 of
+/// its standard errors 1/√n, 0 where that is negative. `scratch` has room for as many values.
 Noise estimate_noise(std::span<const double> values, std::span<double> scratch);
 
 /// Variance of the mean of `count` neighbours of a stationary AR(1) series of variance 1 and correlation

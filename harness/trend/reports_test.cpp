@@ -1,0 +1,96 @@
+#include "trend/reports.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+namespace peakmark::trend {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class TrendReports : public testing::Test {
+ protected:
+  TrendReports() {
+    history_.device = "GPU \xff | one";
+    history_.backend = "cuda";
+    for (int night = 0; night < 3; ++night) {
+      NightRun run;
+      run.id = "run" + std::to_string(night);
+      run.date = "2026-02-0" + std::to_string(night + 1) + "T02:00:00Z";
+      run.commit = "c" + std::to_string(night);
+      run.suite = "nightly";
+      run.driver = night == 2 ? "551" : "550";
+      history_.runs.push_back(run);
+    }
+    history_.series = {{"a/b/cuda", "requested_peak_bytes", {1024, 1024, 1280}, {}},
+                       {"a/b/cuda", "gpu_time_ns", {5e6, 5e6, 5e6}, {}}};
+    history_.outcomes = {{"a/b/cuda", {"ok", "ok", "ok"}}, {"a/gone", {"ok", std::nullopt, std::nullopt}}};
+  }
+  std::vector<DeviceTrends> trends() const { return {{&history_, find_trends(history_)}}; }
+
+  DeviceHistory history_;
+};
+
+TEST_F(TrendReports, JsonIsAsTheFormatSays) {
+  history_.acceptances = {{"other", "", "run9", "ada", "2026-02-09T00:00:00Z", "why not"}};
+  const auto json = nlohmann::json::parse(trends_json(trends()));
+  EXPECT_EQ(json.at("version"), 1);
+  EXPECT_EQ(json.at("headline"), "1 case needs a look");
+  EXPECT_EQ(json.at("exit_code"), 1);
+  EXPECT_EQ(json.at("nights"), 3);
+  EXPECT_EQ(json.at("devices").at(0).at("to"), "2026-02-03T02:00:00Z");
+  const auto& change = json.at("changes").at(0);
+  EXPECT_EQ(change.at("case"), "a/b/cuda");
+  EXPECT_EQ(change.at("metric"), "requested_peak_bytes");
+  EXPECT_EQ(change.at("date"), "2026-02-03T02:00:00Z");
+  EXPECT_EQ(change.at("raised"), change.at("date"));
+  EXPECT_EQ(change.at("run"), "run2");
+  EXPECT_EQ(change.at("commit"), "c2");
+  EXPECT_EQ(change.at("commit_before"), "c1");
+  EXPECT_TRUE(change.at("before").is_number_integer());
+  EXPECT_EQ(change.at("after"), 1280);
+  EXPECT_EQ(change.at("relative"), 0.25);
+  EXPECT_EQ(change.at("verdict"), "regression");
+  EXPECT_EQ(change.at("state"), "open");
+  EXPECT_EQ(change.at("evidence"), "exact");
+  EXPECT_TRUE(change.at("allocations").is_null());
+  EXPECT_EQ(change.at("environment"), nlohmann::json({"driver"}));
+  EXPECT_EQ(json.at("not_enough_data").at(0).at("nights"), 3);
+  EXPECT_EQ(json.at("vanished").at(0).at("case"), "a/gone");
+  EXPECT_TRUE(json.at("vanished").at(0).at("outcome").is_null());
+  EXPECT_TRUE(json.at("accepted").at(0).at("date").is_null());
+  EXPECT_EQ(json.at("environment_changes").at(0).at("after"), "551");
+}
+
+TEST_F(TrendReports, TextSaysTheVerdictFirstAndWhy) {
+  const std::string text = trends_table(trends());
+  EXPECT_THAT(text, StartsWith("1 case needs a look\n"));
+  EXPECT_THAT(text, HasSubstr("+256 B"));
+  EXPECT_THAT(text, HasSubstr("with another driver; c1..c2"));
+  EXPECT_THAT(text, HasSubstr("1 case vanished: a/gone (not planned, last measured 2026-02-01)"));
+  EXPECT_THAT(text, HasSubstr("not enough data"));
+  EXPECT_THAT(text, Not(HasSubstr("\xff")));
+  const std::string markdown = trends_markdown(trends());
+  EXPECT_THAT(markdown, StartsWith("## 1 case needs a look\n"));
+  EXPECT_THAT(markdown, HasSubstr("\\| one"));
+}
+
+TEST_F(TrendReports, ANewHistoryHasNoBaseline) {
+  EXPECT_THAT(headline({}), HasSubstr("no baseline yet"));
+  history_.runs.resize(1);
+  history_.series = {{"a/b/cuda", "requested_peak_bytes", {1024}, {}}};
+  history_.outcomes.clear();
+  EXPECT_THAT(trends_table(trends()), StartsWith("no baseline yet"));
+  EXPECT_EQ(nlohmann::json::parse(trends_json(trends())).at("exit_code"), 0);
+}
+
+TEST_F(TrendReports, WithoutChangesThereIsNothingToDo) {
+  history_.series[0].values = {1024, 1024, 1024};
+  EXPECT_EQ(headline(trends()), "nothing to do");
+}
+
+}  // namespace
+}  // namespace peakmark::trend

@@ -1,0 +1,149 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "trend/change_finders.hpp"
+#include "trend/reports.hpp"
+
+namespace peakmark::trend {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// Bytes are integers; a time has no more digits than it deserves.
+Json level(const std::string& metric, double value) {
+  if (metric::is_exact(metric)) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+Json to_json(const std::vector<MovedAllocations>& moved) {
+  Json list = Json::array();
+  for (const MovedAllocations& one : moved) {
+    list.push_back({{"name", one.name},
+                    {"kind", name_of(one.kind)},
+                    {"bytes", one.bytes},
+                    {"base_count", one.base_count},
+                    {"new_count", one.new_count}});
+  }
+  return list;
+}
+
+class Writer {
+ public:
+  explicit Writer(Json& json) : json_(json) {
+    for (const char* list :
+         {"changes", "not_enough_data", "vanished", "new", "accepted", "environment_changes"}) {
+      json_[list] = Json::array();
+    }
+  }
+
+  void add(const DeviceTrends& device) {
+    history_ = device.history;
+    for (const Change& change : device.trends.changes) add(change);
+    for (const NotEnoughData& one : device.trends.not_enough_data) {
+      Json entry{{"case", one.case_name}, {"metric", one.metric}};
+      add_device(entry);
+      entry["nights"] = one.nights;
+      json_["not_enough_data"].push_back(std::move(entry));
+    }
+    for (const Vanished& one : device.trends.vanished) {
+      Json entry = of_case(one.case_name, one.last);
+      entry["outcome"] = or_null(one.outcome);
+      json_["vanished"].push_back(std::move(entry));
+    }
+    for (const NewCase& one : device.trends.new_cases)
+      json_["new"].push_back(of_case(one.case_name, one.run));
+    for (const Acceptance& one : history_->acceptances) add(one);
+    for (const EnvironmentChange& one : device.trends.environment_changes) {
+      const NightRun& run = history_->runs[one.run];
+      Json entry{{"run", run.id}, {"date", run.date}};
+      add_device(entry);
+      entry["what"] = one.what;
+      entry["before"] = or_null(one.before);
+      entry["after"] = or_null(one.after);
+      json_["environment_changes"].push_back(std::move(entry));
+    }
+  }
+
+ private:
+  void add_device(Json& entry) const {
+    entry["device"] = history_->device;
+    entry["backend"] = history_->backend;
+  }
+
+  Json of_case(const std::string& case_name, std::size_t index) const {
+    Json entry{{"case", case_name}};
+    add_device(entry);
+    entry["run"] = history_->runs[index].id;
+    entry["date"] = history_->runs[index].date;
+    return entry;
+  }
+
+  void add(const Change& change) {
+    const NightRun& first = history_->runs[change.first];
+    Json entry{{"case", change.case_name}, {"metric", change.metric}};
+    add_device(entry);
+    entry["date"] = first.date;
+    entry["run"] = first.id;
+    entry["commit"] = first.commit.empty() ? Json(nullptr) : Json(first.commit);
+    const std::string& before = history_->runs[change.last_before].commit;
+    entry["commit_before"] = before.empty() ? Json(nullptr) : Json(before);
+    entry["raised"] = history_->runs[change.raised].date;
+    entry["raised_run"] = history_->runs[change.raised].id;
+    entry["before"] = level(change.metric, change.before);
+    entry["after"] = level(change.metric, change.after);
+    entry["relative"] = or_null(change.relative());
+    entry["verdict"] = name_of(change.verdict);
+    entry["state"] = change.state ? Json(name_of(*change.state)) : Json(nullptr);
+    entry["evidence"] = change.evidence ? Json(name_of(*change.evidence)) : Json(nullptr);
+    entry["reference"] = change.reference.empty() ? Json(nullptr) : Json(change.reference);
+    entry["allocations"] = change.allocations ? to_json(*change.allocations) : Json(nullptr);
+    entry["environment"] = change.environment;
+    json_["changes"].push_back(std::move(entry));
+  }
+
+  void add(const Acceptance& acceptance) {
+    const std::optional<std::size_t> run = find_run(*history_, acceptance.from_run);
+    Json entry{{"case", acceptance.case_name},
+               {"metric", acceptance.metric.empty() ? Json(nullptr) : Json(acceptance.metric)}};
+    add_device(entry);
+    entry["run"] = acceptance.from_run;
+    entry["date"] = run ? Json(history_->runs[*run].date) : Json(nullptr);
+    entry["who"] = acceptance.who;
+    entry["when"] = acceptance.when;
+    entry["reason"] = acceptance.reason;
+    json_["accepted"].push_back(std::move(entry));
+  }
+
+  Json& json_;
+  const DeviceHistory* history_ = nullptr;
+};
+
+}  // namespace
+
+std::string trends_json(const std::vector<DeviceTrends>& devices) {
+  Json json{{"version", 1}, {"headline", headline(devices)}, {"exit_code", 0}, {"nights", 0}};
+  json["devices"] = Json::array();
+  std::size_t nights = 0;
+  Writer writer(json);
+  for (const DeviceTrends& device : devices) {
+    const std::vector<NightRun>& runs = device.history->runs;
+    nights += runs.size();
+    json["devices"].push_back({{"device", device.history->device},
+                               {"backend", device.history->backend},
+                               {"nights", runs.size()},
+                               {"from", runs.empty() ? Json(nullptr) : Json(runs.front().date)},
+                               {"to", runs.empty() ? Json(nullptr) : Json(runs.back().date)}});
+    if (has_open_regression(device.trends)) json["exit_code"] = 1;
+    writer.add(device);
+  }
+  json["nights"] = nights;
+  // A device's name need not be UTF-8; JSON must be.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace peakmark::trend

@@ -1,0 +1,233 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "base/duration.hpp"
+#include "base/plain_text.hpp"
+#include "base/size.hpp"
+#include "base/text_table.hpp"
+#include "trend/reports.hpp"
+
+namespace peakmark::trend {
+namespace {
+
+constexpr std::size_t kMostOfAList = 10;
+
+bool is_open(const Change& change) {
+  return change.verdict == Verdict::regression && change.state == State::open;
+}
+
+/// Told in the last run of the suite that it is of: news.
+bool is_news(const DeviceTrends& device, const Change& change) {
+  const std::vector<NightRun>& runs = device.history->runs;
+  for (std::size_t run = change.raised + 1; run < runs.size(); ++run) {
+    if (runs[run].suite == runs[change.raised].suite) return false;
+  }
+  return true;
+}
+
+bool needs_a_look(const DeviceTrends& device, const Change& change) {
+  return is_open(change) ||
+         (change.verdict == Verdict::suspicious && !change.state && is_news(device, change));
+}
+
+std::string day_of(const std::string& date) {
+  return date.substr(0, 10);
+}
+
+std::string level_text(const Change& change, double value) {
+  if (change.metric == metric::gpu_time_ns) return format_duration(value);
+  if (metric::is_exact(change.metric)) return format_size(static_cast<Size>(value));
+  return fmt::format("{:.3f}", value);
+}
+
+/// A few bytes of a gigabyte are a change, and no percentage.
+std::string step_text(const Change& change) {
+  if (metric::is_exact(change.metric))
+    return fmt::format("{:+} B", static_cast<Size>(change.after - change.before));
+  const std::optional<double> relative = change.relative();
+  return relative ? fmt::format("{:+.1f} %", *relative * 100) : "–";
+}
+
+std::string verdict_text(const Change& change) {
+  std::string text(name_of(change.verdict));
+  if (change.verdict == Verdict::regression && change.state && *change.state != State::open) {
+    text += fmt::format(" ({})", name_of(*change.state));
+  }
+  return text;
+}
+
+std::string why(const DeviceTrends& device, const Change& change) {
+  std::string text;
+  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (change.allocations) {
+    for (const MovedAllocations& one : *change.allocations) {
+      add(fmt::format("{} {} {}: {} → {}", one.name.empty() ? "unnamed" : plain_text(one.name),
+                      name_of(one.kind), format_size(one.bytes), one.base_count, one.new_count));
+    }
+  }
+  for (const std::string& one : change.environment) add("with another " + plain_text(one));
+  const std::string& before = device.history->runs[change.last_before].commit;
+  const std::string& after = device.history->runs[change.first].commit;
+  if (!before.empty() && !after.empty()) {
+    add(before == after ? "same commit " + after.substr(0, 10)
+                        : before.substr(0, 10) + ".." + after.substr(0, 10));
+  }
+  if (change.verdict == Verdict::suspicious && !change.state)
+    add("not confirmed; `run --confirm` or the next night tells");
+  if (!change.reference.empty()) add("relative to the reference " + change.reference);
+  return text;
+}
+
+using Row = std::vector<std::string>;
+
+std::vector<Row> rows_of(const DeviceTrends& device) {
+  std::vector<Row> rows;
+  std::vector<const Change*> shown;
+  for (const Change& change : device.trends.changes) {
+    if (is_open(change) || is_news(device, change)) shown.push_back(&change);
+  }
+  // What is to be looked at comes first, the largest step of it before others.
+  std::ranges::stable_sort(shown, [&](const Change* a, const Change* b) {
+    const bool first = needs_a_look(device, *a);
+    const bool second = needs_a_look(device, *b);
+    if (first != second) return first;
+    return std::abs(a->relative().value_or(1)) > std::abs(b->relative().value_or(1));
+  });
+  for (const Change* const change : shown) {
+    rows.push_back({verdict_text(*change), plain_text(change->case_name), change->metric,
+                    level_text(*change, change->before), level_text(*change, change->after),
+                    step_text(*change), day_of(device.history->runs[change->first].date),
+                    day_of(device.history->runs[change->raised].date), why(device, *change)});
+  }
+  return rows;
+}
+
+const std::vector<std::string> kTitles{"verdict", "case",  "metric", "before", "after",
+                                       "step",    "since", "told",   "why"};
+
+template <typename T>
+std::string list_of(const std::vector<T>& all, const std::string& one, const std::string& more,
+                    const std::function<std::string(const T&)>& text) {
+  if (all.empty()) return {};
+  std::string list = fmt::format("{} {}", all.size(), all.size() == 1 ? one : more);
+  for (std::size_t i = 0; i < std::min(all.size(), kMostOfAList); ++i) {
+    list += (i == 0 ? ": " : ", ") + plain_text(text(all[i]));
+  }
+  if (all.size() > kMostOfAList)
+    list += fmt::format(" and {} more (--json has all)", all.size() - kMostOfAList);
+  return list;
+}
+
+/// The lists that are no table, a line each.
+std::vector<std::string> remarks(const DeviceTrends& device) {
+  const Trends& trends = device.trends;
+  const std::vector<NightRun>& runs = device.history->runs;
+  std::vector<std::string> lines;
+  const auto add = [&](const std::string& line) {
+    if (!line.empty()) lines.push_back(line);
+  };
+  add(list_of<Vanished>(trends.vanished, "case vanished", "cases vanished", [&](const Vanished& one) {
+    return fmt::format("{} ({}, last measured {})", one.case_name, one.outcome.value_or("not planned"),
+                       day_of(runs[one.last].date));
+  }));
+  add(list_of<NewCase>(trends.new_cases, "case is new", "cases are new",
+                       [](const NewCase& one) { return one.case_name; }));
+  if (!trends.not_enough_data.empty()) {
+    std::size_t most = 0;
+    for (const NotEnoughData& one : trends.not_enough_data) most = std::max(most, one.nights);
+    add(fmt::format("times of {} cases have not enough data yet: {} nights at most, more than 20 are needed",
+                    trends.not_enough_data.size(), most));
+  }
+  std::vector<EnvironmentChange> last;
+  std::ranges::copy_if(trends.environment_changes, std::back_inserter(last),
+                       [&](const EnvironmentChange& one) { return one.run + 1 == runs.size(); });
+  add(list_of<EnvironmentChange>(
+      last, "change of the environment with the last run", "changes of the environment with the last run",
+      [](const EnvironmentChange& one) {
+        return fmt::format("{}: {} → {}", one.what, one.before.value_or("–"), one.after.value_or("–"));
+      }));
+  if (!device.history->acceptances.empty()) {
+    add(list_of<Acceptance>(device.history->acceptances, "change accepted", "changes accepted",
+                            [](const Acceptance& one) {
+                              return fmt::format("{} by {}: {}", one.case_name, one.who, one.reason);
+                            }));
+  }
+  return lines;
+}
+
+std::string title_of(const DeviceTrends& device) {
+  const std::vector<NightRun>& runs = device.history->runs;
+  std::string title = fmt::format("{} ({}): {} runs", plain_text(device.history->device),
+                                  device.history->backend, runs.size());
+  if (!runs.empty()) title += fmt::format(", {} to {}", day_of(runs.front().date), day_of(runs.back().date));
+  return title;
+}
+
+std::string escaped(std::string text) {
+  for (std::size_t at = 0; (at = text.find_first_of("|\n", at)) != std::string::npos; at += 2) {
+    text.replace(at, 1, text[at] == '|' ? "\\|" : "  ");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string headline(const std::vector<DeviceTrends>& devices) {
+  std::size_t nights = 0;
+  std::set<std::pair<const DeviceTrends*, std::string>> cases;
+  bool has_baseline = false;
+  for (const DeviceTrends& device : devices) {
+    nights += device.history->runs.size();
+    has_baseline = has_baseline || device.history->runs.size() > 1;
+    for (const Change& change : device.trends.changes) {
+      if (needs_a_look(device, change)) cases.emplace(&device, change.case_name);
+    }
+  }
+  if (nights == 0) return "no baseline yet: the history holds no run";
+  if (!has_baseline) return "no baseline yet: one run of each device, changes are told from the second on";
+  if (cases.empty()) return "nothing to do";
+  return cases.size() == 1 ? "1 case needs a look" : fmt::format("{} cases need a look", cases.size());
+}
+
+std::string trends_table(const std::vector<DeviceTrends>& devices) {
+  std::string text = headline(devices) + "\n";
+  for (const DeviceTrends& device : devices) {
+    text += "\n" + title_of(device) + "\n";
+    std::vector<TextTable::Column> columns;
+    for (const std::string& title : kTitles) columns.push_back({title, TextTable::Align::left});
+    TextTable table(columns);
+    const std::vector<Row> rows = rows_of(device);
+    for (const Row& row : rows) table.add(row);
+    if (!rows.empty()) text += table.text();
+    for (const std::string& line : remarks(device)) text += line + "\n";
+  }
+  return text;
+}
+
+std::string trends_markdown(const std::vector<DeviceTrends>& devices) {
+  std::string text = "## " + headline(devices) + "\n";
+  for (const DeviceTrends& device : devices) {
+    text += "\n### " + escaped(title_of(device)) + "\n\n";
+    const std::vector<Row> rows = rows_of(device);
+    if (!rows.empty()) {
+      text += fmt::format("| {} |\n|{}\n", fmt::join(kTitles, " | "), [] {
+        std::string line;
+        for (std::size_t i = 0; i < kTitles.size(); ++i) line += "---|";
+        return line;
+      }());
+      for (Row row : rows) {
+        for (std::string& cell : row) cell = escaped(cell);
+        row[1] = "`" + row[1] + "`";
+        text += fmt::format("| {} |\n", fmt::join(row, " | "));
+      }
+      text += "\n";
+    }
+    for (const std::string& line : remarks(device)) text += "- " + escaped(line) + "\n";
+  }
+  return text;
+}
+
+}  // namespace peakmark::trend
