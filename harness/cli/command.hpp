@@ -35,6 +35,7 @@ void add_doctor_command(CLI::App& app, Result& result);
 void add_show_command(CLI::App& app, Result& result);
 void add_compare_command(CLI::App& app, Result& result);
 void add_history_command(CLI::App& app, Result& result);
+void add_trends_command(CLI::App& app, Result& result);
 void add_report_command(CLI::App& app, Result& result);
 
 }  // namespace peakmark::cli

@@ -37,6 +37,7 @@ int run(int argc, char** argv) {
   peakmark::cli::add_show_command(app, result);
   peakmark::cli::add_compare_command(app, result);
   peakmark::cli::add_history_command(app, result);
+  peakmark::cli::add_trends_command(app, result);
   peakmark::cli::add_report_command(app, result);
 
   try {
