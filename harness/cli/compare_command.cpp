@@ -2,37 +2,48 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "check/judge.hpp"
 #include "cli/command.hpp"
+#include "cli/file_name.hpp"
+#include "cli/seconds.hpp"
 #include "compare/recordings.hpp"
+#include "compare/run_comparison.hpp"
+#include "run/two_builds.hpp"
 #include "show/process_tree.hpp"
 
 namespace peakmark::cli {
 namespace {
 
 struct Options {
-  std::filesystem::path base;
-  std::filesystem::path next;
+  std::vector<std::filesystem::path> files;
+  std::vector<std::string> variants;
+  bool even_if_different = false;
   bool json = false;
+  std::optional<std::filesystem::path> markdown;
+  std::optional<std::filesystem::path> build;
+  SweepOptions sweep;
+  std::filesystem::path prefix = "compare";
+  double timeout = 60;
+  std::optional<double> deadline;
 };
 
-void refuse_run(const std::filesystem::path& path) {
+bool is_run_file(const std::filesystem::path& path) {
   std::ifstream file(path);
   char first = '\0';
-  if (file >> first && first == '{') {
-    throw UsageError(fmt::format(
-        "{}: a run file; compare takes profiles, as `peakmark record -o NAME` writes them", path.string()));
-  }
+  return file >> first && first == '{';
 }
 
 /// A process that was killed is compared up to its last event; one whose events are lost is not.
 Recorded read_recorded(const std::filesystem::path& path) {
-  refuse_run(path);
   const RecordedTree tree = read_tree(path);
   for (const RecordedProcess& process : tree.processes) {
     const std::string invalid = invalid_note(process.events);
@@ -55,11 +66,106 @@ Recorded read_recorded(const std::filesystem::path& path) {
   return {path.string(), fmt::format("{}", fmt::join(first.command_line, " ")), summarise_together(tree)};
 }
 
-void compare(const Options& options, Result& result) {
+ExitCode compare_profiles(const Options& options) {
+  if (options.markdown)
+    throw UsageError("--markdown is for runs; profiles are shown on the console or as --json");
   const RecordingComparison comparison =
-      compare_recordings(read_recorded(options.base), read_recorded(options.next));
+      compare_recordings(read_recorded(options.files[0]), read_recorded(options.files[1]));
   std::cout << (options.json ? comparison_json(comparison) : comparison_table(comparison));
-  if (comparison.peak_grew()) result.code = ExitCode::verdict;
+  return comparison.peak_grew() ? ExitCode::verdict : ExitCode::clean;
+}
+
+RunToCompare read_run_to_compare(const std::filesystem::path& path) {
+  if (const std::string warning = later_run_warning(path); !warning.empty()) {
+    std::cerr << "warning: " << warning << "\n";
+  }
+  return {path.string(), read_run(path)};
+}
+
+ExitCode show(const Options& options, const RunComparison& comparison) {
+  std::cout << (options.json ? comparison_json(comparison) : comparison_table(comparison));
+  if (options.markdown) {
+    std::ofstream file(*options.markdown, std::ios::binary);
+    file << comparison_markdown(comparison);
+    file.close();
+    if (!file) {
+      throw UsageError(
+          fmt::format("{}: cannot be written: {}", options.markdown->string(), std::strerror(errno)));
+    }
+  }
+  return exit_code_of(comparison);
+}
+
+ExitCode compare_files(const Options& options) {
+  if (!options.variants.empty()) {
+    if (options.files.size() != 1)
+      throw UsageError("--variants compares two variants of one run: name one file");
+    return show(options, compare_variants(read_run_to_compare(options.files[0]), options.variants[0],
+                                          options.variants[1]));
+  }
+  if (options.files.size() != 2) {
+    throw UsageError(
+        "name two files, BASE and NEW; one run with --variants OLD NEW; or a suite with --build OTHER");
+  }
+  const bool base_is_run = is_run_file(options.files[0]);
+  if (base_is_run != is_run_file(options.files[1])) {
+    throw UsageError(fmt::format("{} is a run file and {} is none; compare takes two runs, or two profiles",
+                                 options.files[base_is_run ? 0 : 1].string(),
+                                 options.files[base_is_run ? 1 : 0].string()));
+  }
+  if (!base_is_run) return compare_profiles(options);
+  return show(options, compare_runs(read_run_to_compare(options.files[0]),
+                                    read_run_to_compare(options.files[1]), options.even_if_different));
+}
+
+ExitCode compare_builds(const Options& options) {
+  if (!options.variants.empty())
+    throw UsageError("--build compares two builds, --variants two variants of one: choose");
+  TwoBuildsOptions two{options.sweep, *options.build, options.prefix.string() + ".base.json",
+                       options.even_if_different};
+  two.sweep.selection.suites = options.files;
+  two.sweep.run_file = options.prefix.string() + ".new.json";
+  two.sweep.case_limit = milliseconds_of("--timeout", options.timeout);
+  if (options.deadline) two.sweep.deadline = milliseconds_of("--deadline", *options.deadline);
+  const TwoBuildsMeasured measured = run_two_builds(two);
+  if (!measured.is_written) return measured.code;
+  const ExitCode judged =
+      show(options, compare_runs(read_run_to_compare(two.base_run_file),
+                                 read_run_to_compare(two.sweep.run_file), options.even_if_different));
+  return measured.code == ExitCode::interrupted ? measured.code : worse(measured.code, judged);
+}
+
+void add_build_options(CLI::App* command, Options& options) {
+  SweepOptions& sweep = options.sweep;
+  SelectionOptions& selection = sweep.selection;
+  CLI::Option* const build = command->add_option(
+      "--build", options.build,
+      "The base: a build tree, an install prefix or a worker; measures SUITE with both in turns");
+  const auto with_build = [&](CLI::Option* option) { option->needs(build)->group("With --build"); };
+  sweep.rounds = 15;
+  with_build(command->add_option("--rounds", sweep.rounds, "Rounds of each look, 9 or more")
+                 ->check(CLI::Range(1, kMostRounds))
+                 ->capture_default_str());
+  with_build(
+      command->add_option("--seed", sweep.seed, "Of the orders of rounds; default: one by chance, recorded"));
+  with_build(command
+                 ->add_option("-o,--output", options.prefix,
+                              "The runs are kept as OUTPUT.base.json and OUTPUT.new.json")
+                 ->capture_default_str()
+                 ->check(kFileName));
+  with_build(command->add_option("--filter", selection.filter,
+                                 "Only cases whose name this regular expression finds"));
+  with_build(
+      command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own"));
+  with_build(command->add_option("--device", selection.device, "Index, or part of the name, of the device"));
+  with_build(command->add_option("--require", selection.require, "cuda or gpu: exit 4 where there is none")
+                 ->check(CLI::IsMember({"cuda", "gpu"})));
+  with_build(command->add_option("--worker", sweep.worker,
+                                 "The new build's program; default: peakmark-bench beside peakmark"));
+  with_build(command->add_option("--timeout", options.timeout, "Seconds that a case may take")
+                 ->capture_default_str());
+  with_build(command->add_option("--deadline", options.deadline, "Seconds that all may take"));
+  with_build(command->add_flag("--resume", sweep.resume, "Go on where it was stopped"));
 }
 
 }  // namespace
@@ -67,14 +173,31 @@ void compare(const Options& options, Result& result) {
 void add_compare_command(CLI::App& app, Result& result) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "compare", "Two recordings side by side: their peaks, and the allocations live at one of them only");
-  command->add_option("BASE", options->base, "A profile that `record` wrote")->required();
-  command->add_option("NEW", options->next, "The profile to compare with it")->required();
+      "compare", "Two sides of memory and time: runs, variants of a run, builds, or recordings");
+  command
+      ->add_option("FILE", options->files,
+                   "Two run files, or two profiles; one run file with --variants; suites with --build")
+      ->required();
+  command
+      ->add_option("--variants", options->variants,
+                   "OLD NEW: two variants of one run, `run --rounds 15 --variants`")
+      ->expected(2);
+  command->add_flag("--even-if-different", options->even_if_different,
+                    "Also where device, driver, platform or build type differ");
   command->add_flag("--json", options->json, "The whole comparison as JSON");
+  command->add_option("--markdown", options->markdown, "Write a summary in markdown")->check(kFileName);
+  add_build_options(command, *options);
   command->footer(
-      "Exit code: 0 the peak did not grow, 1 it grew by at least a byte, 2 wrong usage, or a file cannot be\n"
-      "read, 5 a recording is not whole.");
-  command->callback([options, &result] { compare(*options, result); });
+      "Bytes are compared exactly. Times need two sides measured in turns (--build, or run --rounds): else "
+      "they\n"
+      "end at `suspicious`, which fails nothing. Of profiles, the peak is judged.\n"
+      "Exit code: 0 nothing regressed, 1 a peak or leak grew or a time is slower, 2 wrong usage, or files "
+      "that\n"
+      "cannot be compared, 3 a case that went well fails, 4 nothing was measured, 5 a recording is not "
+      "whole.");
+  command->callback([options, &result] {
+    result.code = options->build ? compare_builds(*options) : compare_files(*options);
+  });
 }
 
 }  // namespace peakmark::cli

@@ -1,10 +1,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/seconds.hpp"
+#include "run/rounds.hpp"
 #include "run/sweep_run.hpp"
 #include "run/text_file.hpp"
 
@@ -15,12 +18,16 @@ struct Options {
   SweepOptions sweep;
   double timeout = 60;
   std::optional<double> deadline;
+  std::vector<std::string> variants;
   bool json = false;
 };
 
 void run(Options& options, Result& result) {
   options.sweep.case_limit = milliseconds_of("--timeout", options.timeout);
   if (options.deadline) options.sweep.deadline = milliseconds_of("--deadline", *options.deadline);
+  if (!options.variants.empty()) {
+    options.sweep.selection.variants = {options.variants.at(0), options.variants.at(1)};
+  }
   result.code = run_sweep(options.sweep);
   if (!options.json || !std::filesystem::exists(options.sweep.run_file)) return;
   const std::string text = read_text_file(options.sweep.run_file);
@@ -47,7 +54,23 @@ void add_run_command(CLI::App& app, Result& result) {
   command->add_option("--shard", selection.shard, "I/N: every N-th case, beginning with the I-th");
   command->add_flag("--resume", sweep.resume, "Go on where a run into this file stopped");
   command->add_flag("--memory-only", sweep.memory_only, "Measure no times");
-  command->add_option("--repetitions", sweep.repetitions, "Timings of each case")->check(CLI::Range(1, 1000));
+  CLI::Option* const rounds =
+      command
+          ->add_option("--rounds", sweep.rounds,
+                       "Time in rounds, a block a case in each, in another order and process: 9 or more")
+          ->check(CLI::Range(1, kMostRounds));
+  CLI::Option* const memory_only = command->get_option("--memory-only");
+  rounds->excludes(memory_only)->excludes(command->get_option("--shard"));
+  command->add_option("--repetitions", sweep.repetitions, "Timings of each case")
+      ->check(CLI::Range(1, 1000))
+      ->excludes(rounds);
+  command->add_option("--seed", sweep.seed, "Of the orders of rounds; default: one by chance, recorded")
+      ->needs(rounds);
+  command
+      ->add_option("--variants", options->variants,
+                   "OLD NEW: only these two, and a second look at what seems to differ; for `compare`")
+      ->expected(2)
+      ->needs(rounds);
   command->add_option("--timeout", options->timeout, "Seconds that a case may take")->capture_default_str();
   command->add_option("--deadline", options->deadline, "Seconds that the whole run may take");
   command->add_option("--worker", sweep.worker,

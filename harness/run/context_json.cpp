@@ -39,6 +39,33 @@ void read(const Json& json, Clocks& clocks) {
   field(json, "most_memory_mhz", clocks.most_memory_mhz);
 }
 
+Json to_json(const Rounds& rounds) {
+  Json variants(nullptr);
+  if (rounds.variants) variants = {rounds.variants->first, rounds.variants->second};
+  return Json{
+      {"job", rounds.job},    {"rounds", rounds.rounds},       {"seed", rounds.seed},
+      {"variants", variants}, {"two_looks", rounds.two_looks}, {"second_look", or_null(rounds.second_look)}};
+}
+
+Rounds rounds_from_json(const Json& json) {
+  Rounds rounds;
+  field(json, "job", rounds.job);
+  field(json, "rounds", rounds.rounds);
+  if (rounds.rounds < 1 || rounds.rounds > kMostRounds) wrong_type(json.at("rounds"), "from 1 to 1000");
+  if (!json.at("seed").is_number_unsigned())
+    wrong_type(json.at("seed"), "an integer of 64 bits, not below 0");
+  rounds.seed = json.at("seed").get<std::uint64_t>();
+  if (const Json& variants = json.at("variants"); !variants.is_null()) {
+    std::vector<std::string> names;
+    json_fields::read(variants, names);
+    if (names.size() != 2) wrong_type(variants, "two names");
+    rounds.variants.emplace(names[0], names[1]);
+  }
+  field(json, "two_looks", rounds.two_looks);
+  field(json, "second_look", rounds.second_look);
+  return rounds;
+}
+
 void check_version(const Json& json) {
   int version = 0;
   field(json, "version", version);
@@ -93,6 +120,7 @@ Json to_json(const RunContext& context) {
                                  {"last_ns", or_null(context.reference.last_ns)},
                                  {"copy_ns", context.reference.copy_ns},
                                  {"arithmetic_ns", context.reference.arithmetic_ns}}},
+              {"rounds", context.rounds ? to_json(*context.rounds) : Json(nullptr)},
               {"planned", planned}};
 }
 
@@ -131,6 +159,9 @@ RunContext run_context_from_json(const Json& json) {
   if (json.at("reference").contains("copy_ns")) {  // younger than the format
     field(json.at("reference"), "copy_ns", context.reference.copy_ns);
     field(json.at("reference"), "arithmetic_ns", context.reference.arithmetic_ns);
+  }
+  if (json.contains("rounds") && !json.at("rounds").is_null()) {  // younger than the format
+    context.rounds = rounds_from_json(json.at("rounds"));
   }
   if (!json.at("planned").is_array()) wrong_type(json.at("planned"), "a list");
   for (const Json& planned : json.at("planned")) context.planned.push_back(planned_case_from_json(planned));

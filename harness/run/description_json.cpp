@@ -77,6 +77,7 @@ std::string to_json_text(const Description& description) {
                        {"build", description.build},
                        {"commit", description.commit},
                        {"checks_cases", description.checks_cases},
+                       {"takes_blocks", description.takes_blocks},
                        {"variants", variants}}) +
          "\n";
 }
@@ -95,6 +96,7 @@ Description description_from_json(std::string_view text) {
     field(json, "build", description.build);
     field(json, "commit", description.commit);
     if (json.contains("checks_cases")) field(json, "checks_cases", description.checks_cases);
+    if (json.contains("takes_blocks")) field(json, "takes_blocks", description.takes_blocks);
     for (const Json& variant : list_at(json, "variants")) read(variant, description.variants.emplace_back());
   } catch (const Json::exception& error) {
     throw UsageError("what the worker says of itself is no description: " + message_of(error));

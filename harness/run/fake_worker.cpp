@@ -19,18 +19,28 @@ namespace peakmark {
 namespace {
 
 int observations = -1;
+bool one_block = false;
+bool times_only = false;
 
-const std::vector<std::string> kDeeds{
-    "ok",          "null_write",    "abort",     "exit_0",          "exit_3",      "hang",
-    "ignore_term", "grandchild",    "garbage",   "half_line",       "flood",       "leave",
-    "other_case",  "restart",       "say",       "wrong",           "unsupported", "tell_pid",
-    "overflow",    "out_of_memory", "reference", "reference_within"};
+const std::vector<std::string> kDeeds{"ok",          "null_write",
+                                      "abort",       "exit_0",
+                                      "exit_3",      "hang",
+                                      "ignore_term", "grandchild",
+                                      "garbage",     "half_line",
+                                      "flood",       "leave",
+                                      "other_case",  "restart",
+                                      "say",         "wrong",
+                                      "unsupported", "tell_pid",
+                                      "overflow",    "out_of_memory",
+                                      "reference",   "reference_within",
+                                      "timed",       "timed_once"};
 
 Description description() {
   Description description;
   description.worker = "fake worker 1";
   description.build = "Release";
   description.checks_cases = std::getenv("FAKE_WORKER_CHECKS") != nullptr;
+  description.takes_blocks = std::getenv("FAKE_WORKER_OLD") == nullptr;
   VariantDescription variant;
   variant.name = "fake/case";
   variant.help = "does what it is told";
@@ -39,6 +49,9 @@ Description description() {
   variant.slice_axis = "n";
   variant.estimators = {{"fake/case", "direct"}};
   description.variants = {variant};
+  variant.name = "fake/slow";
+  variant.help = "does the same, and takes a fifth more time";
+  description.variants.push_back(variant);
   return description;
 }
 
@@ -62,14 +75,40 @@ std::string value_of(const std::string& name, const std::string& axis, const std
   return name.substr(value, name.find('/', value) - value);
 }
 
+double number_of(const char* variable, double otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atof(text);
+}
+
+/// 1 ms for each n, a fifth more of fake/slow, and half a per cent of noise that a process has to itself.
+GpuTime time_of(const Observation& observation, Size n) {
+  double ns = 1e6 * static_cast<double>(n) * number_of("FAKE_WORKER_SLOWDOWN", 1);
+  if (observation.variant == "fake/slow") ns *= 1.2;
+  ns *= 1 + 0.0005 * static_cast<double>(::getpid() % 11);
+  return summarise_blocks(std::vector<std::vector<double>>(one_block ? 1 : 10, {ns, ns, ns * 1.5}));
+}
+
 Observation observation_of(const std::string& name) {
   Observation observation;
   observation.case_name = name;
-  observation.variant = "fake/case";
+  observation.variant = name.substr(0, name.find('/', name.find('/') + 1));
   observation.backend = "dry";
   const Size n = std::stoll(value_of(name, "n", "1"));
   observation.axes = Parameters({{"does", value_of(name, "does", "ok")}, {"n", n}});
+  const std::string does = value_of(name, "does", "ok");
+  if (does == "timed" || (does == "timed_once" && !times_only)) {
+    observation.gpu_time = time_of(observation, n);
+    observation.time_source = time_source::device;
+  }
+  if (does == "timed_once" && times_only) observation.outcome = Outcome::out_of_memory;
+  if (times_only) return observation;
   observation.requested_peak_bytes = 1000 * n;
+  observation.leaked_bytes = 0;
+  observation.at_peak = {{"input", "buffer", 1000 * n}};
+  if (const Size extra = static_cast<Size>(number_of("FAKE_WORKER_EXTRA_BYTES", 0)); extra > 0) {
+    *observation.requested_peak_bytes += extra;
+    observation.at_peak.push_back({"cache", "buffer", extra});
+  }
   return observation;
 }
 
@@ -186,6 +225,8 @@ int run(const std::map<std::string, std::string>& options) {
     return 0;
   }
   observations = std::stoi(options.at("--observations-fd"));
+  one_block = options.contains("--blocks");
+  times_only = options.contains("--times-only");
   if (options.contains("--reference")) {
     const char* const ns = std::getenv("FAKE_WORKER_REFERENCE_NS");
     write_text(observations, "{\"reference_ns\": " + std::string(ns == nullptr ? "1000" : ns) +

@@ -71,6 +71,8 @@ inline void read(const Json& json, AxisValue& value) {
   value = number;
 }
 template <typename T>
+void read(const Json& json, std::vector<T>& values);
+template <typename T>
 void read(const Json& json, std::optional<T>& value) {
   if (json.is_null()) {
     value.reset();

@@ -50,6 +50,10 @@ Parts parts_of(const std::vector<NamedRun>& shards) {
     if (!shard.run.context.shard) {
       throw UsageError(shard.path.string() + " is no shard: it was measured without --shard");
     }
+    if (shard.run.context.rounds) {
+      throw UsageError(shard.path.string() +
+                       " was measured in rounds; two shards were not, in turns, so such runs are not merged");
+    }
     check_alike(shards.front(), shard);
     const auto [place, is_new] = parts.emplace(shard.run.context.shard->index, &shard);
     if (!is_new) {

@@ -1,9 +1,11 @@
 #include "run/observation.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/quantile.hpp"
 
 namespace peakmark {
 namespace {
@@ -34,6 +36,17 @@ Outcome parse_outcome(std::string_view name) {
     all += known;
   }
   throw UsageError("unknown outcome '" + std::string(name) + "'; the outcomes are " + all);
+}
+
+GpuTime summarise_blocks(std::vector<std::vector<double>> blocks) {
+  std::vector<double> samples;
+  for (const auto& block : blocks) samples.insert(samples.end(), block.begin(), block.end());
+  GpuTime time;
+  time.median_ns = quantile(samples, 0.5);
+  time.min_ns = *std::min_element(samples.begin(), samples.end());
+  time.max_ns = *std::max_element(samples.begin(), samples.end());
+  time.blocks = std::move(blocks);
+  return time;
 }
 
 }  // namespace peakmark

@@ -47,7 +47,12 @@ struct GpuTime {
   double min_ns = 0;
   double max_ns = 0;
   std::vector<std::vector<double>> blocks;  ///< ns a call, in the order measured
+  /// Which round each block was taken in (rounds.hpp); none where the blocks are of one process.
+  std::optional<std::vector<int>> rounds = std::nullopt;
 };
+
+/// Median, least and most over all samples of the blocks, of which there is at least one.
+GpuTime summarise_blocks(std::vector<std::vector<double>> blocks);
 
 /// What a time is the time of.
 namespace time_source {

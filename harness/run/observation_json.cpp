@@ -31,8 +31,9 @@ void read(const Json& json, EstimateObservation& estimate) {
 }
 
 Json to_json(const GpuTime& time) {
-  return Json{
-      {"median", time.median_ns}, {"min", time.min_ns}, {"max", time.max_ns}, {"blocks", time.blocks}};
+  Json json{{"median", time.median_ns}, {"min", time.min_ns}, {"max", time.max_ns}, {"blocks", time.blocks}};
+  if (time.rounds) json["rounds"] = *time.rounds;
+  return json;
 }
 
 void read(const Json& json, GpuTime& time) {
@@ -40,6 +41,11 @@ void read(const Json& json, GpuTime& time) {
   field(json, "min", time.min_ns);
   field(json, "max", time.max_ns);
   field(json, "blocks", time.blocks);
+  if (!json.contains("rounds")) return;  // younger than the format
+  field(json, "rounds", time.rounds);
+  if (time.rounds && time.rounds->size() != time.blocks.size()) {
+    wrong_type(json.at("rounds"), "as long as blocks");
+  }
 }
 
 Json to_json(const std::vector<PeakEntry>& entries) {

@@ -9,6 +9,7 @@
 
 #include "run/observation.hpp"
 #include "run/reference_times.hpp"
+#include "run/rounds.hpp"
 #include "sweep/suite.hpp"
 
 namespace peakmark {
@@ -47,7 +48,8 @@ struct RunContext {
   std::map<std::string, std::string> environment;  ///< POCL_MEMORY_LIMIT, the kernel, the CPU, …
   std::vector<std::string> warnings;               ///< what spoils timings or exactness
   ReferenceTimes reference;
-  bool complete = false;  ///< every planned case has an observation
+  std::optional<Rounds> rounds;  ///< none where each case was timed once, in one process
+  bool complete = false;         ///< every planned case has an observation
 };
 
 struct Run {

@@ -70,6 +70,7 @@ std::size_t RunJournal::start(RunContext context) {
   started_ = true;
   earlier_stays_ = !earlier.empty();
   run_ = Run{std::move(context), {}};
+  places_.clear();
   run_.context.complete = false;
   if (!earlier_stays_) write_all();
   return static_cast<std::size_t>(std::count(earlier.begin(), earlier.end(), '\n'));
@@ -92,26 +93,20 @@ bool RunJournal::resume(const RunContext& context) {
   }
   if (!std::filesystem::exists(run_file_)) return false;
   run_ = read_run(run_file_);
+  for (std::size_t i = 0; i < run_.observations.size(); ++i) {
+    places_.emplace(run_.observations[i].case_name, i);
+  }
   check_same_run(run_.context, as_written(context), run_file_);
   check_observations();
   measured_ = !run_.observations.empty();
-  if (!missing().empty() || !unasked().empty()) write_all();
+  if (!is_complete()) write_all();
   return true;
 }
 
 void RunJournal::read_partial(const std::string& text) {
   run_ = Run{};
+  places_.clear();
   bool has_context = false;
-  std::unordered_map<std::string, std::size_t> place;
-  // A case stands twice where it was measured, and its estimators were asked later.
-  const auto take = [&](Observation observation) {
-    const auto [known, is_new] = place.try_emplace(observation.case_name, run_.observations.size());
-    if (!is_new && is_unasked(run_.observations[known->second])) {
-      run_.observations[known->second] = std::move(observation);
-    } else {
-      run_.observations.push_back(std::move(observation));
-    }
-  };
   std::size_t number = 0;
   std::size_t start = 0;
   for (auto end = text.find('\n'); end != std::string::npos; start = end + 1, end = text.find('\n', start)) {
@@ -126,7 +121,7 @@ void RunJournal::read_partial(const std::string& text) {
         run_.context = run_context_from_json(json.at("context"));
         has_context = true;
       } else {
-        take(observation_from_json(json));
+        read_one(observation_from_json(json));
       }
     } catch (const Json::exception& error) {
       fail(json_fields::message_of(error));
@@ -155,8 +150,31 @@ void RunJournal::add(const Observation& observation) {
   } else {
     partial_.append(to_json_line(observation));
   }
-  run_.observations.push_back(observation);
+  keep(observation);
   measured_ = true;
+}
+
+/// A line that rewrites what is known of a case, of which more was known later, and not a further round.
+void RunJournal::read_one(const Observation& observation) {
+  const auto known = places_.find(observation.case_name);
+  if (known != places_.end()) {
+    Observation& earlier = run_.observations[known->second];
+    const bool rewrites = !run_.context.rounds || !earlier.gpu_time || shares_a_round(earlier, observation);
+    if (is_unasked(earlier) && rewrites) {
+      earlier = observation;
+      return;
+    }
+  }
+  keep(observation);
+}
+
+void RunJournal::keep(const Observation& observation) {
+  const auto [known, is_new] = places_.emplace(observation.case_name, run_.observations.size());
+  if (!is_new && run_.context.rounds) {
+    add_round(run_.observations[known->second], observation);
+  } else {
+    run_.observations.push_back(observation);
+  }
 }
 
 void RunJournal::replace_earlier_by(const Observation& observation) {
@@ -176,7 +194,7 @@ void RunJournal::replace_earlier_by(const Observation& observation) {
 
 void RunJournal::note(const Observation& observation) {
   if (!earlier_stays_) partial_.append(to_json_line(observation));
-  run_.observations.push_back(observation);
+  keep(observation);
 }
 
 void RunJournal::change(const RunContext& context) {
@@ -185,11 +203,10 @@ void RunJournal::change(const RunContext& context) {
 }
 
 void RunJournal::change(const Observation& observation) {
-  const auto same = [&](const Observation& one) { return one.case_name == observation.case_name; };
-  const auto earlier = std::ranges::find_if(run_.observations, same);
-  if (earlier == run_.observations.end()) throw std::logic_error("a case that was not measured changes");
+  const auto place = places_.find(observation.case_name);
+  if (place == places_.end()) throw std::logic_error("a case that was not measured changes");
   partial_.append(to_json_line(observation));
-  *earlier = observation;
+  run_.observations[place->second] = observation;
 }
 
 std::vector<Observation> RunJournal::unasked() const {
@@ -213,6 +230,10 @@ std::vector<PlannedCase> RunJournal::missing() const {
   return missing;
 }
 
+bool RunJournal::is_complete() const {
+  return missing().empty() && unasked().empty() && (!run_.context.rounds || rounds_are_through(run_));
+}
+
 void RunJournal::finish() {
   std::unordered_map<std::string, std::size_t> place;
   for (const PlannedCase& planned : run_.context.planned) place.emplace(planned.name, place.size());
@@ -220,7 +241,7 @@ void RunJournal::finish() {
                    [&](const Observation& a, const Observation& b) {
                      return place.at(a.case_name) < place.at(b.case_name);
                    });
-  run_.context.complete = missing().empty() && unasked().empty();
+  run_.context.complete = is_complete();
   write_run(run_, run_file_);
   if (!earlier_stays_) partial_.remove();
 }

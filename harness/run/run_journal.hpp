@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "run/run_file.hpp"
@@ -30,7 +31,7 @@ class RunJournal {
   /// driver, build, passes. UsageError, naming the difference, when it is another. False when there is none.
   bool resume(const RunContext& context);
 
-  /// A case was measured.
+  /// A case was measured; in a run of rounds, in one more of them.
   void add(const Observation& observation);
   /// An observation that needs no device. Of these alone no partial run is kept.
   void note(const Observation& observation);
@@ -46,6 +47,8 @@ class RunJournal {
   [[nodiscard]] std::vector<Observation> unasked() const;
   /// Planned, but without an observation.
   [[nodiscard]] std::vector<PlannedCase> missing() const;
+  /// Nothing is missing, every estimator is asked, and every round is through.
+  [[nodiscard]] bool is_complete() const;
 
   /// Writes the run file, complete or not, and removes the partial one. Observations in the order planned.
   void finish();
@@ -55,6 +58,8 @@ class RunJournal {
   void check_observations() const;
   void write_all();
   void append_context();
+  void keep(const Observation& observation);
+  void read_one(const Observation& observation);
   void replace_earlier_by(const Observation& observation);
 
   std::filesystem::path run_file_;
@@ -63,6 +68,7 @@ class RunJournal {
   bool earlier_stays_ = false;  ///< until a case is measured
   bool measured_ = false;
   Run run_;
+  std::unordered_map<std::string, std::size_t> places_;  ///< of the observations, by case
 };
 
 /// UsageError, naming what differs, when `context` is not one to go on with as `recorded`.

@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "base/error.hpp"
+#include "sweep/nearest_word.hpp"
 
 namespace peakmark {
 namespace {
@@ -37,6 +38,26 @@ Choice choose(const SelectionOptions& options, const DeviceList& devices) {
   }
 }
 
+std::vector<PlannedCase> of_variants(const std::vector<PlannedCase>& cases,
+                                     const std::pair<std::string, std::string>& variants) {
+  std::vector<std::string> known;
+  for (const PlannedCase& planned : cases) {
+    if (std::ranges::find(known, planned.the_case.variant) == known.end()) {
+      known.push_back(planned.the_case.variant);
+    }
+  }
+  if (variants.first == variants.second) throw UsageError("--variants: name two, an old and a new one");
+  for (const std::string& variant : {variants.first, variants.second}) {
+    if (std::ranges::find(known, variant) != known.end()) continue;
+    throw UsageError("--variants: the suite has no case of '" + variant + "'" + suggest_word(variant, known));
+  }
+  std::vector<PlannedCase> kept;
+  std::ranges::copy_if(cases, std::back_inserter(kept), [&](const PlannedCase& planned) {
+    return planned.the_case.variant == variants.first || planned.the_case.variant == variants.second;
+  });
+  return kept;
+}
+
 Listing list_on(const std::optional<DeviceInfo>& device, const SelectionOptions& options,
                 const Description& description, const CaseCheck& check) {
   ExpandOptions expand;
@@ -46,6 +67,7 @@ Listing list_on(const std::optional<DeviceInfo>& device, const SelectionOptions&
   listing.suite = load_suites(options.suites, description, expand);
   if (check) check(listing.suite.cases);
   listing.cases = options.filter ? filtered(listing.suite.cases, *options.filter) : listing.suite.cases;
+  if (options.variants) listing.cases = of_variants(listing.cases, *options.variants);
   if (!options.shard) return listing;
   listing.cases = shard_of(listing.cases, parse_shard(*options.shard));
   if (listing.cases.empty()) {

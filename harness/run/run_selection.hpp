@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/device.hpp"
@@ -19,6 +20,7 @@ struct SelectionOptions {
   std::string device;                  ///< index or part of a name
   std::optional<std::string> require;  ///< `cuda` or `gpu`
   std::optional<std::string> shard;    ///< `I/N`
+  std::optional<std::pair<std::string, std::string>> variants;  ///< only these two
 };
 
 /// What is measured.

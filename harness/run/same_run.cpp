@@ -7,6 +7,16 @@ std::string passes_of(const RunContext& context) {
   return context.memory_only ? "memory only" : "memory and time";
 }
 
+/// Seed and job of a run to go on with are its own.
+std::string rounds_of(const RunContext& context) {
+  if (!context.rounds) return "none";
+  std::string text = std::to_string(context.rounds->rounds);
+  if (context.rounds->variants) {
+    text += " with --variants " + context.rounds->variants->first + " " + context.rounds->variants->second;
+  }
+  return text + (context.rounds->two_looks ? " in two looks" : "");
+}
+
 }  // namespace
 
 std::optional<RunDifference> first_difference(const RunContext& one, const RunContext& other) {
@@ -22,6 +32,7 @@ std::optional<RunDifference> first_difference(const RunContext& one, const RunCo
       {"build", one.build, other.build},
       {"commit", one.commit, other.commit},
       {"set of passes", passes_of(one), passes_of(other)},
+      {"number of rounds", rounds_of(one), rounds_of(other)},
   };
   for (const RunDifference& candidate : candidates) {
     if (candidate.one != candidate.other) return candidate;

@@ -4,145 +4,22 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
+#include <random>
 
-#include "device/doctor/doctor.hpp"
 #include "run/asked_estimates.hpp"
+#include "run/candidates.hpp"
 #include "run/device_lock.hpp"
 #include "run/kernel_time.hpp"
+#include "run/measuring.hpp"
 #include "run/orphans.hpp"
-#include "run/progress.hpp"
-#include "run/recording_environment.hpp"
-#include "run/repeat_command.hpp"
 #include "run/run_context.hpp"
-#include "run/run_journal.hpp"
 #include "run/run_summary.hpp"
-#include "run/signal_watch.hpp"
-#include "run/supervisor.hpp"
 #include "run/worker_program.hpp"
 
 namespace peakmark {
 namespace {
 
 using Clock = WorkerProcess::Clock;
-
-void say(const std::string& line) {
-  fmt::print(stderr, "{}\n", line);
-  std::fflush(stderr);
-}
-
-/// Writes down what comes, and tells of it.
-class Recording final : public SupervisorListener {
- public:
-  Recording(RunJournal& journal, const SweepOptions& options, const Selection& selection)
-      : journal_(journal),
-        options_(options),
-        device_(selection.device),
-        vocabulary_(selection.suite.vocabulary),
-        progress_(stderr, is_terminal(stderr), journal.run().context.planned.size(),
-                  journal.run().observations.size()) {}
-
-  void started(const PlannedCase& planned) override { progress_.started(planned.name); }
-  void finished(const PlannedCase& planned, const Observation& measured) override {
-    Observation observation = measured;
-    note_external_estimates(planned, vocabulary_, observation);
-    journal_.add(observation);
-    progress_.finished(is_failure(planned, observation));
-    if (name_of(observation.outcome) == planned.expected_outcome ||
-        observation.outcome == Outcome::unsupported)
-      return;
-    progress_.message(
-        fmt::format("{}: {}: {}", planned.name, name_of(observation.outcome), observation.message));
-    if (is_failure(planned, observation)) {
-      progress_.message("  alone: " + repeat_command(options_, device_, planned));
-    }
-  }
-  void reference(const ReferenceTime& time) override {
-    references_.push_back(time);  // the context is long: it is written once, when all are there
-  }
-  [[nodiscard]] const std::vector<ReferenceTime>& references() const { return references_; }
-  void waiting() override { progress_.tick(); }
-  void ended() override { end_orphans(); }
-  void said(std::string_view line) override { progress_.message("worker: " + std::string(line)); }
-
- private:
-  RunJournal& journal_;
-  const SweepOptions& options_;
-  const DeviceInfo& device_;
-  const Vocabulary& vocabulary_;
-  Progress progress_;
-  std::vector<ReferenceTime> references_;
-};
-
-/// A worker, and what it is told beside the cases.
-struct WorkerCall {
-  std::filesystem::path program;
-  std::vector<std::string> arguments;
-};
-
-SupervisorOptions supervisor_options(const SweepOptions& options, const DeviceInfo& device,
-                                     const WorkerCall& call, const SignalWatch& signals,
-                                     const RecordingEnvironment& recording,
-                                     std::optional<Clock::time_point> deadline) {
-  SupervisorOptions supervisor;
-  supervisor.worker.program = call.program;
-  supervisor.worker.environment = recording.variables();
-  supervisor.worker.arguments = call.arguments;
-  supervisor.worker.arguments.insert(supervisor.worker.arguments.end(),
-                                     {"--device", std::to_string(device.index), "--backend",
-                                      std::string(name_of(device.backend)), "--require-recorder"});
-  if (options.memory_only) supervisor.worker.arguments.emplace_back("--memory-only");
-  if (options.repetitions) {
-    supervisor.worker.arguments.insert(supervisor.worker.arguments.end(),
-                                       {"--repetitions", std::to_string(*options.repetitions)});
-  }
-  supervisor.case_limit = options.case_limit;
-  supervisor.start_limit = std::max(supervisor.start_limit, options.case_limit);
-  supervisor.deadline = deadline;
-  supervisor.interrupt = signals.descriptor();
-  return supervisor;
-}
-
-/// Cases that name a backend other than the device's cannot be measured in this run.
-void note_unsupported(RunJournal& journal, const DeviceInfo& device) {
-  for (const PlannedCase& planned : journal.missing()) {
-    if (!is_of_another_backend(planned, device)) continue;
-    Observation observation;
-    observation.case_name = planned.name;
-    observation.axes = planned.the_case.parameters;
-    observation.variant = planned.the_case.variant;
-    observation.backend = planned.the_case.backend;
-    observation.outcome = Outcome::unsupported;
-    observation.message = fmt::format("this run measures on {} ({}); --backend {} measures this case",
-                                      name_of(device.backend), device.name, planned.the_case.backend);
-    journal.note(observation);
-  }
-}
-
-void say_device(const DeviceInfo& device, bool memory_only) {
-  say(fmt::format("device: {} {}: {}{}", name_of(device.backend), device.index, device.name,
-                  device.driver.empty() ? "" : fmt::format(" (driver {})", device.driver)));
-  if (device.is_cpu && device.backend != Backend::dry && !memory_only) {
-    say("  it is a CPU: bytes are as on a GPU, times are CPU times and say nothing of a GPU");
-  }
-}
-
-/// What spoils this run is said now, and stands in its file.
-void note_findings(const MachineFacts& facts, const DeviceInfo& device, RunContext& context) {
-  add_machine_facts(context, facts, device);
-  for (const Finding& finding : diagnose(facts, &device)) {
-    if (context.memory_only && finding.effect == Effect::timing) continue;
-    const std::string warning = finding.mend.empty() ? finding.what : finding.what + ": " + finding.mend;
-    say("  " + warning);
-    context.warnings.push_back(warning);
-  }
-}
-
-void change_context(RunJournal& journal, const std::function<void(RunContext&)>& change) {
-  RunContext context = journal.run().context;
-  change(context);
-  journal.change(context);
-}
 
 void note_resumption(RunJournal& journal, const std::vector<std::string>& warnings) {
   say(fmt::format("  resumed: {} cases are measured already", journal.run().observations.size()));
@@ -153,9 +30,6 @@ void note_resumption(RunJournal& journal, const std::vector<std::string>& warnin
     }
   });
 }
-
-/// How a worker is supervised in this run.
-using SupervisorOf = std::function<SupervisorOptions(const WorkerCall&)>;
 
 class Sweep {
  public:
@@ -168,6 +42,7 @@ class Sweep {
     const std::vector<std::string> environment = current_environment();
     worker_ = find_worker(options_.worker);
     const Description description = describe_worker(worker_, signals_.descriptor());
+    takes_blocks_ = description.takes_blocks;
     const MachineFacts facts = gather_machine_facts();
     const Selection selection =
         select(options_.selection, description, facts.devices, [&](const std::vector<PlannedCase>& cases) {
@@ -176,9 +51,10 @@ class Sweep {
     say_device(selection.device, options_.memory_only);
     RunContext context = make_run_context(selection, description, options_.memory_only);
     note_findings(facts, selection.device, context);
+    if (options_.rounds) context.rounds = rounds_for(context.id);
 
     const bool resumed = options_.resume && journal.resume(context);
-    if (resumed && journal.missing().empty() && journal.unasked().empty() && journal.run().context.complete) {
+    if (resumed && journal.is_complete() && journal.run().context.complete) {
       say(options_.run_file.string() + " is complete: nothing to resume");
       return ExitCode::clean;
     }
@@ -233,39 +109,70 @@ class Sweep {
   }
 
   Stop measure_cases(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of) {
-    const DeviceInfo& device = selection.device;
-    Recording recording(journal, options_, selection);
+    const auto& run = journal.run();
+    Recording recording(journal, options_, selection, run.context.planned.size(), run.observations.size());
     const SupervisorOptions supervisor = supervisor_of({worker_, {}});
-    const bool has_reference = !options_.memory_only && device.backend != Backend::dry;
-    if (has_reference && !journal.run().context.reference.first_ns) {
-      const ReferenceTime time = measure_reference(supervisor, recording);
-      recording.reference(time);
-      change_context(journal, [&](RunContext& context) { context.reference.first_ns = time.copy_ns; });
-    }
-    Stop stop = supervise(supervisor, missing(journal, selection, false), recording);
+    note_reference(journal, supervisor, recording, selection.device, false);
+    const Stop stop = run.context.rounds ? measure_rounds(journal, selection, supervisor_of)
+                                         : measure_once(journal, selection, supervisor_of, recording);
+    if (stop == Stop::done) note_reference(journal, supervisor, recording, selection.device, true);
+    recording.write_references();
+    return stop;
+  }
+
+  Stop measure_once(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of,
+                    Recording& recording) {
+    Stop stop = supervise(supervisor_of({worker_, {}}), missing(journal, selection, false), recording);
     if (const auto programs = missing(journal, selection, true); stop == Stop::done && !programs.empty()) {
       stop = supervise(supervisor_of(programs_call()), programs, recording);
     }
-    if (has_reference && stop == Stop::done) {
-      const ReferenceTime time = measure_reference(supervisor, recording);
-      recording.reference(time);
-      change_context(journal, [&](RunContext& context) { context.reference.last_ns = time.copy_ns; });
-    }
-    if (!recording.references().empty()) {
-      change_context(journal, [&](RunContext& context) {
-        for (const ReferenceTime& time : recording.references()) context.reference.add(time);
-      });
-    }
     return stop;
+  }
+
+  Rounds rounds_for(const std::string& id) const {
+    Rounds rounds;
+    rounds.job = id;
+    rounds.rounds = *options_.rounds;
+    rounds.seed = options_.seed ? *options_.seed : std::random_device()();
+    rounds.variants = options_.selection.variants;
+    rounds.two_looks = rounds.variants.has_value();
+    return rounds;
+  }
+
+  Stop measure_rounds(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of) {
+    RoundsOfRun run{journal, options_, selection, {worker_, {}}, takes_blocks_, {}, supervisor_of};
+    const auto& planned = journal.run().context.planned;
+    if (std::ranges::any_of(planned, [&](const PlannedCase& one) { return is_program_of(selection, one); })) {
+      run.programs = programs_call();
+    }
+    const int rounds = journal.run().context.rounds->rounds;
+    const Stop stop = measure_look(run, 1, rounds);
+    if (stop != Stop::done || !journal.run().context.rounds->two_looks) return stop;
+    if (!journal.run().context.rounds->second_look) {
+      std::vector<std::string> chosen = candidates_of_variants(journal.run());
+      say(fmt::format("first look: {} of {} cases are measured again", chosen.size(),
+                      journal.run().context.planned.size()));
+      change_context(journal, [&](RunContext& context) { context.rounds->second_look = std::move(chosen); });
+    }
+    return measure_look(run, rounds + 1, 2 * rounds);
+  }
+
+  static Stop measure_look(const RoundsOfRun& run, int first, int last) {
+    for (int round = first; round <= last; ++round) {
+      const std::size_t cases = left_in_round(run.journal.run(), round).size();
+      if (cases == 0) continue;
+      say(fmt::format("round {} of {}: {} cases", round, last, cases));
+      if (const Stop stop = measure_round(run, round); stop != Stop::done) return stop;
+    }
+    return Stop::done;
   }
 
   /// Cases of programs, or all others, that have no observation yet.
   static std::vector<PlannedCase> missing(const RunJournal& journal, const Selection& selection,
                                           bool programs) {
     std::vector<PlannedCase> cases = journal.missing();
-    std::erase_if(cases, [&](const PlannedCase& planned) {
-      return (selection.suite.vocabulary.program(planned.the_case.variant) != nullptr) != programs;
-    });
+    std::erase_if(cases,
+                  [&](const PlannedCase& planned) { return is_program_of(selection, planned) != programs; });
     return cases;
   }
 
@@ -289,9 +196,10 @@ class Sweep {
                     options_.run_file.string()));
     if (stop != Stop::done) {
       const std::size_t unasked = journal.unasked().size();
-      say(fmt::format("{}: {} cases are not measured{}; --resume goes on",
+      const bool rounds_left = journal.run().context.rounds && !rounds_are_through(journal.run());
+      say(fmt::format("{}: {} cases are not measured{}{}; --resume goes on",
                       stop == Stop::interrupted ? "interrupted" : "stopped by the deadline",
-                      journal.missing().size(),
+                      journal.missing().size(), rounds_left ? ", not every round is through" : "",
                       unasked == 0 ? "" : fmt::format(", the estimators of {} not asked", unasked)));
     }
     return stop == Stop::interrupted ? ExitCode::interrupted : exit_code_of(journal.run());
@@ -299,6 +207,7 @@ class Sweep {
 
   const SweepOptions& options_;
   std::filesystem::path worker_;  ///< of the built-in variants
+  bool takes_blocks_ = false;
   SignalWatch signals_;
   std::optional<Clock::time_point> deadline_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -17,6 +18,9 @@ struct SweepOptions {
   bool resume = false;
   bool memory_only = false;
   std::optional<int> repetitions;
+  /// Each case gets one block a round, so many rounds; with `selection.variants`, in two looks.
+  std::optional<int> rounds;
+  std::optional<std::uint64_t> seed;  ///< of the orders of rounds; else one that nobody chose
   std::chrono::milliseconds case_limit{60'000};
   std::optional<std::chrono::milliseconds> deadline;
 };

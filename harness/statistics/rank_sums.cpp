@@ -42,4 +42,13 @@ std::vector<double> rank_sum_distribution(std::span<const std::int64_t> ranks, s
   return distribution;
 }
 
+std::vector<double> u_distribution(std::size_t first, std::size_t second) {
+  const std::size_t taken = std::min(first, second);
+  std::vector<std::int64_t> ranks(first + second);
+  std::iota(ranks.begin(), ranks.end(), std::int64_t{1});
+  const std::vector<double> sums = rank_sum_distribution(ranks, taken);
+  const auto least = sums.begin() + static_cast<std::ptrdiff_t>(taken * (taken + 1) / 2);
+  return {least, least + static_cast<std::ptrdiff_t>(first * second + 1)};
+}
+
 }  // namespace peakmark

@@ -10,6 +10,9 @@ namespace peakmark {
 /// the probability of the sum s. Ranks are integers ≥ 0 (ties: twice the mean rank).
 std::vector<double> rank_sum_distribution(std::span<const std::int64_t> ranks, std::size_t taken);
 
+/// P(U = 0), P(U = 1), … of two samples of these sizes without ties.
+std::vector<double> u_distribution(std::size_t first, std::size_t second);
+
 /// The distribution takes about this many steps: (values) × (taken) × (largest sum).
 double rank_sum_steps(std::size_t values, std::size_t taken);
 

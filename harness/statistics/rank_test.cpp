@@ -90,13 +90,9 @@ double chance_of_u_at_most(double u, std::size_t first, std::size_t second) {
     const double deviation = std::sqrt(m * n * (m + n + 1) / 12);
     return upper_tail((m * n / 2 - std::floor(u) - 0.5) / deviation);
   }
-  const std::size_t taken = std::min(first, second);
-  std::vector<std::int64_t> ranks(first + second);
-  std::iota(ranks.begin(), ranks.end(), std::int64_t{1});
-  const std::vector<double> distribution = rank_sum_distribution(ranks, taken);
-  const std::size_t least = taken * (taken + 1) / 2;
-  const std::size_t most = std::min(distribution.size(), least + static_cast<std::size_t>(u) + 1);
-  return std::accumulate(distribution.begin(), distribution.begin() + static_cast<std::ptrdiff_t>(most), 0.0);
+  const std::vector<double> distribution = u_distribution(first, second);
+  const auto end = distribution.begin() + static_cast<std::ptrdiff_t>(u) + 1;
+  return std::accumulate(distribution.begin(), end, 0.0);
 }
 
 }  // namespace peakmark

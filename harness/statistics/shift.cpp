@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/quantile.hpp"
 #include "statistics/centre.hpp"
+#include "statistics/rank_sums.hpp"
 #include "statistics/rank_test.hpp"
 
 namespace peakmark {
@@ -15,6 +16,16 @@ namespace {
 /// The least u with P(U ≤ u) > tail: the interval goes from the u-th difference from below to the u-th from
 /// above. 0 where even u = 0 is too likely.
 std::size_t differences_left_out(std::size_t first, std::size_t second, double tail) {
+  if (rank_sum_steps(first + second, first) <= kMostRankSumSteps) {
+    double sum = 0;
+    std::size_t u = 0;
+    for (const double chance : u_distribution(first, second)) {
+      sum += chance;
+      if (sum > tail) break;
+      ++u;
+    }
+    return u;
+  }
   std::size_t low = 0;
   std::size_t high = first * second;
   while (low < high) {

@@ -55,6 +55,7 @@ struct Description {
   std::string build;          ///< `Release`, `Debug`, with sanitizers named
   std::string commit;         ///< of the sources; empty where unknown
   bool checks_cases = false;  ///< answers `--check`
+  bool takes_blocks = false;  ///< understands `--blocks` and `--times-only`
   std::vector<VariantDescription> variants;
 
   [[nodiscard]] const VariantDescription* variant(std::string_view name) const;

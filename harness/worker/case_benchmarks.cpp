@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
 #include "base/error.hpp"
 #include "device/dry/dry_device.hpp"
@@ -20,6 +21,14 @@ TrialOptions trial_options(const WorkerOptions& options) {
   TrialOptions trial;
   trial.stopping.budget_ns = options.seconds_a_case * 1e9;
   trial.stopping.limit_ns = 10 * trial.stopping.budget_ns;
+  if (options.blocks) {
+    trial.stopping.least_blocks = static_cast<std::size_t>(*options.blocks);
+    trial.stopping.most_blocks = trial.stopping.least_blocks;
+    // Few blocks must be large: the median of 25 samples bears what other processes do to some of them.
+    trial.stopping.most_samples_a_block = 25;
+    trial.stopping.blocks_a_budget = 4.0 * *options.blocks;
+    trial.stopping.limit_ns = std::numeric_limits<double>::infinity();  // the supervisor has its own
+  }
   return trial;
 }
 
@@ -152,7 +161,7 @@ void CaseBenchmarks::begin(Entry& entry) {
   }
   entry.trial = std::make_unique<Trial>(*use.device, use.events, entry.variant, entry.named_case.the_case,
                                         entry.named_case.name, trial_options(options_));
-  entry.trial->measure_memory();
+  if (!options_.times_only) entry.trial->measure_memory();
 }
 
 void CaseBenchmarks::measure(benchmark::State& state, Entry& entry) {

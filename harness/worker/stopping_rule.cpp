@@ -11,8 +11,6 @@ namespace peakmark {
 namespace {
 
 constexpr std::int64_t kMostCallsASample = 1000;
-constexpr std::int64_t kMostSamplesABlock = 5;
-constexpr double kBlocksABudget = 20;
 
 }  // namespace
 
@@ -42,8 +40,8 @@ BlockPlan plan_blocks(double call_ns, const StoppingOptions& options) {
   plan.calls = std::clamp(static_cast<std::int64_t>(std::ceil(kLeastSampleNs / call)), std::int64_t{1},
                           kMostCallsASample);
   const double sample = call * static_cast<double>(plan.calls);
-  plan.samples = std::clamp(static_cast<std::int64_t>(options.budget_ns / kBlocksABudget / sample),
-                            std::int64_t{1}, kMostSamplesABlock);
+  plan.samples = std::clamp(static_cast<std::int64_t>(options.budget_ns / options.blocks_a_budget / sample),
+                            std::int64_t{1}, options.most_samples_a_block);
   return plan;
 }
 

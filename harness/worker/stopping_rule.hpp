@@ -15,6 +15,8 @@ struct StoppingOptions {
   double relative_spread = 0.01;
   double budget_ns = 0.3e9;  ///< of the host's clock; noisy cases go on until then
   double limit_ns = 3e9;     ///< ends a case too slow for the least number of samples
+  std::int64_t most_samples_a_block = 5;
+  double blocks_a_budget = 20;  ///< a block takes at most this part of the budget
 };
 
 /// Fed with blocks of samples, says when to stop. It knows no device and no clock.
@@ -44,8 +46,8 @@ struct BlockPlan {
   std::int64_t samples = 1;
 };
 
-/// Groups calls so that a sample lasts at least about `kLeastSampleNs`, and a block at most a twentieth of
-/// the budget, so that the rule is asked often enough.
+/// Groups calls so that a sample lasts at least about `kLeastSampleNs`, and a block at most its part of the
+/// budget, so that the rule is asked often enough.
 BlockPlan plan_blocks(double call_ns, const StoppingOptions& options);
 
 }  // namespace peakmark

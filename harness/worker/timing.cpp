@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/quantile.hpp"
-
 namespace peakmark {
 
 namespace {
@@ -104,17 +102,6 @@ std::optional<double> elapsed_of_calls(Device& device, Computation& computation,
     sum += *ns;
   }
   return sum;
-}
-
-GpuTime summarise_blocks(std::vector<std::vector<double>> blocks) {
-  std::vector<double> samples;
-  for (const auto& block : blocks) samples.insert(samples.end(), block.begin(), block.end());
-  GpuTime time;
-  time.median_ns = quantile(samples, 0.5);
-  time.min_ns = *std::min_element(samples.begin(), samples.end());
-  time.max_ns = *std::max_element(samples.begin(), samples.end());
-  time.blocks = std::move(blocks);
-  return time;
 }
 
 std::optional<Timing> time_calls(Device& device, Computation& computation, bool destroys_input,

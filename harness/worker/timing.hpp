@@ -56,7 +56,4 @@ std::optional<Timing> time_calls(Device& device, Computation& computation, bool 
 std::optional<double> elapsed_of_calls(Device& device, Computation& computation, bool destroys_input,
                                        std::int64_t calls);
 
-/// Median, least and most over all samples of the blocks, of which there is at least one.
-GpuTime summarise_blocks(std::vector<std::vector<double>> blocks);
-
 }  // namespace peakmark

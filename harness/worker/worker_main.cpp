@@ -37,6 +37,7 @@ Description describe(const Registry& registry, const char* program) {
   description.build = build_type();
   description.commit = build_commit();
   description.checks_cases = true;
+  description.takes_blocks = true;
   return description;
 }
 

@@ -54,6 +54,11 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
       ->excludes(memory_only);
   app.add_flag("--require-recorder", options.require_recorder, "Exit 5 when memory cannot be recorded");
   app.add_option("--repetitions", options.repetitions, "Timings of each case")->check(CLI::Range(1, 1000));
+  app.add_option("--blocks", options.blocks, "Exactly so many blocks a timing, not until they agree")
+      ->check(CLI::Range(1, 1000));
+  app.add_flag("--times-only", options.times_only,
+               "Nothing but timings: for cases that have been verified and measured before")
+      ->excludes(memory_only);
   app.add_option("--seconds", options.seconds_a_case, "Time for the timings of a case, about")
       ->check(CLI::Range(0.001, 3600.0));
   app.add_option("--dry-budget", budget, "Memory of the dry device: `4096`, `16GiB`; without it, no end");
@@ -67,6 +72,7 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
     parsed.exit_code = static_cast<int>(ExitCode::usage);
     return parsed;
   }
+  options.no_memory = options.no_memory || options.times_only;
   if (!backend.empty()) options.backend = parse_backend(backend);
   if (!budget.empty()) options.dry_budget_bytes = parse_size(budget);
   if (options.supervised() && fcntl(options.observations_fd, F_GETFD) == -1) {

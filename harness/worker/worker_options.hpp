@@ -23,6 +23,8 @@ struct WorkerOptions {
   bool no_memory = false;
   bool require_recorder = false;
   int repetitions = 1;
+  std::optional<int> blocks;  ///< exactly so many of each timing
+  bool times_only = false;    ///< the case was verified, and its memory measured, before
   double seconds_a_case = 0.3;
   std::optional<Size> dry_budget_bytes;
   std::vector<std::string> benchmark_arguments;  ///< Google Benchmark's own

@@ -1,0 +1,94 @@
+// What `compare` makes of times whose truth is known: false alarms where nothing differs, and how often a
+// planted slowdown is found. Writes the tables of docs/statistics.md, section "Comparing". Needs no device.
+//   compare_simulated [SEED]
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "compare/simulated_sides.hpp"
+
+namespace {
+
+using namespace peakmark::simulated;
+
+struct Family {
+  const char* name;
+  Noise noise;
+  double deviation;
+};
+
+const std::vector<Family> kFamilies{
+    {"Gaussian 1 %", Noise::gaussian, 0.01},
+    {"Gaussian 3 %", Noise::gaussian, 0.03},
+    {"Gaussian 10 %", Noise::gaussian, 0.10},
+    {"heavy tail 3 %", Noise::heavy_tail, 0.03},
+    {"drift 3 %", Noise::drift, 0.03},
+    {"outliers, 1 %", Noise::outliers, 0.01},
+    {"clock states, 1 %", Noise::clock_states, 0.01},
+};
+
+void print_false_alarms(std::uint64_t seed) {
+  fmt::print("A against A: 10 sweeps of 1,000 cases, 9 rounds a look, seed {}\n\n", seed);
+  fmt::print(
+      "| noise of a block | looked at twice | flagged of 10,000 | told to be the same "
+      "|\n|---|---:|---:|---:|\n");
+  for (const Family& family : kFamilies) {
+    Found sum;
+    for (std::uint64_t repeat = 0; repeat < 10; ++repeat) {
+      Sweep sweep;
+      sweep.noise = family.noise;
+      sweep.deviation = family.deviation;
+      sweep.seed = seed + repeat;
+      const Found found = Simulation(sweep).run();
+      sum.candidates += found.candidates;
+      sum.false_alarms += found.false_alarms;
+      sum.same += found.same;
+    }
+    fmt::print("| {} | {} | {} | {:.1f} % |\n", family.name, sum.candidates, sum.false_alarms,
+               sum.same / 100.0);
+  }
+}
+
+void print_found(std::uint64_t seed, int rounds, int planted) {
+  const std::vector<double> effects{0.01, 0.02, 0.025, 0.03, 0.04, 0.05, 0.10, 0.20};
+  fmt::print("\nA planted slowdown, found of 1,000: {} of 1,000 cases have it, {} rounds a look\n\n", planted,
+             rounds);
+  fmt::print("| noise of a block |");
+  for (const double effect : effects) fmt::print(" +{:g} % |", 100 * effect);
+  fmt::print(" false alarms |\n|---|");
+  for (std::size_t i = 0; i <= effects.size(); ++i) fmt::print("---:|");
+  fmt::print("\n");
+  for (const Family& family : kFamilies) {
+    fmt::print("| {} |", family.name);
+    int false_alarms = 0;
+    int others = 0;
+    for (const double effect : effects) {
+      int found = 0;
+      for (int repeat = 0; repeat < 1000 / planted; ++repeat) {
+        Sweep sweep;
+        sweep.noise = family.noise;
+        sweep.deviation = family.deviation;
+        sweep.rounds = rounds;
+        sweep.effect = effect;
+        sweep.planted = planted;
+        sweep.seed = seed + 100 + static_cast<std::uint64_t>(repeat);
+        const Found one = Simulation(sweep).run();
+        found += one.found;
+        false_alarms += one.false_alarms;
+        others += sweep.cases - planted;
+      }
+      fmt::print(" {:.1f} % |", found / 10.0);
+    }
+    fmt::print(" {} of {} |\n", false_alarms, others);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1;
+  print_false_alarms(seed);
+  print_found(seed, 9, 50);
+  print_found(seed, 15, 50);
+}

@@ -1,0 +1,250 @@
+// `run --rounds` and `compare`, with a worker that needs no device.
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "cli/command_test.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::Optional;
+using testing::SizeIs;
+using testing::StartsWith;
+
+class CompareCommand : public CommandTest {
+ protected:
+  /// Three shapes of two variants; fake/slow takes a fifth more time.
+  void two_variants() const {
+    std::ofstream(folder_.path() / "suite.toml")
+        << "name = \"fake\"\n[[sweep]]\nvariants = [\"fake/case\", \"fake/slow\"]\nbackend = \"dry\"\n"
+           "axes = { does = [\"timed\"], n = [1, 2, 3] }\n";
+  }
+  Answer run_rounds(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments{"--rounds", "9", "--variants", "fake/case", "fake/slow"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+  Answer compare(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "compare");
+    return peakmark(arguments);
+  }
+  /// A worker of its own, as another build would have it: the fake one with an environment.
+  std::filesystem::path build(const std::string& name, const std::string& environment) const {
+    const auto worker = folder_.path() / name / "bin" / "peakmark-bench";
+    std::filesystem::create_directories(worker.parent_path());
+    std::ofstream(worker) << "#!/bin/sh\n" << environment << " exec " PEAKMARK_FAKE_WORKER " \"$@\"\n";
+    std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+    return folder_.path() / name;
+  }
+  Answer compare_builds(const std::string& base, const std::string& next,
+                        const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments{(folder_.path() / "suite.toml").string(),
+                                       "--build",
+                                       (folder_.path() / base).string(),
+                                       "--worker",
+                                       (folder_.path() / next / "bin" / "peakmark-bench").string(),
+                                       "-o",
+                                       (folder_.path() / "two").string(),
+                                       "--rounds",
+                                       "9"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return compare(arguments);
+  }
+};
+
+TEST_F(CompareCommand, RoundsAreABlockEachAndBothLooksStandInTheFile) {
+  two_variants();
+  const Answer answer = run_rounds({"--seed", "5"});
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const peakmark::Run measured = read_run(run_file_);
+  ASSERT_TRUE(measured.context.rounds);
+  EXPECT_TRUE(measured.context.complete);
+  EXPECT_EQ(measured.context.rounds->rounds, 9);
+  EXPECT_EQ(measured.context.rounds->seed, 5U);
+  EXPECT_EQ(measured.context.rounds->job, measured.context.id);
+  EXPECT_THAT(measured.context.rounds->second_look, Optional(SizeIs(6)));
+  ASSERT_THAT(measured.observations, SizeIs(6));
+  for (const Observation& one : measured.observations) {
+    EXPECT_THAT(one.gpu_time->blocks, AllOf(SizeIs(18), Each(SizeIs(3))));
+    EXPECT_THAT(*one.gpu_time->rounds,
+                ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18));
+    EXPECT_TRUE(one.requested_peak_bytes) << "of the first round";
+  }
+}
+
+TEST_F(CompareCommand, ASlowerVariantIsFound) {
+  two_variants();
+  ASSERT_EQ(run_rounds().end.exit_code, 0);
+  const auto markdown = folder_.path() / "summary.md";
+  const Answer answer =
+      compare({run_file_.string(), "--variants", "fake/case", "fake/slow", "--markdown", markdown.string()});
+  EXPECT_EQ(answer.end.exit_code, 1) << answer.errors;
+  EXPECT_THAT(answer.output, AllOf(StartsWith("3 of 3 cases regressed"), HasSubstr("slower")));
+  EXPECT_THAT(read_text_file(markdown), StartsWith("**Action needed.** 3 of 3 cases regressed"));
+  const Answer other_way = compare({run_file_.string(), "--variants", "fake/slow", "fake/case"});
+  EXPECT_EQ(other_way.end.exit_code, 0);
+  EXPECT_THAT(other_way.output, HasSubstr("3 improved"));
+}
+
+TEST_F(CompareCommand, AWorkerThatKnowsNoBlocksIsTimedInRoundsToo) {
+  two_variants();
+  environment_.emplace_back("FAKE_WORKER_OLD=1");
+  ASSERT_EQ(run_rounds().end.exit_code, 0);
+  for (const Observation& one : read_run(run_file_).observations) {
+    EXPECT_THAT(one.gpu_time->blocks, AllOf(SizeIs(18), Each(SizeIs(30))));
+  }
+}
+
+TEST_F(CompareCommand, CasesWithoutTimesOrThatFailTakeOneRound) {
+  suite({"ok", "timed_once", "unsupported"});
+  ASSERT_EQ(run({"--rounds", "3"}).end.exit_code, 0);
+  const peakmark::Run measured = read_run(run_file_);
+  EXPECT_TRUE(measured.context.complete);
+  EXPECT_THAT(outcomes(), ElementsAre("ok", "out_of_memory", "unsupported"));
+  EXPECT_THAT(measured.observations[1].gpu_time->blocks, SizeIs(1));
+  EXPECT_THAT(measured.observations[1].message, HasSubstr("in a later round"));
+}
+
+TEST_F(CompareCommand, RoundsGoOnWhereTheyStopped) {
+  two_variants();
+  ASSERT_EQ(run_rounds({"--seed", "9"}).end.exit_code, 0);
+  peakmark::Run measured = read_run(run_file_);
+  // As after a stop in the seventh round, before the second look.
+  measured.context.complete = false;
+  measured.context.rounds->second_look.reset();
+  for (Observation& one : measured.observations) {
+    one.gpu_time->blocks.resize(6);
+    one.gpu_time->rounds->resize(6);
+  }
+  measured.observations.front().gpu_time->blocks.push_back({1e6});
+  measured.observations.front().gpu_time->rounds->push_back(7);
+  write_run(measured, run_file_);
+  const Answer judged = compare({run_file_.string(), "--variants", "fake/case", "fake/slow"});
+  EXPECT_EQ(judged.end.exit_code, 0);
+  EXPECT_THAT(judged.output, AllOf(HasSubstr("was cut short"), HasSubstr("6 blocks a side")));
+
+  const Answer answer = run_rounds({"--resume"});
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("round 7 of 9: 5 cases"), Not(HasSubstr("round 6"))));
+  const peakmark::Run whole = read_run(run_file_);
+  EXPECT_TRUE(whole.context.complete);
+  EXPECT_EQ(whole.context.rounds->seed, 9U) << "of the run resumed";
+  for (const Observation& one : whole.observations) EXPECT_THAT(one.gpu_time->blocks, SizeIs(18));
+  EXPECT_EQ(run({"--resume"}).end.exit_code, 2) << "another number of rounds";
+}
+
+TEST_F(CompareCommand, AStopKeepsTheRoundsThatWereTaken) {
+  std::ofstream(folder_.path() / "suite.toml")
+      << "name = \"fake\"\n[[sweep]]\nvariants = \"fake/case\"\nbackend = \"dry\"\n"
+         "zip = [{ does = [\"timed\", \"tell_pid\"], n = [1, 2] }]\n";
+  const std::filesystem::path fifo = make_fifo();
+  WorkerProcess process(run_command({"--rounds", "9", "--seed", "2"}));
+  const pid_t worker = told_pid(fifo);
+  ASSERT_GT(worker, 0);
+  ::kill(process.pid(), SIGINT);
+  EXPECT_EQ(rest_of(process).end.exit_code, 130);
+}
+
+TEST_F(CompareCommand, OptionsThatDoNotGoTogetherAreMistakes) {
+  two_variants();
+  EXPECT_EQ(run({"--variants", "fake/case", "fake/slow"}).end.exit_code, 2);
+  EXPECT_EQ(run({"--rounds", "9", "--memory-only"}).end.exit_code, 2);
+  EXPECT_EQ(run({"--rounds", "9", "--shard", "1/2"}).end.exit_code, 2);
+  EXPECT_EQ(run({"--rounds", "0"}).end.exit_code, 2);
+  const Answer unknown = run({"--rounds", "9", "--variants", "fake/case", "fake/slowe"});
+  EXPECT_EQ(unknown.end.exit_code, 2);
+  EXPECT_THAT(unknown.errors, HasSubstr("did you mean 'fake/slow'"));
+  EXPECT_EQ(compare({"one.json"}).end.exit_code, 2);
+  EXPECT_EQ(compare({"one.json", "two.json", "--rounds", "9"}).end.exit_code, 2) << "without --build";
+}
+
+TEST_F(CompareCommand, TwoFilesEndAtSuspicious) {
+  two_variants();
+  ASSERT_EQ(run_rounds().end.exit_code, 0);
+  const auto base = folder_.path() / "base.json";
+  std::filesystem::copy_file(run_file_, base);
+  environment_.emplace_back("FAKE_WORKER_SLOWDOWN=1.5");
+  ASSERT_EQ(run_rounds().end.exit_code, 0);
+  const Answer answer = compare({base.string(), run_file_.string()});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.output;
+  EXPECT_THAT(answer.output, AllOf(HasSubstr("6 suspicious"), Not(HasSubstr("slower"))));
+}
+
+TEST_F(CompareCommand, ABuildThatNeeds256BytesMoreIsFoundAndNamed) {
+  two_variants();
+  build("base", "");
+  build("new", "FAKE_WORKER_EXTRA_BYTES=256");
+  const Answer answer = compare_builds("base", "new", {"--json"});
+  EXPECT_EQ(answer.end.exit_code, 1) << answer.errors;
+  const auto json = nlohmann::json::parse(answer.output);
+  EXPECT_TRUE(json["in_turns"].get<bool>());
+  int grown = 0;
+  for (const auto& row : json["cases"]) {
+    if (row["metric"] != "requested_peak_bytes") {
+      EXPECT_EQ(row["verdict"], "same") << row;
+      continue;
+    }
+    ++grown;
+    EXPECT_EQ(row["new"].get<int>() - row["base"].get<int>(), 256);
+    EXPECT_EQ(row["verdict"], "grew");
+    EXPECT_EQ(row["allocations"],
+              nlohmann::json::parse(
+                  R"([{"name": "cache", "kind": "buffer", "bytes": 256, "base_count": 0, "new_count": 1}])"));
+  }
+  EXPECT_EQ(grown, 6);
+}
+
+TEST_F(CompareCommand, ASlowerBuildIsFoundAndItsRunsAreKept) {
+  two_variants();
+  build("base", "");
+  build("new", "FAKE_WORKER_SLOWDOWN=1.1");
+  const Answer answer = compare_builds("base", "new");
+  EXPECT_EQ(answer.end.exit_code, 1) << answer.errors;
+  EXPECT_THAT(answer.output, StartsWith("6 of 6 cases regressed"));
+  EXPECT_THAT(answer.errors, HasSubstr("first look: 6 of 6 cases are measured again"));
+  const auto base = (folder_.path() / "two.base.json").string();
+  const auto next = (folder_.path() / "two.new.json").string();
+  EXPECT_EQ(compare({base, next}).end.exit_code, 1) << "the files say that they were taken in turns";
+  EXPECT_THAT(compare({next, base}).output, HasSubstr("6 improved"));
+  EXPECT_THAT(compare_builds("base", "new", {"--resume"}).errors, HasSubstr("nothing to resume"));
+}
+
+TEST_F(CompareCommand, EqualBuildsAreTheSame) {
+  two_variants();
+  build("base", "");
+  build("new", "");
+  const Answer answer = compare_builds("base", "new");
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.output;
+  EXPECT_THAT(answer.output, StartsWith("nothing regressed in 6 cases: 6 the same"));
+}
+
+TEST_F(CompareCommand, AStoppedComparisonOfBuildsKeepsWhatItHas) {
+  suite({"timed", "tell_pid"});
+  build("base", "");
+  build("new", "");
+  const std::filesystem::path fifo = make_fifo();
+  WorkerProcess process(command({"compare", (folder_.path() / "suite.toml").string(), "--build",
+                                 (folder_.path() / "base").string(), "--worker",
+                                 (folder_.path() / "new/bin/peakmark-bench").string(), "-o",
+                                 (folder_.path() / "two").string(), "--rounds", "9", "--seed", "1"}));
+  ASSERT_GT(told_pid(fifo), 0);
+  ::kill(process.pid(), SIGINT);
+  EXPECT_EQ(rest_of(process).end.exit_code, 130);
+}
+
+TEST_F(CompareCommand, AnotherBuildMustBeThere) {
+  two_variants();
+  build("new", "");
+  const Answer answer = compare_builds("nowhere", "new");
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("no worker is there"));
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,203 @@
+#include "compare/run_comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "run/candidates.hpp"
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark {
+namespace {
+
+bool passes_overlap(const Observation& one, const Observation& other) {
+  const auto range = [](const Observation& observation) {
+    const Size first = *observation.requested_peak_bytes;
+    return std::minmax({first, observation.second_pass_peak_bytes.value_or(first)});
+  };
+  const auto [low, high] = range(one);
+  const auto [other_low, other_high] = range(other);
+  return low <= other_high && other_low <= high;
+}
+
+BytesComparison bytes_of(const char* metric, const std::optional<Size>& base,
+                         const std::optional<Size>& next) {
+  BytesComparison bytes{metric, base, next, std::nullopt, std::nullopt, false, {}};
+  if (!base || !next) return bytes;
+  if (*base != 0) {
+    bytes.relative = static_cast<double>(checked_subtract(*next, *base)) / static_cast<double>(*base);
+  }
+  bytes.change = *next == *base ? Change::same : *next > *base ? Change::grew : Change::shrank;
+  return bytes;
+}
+
+CaseComparison case_of(const Observation& base, const Observation& next) {
+  CaseComparison one;
+  one.name = next.case_name;
+  one.base_name = base.case_name;
+  one.base_outcome = base.outcome;
+  one.new_outcome = next.outcome;
+  one.message = next.message;
+  BytesComparison peak =
+      bytes_of("requested_peak_bytes", base.requested_peak_bytes, next.requested_peak_bytes);
+  if (peak.change) {
+    peak.unsteady = *peak.change != Change::same && passes_overlap(base, next);
+    if (*peak.change != Change::same) peak.moved = moved_entries(base.at_peak, next.at_peak);
+  }
+  one.bytes.push_back(std::move(peak));
+  one.bytes.push_back(bytes_of("setup_bytes", base.setup_bytes, next.setup_bytes));
+  one.bytes.push_back(bytes_of("leaked_bytes", base.leaked_bytes, next.leaked_bytes));
+  return one;
+}
+
+ComparedSide side_of(const RunToCompare& run, const std::string& variant = {}) {
+  const RunContext& context = run.run.context;
+  return {run.file,       variant,        context.id,     context.date,     context.commit,   context.build,
+          context.worker, context.device, context.driver, context.platform, context.host_name};
+}
+
+std::string what_differs(const RunContext& base, const RunContext& next) {
+  const struct {
+    const char* what;
+    const std::string& base;
+    const std::string& next;
+  } candidates[] = {{"device", base.device, next.device},
+                    {"backend", base.backend, next.backend},
+                    {"driver", base.driver, next.driver},
+                    {"platform", base.platform, next.platform},
+                    {"build type", base.build, next.build}};
+  std::string text;
+  for (const auto& one : candidates) {
+    if (one.base == one.next) continue;
+    text += fmt::format("{}{}: '{}' and '{}'", text.empty() ? "" : "; ", one.what, one.base, one.next);
+  }
+  return text;
+}
+
+bool were_in_turns(const RunContext& base, const RunContext& next) {
+  return base.rounds && next.rounds && base.rounds->job == next.rounds->job &&
+         base.rounds->rounds == next.rounds->rounds && base.id != next.id;
+}
+
+void note_incomplete(RunComparison& comparison, const RunToCompare& run) {
+  if (run.run.context.complete) return;
+  comparison.notes.push_back(run.file + ": the run was cut short; what it measured is compared");
+}
+
+using Observations = std::vector<const Observation*>;
+
+void fill(RunComparison& comparison, const Observations& base, const Observations& next, PairBy by,
+          const TimesTaken& taken) {
+  const CasePairs pairs = pair_cases(base, next, by);
+  std::vector<TimePair> times;
+  for (const auto& [base_place, new_place] : pairs.pairs) {
+    comparison.cases.push_back(case_of(*base[base_place], *next[new_place]));
+    times.push_back({base[base_place], next[new_place]});
+  }
+  const auto compared = compare_times(times, taken);
+  for (std::size_t i = 0; i < compared.size(); ++i) comparison.cases[i].time = compared[i];
+  for (const std::size_t place : pairs.only_base) comparison.only_base.push_back(base[place]->case_name);
+  for (const std::size_t place : pairs.only_new) comparison.only_new.push_back(next[place]->case_name);
+}
+
+std::string first_of(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : names.front();
+}
+
+void check_common(const RunComparison& comparison) {
+  if (!comparison.cases.empty()) return;
+  throw UsageError(fmt::format(
+      "{} and {} have no case in common: the first of one is {}, of the other {}; cases are the same where "
+      "variant, backend and all axes are",
+      comparison.base.variant.empty() ? comparison.base.file : comparison.base.variant,
+      comparison.next.variant.empty() ? comparison.next.file : comparison.next.variant,
+      first_of(comparison.only_base), first_of(comparison.only_new)));
+}
+
+Observations of_variant(const RunToCompare& run, const std::string& variant) {
+  Observations found = observations_of(run.run, variant);
+  if (!found.empty()) return found;
+  std::set<std::string> names;
+  for (const Observation& one : run.run.observations) names.insert(one.variant);
+  throw UsageError(fmt::format("{}: no case of '{}' was measured{}", run.file, variant,
+                               suggest_word(variant, {names.begin(), names.end()})));
+}
+
+}  // namespace
+
+bool BytesComparison::is_regression() const {
+  return change == Change::grew && !unsteady && metric != "setup_bytes";
+}
+
+const BytesComparison* CaseComparison::find(std::string_view metric) const {
+  const auto found = std::ranges::find(bytes, metric, &BytesComparison::metric);
+  return found == bytes.end() ? nullptr : &*found;
+}
+
+bool CaseComparison::is_lost() const {
+  return base_outcome == Outcome::ok && new_outcome != Outcome::ok && new_outcome != Outcome::unsupported;
+}
+
+bool CaseComparison::is_regression() const {
+  return is_lost() || std::ranges::any_of(bytes, &BytesComparison::is_regression) ||
+         (time && time->verdict == TimeVerdict::slower);
+}
+
+bool CaseComparison::is_improvement() const {
+  const BytesComparison* const peak = find("requested_peak_bytes");
+  const bool shrank = peak != nullptr && peak->change == Change::shrank && !peak->unsteady;
+  return shrank || (time && time->verdict == TimeVerdict::faster);
+}
+
+RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, bool even_if_different) {
+  RunComparison comparison;
+  const std::string difference = what_differs(base.run.context, next.run.context);
+  if (!difference.empty() && !even_if_different) {
+    throw UsageError(
+        fmt::format("{} and {} are not alike ({}), so what differs between them says nothing of the "
+                    "code; --even-if-different compares them all the same",
+                    base.file, next.file, difference));
+  }
+  comparison.base = side_of(base);
+  comparison.next = side_of(next);
+  if (!difference.empty()) comparison.notes.push_back("not alike: " + difference);
+  note_incomplete(comparison, base);
+  note_incomplete(comparison, next);
+  comparison.in_turns = difference.empty() && were_in_turns(base.run.context, next.run.context);
+  fill(comparison, observations_of(base.run), observations_of(next.run), PairBy::variant_and_axes,
+       {comparison.in_turns, next.run.context.rounds});
+  check_common(comparison);
+  return comparison;
+}
+
+RunComparison compare_variants(const RunToCompare& run, const std::string& old_variant,
+                               const std::string& new_variant) {
+  RunComparison comparison;
+  comparison.base = side_of(run, old_variant);
+  comparison.next = side_of(run, new_variant);
+  note_incomplete(comparison, run);
+  comparison.in_turns = run.run.context.rounds.has_value();
+  TimesTaken taken{comparison.in_turns, run.run.context.rounds};
+  // A second look at other variants says nothing of these.
+  const bool of_these = taken.rounds && taken.rounds->variants == std::pair(old_variant, new_variant);
+  const bool the_other_way = taken.rounds && taken.rounds->variants == std::pair(new_variant, old_variant);
+  if (taken.rounds && !of_these && !the_other_way) {
+    taken.rounds->two_looks = false;
+    taken.rounds->second_look.reset();
+  }
+  fill(comparison, of_variant(run, old_variant), of_variant(run, new_variant), PairBy::axes, taken);
+  check_common(comparison);
+  return comparison;
+}
+
+ExitCode exit_code_of(const RunComparison& comparison) {
+  ExitCode code = ExitCode::clean;
+  for (const CaseComparison& one : comparison.cases) {
+    if (one.is_lost() && one.new_outcome != Outcome::out_of_memory) return ExitCode::measurement;
+    if (one.is_regression()) code = ExitCode::verdict;
+  }
+  return code;
+}
+
+}  // namespace peakmark

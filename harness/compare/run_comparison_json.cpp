@@ -1,0 +1,116 @@
+#include <nlohmann/json.hpp>
+
+#include "compare/run_comparison.hpp"
+
+namespace peakmark {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json known(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json side_json(const ComparedSide& side) {
+  return {{"file", side.file},
+          {"variant", side.variant.empty() ? Json(nullptr) : Json(side.variant)},
+          {"id", side.id},
+          {"date", side.date},
+          {"commit", side.commit},
+          {"build", side.build},
+          {"worker", side.worker},
+          {"device", side.device},
+          {"driver", side.driver},
+          {"platform", side.platform},
+          {"host_name", side.host_name}};
+}
+
+/// As for profiles: allocations of one name, kind and size, and how many of them each side has. One that
+/// grew went in its old size and came in its new one.
+Json allocations_json(const std::vector<MovedEntries>& moved) {
+  Json list = Json::array();
+  for (const MovedEntries& one : moved) {
+    const auto add = [&](Size bytes, std::int64_t base_count, std::int64_t new_count) {
+      list.push_back({{"name", one.name},
+                      {"kind", one.kind},
+                      {"bytes", bytes},
+                      {"base_count", base_count},
+                      {"new_count", new_count}});
+    };
+    if (one.base_bytes) add(*one.base_bytes, one.count, 0);
+    if (one.new_bytes) add(*one.new_bytes, 0, one.count);
+  }
+  return list;
+}
+
+Json row_of(const CaseComparison& one, const std::string& metric) {
+  return {{"case", one.name}, {"base_case", one.base_name}, {"metric", metric}};
+}
+
+Json bytes_json(const CaseComparison& one, const BytesComparison& bytes) {
+  Json row = row_of(one, bytes.metric);
+  row["base"] = known(bytes.base);
+  row["new"] = known(bytes.next);
+  row["relative"] = known(bytes.relative);
+  row["interval"] = nullptr;
+  row["verdict"] = bytes.change ? Json(name_of(*bytes.change)) : Json(nullptr);
+  row["allocations"] = bytes.metric == "requested_peak_bytes" ? allocations_json(bytes.moved) : Json(nullptr);
+  row["unsteady"] = bytes.unsteady;
+  return row;
+}
+
+Json time_json(const CaseComparison& one, const TimeComparison& time) {
+  Json row = row_of(one, "gpu_time_ns");
+  const auto& change = time.change;
+  const auto of_change = [&](auto member) { return change ? Json((*change).*member) : Json(nullptr); };
+  row["base"] = of_change(&TimeChange::base_ns);
+  row["new"] = of_change(&TimeChange::new_ns);
+  row["relative"] = of_change(&TimeChange::relative);
+  row["interval"] = nullptr;
+  if (change && change->interval) row["interval"] = {change->interval->low, change->interval->high};
+  row["verdict"] = name_of(time.verdict);
+  row["allocations"] = nullptr;
+  row["p"] = of_change(&TimeChange::p);
+  row["adjusted_p"] = change ? Json(time.adjusted_p) : Json(nullptr);
+  row["least_effect"] = of_change(&TimeChange::least_effect);
+  row["base_blocks"] = of_change(&TimeChange::base_blocks);
+  row["new_blocks"] = of_change(&TimeChange::new_blocks);
+  row["look"] = time.look;
+  row["advice"] = time.advice.empty() ? Json(nullptr) : Json(time.advice);
+  return row;
+}
+
+Json outcome_json(const CaseComparison& one) {
+  Json row = row_of(one, "outcome");
+  row["base"] = name_of(one.base_outcome);
+  row["new"] = name_of(one.new_outcome);
+  row["relative"] = nullptr;
+  row["interval"] = nullptr;
+  row["verdict"] = one.is_lost() ? "lost" : "changed";
+  row["allocations"] = nullptr;
+  row["message"] = one.message;
+  return row;
+}
+
+}  // namespace
+
+std::string comparison_json(const RunComparison& comparison) {
+  Json cases = Json::array();
+  for (const CaseComparison& one : comparison.cases) {
+    if (one.base_outcome != one.new_outcome) cases.push_back(outcome_json(one));
+    for (const BytesComparison& bytes : one.bytes) {
+      if (bytes.base || bytes.next) cases.push_back(bytes_json(one, bytes));
+    }
+    if (one.time) cases.push_back(time_json(one, *one.time));
+  }
+  const Json json = {
+      {"headline", headline(comparison)},   {"exit_code", static_cast<int>(exit_code_of(comparison))},
+      {"base", side_json(comparison.base)}, {"new", side_json(comparison.next)},
+      {"in_turns", comparison.in_turns},    {"cases", std::move(cases)},
+      {"only_base", comparison.only_base},  {"only_new", comparison.only_new},
+      {"notes", comparison.notes}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace peakmark

@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/plain_text.hpp"
+#include "base/text_table.hpp"
+#include "compare/case_lines.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr std::size_t kMostShown = 40;
+constexpr std::size_t kMostNames = 20;
+
+std::string counted(std::size_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string side_line(const char* side, const ComparedSide& one) {
+  std::string text = fmt::format("{}  {}", side, one.variant.empty() ? one.file : one.variant);
+  if (!one.commit.empty()) text += fmt::format("  commit {}", one.commit.substr(0, 12));
+  return plain_text(text + fmt::format("  {}  {}", one.date, one.device)) + "\n";
+}
+
+std::string group_text(Standing standing, const std::vector<const CaseComparison*>& cases) {
+  std::string text = fmt::format("\n{}\n", title_of(standing));
+  TextTable table({{"  case"}, {"peak"}, {"time"}, {"effect (95 %)"}, {"verdict"}});
+  for (std::size_t i = 0; i < std::min(kMostShown, cases.size()); ++i) {
+    const CaseComparison& one = *cases[i];
+    table.add(
+        {"  " + plain_text(one.name), peak_text(one), time_text(one), effect_text(one), verdict_text(one)});
+  }
+  text += table.text();
+  if (cases.size() > kMostShown) {
+    text += fmt::format("  and {} more; --json has them all\n", cases.size() - kMostShown);
+  }
+  return text;
+}
+
+/// The same advice is told once, with how many cases it is for.
+std::string remarks_text(Standing standing, const std::vector<const CaseComparison*>& cases) {
+  std::string text;
+  if (standing == Standing::undecided) {
+    std::map<std::string, std::size_t> advice;
+    for (const CaseComparison* one : cases) ++advice[one->time->advice];
+    for (const auto& [what, count] : advice) text += fmt::format("  {}: {}\n", counted(count, "case"), what);
+    return text;
+  }
+  for (std::size_t i = 0; i < std::min(kMostShown, cases.size()); ++i) {
+    const std::vector<std::string> remarks = remarks_on(*cases[i]);
+    if (remarks.empty()) continue;
+    text += "  " + plain_text(cases[i]->name) + "\n";
+    for (const std::string& remark : remarks) text += "    " + remark + "\n";
+  }
+  return text;
+}
+
+std::string names_text(const char* where, const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  std::string text = fmt::format("\nonly {}: {}\n", where, counted(names.size(), "case"));
+  for (std::size_t i = 0; i < std::min(kMostNames, names.size()); ++i)
+    text += "  " + plain_text(names[i]) + "\n";
+  if (names.size() > kMostNames) {
+    text += fmt::format("  and {} more; --json has them all\n", names.size() - kMostNames);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string headline(const RunComparison& comparison) {
+  const auto groups = by_standing(comparison);
+  const auto size_of = [&](Standing standing) {
+    const auto found = groups.find(standing);
+    return found == groups.end() ? std::size_t{0} : found->second.size();
+  };
+  const std::size_t regressed = size_of(Standing::regressed);
+  std::string text =
+      regressed == 0 ? fmt::format("nothing regressed in {}", counted(comparison.cases.size(), "case"))
+                     : fmt::format("{} of {} regressed", regressed, counted(comparison.cases.size(), "case"));
+  const char* separator = ": ";
+  for (const Standing standing :
+       {Standing::suspicious, Standing::improved, Standing::changed, Standing::undecided, Standing::same}) {
+    if (size_of(standing) == 0) continue;
+    text += fmt::format("{}{} {}", separator, size_of(standing), title_of(standing));
+    separator = ", ";
+  }
+  const std::size_t alone = comparison.only_base.size() + comparison.only_new.size();
+  if (alone > 0) text += fmt::format("; {} only on one side", counted(alone, "case"));
+  return text;
+}
+
+std::string comparison_table(const RunComparison& comparison) {
+  std::string text =
+      headline(comparison) + "\n\n" + side_line("base", comparison.base) + side_line("new ", comparison.next);
+  if (!comparison.in_turns) {
+    text += "not measured in turns: bytes are exact, times end at `suspicious`\n";
+  }
+  for (const std::string& note : comparison.notes) text += plain_text(note) + "\n";
+  for (const auto& [standing, cases] : by_standing(comparison)) {
+    text += group_text(standing, cases);
+    text += remarks_text(standing, cases);
+  }
+  return text + names_text("in the base", comparison.only_base) +
+         names_text("in the new", comparison.only_new);
+}
+
+}  // namespace peakmark

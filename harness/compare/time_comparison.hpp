@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run/observation.hpp"
+#include "run/rounds.hpp"
+#include "statistics/time_change.hpp"
+
+namespace peakmark {
+
+/// How the times of two sides were taken.
+struct TimesTaken {
+  bool in_turns = false;         ///< in one job, a block a round
+  std::optional<Rounds> rounds;  ///< where they were in turns
+};
+
+/// One case's two sides.
+struct TimePair {
+  const Observation* base = nullptr;
+  const Observation* next = nullptr;
+};
+
+struct TimeComparison {
+  std::optional<TimeChange> change;  ///< none where there is nothing to compare
+  double adjusted_p = 1;             ///< over the cases judged with it
+  int look = 1;                      ///< whose blocks count
+  TimeVerdict verdict = TimeVerdict::undecided;
+  std::string advice;  ///< what to do, where the verdict is undecided or suspicious
+};
+
+/// In the order of the pairs; none where neither side has a time.
+std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimePair>& pairs,
+                                                         const TimesTaken& taken);
+
+}  // namespace peakmark

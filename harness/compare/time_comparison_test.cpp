@@ -1,0 +1,55 @@
+#include "compare/time_comparison.hpp"
+
+#include <gmock/gmock.h>
+
+#include "compare/simulated_sides.hpp"
+
+namespace peakmark {
+namespace {
+
+using simulated::Found;
+using simulated::Noise;
+using simulated::Simulation;
+using simulated::Sweep;
+using testing::Ge;
+using testing::Le;
+
+// Small ones of the tables in docs/statistics.md.
+
+TEST(SimulatedSides, OfNoDifferenceRaiseNoAlarm) {
+  for (const Noise noise :
+       {Noise::gaussian, Noise::heavy_tail, Noise::drift, Noise::outliers, Noise::clock_states}) {
+    Sweep sweep;
+    sweep.noise = noise;
+    sweep.deviation = 0.03;
+    EXPECT_THAT(Simulation(sweep).run().false_alarms, Le(1)) << static_cast<int>(noise);
+  }
+}
+
+TEST(SimulatedSides, ThreePercentAreFoundThroughOnePercentOfNoise) {
+  Sweep sweep;
+  sweep.cases = 400;
+  sweep.planted = 200;
+  for (const double effect : {0.03, -0.03}) {
+    sweep.effect = effect;
+    const Found found = Simulation(sweep).run();
+    EXPECT_THAT(found.found, Ge(190)) << effect;
+    EXPECT_THAT(found.false_alarms, Le(1));
+    EXPECT_THAT(found.same, Ge(190));
+  }
+}
+
+TEST(SimulatedSides, ALoneChangeAmongAThousandCasesIsFound) {
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Sweep sweep;
+    sweep.seed = seed;
+    sweep.effect = 0.05;
+    sweep.planted = 1;
+    found += Simulation(sweep).run().found;
+  }
+  EXPECT_EQ(found, 10);
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,183 @@
+#include "run/measuring.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "run/external_estimates.hpp"
+#include "run/orphans.hpp"
+#include "run/repeat_command.hpp"
+#include "run/run_context.hpp"
+#include "run/run_summary.hpp"
+
+namespace peakmark {
+namespace {
+
+/// Cases of a round, by who measures them and how.
+struct CasesOfRound {
+  std::vector<PlannedCase> fresh;  ///< verified, their memory measured, and timed
+  std::vector<PlannedCase> known;  ///< timed
+  std::vector<PlannedCase> programs;
+};
+
+CasesOfRound cases_of_round(const RoundsOfRun& run, int round) {
+  const Run& measured = run.journal.run();
+  std::unordered_set<std::string_view> known;
+  for (const Observation& one : measured.observations) known.insert(one.case_name);
+  CasesOfRound cases;
+  for (PlannedCase& planned :
+       in_order_of_round(left_in_round(measured, round), measured.context.rounds->seed, round)) {
+    auto& list = is_program_of(run.selection, planned) ? cases.programs
+                 : known.contains(planned.name)        ? cases.known
+                                                       : cases.fresh;
+    list.push_back(std::move(planned));
+  }
+  return cases;
+}
+
+}  // namespace
+
+void say(const std::string& line) {
+  fmt::print(stderr, "{}\n", line);
+  std::fflush(stderr);
+}
+
+void say_device(const DeviceInfo& device, bool memory_only) {
+  say(fmt::format("device: {} {}: {}{}", name_of(device.backend), device.index, device.name,
+                  device.driver.empty() ? "" : fmt::format(" (driver {})", device.driver)));
+  if (device.is_cpu && device.backend != Backend::dry && !memory_only) {
+    say("  it is a CPU: bytes are as on a GPU, times are CPU times and say nothing of a GPU");
+  }
+}
+
+Recording::Recording(RunJournal& journal, const SweepOptions& options, const Selection& selection,
+                     std::size_t total, std::size_t done, std::optional<int> round)
+    : journal_(journal),
+      options_(options),
+      device_(selection.device),
+      vocabulary_(selection.suite.vocabulary),
+      round_(round),
+      progress_(stderr, is_terminal(stderr), total, done) {}
+
+void Recording::started(const PlannedCase& planned) {
+  progress_.started(planned.name);
+}
+
+void Recording::ended() {
+  end_orphans();
+}
+
+void Recording::write_references() {
+  if (references_.empty()) return;
+  change_context(journal_, [&](RunContext& context) {
+    for (const ReferenceTime& time : references_) context.reference.add(time);
+  });
+  references_.clear();
+}
+
+void Recording::finished(const PlannedCase& planned, const Observation& measured) {
+  Observation observation = round_ ? as_round(measured, *round_) : measured;
+  note_external_estimates(planned, vocabulary_, observation);
+  journal_.add(observation);
+  progress_.finished(is_failure(planned, observation));
+  if (name_of(observation.outcome) == planned.expected_outcome || observation.outcome == Outcome::unsupported)
+    return;
+  progress_.message(
+      fmt::format("{}: {}: {}", planned.name, name_of(observation.outcome), observation.message));
+  if (is_failure(planned, observation)) {
+    progress_.message("  alone: " + repeat_command(options_, device_, planned));
+  }
+}
+
+SupervisorOptions supervisor_options(const SweepOptions& options, const DeviceInfo& device,
+                                     const WorkerCall& call, const SignalWatch& signals,
+                                     const RecordingEnvironment& recording,
+                                     std::optional<WorkerProcess::Clock::time_point> deadline) {
+  SupervisorOptions supervisor;
+  supervisor.worker.program = call.program;
+  supervisor.worker.environment = recording.variables();
+  supervisor.worker.arguments = call.arguments;
+  supervisor.worker.arguments.insert(supervisor.worker.arguments.end(),
+                                     {"--device", std::to_string(device.index), "--backend",
+                                      std::string(name_of(device.backend)), "--require-recorder"});
+  if (options.memory_only) supervisor.worker.arguments.emplace_back("--memory-only");
+  if (options.repetitions) {
+    supervisor.worker.arguments.insert(supervisor.worker.arguments.end(),
+                                       {"--repetitions", std::to_string(*options.repetitions)});
+  }
+  supervisor.case_limit = options.case_limit;
+  supervisor.start_limit = std::max(supervisor.start_limit, options.case_limit);
+  supervisor.deadline = deadline;
+  supervisor.interrupt = signals.descriptor();
+  return supervisor;
+}
+
+void note_unsupported(RunJournal& journal, const DeviceInfo& device) {
+  for (const PlannedCase& planned : journal.missing()) {
+    if (!is_of_another_backend(planned, device)) continue;
+    Observation observation;
+    observation.case_name = planned.name;
+    observation.axes = planned.the_case.parameters;
+    observation.variant = planned.the_case.variant;
+    observation.backend = planned.the_case.backend;
+    observation.outcome = Outcome::unsupported;
+    observation.message = fmt::format("this run measures on {} ({}); --backend {} measures this case",
+                                      name_of(device.backend), device.name, planned.the_case.backend);
+    journal.note(observation);
+  }
+}
+
+void note_findings(const MachineFacts& facts, const DeviceInfo& device, RunContext& context) {
+  add_machine_facts(context, facts, device);
+  for (const Finding& finding : diagnose(facts, &device)) {
+    if (context.memory_only && finding.effect == Effect::timing) continue;
+    const std::string warning = finding.mend.empty() ? finding.what : finding.what + ": " + finding.mend;
+    say("  " + warning);
+    context.warnings.push_back(warning);
+  }
+}
+
+void change_context(RunJournal& journal, const std::function<void(RunContext&)>& change) {
+  RunContext context = journal.run().context;
+  change(context);
+  journal.change(context);
+}
+
+void note_reference(RunJournal& journal, const SupervisorOptions& supervisor, SupervisorListener& listener,
+                    const DeviceInfo& device, bool last) {
+  const RunContext& context = journal.run().context;
+  if (context.memory_only || device.backend == Backend::dry) return;
+  if (!last && context.reference.first_ns) return;
+  const ReferenceTime time = measure_reference(supervisor, listener);
+  listener.reference(time);
+  change_context(journal, [&](RunContext& changed) {
+    (last ? changed.reference.last_ns : changed.reference.first_ns) = time.copy_ns;
+  });
+}
+
+bool is_program_of(const Selection& selection, const PlannedCase& planned) {
+  return selection.suite.vocabulary.program(planned.the_case.variant) != nullptr;
+}
+
+Stop measure_round(const RoundsOfRun& run, int round) {
+  const CasesOfRound cases = cases_of_round(run, round);
+  const std::size_t total = cases.fresh.size() + cases.known.size() + cases.programs.size();
+  if (total == 0) return Stop::done;
+  Recording recording(run.journal, run.options, run.selection, total, 0, round);
+  WorkerCall worker = run.worker;
+  if (run.takes_blocks) worker.arguments.insert(worker.arguments.end(), {"--blocks", "1"});
+  Stop stop = Stop::done;
+  if (!cases.fresh.empty()) stop = supervise(run.supervisor_of(worker), cases.fresh, recording);
+  if (run.takes_blocks) worker.arguments.emplace_back("--times-only");
+  if (stop == Stop::done && !cases.known.empty()) {
+    stop = supervise(run.supervisor_of(worker), cases.known, recording);
+  }
+  if (stop == Stop::done && !cases.programs.empty()) {
+    stop = supervise(run.supervisor_of(run.programs), cases.programs, recording);
+  }
+  recording.write_references();
+  return stop;
+}
+
+}  // namespace peakmark

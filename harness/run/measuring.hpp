@@ -1,0 +1,96 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/doctor/doctor.hpp"
+#include "run/progress.hpp"
+#include "run/recording_environment.hpp"
+#include "run/run_journal.hpp"
+#include "run/signal_watch.hpp"
+#include "run/supervisor.hpp"
+#include "run/sweep_run.hpp"
+
+// What runs that measure have in common: of one build, or of two in turns.
+namespace peakmark {
+
+/// A line on standard error.
+void say(const std::string& line);
+void say_device(const DeviceInfo& device, bool memory_only);
+
+/// Writes down what comes, and tells of it.
+class Recording final : public SupervisorListener {
+ public:
+  /// `total`: cases that come, of which `done` are there. `round`: that in which they are measured.
+  Recording(RunJournal& journal, const SweepOptions& options, const Selection& selection, std::size_t total,
+            std::size_t done, std::optional<int> round = std::nullopt);
+
+  void started(const PlannedCase& planned) override;
+  void finished(const PlannedCase& planned, const Observation& measured) override;
+  void reference(const ReferenceTime& time) override { references_.push_back(time); }
+  void waiting() override { progress_.tick(); }
+  void ended() override;
+  void said(std::string_view line) override { progress_.message("worker: " + std::string(line)); }
+
+  /// Into the run's context, which is long, and therefore written once, when all are there.
+  void write_references();
+
+ private:
+  RunJournal& journal_;
+  const SweepOptions& options_;
+  const DeviceInfo& device_;
+  const Vocabulary& vocabulary_;
+  std::optional<int> round_;
+  Progress progress_;
+  std::vector<ReferenceTime> references_;
+};
+
+/// A worker, and what it is told beside the cases.
+struct WorkerCall {
+  std::filesystem::path program;
+  std::vector<std::string> arguments;
+};
+
+/// How a worker is supervised in a run.
+using SupervisorOf = std::function<SupervisorOptions(const WorkerCall&)>;
+
+SupervisorOptions supervisor_options(const SweepOptions& options, const DeviceInfo& device,
+                                     const WorkerCall& call, const SignalWatch& signals,
+                                     const RecordingEnvironment& recording,
+                                     std::optional<WorkerProcess::Clock::time_point> deadline);
+
+/// What spoils this run is said now, and stands in its file.
+void note_findings(const MachineFacts& facts, const DeviceInfo& device, RunContext& context);
+
+/// Cases that name a backend other than the device's cannot be measured in this run.
+void note_unsupported(RunJournal& journal, const DeviceInfo& device);
+
+void change_context(RunJournal& journal, const std::function<void(RunContext&)>& change);
+
+/// The reference case, as the run's first or last time of it; unless the run keeps no times. `listener` hears
+/// of it too.
+void note_reference(RunJournal& journal, const SupervisorOptions& supervisor, SupervisorListener& listener,
+                    const DeviceInfo& device, bool last);
+
+/// A case of a program that the suite names, which a worker of its own measures.
+bool is_program_of(const Selection& selection, const PlannedCase& planned);
+
+/// A run that takes its times in rounds, and what measures it.
+struct RoundsOfRun {
+  RunJournal& journal;
+  const SweepOptions& options;
+  const Selection& selection;
+  WorkerCall worker;
+  bool takes_blocks;    ///< the worker can be told how many
+  WorkerCall programs;  ///< of the suite's programs; without a program where it has none
+  SupervisorOf supervisor_of;
+};
+
+/// Measures what is left of one round, each case once, in an order of the round's own.
+Stop measure_round(const RoundsOfRun& run, int round);
+
+}  // namespace peakmark

@@ -1,0 +1,304 @@
+#include "run/two_builds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "run/asked_estimates.hpp"
+#include "run/candidates.hpp"
+#include "run/device_lock.hpp"
+#include "run/measuring.hpp"
+#include "run/orphans.hpp"
+#include "run/run_context.hpp"
+#include "run/run_summary.hpp"
+#include "run/worker_program.hpp"
+
+namespace peakmark {
+namespace {
+
+using Clock = WorkerProcess::Clock;
+
+/// One of the two builds.
+struct Side {
+  explicit Side(const char* name_of_side, SweepOptions its_options)
+      : name(name_of_side), options(std::move(its_options)), journal(options.run_file) {}
+
+  const char* name;
+  SweepOptions options;
+  RunJournal journal;
+  std::filesystem::path worker;
+  Description description;
+  Selection selection;
+};
+
+SweepOptions base_options(const TwoBuildsOptions& options) {
+  SweepOptions base = options.sweep;
+  base.run_file = options.base_run_file;
+  base.worker = find_worker_of(options.other).string();
+  return base;
+}
+
+class TwoBuilds {
+ public:
+  explicit TwoBuilds(const TwoBuildsOptions& options)
+      : options_(options), base_("base", base_options(options)), next_("new", options.sweep) {
+    if (options.sweep.deadline) deadline_ = Clock::now() + *options.sweep.deadline;
+  }
+
+  TwoBuildsMeasured run() {
+    const std::vector<std::string> environment = current_environment();
+    const MachineFacts facts = gather_machine_facts();
+    describe();
+    select_cases(facts);
+    const DeviceInfo& device = next_.selection.device;
+    say_device(device, false);
+    if (prepare(facts)) return {ExitCode::clean, true};
+    for (Side* side : {&base_, &next_}) note_unsupported(side->journal, device);
+    adopt_orphans();
+    const DeviceLock lock(
+        device,
+        [](const std::string& path) { say("  waiting: another run uses this device (" + path + ")"); },
+        [this] { check_time(); });
+    const RecordingEnvironment recording(device, environment);
+    Stop stop = Stop::done;
+    try {
+      stop = measure(recording);
+    } catch (const Error&) {
+      say("what was measured stands in " + partial_of(base_.options.run_file).string() + " and " +
+          partial_of(next_.options.run_file).string() + "; --resume goes on with it");
+      throw;
+    }
+    return conclude(stop);
+  }
+
+ private:
+  void describe() {
+    for (Side* side : {&base_, &next_}) {
+      side->worker = find_worker(side->options.worker);
+      side->description = describe_worker(side->worker, signals_.descriptor());
+      say(fmt::format("{}: {} ({}{})", side->name, side->worker.string(), side->description.build,
+                      side->description.commit.empty() ? "" : ", commit " + side->description.commit));
+    }
+    if (base_.description.build == next_.description.build || options_.even_if_different) return;
+    throw UsageError(fmt::format(
+        "the builds are of other types: {} is '{}', {} is '{}'; build both alike, or add "
+        "--even-if-different",
+        base_.worker.string(), base_.description.build, next_.worker.string(), next_.description.build));
+  }
+
+  void select_cases(const MachineFacts& facts) {
+    next_.selection = select(next_.options.selection, next_.description, facts.devices,
+                             [&](const std::vector<PlannedCase>& cases) {
+                               check_cases(next_.worker, next_.description, cases, signals_.descriptor());
+                             });
+    const std::size_t all = next_.selection.planned.size();
+    std::erase_if(next_.selection.planned,
+                  [&](const PlannedCase& planned) { return is_program_of(next_.selection, planned); });
+    if (const std::size_t programs = all - next_.selection.planned.size(); programs > 0) {
+      say(fmt::format("  {} cases of programs are left out: they belong to no build", programs));
+    }
+    base_.selection = next_.selection;
+    base_.selection.planned.clear();
+    for (const PlannedCase& planned : next_.selection.planned) {
+      auto known = planned_for(planned, next_.description, base_.description);
+      if (known) base_.selection.planned.push_back(std::move(*known));
+    }
+    if (base_.selection.planned.empty()) {
+      throw UsageError(fmt::format("{} knows none of the {} cases", base_.worker.string(),
+                                   next_.selection.planned.size()));
+    }
+    if (const std::size_t unknown = next_.selection.planned.size() - base_.selection.planned.size();
+        unknown > 0) {
+      say(fmt::format("  the base does not know {} of the {} cases", unknown,
+                      next_.selection.planned.size()));
+    }
+    check_cases(base_.worker, base_.description, base_.selection.planned, signals_.descriptor());
+  }
+
+  /// True when there is nothing left to measure.
+  bool prepare(const MachineFacts& facts) {
+    Rounds rounds;
+    rounds.job = make_run_id();
+    rounds.rounds = options_.sweep.rounds.value();
+    rounds.seed = options_.sweep.seed ? *options_.sweep.seed : std::random_device()();
+    rounds.two_looks = true;
+    bool resumed[2] = {};
+    for (Side* side : {&base_, &next_}) {
+      RunContext context = make_run_context(side->selection, side->description, false);
+      add_machine_facts(context, facts, side->selection.device);
+      if (side == &next_) note_findings(facts, side->selection.device, context);
+      context.rounds = rounds;
+      bool& is_resumed = resumed[side == &base_ ? 0 : 1];
+      is_resumed = side->options.resume && side->journal.resume(context);
+      if (!is_resumed) side->journal.start(context);
+    }
+    if (resumed[0] != resumed[1] || (resumed[0] && job_of(base_) != job_of(next_))) {
+      throw UsageError(
+          fmt::format("{} and {} are not the two sides of one comparison; measure anew without --resume",
+                      base_.options.run_file.string(), next_.options.run_file.string()));
+    }
+    const bool complete = base_.journal.is_complete() && next_.journal.is_complete();
+    if (resumed[0] && complete) say("both runs are complete: nothing to resume");
+    return resumed[0] && complete;
+  }
+
+  static const std::string& job_of(const Side& side) { return side.journal.run().context.rounds->job; }
+
+  void check_time() const {
+    if (signals_.raised()) throw Error(ExitCode::interrupted, "interrupted while waiting for the device");
+    if (deadline_ && Clock::now() >= *deadline_) {
+      throw Error(ExitCode::nothing, "the deadline came while waiting for the device; nothing was measured");
+    }
+  }
+
+  Stop measure(const RecordingEnvironment& environment) {
+    const auto rounds_of = [&](Side& side) {
+      return RoundsOfRun{side.journal,
+                         side.options,
+                         side.selection,
+                         {side.worker, {}},
+                         // Both are timed alike, or the shorter blocks of one would be noisier.
+                         base_.description.takes_blocks && next_.description.takes_blocks,
+                         {},
+                         [&](const WorkerCall& call) {
+                           return supervisor_options(side.options, side.selection.device, call, signals_,
+                                                     environment, deadline_);
+                         }};
+    };
+    const RoundsOfRun base = rounds_of(base_);
+    const RoundsOfRun next = rounds_of(next_);
+    note_references(base, next, false);
+    const int rounds = next_.journal.run().context.rounds->rounds;
+    Stop stop = measure_look(base, next, 1, rounds);
+    if (stop == Stop::done) {
+      choose_candidates();
+      stop = measure_look(base, next, rounds + 1, 2 * rounds);
+    }
+    if (stop == Stop::done) note_references(base, next, true);
+    for (Side* side : {&base_, &next_}) {
+      if (stop != Stop::done) break;
+      stop =
+          ask_estimators(side->journal, side->selection.suite.vocabulary, {signals_.descriptor(), deadline_});
+    }
+    return stop;
+  }
+
+  void note_references(const RoundsOfRun& base, const RoundsOfRun& next, bool last) {
+    for (const RoundsOfRun* side : {&base, &next}) {
+      Recording listener(side->journal, side->options, side->selection, 0, 0);
+      note_reference(side->journal, side->supervisor_of(side->worker), listener, side->selection.device,
+                     last);
+      listener.write_references();
+    }
+  }
+
+  /// Base, new; new, base; base, new: what drifts evenly falls on both alike.
+  static Stop measure_look(const RoundsOfRun& base, const RoundsOfRun& next, int first, int last) {
+    for (int round = first; round <= last; ++round) {
+      const std::size_t cases =
+          left_in_round(base.journal.run(), round).size() + left_in_round(next.journal.run(), round).size();
+      if (cases == 0) continue;
+      say(fmt::format("round {} of {}: {} cases", round, last, cases));
+      const bool base_first = round % 2 == 1;
+      for (const RoundsOfRun* side : {base_first ? &base : &next, base_first ? &next : &base}) {
+        if (const Stop stop = measure_round(*side, round); stop != Stop::done) return stop;
+      }
+    }
+    return Stop::done;
+  }
+
+  void choose_candidates() {
+    const Run& base = base_.journal.run();
+    const Run& next = next_.journal.run();
+    if (base.context.rounds->second_look && next.context.rounds->second_look) return;
+    std::vector<std::string> of_base;
+    std::vector<std::string> of_next;
+    for (const auto& [before, after] : candidates(observations_of(base), observations_of(next),
+                                                  *next.context.rounds, PairBy::variant_and_axes)) {
+      of_base.push_back(before);
+      of_next.push_back(after);
+    }
+    say(fmt::format("first look: {} of {} cases are measured again", of_next.size(),
+                    next.context.planned.size()));
+    change_context(base_.journal, [&](RunContext& context) { context.rounds->second_look = of_base; });
+    change_context(next_.journal, [&](RunContext& context) { context.rounds->second_look = of_next; });
+  }
+
+  TwoBuildsMeasured conclude(Stop stop) {
+    if (signals_.raised()) stop = Stop::interrupted;
+    if (!base_.journal.has_measured() && !next_.journal.has_measured()) {
+      say(stop == Stop::interrupted ? "interrupted before anything was measured"
+                                    : "the deadline came before anything was measured");
+      return {stop == Stop::interrupted ? ExitCode::interrupted : ExitCode::nothing, false};
+    }
+    ExitCode code = ExitCode::clean;
+    for (Side* side : {&base_, &next_}) {
+      side->journal.finish();
+      say(fmt::format("{}: {}; {}", side->name, summary(side->journal.run()),
+                      side->options.run_file.string()));
+      if (side == &next_) code = exit_code_of(side->journal.run());
+    }
+    if (stop != Stop::done) {
+      say(fmt::format("{}: not every round is through; --resume goes on",
+                      stop == Stop::interrupted ? "interrupted" : "stopped by the deadline"));
+    }
+    return {stop == Stop::interrupted ? ExitCode::interrupted : code, true};
+  }
+
+  const TwoBuildsOptions& options_;
+  SignalWatch signals_;
+  Side base_;
+  Side next_;
+  std::optional<Clock::time_point> deadline_;
+};
+
+}  // namespace
+
+std::filesystem::path find_worker_of(const std::filesystem::path& other) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(other, error)) return std::filesystem::absolute(other);
+  std::string looked;
+  for (const char* place : {"bench/peakmark-bench", "bin/peakmark-bench", "peakmark-bench",
+                            "build/prefix/bin/peakmark-bench", "build/release/bench/peakmark-bench"}) {
+    const std::filesystem::path worker = other / place;
+    if (std::filesystem::is_regular_file(worker, error)) return std::filesystem::absolute(worker);
+    looked += std::string(looked.empty() ? "" : ", ") + place;
+  }
+  throw UsageError(
+      fmt::format("--build {}: no worker is there; it may be a build tree, an install prefix or a "
+                  "worker itself (looked for {})",
+                  other.string(), looked));
+}
+
+std::optional<PlannedCase> planned_for(const PlannedCase& planned, const Description& here,
+                                       const Description& there) {
+  const VariantDescription* const ours = here.variant(planned.the_case.variant);
+  const VariantDescription* const theirs = there.variant(planned.the_case.variant);
+  if (ours == nullptr || theirs == nullptr) return std::nullopt;
+  PlannedCase known = planned;
+  known.the_case.parameters = theirs->defaults();
+  for (const auto& [axis, value] : planned.the_case.parameters.values()) {
+    if (theirs->axis(axis) != nullptr) {
+      known.the_case.parameters.set(axis, value);
+    } else if (const AxisDescription* const own = ours->axis(axis);
+               own == nullptr || own->default_value != value) {
+      return std::nullopt;
+    }
+  }
+  try {
+    for (const auto& [axis, value] : known.the_case.parameters.values()) {
+      check_axis_value(*theirs->axis(axis), value);
+    }
+    known.name = name_of(known.the_case, *theirs);
+  } catch (const UsageError&) {
+    return std::nullopt;  // a mode that the other build has not
+  }
+  return known;
+}
+
+TwoBuildsMeasured run_two_builds(const TwoBuildsOptions& options) {
+  return TwoBuilds(options).run();
+}
+
+}  // namespace peakmark

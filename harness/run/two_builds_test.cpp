@@ -1,0 +1,78 @@
+#include "run/two_builds.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "base/temporary_folder.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::Eq;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+Description description_with(std::vector<AxisDescription> axes) {
+  Description description;
+  VariantDescription variant;
+  variant.name = "padding/old";
+  variant.axes = std::move(axes);
+  description.variants = {variant};
+  return description;
+}
+
+PlannedCase planned(const Description& description, const std::string& name) {
+  PlannedCase planned;
+  planned.name = name;
+  planned.the_case = parse_case(name, description);
+  return planned;
+}
+
+std::string name_there(const std::string& name, const Description& here, const Description& there) {
+  const auto known = planned_for(planned(here, name), here, there);
+  return known ? known->name : "unknown";
+}
+
+const AxisDescription kN{"n", Size{20}, {}, 1, ""};
+const AxisDescription kLaterN{"n", Size{30}, {}, 1, ""};
+const AxisDescription kChunk{"chunk", Size{0}, {}, 0, ""};
+const AxisDescription kMode{"mode", std::string("edge"), {"edge", "wrap"}, 0, ""};
+const AxisDescription kEarlierMode{"mode", std::string("edge"), {"edge"}, 0, ""};
+
+TEST(PlannedFor, IsTheSameWorkByTheNameOfTheOtherBuild) {
+  const Description here = description_with({kLaterN});
+  const Description there = description_with({kN});
+  EXPECT_EQ(name_there("padding/old/dry", here, there), "padding/old/dry/n:30");
+  EXPECT_EQ(name_there("padding/old/dry/n:20", here, there), "padding/old/dry");
+}
+
+TEST(PlannedFor, AnAxisThatTheOtherLacksMustBeAtItsDefault) {
+  const Description here = description_with({kN, kChunk});
+  const Description there = description_with({kN});
+  EXPECT_EQ(name_there("padding/old/dry/n:4", here, there), "padding/old/dry/n:4");
+  EXPECT_EQ(name_there("padding/old/dry/n:4/chunk:8", here, there), "unknown");
+}
+
+TEST(PlannedFor, WhatTheOtherCannotDoIsUnknown) {
+  const Description here = description_with({kMode});
+  EXPECT_EQ(name_there("padding/old/dry/mode:wrap", here, description_with({kEarlierMode})), "unknown");
+  EXPECT_THAT(planned_for(planned(here, "padding/old/dry"), here, Description{}), Eq(std::nullopt));
+}
+
+TEST(FindWorkerOf, TakesTreesPrefixesAndWorkers) {
+  const TemporaryFolder folder;
+  EXPECT_THAT([&] { find_worker_of(folder.path()); },
+              ThrowsMessage<UsageError>(AllOf(HasSubstr("--build"), HasSubstr("bin/peakmark-bench"))));
+  for (const char* place : {"bin", "bench"}) {  // a build tree is looked at first
+    std::filesystem::create_directories(folder.path() / place);
+    const auto worker = folder.path() / place / "peakmark-bench";
+    std::ofstream(worker) << "a program\n";
+    EXPECT_EQ(find_worker_of(folder.path()), worker);
+    EXPECT_EQ(find_worker_of(worker), worker);
+  }
+}
+
+}  // namespace
+}  // namespace peakmark
