@@ -13,6 +13,7 @@
 
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
+#include "cli/history_option.hpp"
 #include "record/recorder_libraries.hpp"
 #include "run/environment_list.hpp"
 
@@ -121,8 +122,7 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
       ->add_option("-o,--output", options->output,
                    "Folder of the page; default: report, or none where a form is asked for")
       ->check(kFileName);
-  command->add_option("--history", options->history,
-                      "SQLite file or postgresql://…, where runs are kept; else $PEAKMARK_HISTORY");
+  add_history_option(*command, options->history);
   command->add_option("--title", options->title, "Text above the verdict");
   options->step_summary = command
                               ->add_option("--step-summary", options->step_summary_file,
