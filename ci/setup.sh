@@ -72,3 +72,17 @@ find_cuda() {
     export CUDA_HOME="${CUDA_HOME:-$root}"
   fi
 }
+
+# install_nightly: packages, the Python environment build/venv, and peakmark in build/prefix, built as ci/nightly has it.
+install_nightly() {
+  # shellcheck disable=SC2046 # one word a package
+  install_packages $(packages_of ci/packages-build.txt)
+  mkdir -p build
+  make_environment build/venv reports/requirements.txt
+
+  say "building"
+  configure build/nightly-build -DCMAKE_BUILD_TYPE=Release -DPEAKMARK_TESTS=OFF -DPEAKMARK_BENCHMARKS=OFF -DPEAKMARK_CUDA=AUTO \
+    -DCMAKE_INSTALL_PREFIX="$PWD/build/prefix" || exit 2
+  build build/nightly-build || exit 2
+  cmake --install build/nightly-build >/dev/null || die "peakmark could not be installed into build/prefix"
+}

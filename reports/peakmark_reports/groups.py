@@ -6,18 +6,25 @@ from dataclasses import dataclass
 
 from .assessment import STATES, Assessment, Finding, Standing, is_recent
 from .figures_text import levels_text, metric_name, relative_text
-from .trend_file import VERDICTS
+from .history_file import METRICS
+from .trend_file import VERDICTS, Change
 
+# Nights between which the same change of a time may be found, from one shape to the next: noise moves it.
+SAME_CHANGE_NIGHTS = 3
 # Nights before a change in which a change of the environment may have been its cause.
 CAUSE_NIGHTS = 2
 
 
 @dataclass(frozen=True)
 class Member:
-    """One case of a group; the finding is None where its state follows from no change."""
+    """One case of a group; the finding is None where its state follows from no change.
+
+    `others` changed in the same night with it: a larger peak is a larger ratio to the estimate too.
+    """
 
     standing: Standing
     finding: Finding | None
+    others: tuple[Finding, ...] = ()
 
     @property
     def weight(self) -> float:
@@ -25,15 +32,19 @@ class Member:
 
     @property
     def levels(self) -> str:
-        if self.finding is None:
-            return "; ".join(self.standing.reasons)
-        change = self.finding.change
-        return f"{levels_text(change.metric, change.before, change.after)} ({relative_text(change.relative)})"
+        return "; ".join(self.standing.reasons) if self.finding is None else _levels(self.finding.change)
+
+
+def _levels(change: Change) -> str:
+    return f"{levels_text(change.metric, change.before, change.after)} ({relative_text(change.relative)})"
 
 
 @dataclass(frozen=True)
 class Group:
-    """`members` have one state, device and variant, and one metric that changed in one night; the most first."""
+    """`members` have one state, device and variant, and one metric that changed in one night; the most first.
+
+    Times may have changed some nights apart.
+    """
 
     state: str
     members: list[Member]
@@ -63,7 +74,14 @@ class Group:
         raised = finding.change.raised[:10]
         told = f", told on {raised}" if raised and raised != night.date[:10] else ""
         settled = f"; {finding.settled}" if finding.settled else ""
-        return f"{metric_name(finding.change.metric)} {what}, since {night.date[:10]}{commit}{told}{where}{settled}"
+        first_at = min(member.finding.at for member in self.members)
+        last_at = max(member.finding.at for member in self.members)
+        since = night.date[:10]
+        if first_at != last_at:
+            nights = finding.device.nights
+            since = f"{nights[first_at].date[:10]} to {nights[last_at].date[:10]}"
+            commit = told = ""
+        return f"{metric_name(finding.change.metric)} {what}, since {since}{commit}{told}{where}{settled}"
 
     def hints(self, assessment: Assessment) -> list[str]:
         """What else is wrong with the first case, and what changed in the environment just before: that may be the
@@ -71,7 +89,9 @@ class Group:
         finding = self.first.finding
         if finding is None:
             return []
-        hints = list(self.first.standing.reasons) if finding.change.open else []
+        others = self.first.others
+        hints = [f"With it {metric_name(one.change.metric)} {_levels(one.change)}." for one in others]
+        hints += [f"Now {reason}." for reason in self.first.standing.reasons] if finding.change.open else []
         for one in assessment.trends.environment_changes:
             at = finding.device.place_of.get(one.run)
             if at is not None and finding.at - CAUSE_NIGHTS <= at <= finding.at:
@@ -81,8 +101,23 @@ class Group:
 
 def _key(state: str, member: Member) -> tuple:
     standing, finding = member.standing, member.finding
-    change = (finding.change.metric, finding.at) if finding else ()
+    change = ()
+    if finding is not None:
+        change = (finding.change.metric, finding.settled, finding.at if finding.change.metric != "gpu_time_ns" else -1)
     return (state, standing.device.device, standing.device.backend, standing.history.variant, change)
+
+
+def _by_nights(members: list[Member]) -> list[list[Member]]:
+    """Parts of which each is more than SAME_CHANGE_NIGHTS away from the next."""
+    if members[0].finding is None:
+        return [members]
+    parts: list[list[Member]] = []
+    for member in sorted(members, key=lambda one: one.finding.at):
+        if parts and member.finding.at - parts[-1][-1].finding.at <= SAME_CHANGE_NIGHTS:
+            parts[-1].append(member)
+        else:
+            parts.append([member])
+    return parts
 
 
 def _grouped(members: list[tuple[str, Member]]) -> list[Group]:
@@ -90,14 +125,39 @@ def _grouped(members: list[tuple[str, Member]]) -> list[Group]:
     for state, member in members:
         found.setdefault(_key(state, member), []).append(member)
     groups = [
-        Group(key[0], sorted(group, key=lambda one: (-one.weight, one.standing.history.case)))
+        Group(key[0], sorted(part, key=lambda one: (-one.weight, one.standing.history.case)))
         for key, group in found.items()
+        for part in _by_nights(group)
     ]
     order = {state: i for i, state in enumerate(STATES)}
     return sorted(
         groups,
         key=lambda one: (order.get(one.state, len(order)), -one.first.weight, one.first.standing.history.case),
     )
+
+
+def _members(standing: Standing) -> list[tuple[str, str, Member]]:
+    """Part, verdict and member of each change; what changed exactly in one night and to one end is one member."""
+    found: dict[tuple, list[Finding]] = {}
+    for finding in standing.findings:
+        verdict = finding.change.verdict
+        if verdict not in VERDICTS:
+            continue
+        if finding.change.open:
+            part = "look"
+        elif verdict in ("improvement", "recovery") and not finding.settled and is_recent(finding):
+            part = "good"
+        else:
+            part = "settled"
+        exact = finding.change.metric != "gpu_time_ns"
+        found.setdefault((part, verdict, finding.at, exact, finding.settled), []).append(finding)
+    members = []
+    for (part, verdict, *_night), findings in found.items():
+        first, *others = sorted(
+            findings, key=lambda one: METRICS.index(one.change.metric) if one.change.metric in METRICS else len(METRICS)
+        )
+        members.append((part, verdict, Member(standing, first, tuple(others))))
+    return members
 
 
 def groups_of(assessment: Assessment) -> dict[str, list[Group]]:
@@ -107,17 +167,8 @@ def groups_of(assessment: Assessment) -> dict[str, list[Group]]:
     """
     parts: dict[str, list[tuple[str, Member]]] = {"look": [], "good": [], "settled": []}
     for standing in assessment.standings:
-        for finding in standing.findings:
-            verdict = finding.change.verdict
-            if verdict not in VERDICTS:
-                continue
-            if finding.change.open:
-                part = "look"
-            elif verdict in ("improvement", "recovery") and not finding.settled and is_recent(finding):
-                part = "good"
-            else:
-                part = "settled"
-            parts[part].append((verdict, Member(standing, finding)))
+        for part, verdict, member in _members(standing):
+            parts[part].append((verdict, member))
         if standing.state in ("failed", "window", "vanished"):
             parts["look"].append((standing.state, Member(standing, None)))
     return {part: _grouped(members) for part, members in parts.items()}

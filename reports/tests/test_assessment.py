@@ -93,7 +93,7 @@ def test_an_estimate_outside_its_window_needs_a_look():
 def test_shapes_that_one_commit_moved_are_one_group():
     names = [f"padding/a/opencl/ny:{ny}" for ny in (32, 64, 128)]
     changes = [change(name, 20, relative=0.01 * i) for i, name in enumerate(names, start=1)]
-    later = change(names[0], 25, metric="setup_bytes")
+    later = change(names[0], 28, metric="setup_bytes")
     driver = {"run": night(19)["id"], "date": night(19)["date"], "device": "a device", "what": "driver", "before": "1", "after": "2"}
     assessment = assessed([case(name, 30) for name in names], [*changes, later], environment_changes=[driver])
     first, second = sorted(groups_of(assessment)["look"], key=lambda one: -len(one.members))
@@ -101,6 +101,25 @@ def test_shapes_that_one_commit_moved_are_one_group():
     assert first.summary(False).startswith("peak +1.0 % to +3.0 %, since 2026-01-21, commit 0000")
     assert first.hints(assessment) == ["driver changed on 2026-01-20: 1 → 2"]
     assert second.hints(assessment) == []
+
+
+def test_a_slower_variant_is_one_group_though_noise_moves_its_nights():
+    names = [f"padding/a/opencl/ny:{ny}" for ny in (32, 64, 128, 256)]
+    slower = {"metric": "gpu_time_ns", "allocations": None}
+    changes = [change(name, at, **slower) for name, at in zip(names, (20, 22, 25, 29))]
+    near, far = groups_of(assessed([case(name, 30) for name in names], changes))["look"]
+    if len(near.members) < len(far.members):
+        near, far = far, near
+    assert {member.standing.history.case for member in near.members} == set(names[:3])
+    assert ", since 2026-01-21 to 2026-01-26" in near.summary(False)
+    assert ", since 2026-02-02, commit" in far.summary(False)
+
+
+def test_bytes_that_change_together_are_told_together():
+    grown = [change("padding/a", 20), change("padding/a", 20, metric="setup_bytes", before=0, after=4096, relative=None)]
+    (group,) = groups_of(assessed([case("padding/a", 30)], grown))["look"]
+    assert group.metric == "requested_peak_bytes"
+    assert group.hints(assessed([])) == ["With it set-up 0 B → 4 KiB (from 0)."]
 
 
 def test_changes_of_another_device_are_left_there():
