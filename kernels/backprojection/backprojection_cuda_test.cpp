@@ -1,10 +1,10 @@
-// Needs a CUDA device: `ci/gpu-check` runs it.
 #include <gmock/gmock.h>
 
 #include "kernels/backprojection/backprojection.hpp"
 #include "kernels/backprojection/backprojector.hpp"
 #include "kernels/backprojection/numpy_vectors.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/common/cuda_testing.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "worker/variant.hpp"
 
@@ -18,8 +18,7 @@ class BackprojectionOnCuda : public testing::Test {
  protected:
   BackprojectionOnCuda() { add_backprojection(registry_); }
   Registry registry_;
-  std::unique_ptr<Device> device_ =
-      open_device(choose_device({.backend = Backend::cuda, .device = "0"}, list_devices()));
+  std::unique_ptr<Device> device_ = testing_variants::cuda_device();
 };
 
 TEST_F(BackprojectionOnCuda, EqualsNumpy) {

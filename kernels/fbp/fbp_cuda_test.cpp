@@ -1,6 +1,6 @@
-// Needs a CUDA device: `ci/gpu-check` runs it.
 #include <gmock/gmock.h>
 
+#include "kernels/common/cuda_testing.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/fbp/fbp.hpp"
 #include "kernels/fbp/fbp_testing.hpp"
@@ -15,8 +15,7 @@ class FbpOnCuda : public testing::Test {
  protected:
   FbpOnCuda() { add_fbp(registry_); }
   Registry registry_;
-  std::unique_ptr<Device> device_ =
-      open_device(choose_device({.backend = Backend::cuda, .device = "0"}, list_devices()));
+  std::unique_ptr<Device> device_ = testing_variants::cuda_device();
 };
 
 TEST_F(FbpOnCuda, PhantomsAreSeenWhereTheyAre) {

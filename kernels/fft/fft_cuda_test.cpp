@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/common/cuda_testing.hpp"
 #include "kernels/fft/fft_bytes.hpp"
 #include "kernels/fft/fft_testing.hpp"
 #include "kernels/fft/length.hpp"
@@ -21,8 +22,7 @@ class FftOnCuda : public testing::TestWithParam<FftLibrary> {
     return bytes;
   }
 
-  std::unique_ptr<Device> device_ =
-      open_device(choose_device({.backend = Backend::cuda, .device = {}}, list_devices()));
+  std::unique_ptr<Device> device_ = testing_variants::cuda_device();
 };
 
 TEST_P(FftOnCuda, IsTheHostsTransform) {

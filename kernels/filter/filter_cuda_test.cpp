@@ -1,6 +1,6 @@
-// Needs a CUDA device: `ci/gpu-check` runs it.
 #include <gmock/gmock.h>
 
+#include "kernels/common/cuda_testing.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/filter/filter.hpp"
 #include "kernels/filter/filter_testing.hpp"
@@ -18,8 +18,7 @@ class FilterOnCuda : public testing::TestWithParam<FftLibrary> {
   const Variant& inplace() { return *registry_.find("filter/inplace"); }
   std::string fft() { return std::string(name_of(GetParam())); }
   Registry registry_;
-  std::unique_ptr<Device> device_ =
-      open_device(choose_device({.backend = Backend::cuda, .device = {}}, list_devices()));
+  std::unique_ptr<Device> device_ = testing_variants::cuda_device();
 };
 
 TEST_P(FilterOnCuda, IsNumpys) {
