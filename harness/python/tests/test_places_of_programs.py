@@ -145,6 +145,50 @@ def test_a_c_program_is_a_variant_too(folder):
     assert len(case["gpu_time_ns"]["blocks"][0]) == 2
 
 
+NVTX_FOLDERS = [one for one in ("/usr/include", "/usr/local/cuda/include") if os.path.exists(f"{one}/nvtx3/nvToolsExt.h")]
+
+
+@pytest.mark.skipif(not NVTX_FOLDERS, reason="the header of NVTX is not here")
+def test_ranges_of_nvtx_are_marks_and_those_of_libraries_are_not(folder):
+    (folder / "program.c").write_text(
+        """
+        #include <CL/cl.h>
+        #include <nvtx3/nvToolsExt.h>
+        int main(void) {
+          cl_platform_id platform; cl_device_id device;
+          clGetPlatformIDs(1, &platform, NULL);
+          clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
+          cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+          nvtxRangePushA("inputs");
+          clCreateBuffer(context, CL_MEM_READ_WRITE, 100, NULL, NULL);
+          nvtxRangePop();
+          for (int i = 0; i < 2; ++i) {
+            nvtxRangePushA("call");
+            nvtxRangePushA("a library's own");
+            cl_mem scratch = clCreateBuffer(context, CL_MEM_READ_WRITE, 20, NULL, NULL);
+            nvtxRangePop();
+            clReleaseMemObject(scratch);
+            nvtxRangePop();
+          }
+          clCreateBuffer(context, CL_MEM_READ_WRITE, 5000, NULL, NULL);  /* a check of the result */
+          return 0;
+        }
+        """
+    )
+    subprocess.run(
+        ["cc", "-DCL_TARGET_OPENCL_VERSION=300", f"-I{NVTX_FOLDERS[0]}", "program.c", "-o", "program", "-lOpenCL", "-ldl"],
+        cwd=folder, check=True,
+    )  # fmt: skip
+    write_suite(
+        folder,
+        '[[program]]\nvariant = "toy/ranges"\ncommand = ["{suite_folder}/program"]\n' + sweep("", "toy/ranges"),
+    )
+    cases, _ = run(folder)
+    (case,) = cases.values()
+    assert (case["requested_peak_bytes"], case["input_bytes"], case["setup_bytes"]) == (120, 100, 0)
+    assert (case["time_source"], len(case["gpu_time_ns"]["blocks"][0])) == ("marks", 2)
+
+
 def test_a_missing_environment_says_what_makes_it(folder):
     write_suite(
         folder,
