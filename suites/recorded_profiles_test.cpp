@@ -138,7 +138,7 @@ TEST_P(Recording, HoldsWhatTheFormulasSay) {
     const auto passes = passes_of(events);
     EXPECT_THAT(passes, SizeIs(2)) << "the memory pass is made twice";
     for (const std::span<const Event> pass : passes) {
-      const PassRecord record = record_of_pass(pass);
+      const MemoryPass record = record_of_pass(pass);
       EXPECT_EQ(record.peak_bytes, sum_of(at_peak));
       EXPECT_EQ(record.first_call_peak_bytes, sum_of(at_peak));
       EXPECT_EQ(record.setup_bytes, sum_of(set_up));

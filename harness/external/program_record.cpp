@@ -199,6 +199,15 @@ void read_failures(std::span<const Event> events, ProgramRecord& record) {
 
 }  // namespace
 
+MemoryPass ProgramRecord::memory_pass() const {
+  MemoryPass pass = memory_pass_of(summary);
+  pass.first_call_peak_bytes = first_call_peak_bytes;
+  pass.setup_bytes = setup_bytes;
+  pass.input_bytes = input_bytes;
+  pass.output_bytes = output_bytes;
+  return pass;
+}
+
 ProgramRecord record_of_program(std::span<const Event> events, const LedgerSummary& whole) {
   const MarkReader reader(events);
   const Marks& marks = reader.marks();

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "compare/memory_pass.hpp"
 #include "ledger/ledger.hpp"
 #include "record/event.hpp"
 
@@ -33,6 +34,8 @@ struct ProgramRecord {
   /// The last failed allocation of one of its processes failed for want of memory.
   bool out_of_memory = false;
   std::optional<std::int32_t> last_failure;  ///< error code of the last failed allocation; null without one
+
+  [[nodiscard]] MemoryPass memory_pass() const;
 };
 
 /// `events`: of all processes of the program, merged by time (merge_by_time). A mark is one of its process

@@ -10,7 +10,6 @@
 
 #include "base/error.hpp"
 #include "base/quantile.hpp"
-#include "compare/moved_allocations.hpp"
 #include "external/program_record.hpp"
 #include "external/program_run.hpp"
 #include "record/missing_recorder.hpp"
@@ -175,28 +174,6 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
   return true;
 }
 
-void ProgramTrial::note_memory(const Pass& first, const Pass& second, Observation& observation) {
-  const ProgramRecord& record = *first.record;
-  const LedgerSummary& summary = record.summary;
-  observation.requested_peak_bytes = summary.peak_bytes;
-  observation.first_call_peak_bytes = record.first_call_peak_bytes;
-  observation.setup_bytes = record.setup_bytes;
-  observation.input_bytes = record.input_bytes;
-  observation.output_bytes = record.output_bytes;
-  observation.leaked_bytes = record.leaked_bytes;
-  observation.allocations = summary.allocations;
-  for (const Allocation& one : summary.at_peak) {
-    observation.at_peak.push_back({one.name, name_of(one.kind), one.bytes});
-  }
-  for (const auto& [kind, of_kind] : summary.by_kind) observation.by_kind[name_of(kind)] = of_kind.peak_bytes;
-  if (summary.pool_seen) observation.pool_reserved_peak_bytes = summary.pool_reserved_peak_bytes;
-  const LedgerSummary& other = second.record->summary;
-  observation.second_pass_peak_bytes = other.peak_bytes;
-  if (other.peak_bytes != summary.peak_bytes) {
-    observation.moved_allocations = moved_between_passes(summary.at_peak, other.at_peak);
-  }
-}
-
 void ProgramTrial::measure_time(Observation& observation) {
   std::vector<std::vector<double>> blocks;
   for (int repetition = 0; repetition < options_.repetitions; ++repetition) {
@@ -246,7 +223,8 @@ Observation ProgramTrial::measure(const Case& the_case, const std::string& name)
     if (!judge(first, observation)) return observation;
     const Pass second = run(observation.axes, look, "second");
     if (!judge(second, observation)) return observation;
-    note_memory(first, second, observation);
+    note_memory(first.record->memory_pass(), second.record->memory_pass(), observation);
+    observation.leaked_bytes = first.record->leaked_bytes;
     if (!options_.memory_only) measure_time(observation);
   } catch (const std::exception& error) {
     observation.outcome = Outcome::crashed;

@@ -37,7 +37,6 @@ class ProgramTrial {
   Pass run(const Parameters& parameters, Look look, const std::string& label);
   /// False when the pass did not go well, which is in the observation then.
   static bool judge(const Pass& pass, Observation& observation);
-  static void note_memory(const Pass& first, const Pass& second, Observation& observation);
   void measure_time(Observation& observation);
   [[nodiscard]] std::vector<std::string> environment_for(const Parameters& parameters,
                                                          const ProgramPlaces& places) const;

@@ -82,22 +82,19 @@ Size grown_in(const LedgerSummary& summary, std::string_view phase_name) {
 
 }  // namespace
 
-PassRecord record_of_pass(std::span<const Event> events) {
+MemoryPass record_of_pass(std::span<const Event> events) {
   const std::vector<Event> window = peak_window(events);
-  LedgerSummary summary = summarise(window);
-  PassRecord record;
-  record.peak_bytes = summary.peak_bytes;
+  const LedgerSummary summary = summarise(window);
+  MemoryPass record = memory_pass_of(summary);
+  Size first_call_peak_bytes = 0;
   for (const PhaseSummary& phase : summary.phases) {
     if (phase.name == phase::restore || phase.name == phase::call_2) break;
-    record.first_call_peak_bytes = std::max(record.first_call_peak_bytes, phase.peak_bytes);
+    first_call_peak_bytes = std::max(first_call_peak_bytes, phase.peak_bytes);
   }
+  record.first_call_peak_bytes = first_call_peak_bytes;
   record.setup_bytes = grown_in(summary, phase::set_up);
   record.input_bytes = grown_in(summary, phase::inputs);
   record.output_bytes = grown_in(summary, phase::outputs);
-  record.allocations = summary.allocations;
-  record.at_peak = std::move(summary.at_peak);
-  record.by_kind = std::move(summary.by_kind);
-  if (summary.pool_seen) record.pool_reserved_peak_bytes = summary.pool_reserved_peak_bytes;
   return record;
 }
 

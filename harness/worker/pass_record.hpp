@@ -1,15 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/size.hpp"
-#include "ledger/ledger.hpp"
+#include "compare/memory_pass.hpp"
 #include "record/event.hpp"
 
 namespace peakmark {
@@ -28,20 +23,9 @@ inline constexpr std::string_view end = "end";
 
 /// What the events of one memory pass add up to. The peak and everything beside it but the leak are those of
 /// the time from the start of set-up to the end of the second call, `restore` left out.
-struct PassRecord {
-  Size peak_bytes = 0;
-  Size first_call_peak_bytes = 0;  ///< from the start of set-up to the end of the first call
-  Size setup_bytes = 0;
-  Size input_bytes = 0;
-  Size output_bytes = 0;
-  std::int64_t allocations = 0;
-  std::vector<Allocation> at_peak;
-  std::map<MemoryKind, KindSummary> by_kind;
-  std::optional<Size> pool_reserved_peak_bytes;
-};
-
+///
 /// `events`: one pass, from before its mark `set-up` to its mark `end`, with nothing live before.
-PassRecord record_of_pass(std::span<const Event> events);
+MemoryPass record_of_pass(std::span<const Event> events);
 
 /// Bytes live after all `events`, which began with nothing live: after the end of a pass, what it leaked.
 Size live_after(std::span<const Event> events);

@@ -31,7 +31,7 @@ TEST(PassRecord, TellsSetUpInputsAndOutputsApart) {
   books.phase("call 2");
   books.phase("verify");
   books.phase("end");
-  const PassRecord record = record_of_pass(books.events(0));
+  const MemoryPass record = record_of_pass(books.events(0));
   EXPECT_EQ(record.peak_bytes, 375);
   EXPECT_EQ(record.setup_bytes, 5);
   EXPECT_EQ(record.input_bytes, 70);
@@ -54,7 +54,7 @@ TEST(PassRecord, ASecondCallThatNeedsMoreIsThePeak) {
   books.phase("call 2");
   books.release(books.allocate(32), 32);
   books.phase("verify");
-  const PassRecord record = record_of_pass(books.events(0));
+  const MemoryPass record = record_of_pass(books.events(0));
   EXPECT_EQ(record.first_call_peak_bytes, 30);
   EXPECT_EQ(record.peak_bytes, 42);
 }
@@ -97,7 +97,7 @@ TEST(PassRecord, ARestoreCountsOnlyWhatItLeaves) {
   books.phase("call 2");
   books.release(books.allocate(1), 1);
   books.phase("verify");
-  const PassRecord record = record_of_pass(books.events(0));
+  const MemoryPass record = record_of_pass(books.events(0));
   EXPECT_EQ(record.first_call_peak_bytes, 40);
   EXPECT_EQ(record.peak_bytes, 45);
   ASSERT_EQ(record.at_peak.size(), 2U);

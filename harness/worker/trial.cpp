@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "compare/moved_allocations.hpp"
 #include "worker/estimates.hpp"
 
 namespace peakmark {
@@ -96,7 +95,7 @@ void Trial::settle_leak(std::uint64_t first_event) {
   observation_.leaked_bytes = std::max(live, observation_.leaked_bytes.value_or(0));
 }
 
-std::optional<PassRecord> Trial::memory_pass(bool verify) {
+std::optional<MemoryPass> Trial::memory_pass(bool verify) {
   const std::uint64_t first_event = events_ != nullptr ? events_->count() : 0;
   const bool passed = attempt([&] {
     const std::unique_ptr<Computation> computation = variant_.make(device_, observation_.axes);
@@ -111,32 +110,14 @@ std::optional<PassRecord> Trial::memory_pass(bool verify) {
   return record_of_pass(events_->events(first_event));
 }
 
-void Trial::note_peak(const PassRecord& first, const std::optional<PassRecord>& second) {
-  observation_.requested_peak_bytes = first.peak_bytes;
-  observation_.first_call_peak_bytes = first.first_call_peak_bytes;
-  observation_.setup_bytes = first.setup_bytes;
-  observation_.input_bytes = first.input_bytes;
-  observation_.output_bytes = first.output_bytes;
-  observation_.allocations = first.allocations;
-  for (const Allocation& one : first.at_peak) {
-    observation_.at_peak.push_back({one.name, name_of(one.kind), one.bytes});
-  }
-  for (const auto& [kind, summary] : first.by_kind) observation_.by_kind[name_of(kind)] = summary.peak_bytes;
-  observation_.pool_reserved_peak_bytes = first.pool_reserved_peak_bytes;
-  if (!second) return;
-  observation_.second_pass_peak_bytes = second->peak_bytes;
-  if (second->peak_bytes != first.peak_bytes)
-    observation_.moved_allocations = moved_between_passes(first.at_peak, second->at_peak);
-}
-
 void Trial::measure_memory() {
   device_.tell(events_);
-  const std::optional<PassRecord> first = memory_pass(true);
+  const std::optional<MemoryPass> first = memory_pass(true);
   // The second pass only repeats the count: without a recorder, or after a failure, there is nothing to
   // repeat.
   if (first) {
-    const std::optional<PassRecord> second = memory_pass(false);
-    note_peak(*first, second);
+    const std::optional<MemoryPass> second = memory_pass(false);
+    note_memory(*first, second, observation_);
   }
   device_.tell(nullptr);
 

@@ -51,11 +51,10 @@ class Trial {
 
  private:
   bool attempt(const std::function<void()>& step);
-  std::optional<PassRecord> memory_pass(bool verify);
+  std::optional<MemoryPass> memory_pass(bool verify);
   void run_steps(Computation& computation, bool verify);
   void mark(std::string_view phase);
   void settle_leak(std::uint64_t first_event);
-  void note_peak(const PassRecord& first, const std::optional<PassRecord>& second);
   void fail(Outcome outcome, const std::string& message);
   [[nodiscard]] bool can_be_timed() const;
 

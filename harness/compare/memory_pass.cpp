@@ -1,0 +1,36 @@
+#include "compare/memory_pass.hpp"
+
+#include "compare/moved_allocations.hpp"
+
+namespace peakmark {
+
+MemoryPass memory_pass_of(const LedgerSummary& summary) {
+  MemoryPass pass;
+  pass.peak_bytes = summary.peak_bytes;
+  pass.allocations = summary.allocations;
+  pass.at_peak = summary.at_peak;
+  pass.by_kind = summary.by_kind;
+  if (summary.pool_seen) pass.pool_reserved_peak_bytes = summary.pool_reserved_peak_bytes;
+  return pass;
+}
+
+void note_memory(const MemoryPass& first, const std::optional<MemoryPass>& second, Observation& observation) {
+  observation.requested_peak_bytes = first.peak_bytes;
+  observation.first_call_peak_bytes = first.first_call_peak_bytes;
+  observation.setup_bytes = first.setup_bytes;
+  observation.input_bytes = first.input_bytes;
+  observation.output_bytes = first.output_bytes;
+  observation.allocations = first.allocations;
+  for (const Allocation& one : first.at_peak) {
+    observation.at_peak.push_back({one.name, name_of(one.kind), one.bytes});
+  }
+  for (const auto& [kind, of_kind] : first.by_kind) observation.by_kind[name_of(kind)] = of_kind.peak_bytes;
+  observation.pool_reserved_peak_bytes = first.pool_reserved_peak_bytes;
+  if (!second) return;
+  observation.second_pass_peak_bytes = second->peak_bytes;
+  if (second->peak_bytes != first.peak_bytes) {
+    observation.moved_allocations = moved_between_passes(first.at_peak, second->at_peak);
+  }
+}
+
+}  // namespace peakmark
