@@ -97,7 +97,7 @@ def _standing_lines(assessment: Assessment) -> list[str]:
     if assessment.nights == 1:
         lines.append("One night is no history: there is no baseline yet. Bytes are compared from the second night on.")
     elif 1 < assessment.nights < LEAST_NIGHTS:
-        lines.append(f"Times are judged from {LEAST_NIGHTS} nights on; bytes are compared already.")
+        lines.append(f"Times are judged after {LEAST_NIGHTS} nights; bytes are compared already.")
     elif young := assessment.count("young"):
         lines.append(f"{young:,} case{'' if young == 1 else 's'} have too few nights for a verdict on times.")
     return lines

@@ -109,7 +109,7 @@ def test_histories_of_any_length_give_a_page(tmp_path, nights, capsys):
     words = {
         0: "No nights yet: nothing can be said",
         1: "there is no baseline yet",
-        2: "Times are judged from 20 nights on",
+        2: "Times are judged after 20 nights",
         30: "Nothing to do",
     }
     assert words[nights] in page.text
