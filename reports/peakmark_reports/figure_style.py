@@ -46,6 +46,7 @@ def use_style() -> None:
             "grid.linewidth": 0.5,
             "lines.linewidth": 1.2,
             "lines.markersize": 4,
+            "text.parse_math": False,  # a name with dollars in it is no formula
             "svg.fonttype": "none",  # text stays text: searchable, and in the reader's font
             "svg.hashsalt": "peakmark",  # the same run gives the same file
             "savefig.dpi": 200,

@@ -176,6 +176,19 @@ def test_estimators_and_figures_are_on_the_page(tmp_path):
     assert files == {path: path.read_bytes() for path in (tmp_path / "report").rglob("*") if path.is_file()}
 
 
+def test_names_in_figures_are_no_formulas(tmp_path):
+    observations = shapes()
+    for one in observations:
+        one["at_peak"][0]["name"] = HOSTILE + "$\\frac{$"
+        one["estimate"]["estimator"] = "$x_{$"
+    run = json.loads(run_text(observations))
+    run["context"]["peakmark"]["device"] = "$\\alpha_{$ " + HOSTILE
+    options = write_files(tmp_path, series_text([night(0)], [case("padding/a", 1)]), trends_text(), json.dumps(run))
+    assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
+    drawn = (tmp_path / "report" / "figures" / "padding.svg").read_text(encoding="utf-8")
+    assert "<script" not in drawn and "$\\alpha_{$" in drawn
+
+
 def test_simulated_histories_say_so():
     runs = [night(i, environment={"simulated": "ci/demo"}) for i in range(2)]
     assert "Simulated." in rendered([case("padding/a", 2)], runs=runs).text

@@ -22,8 +22,10 @@ def _observation(variant: str, ny: int) -> dict:
 
 @pytest.fixture(scope="module")
 def nights():
-    variants = sorted({planted.variant for planted in PLANTED} | {"padding/computed", "mul_add/subregion"})
-    document = run_document([_observation(variant, ny) for variant in variants for ny in (64, 512)])
+    planted = [_observation(variant, 512) for variant in sorted({planted.variant for planted in PLANTED})]
+    # Of these one case vanishes and one is new.
+    others = [_observation(variant, ny) for variant in ("padding/computed", "mul_add/subregion") for ny in (64, 512)]
+    document = run_document([*planted, *others])
     for planned in document["context"]["peakmark"]["planned"]:
         planned["backend"] = "dry"
     year = Year(json.loads(json.dumps(document)), 365, seed=3)
