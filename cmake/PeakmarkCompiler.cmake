@@ -31,4 +31,12 @@ endif()
 if(PEAKMARK_SANITIZE)
   add_compile_options(-fsanitize=${PEAKMARK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PEAKMARK_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND PEAKMARK_SANITIZE MATCHES "address")
+    # One library for the program and what it loads (recorders, PoCL), as GCC has it.
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-runtime-dir
+      OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    add_link_options(-shared-libasan -Wl,-rpath,${runtime})
+    # C libraries name their opaque types otherwise than those who call them, and mean the same.
+    add_compile_options(-fno-sanitize=function)
+  endif()
 endif()

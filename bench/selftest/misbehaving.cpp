@@ -17,7 +17,7 @@ class Crash final : public SelftestComputation {
   using SelftestComputation::SelftestComputation;
   // A null write, for drivers (PoCL) install handlers under which raise(SIGSEGV) returns. Both are volatile,
   // or the compiler leaves the write out; a sanitizer would end the program in good order instead.
-  [[gnu::no_sanitize("undefined")]] void call() override {
+  __attribute__((no_sanitize("undefined"))) void call() override {
     volatile int* volatile nowhere = nullptr;
     *nowhere = 1;  // NOLINT(clang-analyzer-core.NullDereference)
   }

@@ -150,29 +150,30 @@ int range_pop() {
   return pushed.pop(nullptr);
 }
 
-std::uint64_t domain_range_start_ex(const void* /*domain*/, const Attributes* attributes) {
+std::uint64_t domain_range_start_ex(void* /*domain*/, const Attributes* attributes) {
   return begin(attributes);
 }
-void domain_range_end(const void* /*domain*/, std::uint64_t id) {
+void domain_range_end(void* /*domain*/, std::uint64_t id) {
   open_ranges().end(id);
 }
-int domain_range_push_ex(const void* domain, const Attributes* attributes) {
+int domain_range_push_ex(void* domain, const Attributes* attributes) {
   return pushed.push(domain, begin(attributes));
 }
-int domain_range_pop(const void* domain) {
+int domain_range_pop(void* domain) {
   return pushed.pop(domain);
 }
 /// A handle is a copy of the text. Programs register the same few texts again and again, and never give them
 /// back: the heap is asked, as NVTX would have any tool do.
-const void* register_string_a(const void* /*domain*/, const char* text) {
+void* register_string_a(void* /*domain*/, const char* text) {
   return strdup(text == nullptr ? "" : text);
 }
-const void* register_string_w(const void* /*domain*/, const wchar_t* text) {
+void* register_string_w(void* /*domain*/, const wchar_t* text) {
   return strdup(Narrow(text).text());
 }
 /// A domain is a number of its own: only pops must know one from another.
-const void* create_domain(const void* /*name*/) {
-  return reinterpret_cast<const void*>(++last_domain);
+template <typename Character>
+void* create_domain(const Character* /*name*/) {
+  return reinterpret_cast<void*>(++last_domain);
 }
 
 template <typename Call>
@@ -230,8 +231,8 @@ int take_ranges(nvtx::ExportTable export_table) {
   take(table, size, nvtx::domain_range_pop, domain_range_pop);
   take(table, size, nvtx::domain_register_string_a, register_string_a);
   take(table, size, nvtx::domain_register_string_w, register_string_w);
-  take(table, size, nvtx::domain_create_a, create_domain);
-  take(table, size, nvtx::domain_create_w, create_domain);
+  take(table, size, nvtx::domain_create_a, create_domain<char>);
+  take(table, size, nvtx::domain_create_w, create_domain<wchar_t>);
   return 1;
 }
 

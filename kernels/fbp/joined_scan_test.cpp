@@ -63,8 +63,10 @@ TEST(JoinedScan, TwoLinesOfAPhantomAreOne) {
 // the axis is corrected to, and only what was seen is weighted.
 TEST(JoinedScan, WhatOneLineHasSeenIsExact) {
   const auto slope = [](double from_axis) { return 100 + from_axis; };
-  for (const auto& [axis, most] :
+  for (const std::pair<double, double>& axis_and_most :
        {std::pair{51.0, 7.0}, {57.5, 1.5}, {51.0, -7.0}, {8.0, -7.5}, {1.0, -1.0}}) {
+    const double axis = axis_and_most.first;
+    const double most = axis_and_most.second;
     BackprojectionGeometry geometry = scan(axis);
     for (Size a = 0; a < geometry.n_a; ++a)
       geometry.corrections.push_back(most * static_cast<double>(a % 3) / 2);

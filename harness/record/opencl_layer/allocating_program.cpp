@@ -42,7 +42,7 @@ cl_mem buffer(std::size_t bytes) {
 
 /// A null write, for PoCL installs handlers under which raise(SIGSEGV) returns. A sanitizer would end the
 /// program in good order instead.
-[[gnu::no_sanitize("undefined")]] void crash() {
+__attribute__((no_sanitize("undefined"))) void crash() {
   volatile int* volatile nowhere = nullptr;
   *nowhere = 1;  // NOLINT(clang-analyzer-core.NullDereference)
 }
