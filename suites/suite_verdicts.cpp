@@ -69,7 +69,7 @@ void register_cases(const peakmark::Run& run) {
   const auto cases = by_case(run, verdicts);
   if (exit_code_of(run, verdicts) == peakmark::ExitCode::nothing) register_broken("nothing was measured");
   for (const JudgedCase& the_case : cases) {
-    register_test(the_case.planned->name, [the_case] { return new CaseTest(the_case); });
+    register_test(the_case.name, [the_case] { return new CaseTest(the_case); });
   }
 }
 

@@ -44,7 +44,8 @@ std::string verdict_text(const JudgedCase& the_case) {
   if (worst == nullptr) return "pass";
   if (worst->judgement == Judgement::counted) {
     const std::string what = worst->advice.substr(0, worst->advice.find(':'));
-    return worst->rule == Rule::outcome ? what : fmt::format("pass ({})", what);
+    const bool has_passed = worst->rule != Rule::outcome && the_case.observation != nullptr;
+    return has_passed ? fmt::format("pass ({})", what) : what;
   }
   return fmt::format("{} {}", worst->judgement == Judgement::fail ? "FAIL" : "ERROR", name_of(worst->rule));
 }
@@ -60,7 +61,9 @@ std::string headline(const Run& run, const std::vector<Verdict>& verdicts) {
     const std::string& advice = the_case.worst()->advice;
     ++counted[advice.substr(0, advice.find(':'))];
   }
-  std::string text = fmt::format("{} cases: {} pass", run.context.planned.size(), cases[Judgement::pass]);
+  int all = 0;
+  for (const auto& [judgement, number] : cases) all += number;
+  std::string text = fmt::format("{} cases: {} pass", all, cases[Judgement::pass]);
   if (cases[Judgement::counted] != 0) {
     text += fmt::format(", {} counted (", cases[Judgement::counted]);
     bool first = true;
@@ -90,16 +93,18 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts) 
   for (const JudgedCase& the_case : by_case(run, verdicts)) {
     const std::string verdict = verdict_text(the_case);
     if (the_case.observation == nullptr) {
-      table.add({the_case.planned->name, "–", "–", "–", "–", "–", verdict});
+      table.add({the_case.name, "–", "–", "–", "–", "–", verdict});
     } else {
       const Observation& observation = *the_case.observation;
-      table.add({the_case.planned->name, bytes_text(observation.requested_peak_bytes),
+      table.add({the_case.name, bytes_text(observation.requested_peak_bytes),
                  bytes_text(observation.setup_bytes), top_at_peak(observation),
                  observation.gpu_time ? format_duration(observation.gpu_time->median_ns) : "–",
                  estimate_text(observation), verdict});
     }
     for (const Verdict& one : the_case.verdicts) {
-      if (one.judgement < Judgement::fail) continue;
+      const bool is_told = one.judgement >= Judgement::fail ||
+                           (one.rule == Rule::baseline && one.judgement == Judgement::counted);
+      if (!is_told) continue;
       advice += fmt::format("{}: {}{}: {}\n", one.case_name, name_of(one.rule),
                             one.estimator.empty() ? "" : " of " + one.estimator, one.advice);
     }

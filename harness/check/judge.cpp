@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/duration.hpp"
+#include "check/baseline_rule.hpp"
 #include "run/kernel_time.hpp"
 #include "run/run_summary.hpp"
 
@@ -214,8 +215,9 @@ std::unordered_map<std::string_view, const Observation*> by_name(const Run& run)
 }  // namespace
 
 std::string_view name_of(Rule rule) {
-  constexpr std::array<std::string_view, 8> names{"present", "outcome", "window_slices", "window_bytes",
-                                                  "dtype",   "leak",    "repeat",        "kernel_time"};
+  constexpr std::array<std::string_view, 9> names{"present",      "outcome",     "window_slices",
+                                                  "window_bytes", "dtype",       "leak",
+                                                  "repeat",       "kernel_time", "baseline"};
   return names.at(static_cast<std::size_t>(rule));
 }
 
@@ -231,6 +233,10 @@ std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
     const auto found = observations.find(planned.name);
     Bench(planned, options.window.value_or(planned.window), verdicts)
         .judge(found == observations.end() ? nullptr : found->second);
+  }
+  if (options.baseline != nullptr) {
+    const std::vector<Verdict> held = judge_baseline(run, *options.baseline);
+    verdicts.insert(verdicts.end(), held.begin(), held.end());
   }
   return verdicts;
 }
@@ -249,6 +255,12 @@ ExitCode worse(ExitCode a, ExitCode b) {
   constexpr std::array order{ExitCode::usage,       ExitCode::recorder, ExitCode::nothing,
                              ExitCode::measurement, ExitCode::verdict,  ExitCode::clean};
   return *std::find_if(order.begin(), order.end(), [&](ExitCode code) { return code == a || code == b; });
+}
+
+std::string JudgedCase::variant() const {
+  if (planned != nullptr) return planned->the_case.variant;
+  const std::size_t operation = name.find('/');
+  return name.substr(0, operation == std::string::npos ? operation : name.find('/', operation + 1));
 }
 
 Judgement JudgedCase::judgement() const {
@@ -278,9 +290,13 @@ std::vector<JudgedCase> by_case(const Run& run, const std::vector<Verdict>& verd
   for (const PlannedCase& planned : run.context.planned) {
     const auto found = observations.find(planned.name);
     place.emplace(planned.name, cases.size());
-    cases.push_back({&planned, found == observations.end() ? nullptr : found->second, {}});
+    cases.push_back({planned.name, &planned, found == observations.end() ? nullptr : found->second, {}});
   }
-  for (const Verdict& verdict : verdicts) cases.at(place.at(verdict.case_name)).verdicts.push_back(verdict);
+  for (const Verdict& verdict : verdicts) {
+    const auto [found, is_new] = place.emplace(verdict.case_name, cases.size());
+    if (is_new) cases.push_back({verdict.case_name, nullptr, nullptr, {}});
+    cases[found->second].verdicts.push_back(verdict);
+  }
   return cases;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "check/baseline.hpp"
 #include "run/run_file.hpp"
 
 namespace peakmark {
@@ -22,13 +23,15 @@ enum class Rule : std::uint8_t {
   repeat,         ///< both memory passes had one peak; figure: the difference in bytes
   kernel_time,    ///< the device's records agree with its events (run/kernel_time.hpp); figure: records /
                   ///< events
+  baseline,  ///< peak and set-up are no more than the baseline's (baseline_rule.hpp); figure: by how many
+             ///< bytes the peak is more
 };
 std::string_view name_of(Rule rule);
 
 enum class Judgement : std::uint8_t {
   pass,
   counted,  ///< fails nothing, and is counted aloud: out_of_memory, unsupported, granularity, no repeat,
-            ///< times
+            ///< times, what a baseline has otherwise and no worse
   fail,     ///< exit 1
   failed_measurement,  ///< exit 3: crashed, timeout, wrong_answer, no observation
 };
@@ -46,15 +49,16 @@ struct Verdict {
 };
 
 struct JudgeOptions {
-  std::optional<Window> window;  ///< replaces the suite's
+  std::optional<Window> window;        ///< replaces the suite's
+  const Baseline* baseline = nullptr;  ///< what bytes are held against; null: nothing
 };
 
 /// Below so many slices one slice is more than the window's width, and no over-estimate could pass: the rule
 /// in slices is left out there (`counted`), the rule in bytes stays.
 inline constexpr Size kLeastSlicesToJudge = 5;
 
-/// Judges every planned case of a run, in the order planned. The one judge: console, JUnit, markdown and
-/// GoogleTest show its verdicts.
+/// Judges every planned case of a run, in the order planned; then cases that only the baseline has. The one
+/// judge: console, JUnit, markdown and GoogleTest show its verdicts.
 std::vector<Verdict> judge(const Run& run, const JudgeOptions& options);
 
 /// `nothing` where no case was measured (run/run_summary.hpp), else `measurement`, `verdict` or `clean`.
@@ -63,12 +67,15 @@ ExitCode exit_code_of(const Run& run, const std::vector<Verdict>& verdicts);
 /// The worse of two exit codes, in the order of base/error.hpp.
 ExitCode worse(ExitCode a, ExitCode b);
 
-/// Everything about one planned case, as the writers show it.
+/// Everything about one case, as the writers show it.
 struct JudgedCase {
-  const PlannedCase* planned = nullptr;
+  std::string name;
+  const PlannedCase* planned = nullptr;      ///< null: only the baseline has it
   const Observation* observation = nullptr;  ///< null: missing from the run
   std::vector<Verdict> verdicts;
 
+  /// Of its name where it is not planned.
+  [[nodiscard]] std::string variant() const;
   /// The worst of the verdicts; `pass` where there is none.
   [[nodiscard]] Judgement judgement() const;
   /// The verdict that explains it: the first of the worst ones; null for a pass.
@@ -77,7 +84,8 @@ struct JudgedCase {
   [[nodiscard]] std::optional<double> figure(Rule rule) const;
 };
 
-/// Verdicts by case, in the order planned. The result points into `run`.
+/// Verdicts by case, in the order planned, then cases that only the baseline has. The result points into
+/// `run`.
 std::vector<JudgedCase> by_case(const Run& run, const std::vector<Verdict>& verdicts);
 
 }  // namespace peakmark

@@ -36,8 +36,8 @@ std::string row_of(const JudgedCase& the_case) {
     if (observation.gpu_time) time = format_duration(observation.gpu_time->median_ns);
   }
   const auto figure = the_case.figure(Rule::window_bytes);
-  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", cell(the_case.planned->name), judgement, peak,
-                     time, figure ? fmt::format("{:.3f}", *figure) : "–", advice);
+  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", cell(the_case.name), judgement, peak, time,
+                     figure ? fmt::format("{:.3f}", *figure) : "–", advice);
 }
 
 /// How far a ratio is from the middle of what is allowed: the worst of equals comes first.

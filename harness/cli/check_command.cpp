@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "check/baseline.hpp"
 #include "check/judge.hpp"
 #include "check/reports.hpp"
 #include "cli/command.hpp"
@@ -26,6 +27,8 @@ struct Options {
   std::optional<std::string> window;
   std::optional<std::filesystem::path> junit;
   std::optional<std::filesystem::path> markdown;
+  std::optional<std::filesystem::path> baseline;
+  std::optional<std::filesystem::path> update_baseline;
   bool json = false;
 };
 
@@ -56,8 +59,28 @@ std::filesystem::path numbered(const std::filesystem::path& path, std::size_t in
       fmt::format("{}.{}{}", path.stem().string(), index + 1, path.extension().string()));
 }
 
+/// Of all runs: a case has one line in a baseline.
+void write_baseline_of(const std::vector<Run>& runs, const std::filesystem::path& path) {
+  Baseline all;
+  for (const Run& run : runs) {
+    for (auto& [name, the_case] : baseline_of(run).cases) {
+      if (all.cases.emplace(name, std::move(the_case)).second) continue;
+      throw UsageError(fmt::format("--update-baseline: two of the runs have the case {}", name));
+    }
+  }
+  write_baseline(all, path);
+  fmt::print(stderr, "{}: the bytes of {} cases; commit it\n", path.string(), all.cases.size());
+}
+
 ExitCode check(const Options& options) {
+  if (options.baseline && options.runs.size() > 1) {
+    throw UsageError("--baseline is held against one run: put shards together with `peakmark merge`");
+  }
   JudgeOptions judge_options;
+  std::optional<Baseline> baseline;
+  if (options.baseline) baseline = read_baseline(*options.baseline);
+  if (baseline) judge_options.baseline = &*baseline;
+  std::vector<Run> runs;
   if (options.window) judge_options.window = parse_window(*options.window);
   ExitCode code = ExitCode::clean;
   for (std::size_t i = 0; i < options.runs.size(); ++i) {
@@ -72,7 +95,9 @@ ExitCode check(const Options& options) {
     if (options.junit) write_file(numbered(*options.junit, i), junit(run, verdicts));
     if (options.markdown) write_file(numbered(*options.markdown, i), markdown(run, verdicts));
     code = worse(code, exit_code_of(run, verdicts));
+    runs.push_back(std::move(run));
   }
+  if (options.update_baseline) write_baseline_of(runs, *options.update_baseline);
   return code;
 }
 
@@ -86,9 +111,18 @@ void add_check_command(CLI::App& app, Result& result) {
   command->add_option("--window", options->window, "lo:hi instead of the suite's window, such as 0.8:1.0");
   command->add_option("--junit", options->junit, "Write the verdicts as JUnit XML")->check(kFileName);
   command->add_option("--markdown", options->markdown, "Write a summary in markdown")->check(kFileName);
+  command
+      ->add_option("--baseline", options->baseline,
+                   "Fail what needs more bytes than there: a file of --update-baseline, or a run file")
+      ->check(kFileName);
+  command
+      ->add_option("--update-baseline", options->update_baseline,
+                   "Write the bytes of the run's cases there, a line a case, to be committed")
+      ->check(kFileName);
   command->add_flag("--json", options->json, "Print the verdicts as JSON instead of a table");
   command->footer(
-      "Exit code: 0 clean, 1 a verdict failed, 2 a run file cannot be read, 3 a measurement failed or a "
+      "Exit code: 0 clean, 1 a verdict failed, 2 a run file or baseline cannot be read, 3 a measurement "
+      "failed or a "
       "case\n"
       "of the suite is missing, 4 nothing was measured.");
   command->callback([options, &result] { result.code = check(*options); });

@@ -67,8 +67,10 @@ std::optional<int> History::migrated_from() const {
 
 std::vector<LoggedRun> History::log() {
   return inside_->database.told([&] {
+    std::vector<Inside::NumberedRun> numbered = inside_->runs();
     std::vector<LoggedRun> runs;
-    for (Inside::NumberedRun& run : inside_->runs()) runs.push_back(std::move(run.run));
+    runs.reserve(numbered.size());
+    for (Inside::NumberedRun& run : numbered) runs.push_back(std::move(run.run));
     return runs;
   });
 }
@@ -77,6 +79,7 @@ std::vector<std::string> History::latest() {
   std::map<std::pair<std::string, std::string>, std::string> newest;
   for (const LoggedRun& run : log()) newest[{run.device, run.backend}] = run.id;
   std::vector<std::string> ids;
+  ids.reserve(newest.size());
   for (const auto& [device, id] : newest) ids.push_back(id);
   return ids;
 }

@@ -1,0 +1,166 @@
+#include "check/baseline.hpp"
+
+#include "run/json_fields.hpp"
+// json_fields.hpp before these: it sets how nlohmann is compiled.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "run/text_file.hpp"
+
+namespace peakmark {
+namespace {
+
+using json_fields::Json;
+
+constexpr const char* kVersionKey = "peakmark_baseline";
+
+bool stands_before(const PeakEntry& a, const PeakEntry& b) {
+  return std::tie(a.name, a.kind, a.bytes) < std::tie(b.name, b.kind, b.bytes);
+}
+
+/// Sorted entries as `[["input", "buffer", 4096], ["block", "buffer", 256, 3]]`: a fourth is how many of
+/// them.
+Json to_json(const std::vector<PeakEntry>& entries) {
+  Json list = Json::array();
+  for (auto first = entries.begin(); first != entries.end();) {
+    const auto end =
+        std::find_if(first, entries.end(), [&](const PeakEntry& one) { return stands_before(*first, one); });
+    Json group = {first->name, first->kind, first->bytes};
+    if (end - first > 1) group.push_back(end - first);
+    list.push_back(std::move(group));
+    first = end;
+  }
+  return list;
+}
+
+void read(const Json& json, std::vector<PeakEntry>& entries) {
+  constexpr Size kMostOfOneKind = 1'000'000;
+  if (!json.is_array()) json_fields::wrong_type(json, "a list");
+  for (const Json& group : json) {
+    if (!group.is_array() || group.size() < 3 || group.size() > 4) {
+      json_fields::wrong_type(group, "[name, kind, bytes] or [name, kind, bytes, how many]");
+    }
+    PeakEntry entry;
+    json_fields::read(group.at(0), entry.name);
+    json_fields::read(group.at(1), entry.kind);
+    json_fields::read(group.at(2), entry.bytes);
+    Size count = 1;
+    if (group.size() == 4) json_fields::read(group.at(3), count);
+    if (count < 1 || count > kMostOfOneKind) json_fields::wrong_type(group.at(3), "1 to 1000000");
+    entries.insert(entries.end(), static_cast<std::size_t>(count), entry);
+  }
+  std::ranges::sort(entries, stands_before);
+}
+
+std::string line_of(const std::string& name, const BaselineCase& the_case) {
+  return json_fields::one_line(
+      Json{{"case", name},
+           {"outcome", the_case.outcome},
+           {"requested_peak_bytes", json_fields::or_null(the_case.requested_peak_bytes)},
+           {"setup_bytes", json_fields::or_null(the_case.setup_bytes)},
+           {"at_peak", to_json(the_case.at_peak)}});
+}
+
+void check_version(const Json& json) {
+  int version = 0;
+  json_fields::field(json, kVersionKey, version);
+  if (version == kBaselineVersion) return;
+  throw UsageError(fmt::format(
+      "a baseline of version {}, this peakmark reads version {}; write it anew with --update-baseline",
+      version, kBaselineVersion));
+}
+
+void read_line(const Json& json, Baseline& baseline) {
+  std::string name;
+  BaselineCase the_case;
+  json_fields::field(json, "case", name);
+  json_fields::field(json, "outcome", the_case.outcome);
+  parse_outcome(the_case.outcome);
+  json_fields::field(json, "requested_peak_bytes", the_case.requested_peak_bytes);
+  json_fields::field(json, "setup_bytes", the_case.setup_bytes);
+  read(json.at("at_peak"), the_case.at_peak);
+  if (!baseline.cases.emplace(name, std::move(the_case)).second) {
+    throw UsageError(fmt::format("{} stands there twice", name));
+  }
+}
+
+bool is_baseline(const std::string& text) {
+  const Json first = Json::parse(text.substr(0, text.find('\n')), nullptr, false);
+  return first.is_object() && first.contains(kVersionKey);
+}
+
+}  // namespace
+
+Baseline baseline_of(const Run& run) {
+  if (!run.context.complete) {
+    throw UsageError(
+        "the run was cut short, and a baseline needs all of its cases: finish it with `peakmark run "
+        "--resume`");
+  }
+  Baseline baseline;
+  for (const Observation& observation : run.observations) {
+    BaselineCase the_case{std::string(name_of(observation.outcome)), observation.requested_peak_bytes,
+                          observation.setup_bytes, observation.at_peak};
+    std::ranges::sort(the_case.at_peak, stands_before);
+    baseline.cases.emplace(observation.case_name, std::move(the_case));
+  }
+  return baseline;
+}
+
+std::string baseline_text(const Baseline& baseline) {
+  std::string text = json_fields::one_line(Json{{kVersionKey, kBaselineVersion}}) + "\n";
+  for (const auto& [name, the_case] : baseline.cases) text += line_of(name, the_case) + "\n";
+  return text;
+}
+
+Baseline parse_baseline(std::string_view text) {
+  Baseline baseline;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    try {
+      if (number == 1) {
+        check_version(Json::parse(line));
+      } else if (line.find_first_not_of(" \t\r") != std::string::npos) {
+        read_line(Json::parse(line), baseline);
+      }
+    } catch (const Json::exception& error) {
+      throw UsageError(fmt::format("line {}: {}", number, json_fields::message_of(error)));
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("line {}: {}", number, error.what()));
+    }
+  }
+  return baseline;
+}
+
+Baseline read_baseline(const std::filesystem::path& path) {
+  const std::string text = read_text_file(path);
+  try {
+    if (is_baseline(text)) return parse_baseline(text);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", path.string(), error.what()));
+  }
+  const Run run = read_run(path);  // which names the file
+  try {
+    return baseline_of(run);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", path.string(), error.what()));
+  }
+}
+
+void write_baseline(const Baseline& baseline, const std::filesystem::path& path) {
+  check_replaceable(path);
+  std::error_code none;
+  if (std::filesystem::exists(path, none) && std::filesystem::file_size(path, none) > 0 &&
+      !is_baseline(read_text_file(path))) {
+    throw UsageError(fmt::format("{}: is no baseline, and is not replaced; name another file, or remove it",
+                                 path.string()));
+  }
+  replace_text_file(path, baseline_text(baseline));
+}
+
+}  // namespace peakmark

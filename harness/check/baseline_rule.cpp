@@ -1,0 +1,107 @@
+#include "check/baseline_rule.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.hpp"
+#include "compare/peak_entries.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr std::string_view kAdvice = "; if it is intended, write the baseline anew with --update-baseline";
+
+/// What became of one figure, in words; empty where it is as it was.
+std::string change_of(const char* what, const std::optional<Size>& base, const std::optional<Size>& now) {
+  if (!base || !now || *base == *now) return "";
+  return fmt::format("{} {} bytes instead of {}, {} {}", what, *now, *base,
+                     *now > *base ? *now - *base : *base - *now, *now > *base ? "more" : "fewer");
+}
+
+std::string moved_text(const BaselineCase& base, const Observation& now) {
+  constexpr std::size_t kMost = 8;
+  const std::vector<MovedEntries> moved = moved_entries(base.at_peak, now.at_peak);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, moved.size()); ++i) text += "; " + in_words(moved[i]);
+  if (moved.size() > kMost) text += fmt::format("; and {} more", moved.size() - kMost);
+  return text;
+}
+
+bool is_more(const std::optional<Size>& base, const std::optional<Size>& now) {
+  return base && now && *now > *base;
+}
+
+Verdict verdict_on(const BaselineCase& base, const Observation& now) {
+  Verdict verdict{now.case_name, Rule::baseline, Judgement::pass, "", std::nullopt, std::nullopt, ""};
+  const bool was_ok = base.outcome == name_of(Outcome::ok);
+  const bool is_ok = now.outcome == Outcome::ok;
+  if (!is_ok) {
+    const bool has_ended = now.outcome == Outcome::out_of_memory || now.outcome == Outcome::unsupported;
+    if (was_ok && has_ended) {
+      verdict.judgement = Judgement::fail;
+      verdict.advice = fmt::format("{}, and it went well in the baseline", name_of(now.outcome));
+    }
+    return verdict;
+  }
+  if (!was_ok) {
+    verdict.judgement = Judgement::counted;
+    verdict.advice = fmt::format("goes well now: {} in the baseline{}", base.outcome, kAdvice);
+    return verdict;
+  }
+  if (base.requested_peak_bytes && now.requested_peak_bytes) {
+    verdict.figure = static_cast<double>(*now.requested_peak_bytes - *base.requested_peak_bytes);
+  }
+  std::string text = change_of("a peak of", base.requested_peak_bytes, now.requested_peak_bytes);
+  const std::string setup = change_of("a set-up of", base.setup_bytes, now.setup_bytes);
+  if (!setup.empty()) text += (text.empty() ? "" : "; ") + setup;
+  if (text.empty()) return verdict;
+  text += moved_text(base, now);
+  const bool grew = is_more(base.requested_peak_bytes, now.requested_peak_bytes) ||
+                    is_more(base.setup_bytes, now.setup_bytes);
+  verdict.judgement = grew ? Judgement::fail : Judgement::counted;
+  verdict.advice = (grew ? "grew: " : "shrank: ") + text + std::string(kAdvice);
+  return verdict;
+}
+
+}  // namespace
+
+std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline) {
+  std::unordered_map<std::string_view, const Observation*> observations;
+  for (const Observation& observation : run.observations) {
+    observations.emplace(observation.case_name, &observation);
+  }
+  std::vector<Verdict> verdicts;
+  std::set<std::string> planned;
+  bool has_common = false;
+  for (const PlannedCase& the_case : run.context.planned) {
+    planned.insert(the_case.name);
+    const auto found = baseline.cases.find(the_case.name);
+    const auto observed = observations.find(the_case.name);
+    has_common = has_common || found != baseline.cases.end();
+    if (found == baseline.cases.end()) {
+      verdicts.push_back({the_case.name, Rule::baseline, Judgement::counted, "", std::nullopt, std::nullopt,
+                          fmt::format("new: the baseline has no such case{}", kAdvice)});
+    } else if (observed != observations.end()) {
+      verdicts.push_back(verdict_on(found->second, *observed->second));
+    }
+  }
+  if (!has_common && !planned.empty()) {
+    throw UsageError(
+        fmt::format("the baseline has none of the {} cases of this run, so that nothing could be judged; is "
+                    "it of another "
+                    "suite or backend ({})?",
+                    planned.size(), run.context.backend));
+  }
+  for (const auto& [name, the_case] : baseline.cases) {
+    if (planned.contains(name)) continue;
+    verdicts.push_back({name, Rule::baseline, Judgement::counted, "", std::nullopt, std::nullopt,
+                        fmt::format("vanished: the baseline has this case and the run has not{}", kAdvice)});
+  }
+  return verdicts;
+}
+
+}  // namespace peakmark

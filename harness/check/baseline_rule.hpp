@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "check/baseline.hpp"
+#include "check/judge.hpp"
+
+namespace peakmark {
+
+/// The rule `baseline` for every case that the run or the baseline has; those that only the baseline has come
+/// last, by name.
+///
+/// More bytes at the peak or after set-up fail, and so does a case that went well and does not now; the text
+/// names the allocations that moved. Fewer bytes are counted aloud until somebody writes the baseline anew,
+/// and so are cases that came or went. A crash, a hang or a wrong answer is the rule `outcome`'s alone.
+///
+/// UsageError where run and baseline have no case in common: nothing would be judged.
+std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline);
+
+}  // namespace peakmark

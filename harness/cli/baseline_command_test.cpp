@@ -1,0 +1,60 @@
+// `peakmark check --baseline` and `--update-baseline`: the whole program.
+#include "cli/command_test.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class BaselineCommand : public CommandTest {
+ protected:
+  void SetUp() override {
+    suite({"ok", "ok"});
+    ASSERT_EQ(run().end.exit_code, 0);
+  }
+  Answer check(const std::vector<std::string>& more) const {
+    std::vector<std::string> words{"check", run_file_.string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return peakmark(words);
+  }
+  std::string baseline_ = folder_.path() / "fake.baseline";
+};
+
+TEST_F(BaselineCommand, GatesBytes) {
+  const Answer written = check({"--update-baseline", baseline_});
+  EXPECT_EQ(written.end.exit_code, 0);
+  EXPECT_THAT(written.errors, HasSubstr("the bytes of 2 cases; commit it"));
+  EXPECT_THAT(read_text_file(baseline_),
+              StartsWith("{\"peakmark_baseline\":1}\n{\"case\":\"fake/case/dry\","));
+  EXPECT_EQ(check({"--baseline", baseline_}).end.exit_code, 0);
+  EXPECT_EQ(check({"--baseline", run_file_.string()}).end.exit_code, 0) << "a run file may be one";
+
+  peakmark::Run run = read_run(run_file_);
+  *run.observations[0].requested_peak_bytes += 256;
+  run.observations[0].at_peak.push_back({"cache", "buffer", 256});
+  write_run(run, run_file_);
+  const std::string junit = folder_.path() / "junit.xml";
+  const Answer grown = check({"--baseline", baseline_, "--junit", junit});
+  EXPECT_EQ(grown.end.exit_code, 1);
+  EXPECT_THAT(grown.output, AllOf(HasSubstr("FAIL baseline"), HasSubstr("256 more"), HasSubstr("cache")));
+  EXPECT_THAT(read_text_file(junit), HasSubstr("type=\"baseline\""));
+  EXPECT_EQ(check({"--update-baseline", baseline_}).end.exit_code, 0);
+  EXPECT_EQ(check({"--baseline", baseline_}).end.exit_code, 0);
+}
+
+TEST_F(BaselineCommand, WhatIsNoneIsNamed) {
+  const Answer missing = check({"--baseline", baseline_});
+  EXPECT_EQ(missing.end.exit_code, 2);
+  EXPECT_THAT(missing.errors, HasSubstr(baseline_));
+  std::ofstream(baseline_) << "hello";
+  EXPECT_EQ(check({"--baseline", baseline_}).end.exit_code, 2);
+  EXPECT_THAT(check({"--update-baseline", baseline_}).errors,
+              HasSubstr("is no baseline, and is not replaced"));
+  EXPECT_EQ(check({"--baseline", ""}).end.exit_code, 2);
+  EXPECT_EQ(check({run_file_.string(), "--baseline", run_file_.string()}).end.exit_code, 2);
+}
+
+}  // namespace
+}  // namespace peakmark
