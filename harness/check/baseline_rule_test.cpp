@@ -80,6 +80,17 @@ TEST(BaselineRule, MoreOfEitherFails) {
   EXPECT_THAT(judged.held[0].advice, HasSubstr("a set-up of 8 bytes instead of 0, 8 more"));
 }
 
+TEST(BaselineRule, WhatDoesNotRepeatIsCounted) {
+  const Judged judged([](SampleRun& sample) { *sample.run.observations[0].requested_peak_bytes += 256; });
+  EXPECT_EQ(judged.held[0].judgement, Judgement::counted);
+  EXPECT_THAT(judged.held[0].advice, HasSubstr("unsteady: one memory pass had a peak of 2304 bytes"));
+  const Judged both([](SampleRun& sample) {
+    *sample.run.observations[0].requested_peak_bytes += 256;
+    *sample.run.observations[0].second_pass_peak_bytes += 128;
+  });
+  EXPECT_EQ(both.held[0].judgement, Judgement::fail);
+}
+
 TEST(BaselineRule, AnImprovementIsShownAndFailsNothing) {
   const Judged judged([](SampleRun& sample) {
     Observation& observation = sample.run.observations[0];

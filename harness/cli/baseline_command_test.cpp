@@ -33,6 +33,7 @@ TEST_F(BaselineCommand, GatesBytes) {
 
   peakmark::Run run = read_run(run_file_);
   *run.observations[0].requested_peak_bytes += 256;
+  run.observations[0].second_pass_peak_bytes = run.observations[0].requested_peak_bytes;
   run.observations[0].at_peak.push_back({"cache", "buffer", 256});
   write_run(run, run_file_);
   const std::string junit = folder_.path() / "junit.xml";

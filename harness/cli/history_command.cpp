@@ -22,6 +22,7 @@
 #include "history/exports.hpp"
 #include "history/history.hpp"
 #include "run/text_file.hpp"
+#include "trend/trends.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -272,13 +273,25 @@ std::string limit_of(const PruneOptions& options) {
   return options.before + "T00:00:00Z";
 }
 
+/// What trends say changed: these runs stay, as far as they still can be told.
+std::vector<history::NamedChange> changes_of(History& opened) {
+  std::vector<history::NamedChange> changes;
+  for (const trend::DeviceHistory& device : opened.read()) {
+    for (const trend::Change& change : trend::find_trends(device).changes) {
+      changes.push_back({change.case_name, device.runs[change.first].id});
+      changes.push_back({change.case_name, device.runs[change.last_before].id});
+    }
+  }
+  return changes;
+}
+
 void prune(const PruneOptions& options) {
   if (options.days.has_value() != options.before.empty()) {
     throw UsageError("how old? Say it with --older-than DAYS or with --before DATE");
   }
   const std::string limit = limit_of(options);
   const auto history = open_history(options.history, History::Purpose::write);
-  const history::Pruned pruned = history->prune(limit, {}, options.dry);
+  const history::Pruned pruned = history->prune(limit, changes_of(*history), options.dry);
   for (const std::string& run : pruned.runs) print(run + "\n");
   fmt::print(stderr, "{}: {} runs from before {} {}; {} as old stay, since something changed there\n",
              history->place().name(), pruned.runs.size(), limit, options.dry ? "would go" : "are gone",
