@@ -171,4 +171,7 @@ def groups_of(assessment: Assessment) -> dict[str, list[Group]]:
             parts[part].append((verdict, member))
         if standing.state in ("failed", "window", "vanished"):
             parts["look"].append((standing.state, Member(standing, None)))
-    return {part: _grouped(members) for part, members in parts.items()}
+    groups = {part: _grouped(members) for part, members in parts.items()}
+    # Of what is done with, the newest is looked for.
+    groups["settled"].sort(key=lambda one: -max(member.finding.at for member in one.members if member.finding))
+    return groups

@@ -222,7 +222,7 @@ function chart(spec) {
       const label = relative(change.relative);
       svg.append(line);
       const wide = label.length * 6.6 + 6;
-      const from = [px, px - wide].find((one) => one >= left && one + wide <= width - 2 && taken.every((other) => one + wide <= other || one >= other + wide));
+      const from = [px, px - wide - 3].find((one) => one >= left && one + wide <= width - 2 && taken.every((other) => one + wide <= other || one >= other + wide));
       if (from !== undefined) {
         taken.push(from);
         const words = shape("text", { x: from + 4, y: top + 6 }, label);
@@ -288,7 +288,7 @@ function changeList(row, nights) {
   if (row.changes.length === 0) return null;
   const list = element("ul");
   for (const change of row.changes) {
-    const item = element("li", {}, element("span", { class: `badge ${change.verdict}` }, change.verdict), ` ${nights[change.at].date.slice(0, 10)}: ${metric(change.metric).title.toLowerCase()} ${change.levels} (${relative(change.relative)})`);
+    const item = element("li", {}, element("span", { class: `badge ${change.settled ? "" : change.verdict}` }, change.verdict), ` ${nights[change.at].date.slice(0, 10)}: ${metric(change.metric).title.toLowerCase()} ${change.levels} (${relative(change.relative)})`);
     if (change.settled) item.append(` – ${change.settled}`);
     if (change.allocations.length > 0) item.append(element("ul", {}, ...change.allocations.map((one) => element("li", {}, one))));
     list.append(item);
