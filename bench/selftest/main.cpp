@@ -10,5 +10,6 @@ int main(int argc, char** argv) {
   registry.add(selftest::selftest_variant("selftest/estimate_low", "its estimator is 5 % too low", 95));
   selftest::add_misbehaving(registry);
   selftest::add_raw_allocation(registry);
+  selftest::add_loops(registry);
   return peakmark_worker_main(argc, argv, registry);
 }

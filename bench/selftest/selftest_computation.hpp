@@ -47,5 +47,6 @@ auto maker() {
 /// One a file.
 void add_misbehaving(Registry& registry);
 void add_raw_allocation(Registry& registry);
+void add_loops(Registry& registry);
 
 }  // namespace peakmark::selftest
