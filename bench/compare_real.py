@@ -25,7 +25,7 @@ def load():
 
 def pattern(cases):
     """Every so many of the suite's 1,000 shapes, by the last digits of `rounds`; the first is the default, unnamed."""
-    return {1000: "", 200: "rounds:1..[05]$", 100: "rounds:1..0$", 10: "rounds:1.00$"}[cases]
+    return {1000: "", 200: "rounds:20..[05]$", 100: "rounds:20..0$", 10: "rounds:20.00$"}[cases]
 
 
 def measure(build, folder, new, cases, rounds):

@@ -15,6 +15,7 @@
 #include "run/run_context.hpp"
 #include "run/run_summary.hpp"
 #include "run/worker_program.hpp"
+#include "statistics/time_change.hpp"
 
 namespace peakmark {
 namespace {
@@ -51,7 +52,12 @@ class Sweep {
     say_device(selection.device, options_.memory_only);
     RunContext context = make_run_context(selection, description, options_.memory_only);
     note_findings(facts, selection.device, context);
-    if (options_.rounds) context.rounds = rounds_for(context.id);
+    if (options_.rounds) {
+      context.rounds = rounds_for(context.id);
+      if (static_cast<std::size_t>(*options_.rounds) < kLeastBlocks) {
+        say(fmt::format("  with less than {} rounds `compare` gives no verdict on times", kLeastBlocks));
+      }
+    }
 
     const bool resumed = options_.resume && journal.resume(context);
     if (resumed && journal.is_complete() && journal.run().context.complete) {
