@@ -30,6 +30,12 @@ const std::vector<Family> kFamilies{
     {"clock states, 1 %", Noise::clock_states, 0.01},
 };
 
+/// Each sweep of a run has draws of its own.
+std::uint64_t next_seed(std::uint64_t seed) {
+  static std::uint64_t sweeps = 0;
+  return seed * 1'000'000 + ++sweeps;
+}
+
 void print_false_alarms(std::uint64_t seed) {
   fmt::print("A against A: 10 sweeps of 1,000 cases, 9 rounds a look, seed {}\n\n", seed);
   fmt::print(
@@ -41,7 +47,7 @@ void print_false_alarms(std::uint64_t seed) {
       Sweep sweep;
       sweep.noise = family.noise;
       sweep.deviation = family.deviation;
-      sweep.seed = seed + repeat;
+      sweep.seed = next_seed(seed);
       const Found found = Simulation(sweep).run();
       sum.candidates += found.candidates;
       sum.false_alarms += found.false_alarms;
@@ -75,7 +81,7 @@ void print_found(std::uint64_t seed, int rounds, int planted) {
         sweep.rounds = rounds;
         sweep.effect = effect;
         sweep.planted = planted;
-        sweep.seed = seed + 100 + static_cast<std::uint64_t>(repeat);
+        sweep.seed = next_seed(seed);
         const Found one = Simulation(sweep).run();
         found += one.found;
         false_alarms += one.false_alarms;
@@ -101,7 +107,7 @@ void print_alone(std::uint64_t seed) {
       sweep.deviation = deviation;
       sweep.effect = effect;
       sweep.planted = 1;
-      sweep.seed = seed + 1000 + repeat;
+      sweep.seed = next_seed(seed);
       const Found found = Simulation(sweep).run();
       sum.found += found.found;
       sum.false_alarms += found.false_alarms;
