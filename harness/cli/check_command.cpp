@@ -22,7 +22,7 @@
 namespace peakmark::cli {
 namespace {
 
-struct Options {
+struct CheckOptions {
   std::vector<std::filesystem::path> runs;
   std::optional<std::string> window;
   std::optional<std::filesystem::path> junit;
@@ -72,7 +72,7 @@ void write_baseline_of(const std::vector<Run>& runs, const std::filesystem::path
   fmt::print(stderr, "{}: the bytes of {} cases; commit it\n", path.string(), all.cases.size());
 }
 
-ExitCode check(const Options& options) {
+ExitCode check(const CheckOptions& options) {
   if (options.baseline && options.runs.size() > 1) {
     throw UsageError("--baseline is held against one run: put shards together with `peakmark merge`");
   }
@@ -104,7 +104,7 @@ ExitCode check(const Options& options) {
 }  // namespace
 
 void add_check_command(CLI::App& app, Result& result) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   CLI::App* command =
       app.add_subcommand("check", "Judge runs: outcomes, estimators against the window, leaks");
   command->add_option("RUN", options->runs, "Run files")->required();

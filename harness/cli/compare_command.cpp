@@ -23,7 +23,7 @@
 namespace peakmark::cli {
 namespace {
 
-struct Options {
+struct CompareOptions {
   std::vector<std::filesystem::path> files;
   std::vector<std::string> variants;
   bool even_if_different = false;
@@ -66,7 +66,7 @@ Recorded read_recorded(const std::filesystem::path& path) {
   return {path.string(), fmt::format("{}", fmt::join(first.command_line, " ")), summarise_together(tree)};
 }
 
-ExitCode compare_profiles(const Options& options) {
+ExitCode compare_profiles(const CompareOptions& options) {
   if (options.markdown)
     throw UsageError("--markdown is for runs; profiles are shown on the console or as --json");
   const RecordingComparison comparison =
@@ -82,7 +82,7 @@ RunToCompare read_run_to_compare(const std::filesystem::path& path) {
   return {path.string(), read_run(path)};
 }
 
-ExitCode show(const Options& options, const RunComparison& comparison) {
+ExitCode show(const CompareOptions& options, const RunComparison& comparison) {
   std::cout << (options.json ? comparison_json(comparison) : comparison_table(comparison));
   if (options.markdown) {
     std::ofstream file(*options.markdown, std::ios::binary);
@@ -96,7 +96,7 @@ ExitCode show(const Options& options, const RunComparison& comparison) {
   return exit_code_of(comparison);
 }
 
-ExitCode compare_files(const Options& options) {
+ExitCode compare_files(const CompareOptions& options) {
   if (!options.variants.empty()) {
     if (options.files.size() != 1)
       throw UsageError("--variants compares two variants of one run: name one file");
@@ -118,7 +118,7 @@ ExitCode compare_files(const Options& options) {
                                     read_run_to_compare(options.files[1]), options.even_if_different));
 }
 
-ExitCode compare_builds(const Options& options) {
+ExitCode compare_builds(const CompareOptions& options) {
   if (!options.variants.empty())
     throw UsageError("--build compares two builds, --variants two variants of one: choose");
   TwoBuildsOptions two{options.sweep, *options.build, options.prefix.string() + ".base.json",
@@ -135,7 +135,7 @@ ExitCode compare_builds(const Options& options) {
   return measured.code == ExitCode::interrupted ? measured.code : worse(measured.code, judged);
 }
 
-void add_build_options(CLI::App* command, Options& options) {
+void add_build_options(CLI::App* command, CompareOptions& options) {
   SweepOptions& sweep = options.sweep;
   SelectionOptions& selection = sweep.selection;
   CLI::Option* const build = command->add_option(
@@ -171,7 +171,7 @@ void add_build_options(CLI::App* command, Options& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& app, Result& result) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareOptions>();
   CLI::App* command = app.add_subcommand(
       "compare", "Two sides of memory and time: runs, variants of a run, builds, or recordings");
   command

@@ -4,22 +4,15 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/size.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
+#include "cli/json_value.hpp"
 #include "device/device.hpp"
 
 namespace peakmark::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json json_of(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json json_of(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
@@ -48,10 +41,10 @@ Json json_of(const DeviceInfo& info) {
           {"is_cpu", info.is_cpu},
           {"has_f64", info.has_f64},
           {"compute_units", info.compute_units > 0 ? Json(info.compute_units) : Json(nullptr)},
-          {"memory_bytes", json_of(info.memory_bytes)},
-          {"max_allocation_bytes", json_of(info.max_allocation_bytes)},
-          {"used_bytes", json_of(memory.used_bytes)},
-          {"free_bytes", json_of(memory.free_bytes)}};
+          {"memory_bytes", or_null(info.memory_bytes)},
+          {"max_allocation_bytes", or_null(info.max_allocation_bytes)},
+          {"used_bytes", or_null(memory.used_bytes)},
+          {"free_bytes", or_null(memory.free_bytes)}};
 }
 
 std::string text_of(const std::optional<Size>& bytes) {

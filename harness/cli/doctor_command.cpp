@@ -4,33 +4,26 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/json_value.hpp"
 #include "device/doctor/doctor.hpp"
 
 namespace peakmark::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json json_of(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json json_of(const GpuFacts& gpu) {
   return {{"name", gpu.name},
           {"pci", gpu.pci},
-          {"used_bytes", json_of(gpu.used_bytes)},
-          {"free_bytes", json_of(gpu.free_bytes)},
-          {"other_processes", json_of(gpu.other_processes)},
-          {"mig", json_of(gpu.mig)},
-          {"persistence", json_of(gpu.persistence)},
-          {"sm_clock_mhz", json_of(gpu.sm_clock_mhz)},
-          {"max_sm_clock_mhz", json_of(gpu.max_sm_clock_mhz)},
-          {"memory_clock_mhz", json_of(gpu.memory_clock_mhz)},
-          {"max_memory_clock_mhz", json_of(gpu.max_memory_clock_mhz)},
+          {"used_bytes", or_null(gpu.used_bytes)},
+          {"free_bytes", or_null(gpu.free_bytes)},
+          {"other_processes", or_null(gpu.other_processes)},
+          {"mig", or_null(gpu.mig)},
+          {"persistence", or_null(gpu.persistence)},
+          {"sm_clock_mhz", or_null(gpu.sm_clock_mhz)},
+          {"max_sm_clock_mhz", or_null(gpu.max_sm_clock_mhz)},
+          {"memory_clock_mhz", or_null(gpu.memory_clock_mhz)},
+          {"max_memory_clock_mhz", or_null(gpu.max_memory_clock_mhz)},
           {"slowed_by", gpu.slowed_by}};
 }
 
@@ -50,15 +43,15 @@ Json json_of(const MachineFacts& facts) {
           {"devices", devices},
           {"nvidia_driver", facts.nvml ? Json(facts.nvml->driver) : Json(nullptr)},
           {"nvidia_gpus", gpus},
-          {"opencl_recorder", json_of(facts.opencl_recorder)},
-          {"cuda_recorder", json_of(facts.cuda_recorder)},
-          {"cupti", json_of(facts.cupti)},
-          {"OPENCL_LAYERS", json_of(facts.opencl_layers)},
-          {"CUDA_INJECTION64_PATH", json_of(facts.cuda_injection)},
-          {"POCL_MEMORY_LIMIT", json_of(facts.pocl_memory_limit)},
-          {"POCL_CACHE_DIR", json_of(facts.pocl_cache_folder)},
-          {"cpu_governor", json_of(facts.governor)},
-          {"load_average", json_of(facts.load_average)},
+          {"opencl_recorder", or_null(facts.opencl_recorder)},
+          {"cuda_recorder", or_null(facts.cuda_recorder)},
+          {"cupti", or_null(facts.cupti)},
+          {"OPENCL_LAYERS", or_null(facts.opencl_layers)},
+          {"CUDA_INJECTION64_PATH", or_null(facts.cuda_injection)},
+          {"POCL_MEMORY_LIMIT", or_null(facts.pocl_memory_limit)},
+          {"POCL_CACHE_DIR", or_null(facts.pocl_cache_folder)},
+          {"cpu_governor", or_null(facts.governor)},
+          {"load_average", or_null(facts.load_average)},
           {"cpus", facts.cpus}};
 }
 

@@ -17,7 +17,7 @@
 namespace peakmark::cli {
 namespace {
 
-struct Options {
+struct EstimateOptions {
   std::string variant;
   std::vector<std::filesystem::path> suites;
   ExternalEstimator call;  ///< what is asked where the variant is a call
@@ -59,12 +59,12 @@ void print(const std::string& title, const std::string& slices, const EstimateRe
   }
 }
 
-std::optional<Size> available_of(const Options& options) {
+std::optional<Size> available_of(const EstimateOptions& options) {
   if (!options.available) return std::nullopt;
   return parse_size(*options.available);
 }
 
-void tell(const Options& options, const std::string& title, const std::string& slices,
+void tell(const EstimateOptions& options, const std::string& title, const std::string& slices,
           const std::string& parameters, const EstimateReply& reply) {
   if (reply.error) throw UsageError(title + ": " + *reply.error);
   if (options.json) {
@@ -98,7 +98,7 @@ EstimateReply ask_for_reply(const ExternalEstimator& estimator, EstimatorQuestio
 }
 
 /// `estimate python:package.module:function --dimensions 10,20 …`
-void estimate_by_call(const Options& options) {
+void estimate_by_call(const EstimateOptions& options) {
   ExternalEstimator estimator = options.call;
   estimator.call = options.variant;
   check_estimator_call(estimator.call);
@@ -128,7 +128,7 @@ void estimate_by_call(const Options& options) {
        ask_for_reply(estimator, question, available_of(options), arguments));
 }
 
-void estimate(const Options& options) {
+void estimate(const EstimateOptions& options) {
   if (is_estimator_call(options.variant)) {
     estimate_by_call(options);
     return;
@@ -158,7 +158,7 @@ void estimate(const Options& options) {
 }  // namespace
 
 void add_estimate_command(CLI::App& app, Result& /*result*/) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<EstimateOptions>();
   CLI::App* const command = app.add_subcommand("estimate", "Ask a variant's estimator");
   command
       ->add_option("VARIANT", options->variant,

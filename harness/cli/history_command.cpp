@@ -8,7 +8,6 @@
 #include <ctime>
 #include <iomanip>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -19,6 +18,7 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
+#include "cli/json_value.hpp"
 #include "history/exports.hpp"
 #include "history/history.hpp"
 #include "run/text_file.hpp"
@@ -27,7 +27,6 @@
 namespace peakmark::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using history::History;
 
 std::string pretty(const Json& json) {

@@ -10,13 +10,13 @@
 namespace peakmark::cli {
 namespace {
 
-struct Options {
+struct ListOptions {
   SelectionOptions selection;
   std::optional<std::string> worker;
   bool json = false;
 };
 
-void list(const Options& options) {
+void list(const ListOptions& options) {
   const std::filesystem::path worker = find_worker(options.worker);
   const Description description = describe_worker(worker);
   const Listing listing =
@@ -34,7 +34,7 @@ void list(const Options& options) {
 }  // namespace
 
 void add_list_command(CLI::App& app, Result& /*result*/) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ListOptions>();
   SelectionOptions& selection = options->selection;
   CLI::App* const command =
       app.add_subcommand("list", "List the cases of suites, as `run` would measure them here");

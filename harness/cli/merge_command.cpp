@@ -11,12 +11,12 @@
 namespace peakmark::cli {
 namespace {
 
-struct Options {
+struct MergeOptions {
   std::vector<std::filesystem::path> runs;
   std::filesystem::path output;
 };
 
-void merge(const Options& options) {
+void merge(const MergeOptions& options) {
   std::vector<NamedRun> shards;
   for (const auto& path : options.runs) shards.push_back({path, read_run(path)});
   const Run merged = merge_runs(shards);
@@ -28,7 +28,7 @@ void merge(const Options& options) {
 }  // namespace
 
 void add_merge_command(CLI::App& app, Result& /*result*/) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MergeOptions>();
   CLI::App* const command = app.add_subcommand("merge", "Make one run of its shards");
   command->add_option("RUN", options->runs, "Run files of all shards")->required();
   command->add_option("-o,--output", options->output, "Run file to write")->required()->check(kFileName);

@@ -24,7 +24,7 @@
 namespace peakmark::cli {
 namespace {
 
-struct Options {
+struct RecordOptions {
   std::string program;
   std::filesystem::path profile = "peakmark.profile";
   bool sync = false;
@@ -109,7 +109,7 @@ void tell(const Recording& recording, Result& result) {
   result.code = ExitCode::recorder;
 }
 
-void record_once(const Options& options, const RecordRequest& request, Result& result) {
+void record_once(const RecordOptions& options, const RecordRequest& request, Result& result) {
   const Recording recording = record_program(request, find_recorder_libraries());
   tell(recording, result);
   if (options.json) {
@@ -119,7 +119,7 @@ void record_once(const Options& options, const RecordRequest& request, Result& r
   }
 }
 
-void record_repeatedly(const Options& options, RecordRequest request, Result& result) {
+void record_repeatedly(const RecordOptions& options, RecordRequest request, Result& result) {
   const RecordingName taken(options.profile);  // that of each run is taken by the run
   remove_further_runs(options.profile, options.repeat + 1);
   std::vector<RepeatedRun> runs;
@@ -136,7 +136,7 @@ void record_repeatedly(const Options& options, RecordRequest request, Result& re
   std::fprintf(stderr, "peakmark: %s", repeated_peaks_text(peaks, options.sync).c_str());
 }
 
-void record(const Options& options, std::vector<std::string> arguments, Result& result) {
+void record(const RecordOptions& options, std::vector<std::string> arguments, Result& result) {
   // The mark that ends our own options; a second one is the program's.
   if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
   RecordRequest request{{options.program}, options.profile, options.sync, options.stacks, options.json};
@@ -151,7 +151,7 @@ void record(const Options& options, std::vector<std::string> arguments, Result& 
 }  // namespace
 
 void add_record_command(CLI::App& app, Result& result) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecordOptions>();
   CLI::App* command = app.add_subcommand("record",
                                          "Run any program, unchanged, and record its device memory: peakmark "
                                          "record [-o PROFILE] -- PROGRAM ARGS...");

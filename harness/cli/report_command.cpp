@@ -22,13 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ReportOptions {
   std::string output;
   std::string history;
   std::string title;
   CLI::Option* step_summary = nullptr;
   std::string step_summary_file;
-  /// Options of Python's that name a file or a text, as they are called there.
+  /// ReportOptions of Python's that name a file or a text, as they are called there.
   std::vector<std::pair<std::string, std::string>> forms;
 };
 
@@ -63,7 +63,7 @@ fs::path python(const std::vector<std::string>& environment) {
       name));
 }
 
-std::vector<std::string> arguments_of(const Options& options, const std::string& interpreter,
+std::vector<std::string> arguments_of(const ReportOptions& options, const std::string& interpreter,
                                       const fs::path& program) {
   // Not -m: the messages are this program's, and begin with its name.
   std::vector<std::string> words{interpreter,
@@ -97,7 +97,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }
 
 /// Becomes Python: its output, its exit code and the signals that end it are the command's.
-[[noreturn]] void report(const Options& options) {
+[[noreturn]] void report(const ReportOptions& options) {
   const fs::path program = this_program();
   std::vector<std::string> environment = current_environment();
   const fs::path interpreter = python(environment);
@@ -115,7 +115,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }  // namespace
 
 void add_report_command(CLI::App& app, Result& /*result*/) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportOptions>();
   CLI::App* const command =
       app.add_subcommand("report", "A page of a history for a browser, and the forms that CI systems show");
   command

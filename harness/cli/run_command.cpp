@@ -14,7 +14,7 @@
 namespace peakmark::cli {
 namespace {
 
-struct Options {
+struct RunOptions {
   SweepOptions sweep;
   double timeout = 60;
   std::optional<double> deadline;
@@ -22,7 +22,7 @@ struct Options {
   bool json = false;
 };
 
-void run(Options& options, Result& result) {
+void run(RunOptions& options, Result& result) {
   options.sweep.case_limit = milliseconds_of("--timeout", options.timeout);
   if (options.deadline) options.sweep.deadline = milliseconds_of("--deadline", *options.deadline);
   if (!options.variants.empty()) {
@@ -37,7 +37,7 @@ void run(Options& options, Result& result) {
 }  // namespace
 
 void add_run_command(CLI::App& app, Result& result) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   SweepOptions& sweep = options->sweep;
   SelectionOptions& selection = sweep.selection;
   CLI::App* const command = app.add_subcommand("run", "Measure every case of suites into a run file");

@@ -24,7 +24,7 @@
 namespace peakmark::cli {
 namespace {
 
-struct Options {
+struct ShowOptions {
   std::vector<std::filesystem::path> files;
   bool json = false;
   bool events = false;
@@ -84,7 +84,7 @@ void write_file(const std::filesystem::path& path, const RecordedTree& tree, Wri
   }
 }
 
-void show_profile(const std::filesystem::path& path, const Options& options) {
+void show_profile(const std::filesystem::path& path, const ShowOptions& options) {
   const RecordedTree tree = read_tree(path);
   if (options.trace) write_file(*options.trace, tree, [&](std::ostream& out) { write_trace(tree, out); });
   if (options.page) {
@@ -100,7 +100,7 @@ void show_profile(const std::filesystem::path& path, const Options& options) {
 }
 
 /// What was live at the peak of each case.
-void show_run(const std::filesystem::path& path, const Options& options) {
+void show_run(const std::filesystem::path& path, const ShowOptions& options) {
   if (options.json || options.events || options.trace || options.page || options.report.by_site) {
     throw UsageError(fmt::format(
         "{}: --json, --events, --trace, --html and --by are for profiles; a run file is JSON itself",
@@ -123,7 +123,7 @@ void show_run(const std::filesystem::path& path, const Options& options) {
   }
 }
 
-void show(const Options& options) {
+void show(const ShowOptions& options) {
   if ((options.trace || options.page) && options.files.size() > 1) {
     throw UsageError("--trace and --html write one file: give one profile");
   }
@@ -139,7 +139,7 @@ void show(const Options& options) {
 }  // namespace
 
 void add_show_command(CLI::App& app, Result& /*result*/) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShowOptions>();
   CLI::App* command =
       app.add_subcommand("show", "Peak, what was live at it, and leaks: of a profile or of a run");
   command->add_option("FILE", options->files, "Profiles, or run files")->required();

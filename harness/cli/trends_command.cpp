@@ -29,7 +29,7 @@ using trend::Change;
 using trend::DeviceHistory;
 using trend::DeviceTrends;
 
-struct Options {
+struct TrendsOptions {
   std::string history;
   bool json = false;
   std::optional<std::filesystem::path> markdown;
@@ -45,7 +45,7 @@ std::vector<DeviceTrends> find(History& history, const std::vector<DeviceHistory
   return all;
 }
 
-ExitCode show_trends(const Options& options) {
+ExitCode show_trends(const TrendsOptions& options) {
   const auto history = open_history(options.history, History::Purpose::read);
   const std::vector<DeviceHistory> devices = history->read();
   const std::vector<DeviceTrends> trends = find(*history, devices);
@@ -149,7 +149,7 @@ void add_accept_command(CLI::App& trends) {
 }  // namespace
 
 void add_trends_command(CLI::App& app, Result& result) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TrendsOptions>();
   CLI::App* const command =
       app.add_subcommand("trends", "What changed over the runs of a history: bytes, times, estimates");
   command->require_subcommand(0, 1);
