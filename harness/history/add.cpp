@@ -39,8 +39,8 @@ class Addition {
         "run_number, case_number, facts_number, gpu_time_ns, median_ns, min_ns, max_ns, kernel_ns");
     for (const ObservationRecord& one : record_.observations) {
       const std::int64_t the_case = cases.at(one.case_name);
-      rows.add({run, the_case, facts.at({the_case, one.facts_hash}), or_null(one.gpu_time_ns),
-                or_null(one.median_ns), or_null(one.min_ns), or_null(one.max_ns), or_null(one.kernel_ns)});
+      rows.add({run, the_case, facts.at({the_case, one.facts_hash}), null_or(one.gpu_time_ns),
+                null_or(one.median_ns), null_or(one.min_ns), null_or(one.max_ns), null_or(one.kernel_ns)});
     }
     rows.finish();
   }
@@ -107,8 +107,8 @@ class Addition {
       if (numbers.contains(key)) continue;
       const std::int64_t taken = next.take();
       numbers.emplace(key, taken);
-      rows.add({taken, key.first, key.second, one.outcome, or_null(one.requested_peak_bytes),
-                or_null(one.setup_bytes), or_null(one.leaked_bytes), or_null(one.bytes_estimated),
+      rows.add({taken, key.first, key.second, one.outcome, null_or(one.requested_peak_bytes),
+                null_or(one.setup_bytes), null_or(one.leaked_bytes), null_or(one.bytes_estimated),
                 one.facts});
     }
     rows.finish();

@@ -14,13 +14,13 @@ namespace peakmark::history {
 
 using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
 
-inline Value or_null(const std::optional<std::int64_t>& value) {
+inline Value null_or(const std::optional<std::int64_t>& value) {
   return value ? Value(*value) : Value();
 }
-inline Value or_null(const std::optional<double>& value) {
+inline Value null_or(const std::optional<double>& value) {
   return value ? Value(*value) : Value();
 }
-inline Value or_null(const std::optional<std::string>& value) {
+inline Value null_or(const std::optional<std::string>& value) {
   return value ? Value(*value) : Value();
 }
 
