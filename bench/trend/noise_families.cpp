@@ -1,4 +1,4 @@
-#include "trend/noise_families.hpp"
+#include "bench/trend/noise_families.hpp"
 
 #include <cmath>
 
@@ -36,8 +36,8 @@ double Random::normal() {
   return radius * std::cos(2 * M_PI * uniform());
 }
 
-NoiseSource::NoiseSource(Family family, std::uint64_t seed, const NoiseParameters& parameters)
-    : family_(family), parameters_(parameters), random_(seed) {}
+NoiseSource::NoiseSource(Family family, std::uint64_t seed, double shared)
+    : family_(family), shared_(shared), random_(seed) {}
 
 namespace {
 
@@ -75,7 +75,7 @@ double outlier(Random& random) {
 }  // namespace
 
 double NoiseSource::night() {
-  common_ = std::sqrt(parameters_.shared) * random_.normal();
+  common_ = std::sqrt(shared_) * random_.normal();
   if (family_ == Family::ar1) {
     const double step = first_ ? 1 : std::sqrt(1 - kArPersistence * kArPersistence);
     state_ = (first_ ? 0 : kArPersistence * state_) + step * kArDeviation * random_.normal();
@@ -92,14 +92,14 @@ double NoiseSource::night() {
 
 double NoiseSource::again() {
   double event = event_;
-  if (family_ == Family::heavy_tail && random_.uniform() >= parameters_.shared) event = tail(random_);
+  if (family_ == Family::heavy_tail && random_.uniform() >= shared_) event = tail(random_);
   // What struck the night strikes its second measurement too, or that draws its own.
-  if (family_ == Family::outliers && random_.uniform() >= parameters_.shared) event = outlier(random_);
+  if (family_ == Family::outliers && random_.uniform() >= shared_) event = outlier(random_);
   return measured(event);
 }
 
 double NoiseSource::measured(double event) {
-  const double own = std::sqrt(1 - parameters_.shared) * random_.normal();
+  const double own = std::sqrt(1 - shared_) * random_.normal();
   return 1 + gaussian_deviation(family_) * (common_ + own) + state_ + event;
 }
 

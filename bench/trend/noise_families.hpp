@@ -27,12 +27,10 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-struct NoiseParameters {
-  /// Of the Gaussian noise (of every family that has some): the part of the variance that a second
-  /// measurement of the night shares. Of tails and outliers: the probability that it shares them.
-  double shared = 0.5;
-  double reference = -1;  ///< not used where negative
-};
+/// What two measurements of one night share. Of Gaussian noise (of every family that has some): this part of
+/// the variance. Of tails and outliers: with this probability the second shares that of the first, else it
+/// draws its own. The states of AR(1) and of clocks are shared whole, whatever this is.
+inline constexpr double kShared = 0.5;
 
 inline constexpr double kTailShape = 1.0;  ///< σ of the lognormal, standardised to mean 0 and variance 1
 inline constexpr double kTailDeviation = 0.02;  ///< its standard deviation
@@ -50,17 +48,17 @@ inline constexpr double kClockSwitch = 0.1;  ///< probability a night; both stat
 /// Nights of one case, one after the other.
 class NoiseSource {
  public:
-  NoiseSource(Family family, std::uint64_t seed, const NoiseParameters& parameters = {});
+  NoiseSource(Family family, std::uint64_t seed, double shared = kShared);
   /// Goes to the next night; the factor (about 1) of its first measurement.
   double night();
   /// The factor of a further measurement of the same night.
   double again();
 
  private:
-  double measured(double own);
+  double measured(double event);
 
   Family family_;
-  NoiseParameters parameters_;
+  double shared_;
   Random random_;
   bool first_ = true;
   double state_ = 0;   ///< AR(1), or the clock's

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
+#include <thread>
 
 #include "statistics/false_discovery.hpp"
 #include "trend/change_finders.hpp"
@@ -15,6 +15,9 @@ namespace {
 double chance_of(double score) {
   return std::min(1.0, std::erfc(std::abs(score) / M_SQRT2));
 }
+
+/// Series of a night below which a second thread is not worth its start.
+constexpr std::size_t kLeastToShare = 256;
 
 /// One series of times during the replay.
 struct Watched {
@@ -69,10 +72,9 @@ class Replay {
     std::vector<Watched*> told;  // of this night's cases, those that score high enough
     std::vector<double> chances;
     std::vector<Watched*> raised;
+    look_at_all(run);
     for (Watched& one : watched_) {
-      if (!one.views.has(run)) continue;
-      look(one, run);
-      if (!one.look.scan.enough) continue;
+      if (!one.views.has(run) || !one.look.scan.enough) continue;
       chances.push_back(chance_of(one.look.scan.score));
       told.push_back(scores(one) ? &one : nullptr);
     }
@@ -86,6 +88,20 @@ class Replay {
       }
     }
     for (Watched* const one : raised) raise(*one, run);
+  }
+
+  /// Each series for itself, so on all cores where there are many.
+  void look_at_all(std::size_t run) {
+    const std::size_t workers =
+        watched_.size() < kLeastToShare ? 1 : std::max(1U, std::thread::hardware_concurrency());
+    const auto work = [this, run, workers](std::size_t worker) {
+      for (std::size_t i = worker; i < watched_.size(); i += workers) {
+        if (watched_[i].views.has(run)) look(watched_[i], run);
+      }
+    };
+    std::vector<std::jthread> others;
+    for (std::size_t worker = 1; worker < workers; ++worker) others.emplace_back(work, worker);
+    work(0);
   }
 
   bool scores(const Watched& one) const {

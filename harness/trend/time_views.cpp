@@ -68,7 +68,7 @@ double TimeViews::value(std::size_t run, bool both, View view) const {
 TimeLook TimeViews::look(std::size_t run, bool both) const {
   TimeLook look;
   look.scan = watches_[chosen_].look(value(run, both, chosen_));
-  if (look.scan.nights == 0) return look;
+  if (look.scan.nights == 0) return look;  // as on most nights
   LevelWatch plain_now = watches_[plain];
   plain_now.add(value(run, both, plain));
   const double step = plain_now.step(look.scan.nights);

@@ -1,0 +1,310 @@
+// What the detector of trends finds and what it cries for nothing, on simulated nights; docs/statistics.md
+// shows what it prints. A table a word: false_alarms, finds, curve, cases, reference, series.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/trend/simulation.hpp"
+
+namespace peakmark::bench {
+namespace {
+
+/// Seeds from this one on were used for nothing else. Constants were chosen on those below 10^9.
+constexpr std::uint64_t kReported = 7'000'000'000;
+constexpr std::size_t kBefore = 60;  ///< nights before alarms are counted
+constexpr std::size_t kCounted = 140;
+constexpr std::size_t kBaseline = 90;  ///< nights before a step
+
+std::uint64_t seed_of(Family family, std::size_t experiment, std::size_t index) {
+  return kReported + static_cast<std::uint64_t>(family) * 100'000'000 + experiment * 10'000'000 + index;
+}
+
+/// Sum of `count` numbers, on all cores; the same whatever their number.
+template <typename Work>
+double sum_of(std::size_t count, Work work) {
+  const std::size_t workers = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<double> sums(workers);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      threads.emplace_back([&, worker] {
+        double sum = 0;
+        for (std::size_t i = worker; i < count; i += workers) sum += work(i);
+        sums[worker] = sum;
+      });
+    }
+  }
+  double sum = 0;
+  for (const double one : sums) sum += one;
+  return sum;
+}
+
+/// How a detector is asked: with the series, from which night on.
+using Ask = std::function<std::vector<Alarm>(const Simulated&, std::size_t from)>;
+
+Ask ours(bool confirm, const trend::TrendOptions& options = {}) {
+  return [=](const Simulated& simulated, std::size_t from) {
+    return our_alarms(history_of(simulated, confirm), from, options);
+  };
+}
+
+Ask theirs(const Detector& detector) {
+  return [=](const Simulated& simulated, std::size_t from) { return detector(simulated.times, from); };
+}
+
+/// Per 1,000 case-nights, of either direction.
+double false_alarms(Family family, double shared, std::size_t series, const Ask& ask) {
+  const double alarms = sum_of(series, [&](std::size_t i) {
+    const Simulated simulated = simulate(family, seed_of(family, 0, i), kBefore + kCounted, shared, {});
+    return static_cast<double>(ask(simulated, kBefore).size());
+  });
+  return 1000 * alarms / static_cast<double>(series * kCounted);
+}
+
+/// The part of steps that is told as slower within so many nights, the first night of the step counted.
+double found(Family family, double shared, std::size_t series, const Ask& ask, double part,
+             std::size_t within) {
+  const double hits = sum_of(series, [&](std::size_t i) {
+    const Simulated simulated =
+        simulate(family, seed_of(family, 1, i), kBaseline + within, shared, step_of(part, kBaseline));
+    const std::vector<Alarm> alarms = ask(simulated, kBaseline);
+    return std::ranges::any_of(alarms, [](const Alarm& alarm) { return alarm.direction > 0; }) ? 1.0 : 0.0;
+  });
+  return hits / static_cast<double>(series);
+}
+
+void print_false_alarms(const std::string& name, double shared, std::size_t series, const Ask& ask) {
+  fmt::print("| {} |", name);
+  for (const Family family : kFamilies) fmt::print(" {:.2f} |", false_alarms(family, shared, series, ask));
+  fmt::print(" {:.2f} |\n", found(Family::gaussian_3, shared, 2000, ask, 0.05, 7));
+  std::fflush(stdout);
+}
+
+void tabulate_false_alarms(std::size_t series) {
+  fmt::print("| detector | {} | +5 % in 7 |\n|---|---|---|---|---|---|---|---|\n",
+             "Gaussian 1 % | Gaussian 3 % | heavy tail | AR(1) | outliers | two clocks");
+  print_false_alarms("peakmark, re-run shares half of the noise", kShared, series, ours(true));
+  print_false_alarms("peakmark, re-run shares nothing", 0, series, ours(true));
+  print_false_alarms("peakmark, re-run shares all", 1, series, ours(true));
+  print_false_alarms("peakmark, no re-run: the next night confirms", kShared, series, ours(false));
+  for (const Peer& peer : peers()) {
+    const bool is_slow = peer.name.starts_with("asv");
+    print_false_alarms(peer.name, kShared, is_slow ? std::min<std::size_t>(series, 400) : series,
+                       theirs(peer.detect));
+  }
+}
+
+void tabulate_finds(std::size_t series) {
+  fmt::print("| step | noise | within | found | without re-run |\n|---|---|---|---|---|\n");
+  struct Row {
+    const char* step;
+    Family family;
+    double part;
+    std::size_t within;
+  };
+  for (const Row& row : {Row{"+5 %", Family::gaussian_3, 0.05, 3},
+                         {"+5 %", Family::gaussian_3, 0.05, 7},
+                         {"+5 %", Family::gaussian_3, 0.05, 14},
+                         {"+10 %", Family::gaussian_3, 0.10, 3},
+                         {"+10 %", Family::gaussian_3, 0.10, 7},
+                         {"+3 %", Family::gaussian_1, 0.03, 3},
+                         {"+3 %", Family::gaussian_1, 0.03, 7},
+                         {"+5 %", Family::gaussian_1, 0.05, 2},
+                         {"+10 %", Family::heavy_tail, 0.10, 7},
+                         {"+10 %", Family::ar1, 0.10, 7},
+                         {"+10 %", Family::outliers, 0.10, 3},
+                         {"+10 %", Family::two_clocks, 0.10, 7}}) {
+    fmt::print("| {} | {} | {} nights | {:.3f} | {:.3f} |\n", row.step, name_of(row.family), row.within,
+               found(row.family, kShared, series, ours(true), row.part, row.within),
+               found(row.family, kShared, series, ours(false), row.part, row.within));
+  }
+  for (const Family family : {Family::gaussian_1, Family::gaussian_3}) {
+    const double hits = sum_of(series / 4, [&](std::size_t i) {
+      const Level drift = [](std::size_t night) {
+        return night < kBaseline ? 1
+                                 : 1 + 0.1 * std::min(1.0, static_cast<double>(night - kBaseline + 1) / 30);
+      };
+      const Simulated simulated = simulate(family, seed_of(family, 2, i), kBaseline + 30, kShared, drift);
+      const auto alarms = ours(true)(simulated, kBaseline);
+      return std::ranges::any_of(alarms, [](const Alarm& alarm) { return alarm.direction > 0; }) ? 1.0 : 0.0;
+    });
+    fmt::print("| drift of 10 % over 30 nights | {} | 30 nights | {:.3f} | |\n", name_of(family),
+               hits / static_cast<double>(series / 4));
+  }
+  for (const std::size_t gap : {5, 10, 20}) {
+    const double hits = sum_of(series / 2, [&](std::size_t i) {
+      const Level level = [gap](std::size_t night) {
+        return night < kBaseline ? 1 : night < kBaseline + gap ? 1.1 : 1.21;
+      };
+      const Simulated simulated = simulate(Family::gaussian_3, seed_of(Family::gaussian_3, 3, i),
+                                           kBaseline + gap + 7, kShared, level);
+      const auto alarms = ours(true)(simulated, kBaseline + gap);
+      return std::ranges::any_of(alarms, [](const Alarm& alarm) { return alarm.direction > 0; }) ? 1.0 : 0.0;
+    });
+    fmt::print("| +10 %, {} nights after another | gaussian_3 | 7 nights | {:.3f} | |\n", gap,
+               hits / static_cast<double>(series / 2));
+  }
+}
+
+void print_point(const char* name, double threshold, std::size_t series, const Ask& ask) {
+  fmt::print("{},{},{:.4f},{:.4f}\n", name, threshold, false_alarms(Family::gaussian_3, kShared, series, ask),
+             found(Family::gaussian_3, kShared, series, ask, 0.05, 7));
+  std::fflush(stdout);
+}
+
+void draw_curve(std::size_t series) {
+  fmt::print("detector,threshold,false_alarms_per_1000,found_5_percent_in_7_nights\n");
+  for (const double threshold : {2.6, 2.8, 3.0, 3.18, 3.4, 3.6, 3.8}) {
+    trend::TrendOptions options;
+    options.watch.slower = threshold;
+    print_point("peakmark with re-run", threshold, series, ours(true, options));
+    print_point("peakmark without re-run", threshold, series, ours(false, options));
+  }
+  for (const double threshold : {2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 7.0}) {
+    print_point("optimal CUSUM", threshold, series, theirs(optimal_cusum(0.03, 0.05, threshold)));
+  }
+  for (const Peer& peer : peers()) {
+    const bool is_slow = peer.name.starts_with("asv");
+    print_point(peer.name.substr(0, peer.name.find(',')).c_str(), 0,
+                is_slow ? std::min<std::size_t>(series, 400) : series, theirs(peer.detect));
+  }
+}
+
+/// Many cases of one night share its false discoveries.
+void tabulate_cases(std::size_t nights_of_a_trial) {
+  fmt::print("| cases | false alarms a night, all cases | +5 % in 7 nights | in 14 |\n|---|---|---|---|\n");
+  for (const std::size_t cases : {1, 100, 2000}) {
+    const std::size_t trials = cases == 1 ? 2000 : cases == 100 ? 200 : 12;
+    double in_seven = 0;
+    double in_fourteen = 0;
+    double others = 0;
+    const std::size_t changed = std::max<std::size_t>(1, cases / 100);
+    sum_of(1, [](std::size_t) { return 0.0; });
+    for (std::size_t trial = 0; trial < trials; ++trial) {
+      trend::DeviceHistory history;
+      for (std::size_t i = 0; i < cases; ++i) {
+        const Simulated simulated = simulate(
+            Family::gaussian_3, seed_of(Family::gaussian_3, 4, trial * 5000 + i),
+            kBaseline + nights_of_a_trial, kShared, i < changed ? step_of(0.05, kBaseline) : Level());
+        trend::DeviceHistory one = history_of(simulated, true);
+        one.series[0].case_name = fmt::format("{}", i);
+        if (history.runs.empty()) history.runs = one.runs;
+        history.series.push_back(std::move(one.series[0]));
+      }
+      std::vector<bool> is_found(changed);
+      for (const trend::Change& change : trend::find_trends(history).changes) {
+        if (change.verdict == trend::Verdict::suspicious || change.raised < kBaseline) continue;
+        const auto index = static_cast<std::size_t>(std::stoul(change.case_name));
+        if (index >= changed) {
+          others += 1;
+        } else if (!is_found[index] && change.verdict == trend::Verdict::regression) {
+          is_found[index] = true;
+          in_seven += change.raised < kBaseline + 7 ? 1 : 0;
+          in_fourteen += change.raised < kBaseline + 14 ? 1 : 0;
+        }
+      }
+    }
+    const auto all = static_cast<double>(trials * changed);
+    fmt::print("| {}, {} of them changed | {:.4f} | {:.2f} | {:.2f} |\n", cases, changed,
+               others / static_cast<double>(trials * nights_of_a_trial), in_seven / all, in_fourteen / all);
+    std::fflush(stdout);
+  }
+}
+
+/// The machine of a night (3 %) is the same for the case and for the reference, which has 0.5 % of its own.
+void tabulate_reference(std::size_t series) {
+  fmt::print(
+      "| noise of the case, and of the machine | trends of | false alarms | +5 % in 3 | +5 % in 7 "
+      "|\n|---|---|---|---|---|\n");
+  for (const double machine_deviation : {0.03, 0.005}) {
+    for (const bool with_reference : {false, true}) {
+      const auto run = [&](std::size_t i, std::size_t experiment, std::size_t nights, const Level& level) {
+        const std::uint64_t seed = seed_of(Family::gaussian_1, experiment, i);
+        Simulated simulated = simulate(Family::gaussian_1, seed, nights, kShared, level);
+        Random machine(seed + 5'000'000);
+        std::vector<double> references;
+        for (std::size_t night = 0; night < nights; ++night) {
+          const double factor = 1 + machine_deviation * machine.normal();
+          simulated.times[night] *= factor;
+          simulated.again[night] *= factor;
+          references.push_back(factor * (1 + 0.005 * machine.normal()));
+        }
+        trend::DeviceHistory history = history_of(simulated, true);
+        for (std::size_t night = 0; with_reference && night < nights; ++night) {
+          history.runs[night].reference_copy_ns = 1e5 * references[night];
+        }
+        return history;
+      };
+      const double alarms = sum_of(series, [&](std::size_t i) {
+        return static_cast<double>(our_alarms(run(i, 5, kBefore + kCounted, {}), kBefore).size());
+      });
+      const auto found_in = [&](std::size_t within) {
+        return sum_of(series,
+                      [&](std::size_t i) {
+                        const auto all =
+                            our_alarms(run(i, 6, kBaseline + within, step_of(0.05, kBaseline)), kBaseline);
+                        return std::ranges::any_of(all,
+                                                   [](const Alarm& alarm) { return alarm.direction > 0; })
+                                   ? 1.0
+                                   : 0.0;
+                      }) /
+               static_cast<double>(series);
+      };
+      fmt::print("| 1 %, {:g} % | {} | {:.2f} | {:.3f} | {:.3f} |\n", machine_deviation * 100,
+                 with_reference ? "times or ratios, as find_trends() decides" : "times",
+                 1000 * alarms / static_cast<double>(series * kCounted), found_in(3), found_in(7));
+      std::fflush(stdout);
+    }
+  }
+}
+
+/// For other programs: a line a series, `family,step,night 0,night 1,…`.
+void print_series(std::size_t count) {
+  const auto print = [](const std::string& head, const Simulated& simulated) {
+    fmt::print("{},{:.6g}\n", head, fmt::join(simulated.times, ","));
+  };
+  for (const Family family : kFamilies) {
+    for (std::size_t i = 0; i < count; ++i) {
+      print(fmt::format("{},0", name_of(family)),
+            simulate(family, seed_of(family, 0, i), kBefore + kCounted, kShared, {}));
+    }
+  }
+  for (std::size_t i = 0; i < 5 * count; ++i) {
+    print("gaussian_3,0.05", simulate(Family::gaussian_3, seed_of(Family::gaussian_3, 1, i), kBaseline + 7,
+                                      kShared, step_of(0.05, kBaseline)));
+  }
+}
+
+int run(const std::string& what, std::size_t count) {
+  if (what == "false_alarms")
+    tabulate_false_alarms(count == 0 ? 4000 : count);
+  else if (what == "finds")
+    tabulate_finds(count == 0 ? 4000 : count);
+  else if (what == "curve")
+    draw_curve(count == 0 ? 3000 : count);
+  else if (what == "cases")
+    tabulate_cases(count == 0 ? 14 : count);
+  else if (what == "reference")
+    tabulate_reference(count == 0 ? 2000 : count);
+  else if (what == "series")
+    print_series(count == 0 ? 10 : count);
+  else {
+    fmt::print(stderr, "usage: trend_experiments false_alarms|finds|curve|cases|reference|series [COUNT]\n");
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace peakmark::bench
+
+int main(int argc, char** argv) {
+  return peakmark::bench::run(argc > 1 ? argv[1] : "",
+                              argc > 2 ? static_cast<std::size_t>(std::strtoul(argv[2], nullptr, 10)) : 0);
+}
