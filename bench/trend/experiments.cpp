@@ -17,12 +17,13 @@ namespace {
 
 /// Seeds from this one on were used for nothing else. Constants were chosen on those below 10^9.
 constexpr std::uint64_t kReported = 7'000'000'000;
+std::uint64_t first_seed = kReported;
 constexpr std::size_t kBefore = 60;  ///< nights before alarms are counted
 constexpr std::size_t kCounted = 140;
 constexpr std::size_t kBaseline = 90;  ///< nights before a step
 
 std::uint64_t seed_of(Family family, std::size_t experiment, std::size_t index) {
-  return kReported + static_cast<std::uint64_t>(family) * 100'000'000 + experiment * 10'000'000 + index;
+  return first_seed + static_cast<std::uint64_t>(family) * 100'000'000 + experiment * 10'000'000 + index;
 }
 
 /// Sum of `count` numbers, on all cores; the same whatever their number.
@@ -284,6 +285,8 @@ void print_series(std::size_t count) {
 int run(const std::string& what, std::size_t count) {
   if (what == "false_alarms")
     tabulate_false_alarms(count == 0 ? 4000 : count);
+  else if (what == "ours")
+    print_false_alarms("peakmark", kShared, count == 0 ? 1000 : count, ours(true));
   else if (what == "finds")
     tabulate_finds(count == 0 ? 4000 : count);
   else if (what == "curve")
@@ -295,7 +298,8 @@ int run(const std::string& what, std::size_t count) {
   else if (what == "series")
     print_series(count == 0 ? 10 : count);
   else {
-    fmt::print(stderr, "usage: trend_experiments false_alarms|finds|curve|cases|reference|series [COUNT]\n");
+    fmt::print(stderr,
+               "usage: trend_experiments false_alarms|finds|curve|cases|reference|series [COUNT [SEED]]\n");
     return 2;
   }
   return 0;
@@ -305,6 +309,7 @@ int run(const std::string& what, std::size_t count) {
 }  // namespace peakmark::bench
 
 int main(int argc, char** argv) {
+  if (argc > 3) peakmark::bench::first_seed = std::strtoull(argv[3], nullptr, 10);
   return peakmark::bench::run(argc > 1 ? argv[1] : "",
                               argc > 2 ? static_cast<std::size_t>(std::strtoul(argv[2], nullptr, 10)) : 0);
 }

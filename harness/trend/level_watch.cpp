@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace peakmark::trend {
 namespace {
@@ -11,11 +12,13 @@ namespace {
 constexpr std::array<std::size_t, 15> kWindows{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 21, 25, 28};
 constexpr double kWindowClip = 3.1;  ///< spreads: one night off the chart is no level
 constexpr double kLeastClip = 0.03;
+/// A level so near that came and went may come again: a state of the machine, and part of its noise.
+constexpr double kNear = 6;   ///< spreads
 constexpr double kApart = 4;  ///< spreads, between two measurements of a night
 /// Of the rank statistic, in its own standard deviations; and, since few nights cannot reach that, the part
 /// of what complete separation gives.
 constexpr double kLeastRank = 2.5;
-constexpr double kLeastRankPart = 0.97;
+constexpr double kLeastRankPart = 0.98;
 /// Nights that the noise of a former level counts for.
 constexpr double kFormerWeight = 20;
 constexpr std::size_t kFormerNeeded = 30;
@@ -76,9 +79,12 @@ Noise LevelWatch::blended(Noise noise, std::size_t nights) const {
   if (!former_ || nights >= kFormerNeeded) return noise;
   const auto n = static_cast<double>(nights);
   const double all = n + kFormerWeight;
-  noise.spread =
+  const double spread =
       std::sqrt((kFormerWeight * former_->spread * former_->spread + n * noise.spread * noise.spread) / all);
-  noise.persistence = (kFormerWeight * former_->persistence + n * noise.persistence) / all;
+  const double persistence = (kFormerWeight * former_->persistence + n * noise.persistence) / all;
+  // A few nights may all be of one state of the machine, and look quieter than the next ones will be.
+  noise.spread = std::max(spread, former_->spread);
+  noise.persistence = std::max(persistence, former_->persistence);
   return noise;
 }
 
@@ -148,16 +154,24 @@ Look LevelWatch::look(double value) const {
 }
 
 void LevelWatch::begin_level(std::size_t nights) {
-  nights = std::min(nights, values_.size());
-  const std::size_t before = values_.size() - nights;
-  if (before >= kLeastOfNewLevel) {
-    const std::vector<double> last(values_.end() - static_cast<std::ptrdiff_t>(nights), values_.end());
-    values_.resize(before);
-    former_ = noise();
-    values_ = last;
-  } else {
-    values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(before));
+  const std::size_t last = std::min(nights, values_.size());
+  std::vector<double> level(values_.end() - static_cast<std::ptrdiff_t>(last), values_.end());
+  values_.resize(values_.size() - last);
+  if (values_.size() >= kLeastOfNewLevel) former_ = noise();
+  former_values_ = std::exchange(values_, std::move(level));
+}
+
+void LevelWatch::return_to_former_level(std::size_t nights) {
+  std::size_t kept = std::min(nights, values_.size());
+  if (former_ && !former_values_.empty() && kept < values_.size()) {
+    const double away =
+        median_with(std::span(values_).first(values_.size() - kept - 1), values_[values_.size() - kept - 1]) -
+        former_->centre;
+    if (std::abs(away) < kNear * former_->spread) kept = values_.size();
   }
+  former_values_.insert(former_values_.end(), values_.end() - static_cast<std::ptrdiff_t>(kept),
+                        values_.end());
+  values_ = std::exchange(former_values_, {});
 }
 
 double LevelWatch::level_before(std::size_t nights) const {

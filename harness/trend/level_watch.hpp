@@ -17,7 +17,8 @@ struct WatchOptions {
   double suspicion = 2.6;             ///< the score from which a case is measured again in the same night
   double slower = 3.18;               ///< the score of a change to slower
   double faster = 4.6;                ///< to faster: less urgent, so told later and surer
-  double least_effect = 0.02;         ///< a smaller step is no news, however sure
+  double back = 3.5;                  ///< to faster, while a regression is open
+  double least_effect = 0.019;        ///< a smaller step is no news, however sure
 };
 
 /// What the last nights look like against those before. Scores are in standard deviations, as of a normal
@@ -50,6 +51,9 @@ class LevelWatch {
   [[nodiscard]] double settle(double first, double again) const;
   /// The last `nights` nights are a level of their own, from here on the only one.
   void begin_level(std::size_t nights);
+  /// The last `nights` nights are back at the level before the present one: they go on with its nights. Those
+  /// between are kept too, unless they were far away.
+  void return_to_former_level(std::size_t nights);
   /// How far the last `nights` nights (tonight's value among them) lie from those before: medians, log scale.
   [[nodiscard]] double step(std::size_t nights) const;
   /// The median of the nights before the last `nights`, of the baseline.
@@ -64,7 +68,8 @@ class LevelWatch {
   [[nodiscard]] Noise blended(Noise noise, std::size_t nights) const;
 
   WatchOptions options_;
-  std::vector<double> values_;   ///< of the present level
+  std::vector<double> values_;  ///< of the present level
+  std::vector<double> former_values_;
   std::optional<Noise> former_;  ///< noise of the level before
   mutable std::vector<double> scratch_;
 };

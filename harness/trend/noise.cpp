@@ -10,7 +10,7 @@ namespace {
 constexpr double kMadToDeviation = 1.4826;  ///< 1 / Φ⁻¹(3/4)
 
 constexpr double kMostPersistence = 0.95;
-constexpr double kCaution = 0.3;  ///< standard errors of the correlation
+constexpr double kCaution = 0.4;  ///< standard errors of the correlation
 
 /// Variance of a standard normal clipped at ±c: 1 − 2 c φ(c) − 2 (1 − c²) (1 − Φ(c)).
 double variance_of_clipped_normal(double c) {

@@ -106,8 +106,8 @@ class Replay {
 
   bool scores(const Watched& one) const {
     const double score = one.look.scan.score;
-    // Back to where it came from is likelier than anywhere else: no more is asked for than for slower.
-    const double faster = one.open.any() ? options_.watch.slower : options_.watch.faster;
+    // Back to where it came from is likelier than anywhere else: less is asked for.
+    const double faster = one.open.any() ? options_.watch.back : options_.watch.faster;
     return score >= options_.watch.slower || score <= -faster;
   }
 
@@ -131,8 +131,15 @@ class Replay {
     change.evidence = one.evidence;
     const double step = std::abs(change.after - change.before) / change.before;
     one.open.judge(change, one.changes, std::max(options_.watch.least_effect, step / 2));
+    // Back where it came from: the nights there are known, and need not be learnt again.
+    const bool is_back = change.verdict == Verdict::recovery && !one.changes.empty() &&
+                         one.changes.back().verdict == Verdict::regression;
     one.changes.push_back(std::move(change));
-    one.views.begin_level(scan.nights);
+    if (is_back) {
+      one.views.return_to_former_level(scan.nights);
+    } else {
+      one.views.begin_level(scan.nights);
+    }
     one.look = {};
     one.pending = 0;
   }

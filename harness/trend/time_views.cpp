@@ -99,6 +99,10 @@ void TimeViews::begin_level(std::size_t nights) {
   for (LevelWatch& watch : watches_) watch.begin_level(nights);
 }
 
+void TimeViews::return_to_former_level(std::size_t nights) {
+  for (LevelWatch& watch : watches_) watch.return_to_former_level(nights);
+}
+
 void TimeViews::choose() {
   if (watches_[plain].nights() < options_.watch.least_nights) return;  // a young level: as before
   double least = options_.quieter * noise_of_a_week(watches_[plain]);

@@ -35,6 +35,7 @@ class TimeViews {
   [[nodiscard]] TimeLook look(std::size_t run, bool both) const;
   void add(std::size_t run, bool both);
   void begin_level(std::size_t nights);
+  void return_to_former_level(std::size_t nights);
 
  private:
   enum View : std::size_t { plain, copy, arithmetic };
