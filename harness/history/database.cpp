@@ -138,8 +138,10 @@ void Database::fail(const std::string& what) const {
 bool Database::has_history() {
   int tables = 0;
   if (is_postgresql()) {
+    // It is read when the statement is over, at the semicolon: a temporary may be gone by then.
+    const std::string schema = kSchema;
     sql_ << "SELECT count(*) FROM pg_tables WHERE schemaname = :schema AND tablename = 'peakmark_history'",
-        soci::use(std::string(kSchema)), soci::into(tables);
+        soci::use(schema), soci::into(tables);
   } else {
     sql_ << "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'peakmark_history'",
         soci::into(tables);
