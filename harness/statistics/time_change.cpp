@@ -108,11 +108,11 @@ std::optional<std::size_t> blocks_to_decide(const TimeChange& change) {
   const double half_width = (change.interval->high - change.interval->low) / 2;
   const double room = std::abs(change.least_effect - std::abs(change.relative));
   if (!(room > 0) || !std::isfinite(half_width)) return std::nullopt;
-  const double blocks =
-      static_cast<double>(std::min(change.base_blocks, change.new_blocks)) * std::pow(half_width / room, 2);
+  const auto taken = static_cast<double>(std::min(change.base_blocks, change.new_blocks));
+  const double blocks = std::ceil(std::max(1.5 * taken, taken * std::pow(half_width / room, 2)));
   constexpr double kMost = 10'000;  // nobody measures that: the case is too noisy, or at the very edge
   if (blocks > kMost) return std::nullopt;
-  return std::max(kLeastBlocks, static_cast<std::size_t>(std::ceil(blocks)));
+  return std::max(kLeastBlocks, static_cast<std::size_t>(blocks));
 }
 
 }  // namespace peakmark

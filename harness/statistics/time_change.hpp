@@ -67,8 +67,9 @@ enum class Evidence {
 /// `adjusted_p`: over the cases that were judged with this one.
 TimeVerdict judge_time(const TimeChange& change, double adjusted_p, Evidence evidence);
 
-/// Blocks a side that would bring the interval within the least effect, if the noise stays as it is; null
-/// where no number of them would, since the estimate lies at the effect itself.
+/// Blocks a side that would decide, if the noise stays as it is: that bring the interval to one side of the
+/// least effect, and at least half more than there are, for an interval that is there already was not enough.
+/// Null where no number of them would, since the estimate lies at the effect itself.
 std::optional<std::size_t> blocks_to_decide(const TimeChange& change);
 
 }  // namespace peakmark
