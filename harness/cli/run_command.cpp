@@ -1,15 +1,20 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
+#include "cli/history_option.hpp"
 #include "cli/seconds.hpp"
+#include "history/run_record.hpp"
 #include "run/rounds.hpp"
 #include "run/sweep_run.hpp"
 #include "run/text_file.hpp"
+#include "trend/trends.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -19,10 +24,47 @@ struct RunOptions {
   double timeout = 60;
   std::optional<double> deadline;
   std::vector<std::string> variants;
+  std::optional<std::string> confirm;
   bool json = false;
 };
 
+/// This run as the newest night of its device's history: the cases whose times look other than before.
+std::vector<std::string> suspicious_cases(const std::string& history, const Run& run) {
+  const RunContext& context = run.context;
+  for (trend::DeviceHistory& device : open_history(history, history::History::Purpose::read)->read()) {
+    if (device.device != context.device || device.backend != context.backend) continue;
+    trend::NightRun night;
+    night.id = context.id;
+    night.date = context.date;
+    night.suite = context.suite;
+    const ReferenceTime reference = context.reference.median();
+    night.reference_copy_ns = reference.copy_ns;
+    night.reference_arithmetic_ns = reference.arithmetic_ns;
+    device.runs.push_back(std::move(night));
+    std::map<std::string, std::optional<double>> times;
+    for (const Observation& one : run.observations) {
+      if (one.outcome == Outcome::ok) times[one.case_name] = history::median_of_block_medians(one.gpu_time);
+    }
+    for (trend::Series& series : device.series) {
+      const bool is_time = series.metric == trend::metric::gpu_time_ns;
+      const auto found = times.find(series.case_name);
+      series.values.push_back(is_time && found != times.end() ? found->second : std::nullopt);
+      if (!series.confirmations.empty()) series.confirmations.emplace_back();
+    }
+    device.outcomes.clear();
+    return trend::find_trends(device).to_measure_again;
+  }
+  return {};  // the first run of this device
+}
+
 void run(RunOptions& options, Result& result) {
+  if (options.confirm) {
+    // Said before an hour of measuring, not after.
+    open_history(*options.confirm, history::History::Purpose::write);
+    options.sweep.confirm = [history = *options.confirm](const Run& measured) {
+      return suspicious_cases(history, measured);
+    };
+  }
   options.sweep.case_limit = milliseconds_of("--timeout", options.timeout);
   if (options.deadline) options.sweep.deadline = milliseconds_of("--deadline", *options.deadline);
   if (!options.variants.empty()) {
@@ -75,6 +117,11 @@ void add_run_command(CLI::App& app, Result& result) {
   command->add_option("--deadline", options->deadline, "Seconds that the whole run may take");
   command->add_option("--worker", sweep.worker,
                       "Program that measures; default: peakmark-bench beside peakmark");
+  command
+      ->add_option("--confirm", options->confirm,
+                   "History (file or URL): what looks suspicious against it is timed again at the end")
+      ->excludes(memory_only)
+      ->excludes(rounds);
   command->add_flag("--json", options->json, "Print the run file on standard output as well");
   command->footer(
       "Names leave out axes at their default, so --filter finds a word that is a default in none; `peakmark "

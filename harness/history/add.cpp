@@ -36,11 +36,12 @@ class Addition {
     const auto facts = facts_numbers(cases);
     RowWriter rows(
         database_, "observations",
-        "run_number, case_number, facts_number, gpu_time_ns, median_ns, min_ns, max_ns, kernel_ns");
+        "run_number, case_number, facts_number, gpu_time_ns, median_ns, min_ns, max_ns, kernel_ns, again_ns");
     for (const ObservationRecord& one : record_.observations) {
       const std::int64_t the_case = cases.at(one.case_name);
       rows.add({run, the_case, facts.at({the_case, one.facts_hash}), null_or(one.gpu_time_ns),
-                null_or(one.median_ns), null_or(one.min_ns), null_or(one.max_ns), null_or(one.kernel_ns)});
+                null_or(one.median_ns), null_or(one.min_ns), null_or(one.max_ns), null_or(one.kernel_ns),
+                null_or(one.again_ns)});
     }
     rows.finish();
   }

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <functional>
@@ -142,6 +143,26 @@ TEST_P(HistoryTest, SeriesAreAlignedWithRunsAndNullWhereNothingIs) {
     EXPECT_LT(std::pair(device.series[i - 1].case_name, device.series[i - 1].metric),
               std::pair(device.series[i].case_name, device.series[i].metric));
   }
+}
+
+TEST_P(HistoryTest, SecondMeasurementsOfANightStandBesideTheFirst) {
+  open().add(sample_night(1).run);
+  SampleNight second = sample_night(2);
+  for (Observation& one : second.run.observations) {
+    if (one.case_name == "op/a/opencl")
+      one.gpu_time_again = summarise_blocks({{2100, 2100}, {2200, 2200}, {2300, 2300}});
+  }
+  open().add(second.run);
+  const std::vector<trend::DeviceHistory> devices = open_to_read().read();
+  for (const trend::Series& series : devices.at(0).series) {
+    const bool has_them = series.case_name == "op/a/opencl" && series.metric == "gpu_time_ns";
+    EXPECT_EQ(series.confirmations, has_them ? (Values{kNone, 2200}) : Values{}) << series.case_name;
+  }
+  const peakmark::Run back = open_to_read().run("night-02");
+  const auto a = std::ranges::find(back.observations, "op/a/opencl", &Observation::case_name);
+  ASSERT_TRUE(a->gpu_time_again);
+  EXPECT_EQ(a->gpu_time_again->median_ns, 2200);
+  EXPECT_TRUE(open().add(second.run).was_there);
 }
 
 TEST_P(HistoryTest, AllocationsOfAPeakAreFound) {

@@ -21,6 +21,7 @@ static_assert(kMetrics.size() == trend::metric::all.size());
 struct Columns {
   std::array<std::vector<std::optional<double>>, kMetrics.size()> values;
   std::vector<std::optional<std::string>> outcomes;
+  std::vector<std::optional<double>> confirmations;  ///< empty where no run has one
 };
 
 /// Of a row of the table `facts`.
@@ -124,23 +125,29 @@ class Reader {
     std::vector<long long> facts(kAtOnce);
     std::vector<double> times(kAtOnce);
     std::vector<soci::indicator> present(kAtOnce);
+    std::vector<double> again(kAtOnce);
+    std::vector<soci::indicator> again_present(kAtOnce);
     soci::statement statement =
-        (sql_.prepare << "SELECT run_number, facts_number, gpu_time_ns FROM observations", soci::into(runs),
-         soci::into(facts), soci::into(times, present));
+        (sql_.prepare << "SELECT run_number, facts_number, gpu_time_ns, again_ns FROM observations",
+         soci::into(runs), soci::into(facts), soci::into(times, present), soci::into(again, again_present));
     statement.execute();
     while (statement.fetch()) {
       for (std::size_t row = 0; row < runs.size(); ++row) {
         put(runs[row], facts[row],
-            present[row] == soci::i_ok ? std::optional<double>(times[row]) : std::nullopt);
+            present[row] == soci::i_ok ? std::optional<double>(times[row]) : std::nullopt,
+            again_present[row] == soci::i_ok ? std::optional<double>(again[row]) : std::nullopt);
       }
       runs.resize(kAtOnce);
       facts.resize(kAtOnce);
       times.resize(kAtOnce);
       present.resize(kAtOnce);
+      again.resize(kAtOnce);
+      again_present.resize(kAtOnce);
     }
   }
 
-  void put(std::int64_t run_number, std::int64_t facts_number, std::optional<double> time) {
+  void put(std::int64_t run_number, std::int64_t facts_number, std::optional<double> time,
+           std::optional<double> again) {
     const RunPlace place = places_.at(run_number);
     const Facts& facts = facts_.at(facts_number);
     Columns& columns = columns_[place.device][facts.case_number];
@@ -156,6 +163,10 @@ class Reader {
     // A time of 0 is one that the device's clock could not tell.
     if (time && *time > 0 && facts.outcome == name_of(Outcome::ok)) {
       columns.values[kTime][place.run] = time;
+      if (again && *again > 0) {
+        columns.confirmations.resize(columns.outcomes.size());
+        columns.confirmations[place.run] = again;
+      }
     }
   }
 
@@ -170,6 +181,7 @@ class Reader {
       series.case_name = case_name;
       series.metric = kMetrics.at(metric);
       series.values = std::move(values);
+      if (metric == kTime) series.confirmations = std::move(columns.confirmations);
       devices_[device].series.push_back(std::move(series));
     }
     devices_[device].outcomes.push_back({case_name, std::move(columns.outcomes)});

@@ -24,6 +24,7 @@ struct ObservationRecord {
   std::int64_t facts_hash = 0;
 
   std::optional<double> gpu_time_ns;  ///< median of the block medians
+  std::optional<double> again_ns;     ///< the same of the second measurement of the night
   std::optional<double> median_ns;    ///< of all calls, as the run file has it; so min and max
   std::optional<double> min_ns;
   std::optional<double> max_ns;
@@ -74,6 +75,7 @@ std::optional<double> median_of_block_medians(const std::optional<GpuTime>& time
 
 /// Keys of an observation that the facts leave out, since they never repeat.
 inline constexpr const char* kTimeKey = "gpu_time_ns";
+inline constexpr const char* kTimeAgainKey = "gpu_time_again_ns";
 inline constexpr const char* kKernelsKey = "kernels";
 
 }  // namespace peakmark::history

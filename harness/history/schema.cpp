@@ -47,6 +47,9 @@ const std::array<Statements, kSchemaVersion>& migrations() {
           " JOIN runs r ON r.number = o.run_number JOIN cases c ON c.number = o.case_number"
           " JOIN facts f ON f.number = o.facts_number",
       },
+      {
+          "ALTER TABLE observations ADD COLUMN again_ns double precision",
+      },
   }};
   return all;
 }

@@ -86,6 +86,8 @@ struct Observation {
   std::vector<std::string> moved_allocations;
   bool destroys_input = false;
   std::optional<GpuTime> gpu_time;
+  /// Of a case that looked suspicious against a history: measured again at the end of the same run.
+  std::optional<GpuTime> gpu_time_again;
   std::optional<std::string> time_source;  ///< null without a time
   std::vector<KernelTime> kernels;
   std::optional<Size> bytes_moved;

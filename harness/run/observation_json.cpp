@@ -114,6 +114,8 @@ Json to_json(const Observation& observation) {
       {"moved_allocations", observation.moved_allocations},
       {"destroys_input", observation.destroys_input},
       {"gpu_time_ns", observation.gpu_time ? to_json(*observation.gpu_time) : Json(nullptr)},
+      {"gpu_time_again_ns",
+       observation.gpu_time_again ? to_json(*observation.gpu_time_again) : Json(nullptr)},
       {"time_source", or_null(observation.time_source)},
       {"kernels", to_json(observation.kernels)},
       {"bytes_moved", or_null(observation.bytes_moved)},
@@ -148,6 +150,9 @@ Observation observation_from_json(const Json& json) {
   field(json, "moved_allocations", observation.moved_allocations);
   field(json, "destroys_input", observation.destroys_input);
   read_or_null(json.at("gpu_time_ns"), observation.gpu_time);
+  if (json.contains("gpu_time_again_ns")) {  // younger than the format
+    read_or_null(json.at("gpu_time_again_ns"), observation.gpu_time_again);
+  }
   if (json.contains("time_source")) {  // younger than the format
     field(json, "time_source", observation.time_source);
   } else if (observation.gpu_time) {

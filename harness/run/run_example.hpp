@@ -28,6 +28,7 @@ inline Observation example_observation(const std::string& case_name) {
   observation.moved_allocations = {"temporary"};
   observation.destroys_input = true;
   observation.gpu_time = GpuTime{105, 90, 130, {{100, 90, 110}, {130, 100}}};
+  observation.gpu_time_again = GpuTime{104, 91, 129, {{101, 91, 110}, {129, 104}}};
   observation.kernels = {{"pad", 4, 400}};
   observation.bytes_moved = 4096;
   observation.output_dtype = "f32";

@@ -8,6 +8,7 @@
 
 #include "run/asked_estimates.hpp"
 #include "run/candidates.hpp"
+#include "run/confirming.hpp"
 #include "run/device_lock.hpp"
 #include "run/kernel_time.hpp"
 #include "run/measuring.hpp"
@@ -119,11 +120,26 @@ class Sweep {
     Recording recording(journal, options_, selection, run.context.planned.size(), run.observations.size());
     const SupervisorOptions supervisor = supervisor_of({worker_, {}});
     note_reference(journal, supervisor, recording, selection.device, false);
-    const Stop stop = run.context.rounds ? measure_rounds(journal, selection, supervisor_of)
-                                         : measure_once(journal, selection, supervisor_of, recording);
+    Stop stop = run.context.rounds ? measure_rounds(journal, selection, supervisor_of)
+                                   : measure_once(journal, selection, supervisor_of, recording);
+    recording.write_references();  // whoever decides what to time again takes ratios to them
+    if (stop == Stop::done && options_.confirm) stop = confirm(journal, selection, supervisor_of);
     if (stop == Stop::done) note_reference(journal, supervisor, recording, selection.device, true);
     recording.write_references();
     return stop;
+  }
+
+  /// Times again what looks suspicious. Programs are not: they are a process a call.
+  Stop confirm(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of) {
+    std::vector<PlannedCase> cases = cases_to_confirm(journal.run(), options_.confirm(journal.run()));
+    std::erase_if(cases, [&](const PlannedCase& planned) { return is_program_of(selection, planned); });
+    say(fmt::format("against the history {} of {} cases look suspicious{}", cases.size(),
+                    journal.run().context.planned.size(), cases.empty() ? "" : ": timed again"));
+    if (cases.empty()) return Stop::done;
+    WorkerCall worker{worker_, {}};
+    if (takes_blocks_) worker.arguments.emplace_back("--times-only");
+    Confirming confirming(journal, cases.size());
+    return supervise(supervisor_of(worker), cases, confirming);
   }
 
   Stop measure_once(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of,

@@ -3,10 +3,13 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
+#include "run/run_file.hpp"
 #include "run/run_selection.hpp"
 
 namespace peakmark {
@@ -23,6 +26,8 @@ struct SweepOptions {
   std::optional<std::uint64_t> seed;  ///< of the orders of rounds; else one that nobody chose
   std::chrono::milliseconds case_limit{60'000};
   std::optional<std::chrono::milliseconds> deadline;
+  /// Names the cases that are to be timed again at the end of the run, given what it has measured.
+  std::function<std::vector<std::string>(const Run&)> confirm;
 };
 
 /// `peakmark run`: measures a suite into a run file. Says what it does on standard error. Returns the exit

@@ -1,0 +1,71 @@
+#include "run/confirming.hpp"
+
+#include <gmock/gmock.h>
+
+#include "base/temporary_folder.hpp"
+#include "run/run_file.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+PlannedCase planned(const std::string& name) {
+  PlannedCase planned;
+  planned.name = name;
+  planned.the_case = {"op/variant", "opencl", {}};
+  return planned;
+}
+
+Observation observed(const std::string& name, std::optional<double> ns) {
+  Observation observation;
+  observation.case_name = name;
+  observation.variant = "op/variant";
+  observation.backend = "opencl";
+  if (ns) observation.gpu_time = summarise_blocks({{*ns}});
+  return observation;
+}
+
+std::vector<std::string> names(const std::vector<PlannedCase>& cases) {
+  std::vector<std::string> names;
+  for (const PlannedCase& one : cases) names.push_back(one.name);
+  return names;
+}
+
+TEST(CasesToConfirm, HaveATimeAndNoSecondOne) {
+  peakmark::Run run;
+  run.context.planned = {planned("a"), planned("b"), planned("c"), planned("d")};
+  run.observations = {observed("a", 10), observed("b", std::nullopt), observed("c", 10), observed("d", 10)};
+  run.observations[2].gpu_time_again = run.observations[2].gpu_time;
+  EXPECT_THAT(names(cases_to_confirm(run, {"d", "c", "b", "a", "unknown"})), ElementsAre("a", "d"));
+  EXPECT_THAT(cases_to_confirm(run, {}), IsEmpty());
+}
+
+TEST(Confirming, BothTimesStandInTheRunFile) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "run.json";
+  RunJournal journal(path);
+  RunContext context;
+  context.id = "one";
+  context.planned = {planned("a"), planned("b")};
+  journal.start(context);
+  journal.add(observed("a", 10));
+  journal.add(observed("b", 20));
+  Confirming confirming(journal, 2);
+  confirming.finished(planned("a"), observed("a", 12));
+  Observation crashed = observed("b", std::nullopt);
+  crashed.outcome = Outcome::crashed;
+  confirming.finished(planned("b"), crashed);
+  journal.finish();
+
+  const peakmark::Run run = read_run(path);
+  EXPECT_TRUE(run.context.complete);
+  EXPECT_EQ(run.observations.at(0).gpu_time->median_ns, 10);
+  EXPECT_EQ(run.observations.at(0).gpu_time_again->median_ns, 12);
+  EXPECT_EQ(run.observations.at(1).outcome, Outcome::ok);
+  EXPECT_FALSE(run.observations.at(1).gpu_time_again);
+}
+
+}  // namespace
+}  // namespace peakmark
