@@ -62,7 +62,12 @@ void run(RunOptions& options, Result& result) {
     // Said before an hour of measuring, not after.
     open_history(*options.confirm, history::History::Purpose::write);
     options.sweep.confirm = [history = *options.confirm](const Run& measured) {
-      return suspicious_cases(history, measured);
+      try {
+        return suspicious_cases(history, measured);
+      } catch (const UsageError& error) {  // an hour of measuring is not given up for it
+        std::fprintf(stderr, "nothing is confirmed: %s\n", error.what());
+        return std::vector<std::string>{};
+      }
     };
   }
   options.sweep.case_limit = milliseconds_of("--timeout", options.timeout);

@@ -40,13 +40,14 @@ std::string day_of(const std::string& date) {
 std::string level_text(const Change& change, double value) {
   if (change.metric == metric::gpu_time_ns) return format_duration(value);
   if (metric::is_exact(change.metric)) return format_size(static_cast<Size>(value));
-  return fmt::format("{:.3f}", value);
+  return fmt::format("{:.7g}", value);
 }
 
 /// A few bytes of a gigabyte are a change, and no percentage.
 std::string step_text(const Change& change) {
   if (metric::is_exact(change.metric))
     return fmt::format("{:+} B", static_cast<Size>(change.after - change.before));
+  if (change.metric == metric::estimate_ratio) return fmt::format("{:+.2g}", change.after - change.before);
   const std::optional<double> relative = change.relative();
   return relative ? fmt::format("{:+.1f} %", *relative * 100) : "–";
 }

@@ -1,0 +1,97 @@
+// `peakmark trends` and `trends accept`: the whole program, on a SQLite file.
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/command_test.hpp"
+#include "run/text_file.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kGrown = "fake/case/dry/n:2";
+
+class TrendsCommand : public CommandTest {
+ protected:
+  void SetUp() override {
+#ifndef PEAKMARK_HAS_HISTORY
+    GTEST_SKIP() << "built without histories";
+#endif
+    suite({"ok", "ok"});
+    ASSERT_EQ(run().end.exit_code, 0);
+  }
+  Answer trends(std::vector<std::string> words = {}) const {
+    words.insert(words.begin(), "trends");
+    words.insert(words.end(), {"--history", file_});
+    return peakmark(words);
+  }
+  /// The run again, as of another night, in which one case needs so many bytes more.
+  void add_night(int day, int more_bytes) const {
+    Json json = Json::parse(read_text_file(run_file_));
+    Json& context = json.at("context").at("peakmark");
+    context["id"] = "night-0" + std::to_string(day);
+    context["date"] = "2026-01-0" + std::to_string(day) + "T02:00:00Z";
+    for (Json& row : json.at("benchmarks")) {
+      if (!row.contains("peakmark") || row.at("peakmark").at("case") != kGrown) continue;
+      Json& bytes = row.at("peakmark").at("requested_peak_bytes");
+      bytes = bytes.get<std::int64_t>() + more_bytes;
+    }
+    const std::string path = folder_.path() / ("night" + std::to_string(day) + ".json");
+    std::ofstream(path) << json.dump(1);
+    const Answer added = peakmark({"history", "add", path, "--history", file_});
+    ASSERT_EQ(added.end.exit_code, 0) << added.errors;
+  }
+
+  std::string file_ = folder_.path() / "history.db";
+};
+
+TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {
+  add_night(1, 0);
+  const Answer first = trends();
+  EXPECT_EQ(first.end.exit_code, 0) << first.errors;
+  EXPECT_THAT(first.output, StartsWith("no baseline yet"));
+  add_night(2, 0);
+  EXPECT_THAT(trends().output, StartsWith("nothing to do"));
+
+  add_night(3, 256);
+  const std::string markdown = folder_.path() / "trends.md";
+  const Answer grown = trends({"--json", "--markdown", markdown});
+  EXPECT_EQ(grown.end.exit_code, 1) << grown.errors;
+  const Json json = Json::parse(grown.output);
+  EXPECT_EQ(json.at("exit_code"), 1);
+  EXPECT_EQ(json.at("changes").at(0).at("case"), kGrown);
+  EXPECT_EQ(json.at("changes").at(0).at("run"), "night-03");
+  EXPECT_THAT(read_text_file(markdown), StartsWith("## 1 case needs a look"));
+  add_night(4, 256);
+  EXPECT_EQ(trends().end.exit_code, 1) << "until somebody has looked";
+
+  EXPECT_EQ(trends({"accept", kGrown, "--reason", " "}).end.exit_code, 2);
+  EXPECT_THAT(trends({"accept", "fake/case/dry", "--reason", "x"}).errors, HasSubstr("no open change"));
+  const Answer accepted = trends({"accept", kGrown, "--reason", "flags are needed", "--who", "ada"});
+  EXPECT_EQ(accepted.end.exit_code, 0) << accepted.errors;
+  const Answer after = trends({"--json"});
+  EXPECT_EQ(after.end.exit_code, 0);
+  const Json now = Json::parse(after.output);
+  EXPECT_EQ(now.at("changes").at(0).at("state"), "accepted");
+  EXPECT_EQ(now.at("accepted").at(0).at("who"), "ada");
+  EXPECT_EQ(now.at("accepted").at(0).at("reason"), "flags are needed");
+}
+
+TEST_F(TrendsCommand, WithoutAHistoryItSaysWhatToDo) {
+  const Answer none = trends();
+  EXPECT_EQ(none.end.exit_code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("history add"));
+}
+
+TEST_F(TrendsCommand, ARunTakesTheHistoryToConfirmAgainst) {
+  add_night(1, 0);
+  EXPECT_EQ(run({"--confirm", file_}).end.exit_code, 0);
+  EXPECT_EQ(run({"--confirm", "/nowhere/at/all.db"}).end.exit_code, 2);
+  EXPECT_EQ(run({"--confirm", file_, "--memory-only"}).end.exit_code, 2);
+}
+
+}  // namespace
+}  // namespace peakmark
