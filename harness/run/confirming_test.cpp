@@ -11,14 +11,14 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-PlannedCase planned(const std::string& name) {
+PlannedCase case_planned(const std::string& name) {
   PlannedCase planned;
   planned.name = name;
   planned.the_case = {"op/variant", "opencl", {}};
   return planned;
 }
 
-Observation observed(const std::string& name, std::optional<double> ns) {
+Observation case_observed(const std::string& name, std::optional<double> ns) {
   Observation observation;
   observation.case_name = name;
   observation.variant = "op/variant";
@@ -27,7 +27,7 @@ Observation observed(const std::string& name, std::optional<double> ns) {
   return observation;
 }
 
-std::vector<std::string> names(const std::vector<PlannedCase>& cases) {
+std::vector<std::string> names_of_planned(const std::vector<PlannedCase>& cases) {
   std::vector<std::string> names;
   for (const PlannedCase& one : cases) names.push_back(one.name);
   return names;
@@ -35,10 +35,12 @@ std::vector<std::string> names(const std::vector<PlannedCase>& cases) {
 
 TEST(CasesToConfirm, HaveATimeAndNoSecondOne) {
   peakmark::Run run;
-  run.context.planned = {planned("a"), planned("b"), planned("c"), planned("d")};
-  run.observations = {observed("a", 10), observed("b", std::nullopt), observed("c", 10), observed("d", 10)};
+  run.context.planned = {case_planned("a"), case_planned("b"), case_planned("c"), case_planned("d")};
+  run.observations = {case_observed("a", 10), case_observed("b", std::nullopt), case_observed("c", 10),
+                      case_observed("d", 10)};
   run.observations[2].gpu_time_again = run.observations[2].gpu_time;
-  EXPECT_THAT(names(cases_to_confirm(run, {"d", "c", "b", "a", "unknown"})), ElementsAre("a", "d"));
+  EXPECT_THAT(names_of_planned(cases_to_confirm(run, {"d", "c", "b", "a", "unknown"})),
+              ElementsAre("a", "d"));
   EXPECT_THAT(cases_to_confirm(run, {}), IsEmpty());
 }
 
@@ -48,15 +50,15 @@ TEST(Confirming, BothTimesStandInTheRunFile) {
   RunJournal journal(path);
   RunContext context;
   context.id = "one";
-  context.planned = {planned("a"), planned("b")};
+  context.planned = {case_planned("a"), case_planned("b")};
   journal.start(context);
-  journal.add(observed("a", 10));
-  journal.add(observed("b", 20));
+  journal.add(case_observed("a", 10));
+  journal.add(case_observed("b", 20));
   Confirming confirming(journal, 2);
-  confirming.finished(planned("a"), observed("a", 12));
-  Observation crashed = observed("b", std::nullopt);
+  confirming.finished(case_planned("a"), case_observed("a", 12));
+  Observation crashed = case_observed("b", std::nullopt);
   crashed.outcome = Outcome::crashed;
-  confirming.finished(planned("b"), crashed);
+  confirming.finished(case_planned("b"), crashed);
   journal.finish();
 
   const peakmark::Run run = read_run(path);
