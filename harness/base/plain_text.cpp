@@ -47,4 +47,15 @@ std::string plain_text(std::string_view text) {
   return plain;
 }
 
+std::string shortened(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  const auto within = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+  std::size_t begin = most / 2;
+  std::size_t end = text.size() - most / 2;
+  while (begin > 0 && within(begin)) --begin;
+  while (end < text.size() && within(end)) ++end;
+  return std::string(text.substr(0, begin)) + " … (" + std::to_string(end - begin) + " bytes left out) … " +
+         std::string(text.substr(end));
+}
+
 }  // namespace peakmark

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -8,5 +9,9 @@ namespace peakmark {
 /// `text` without what a terminal would obey and XML 1.0 does not allow: control characters other than tab,
 /// newline and carriage return, and bytes that are no UTF-8, each become U+FFFD.
 std::string plain_text(std::string_view text);
+
+/// `text` itself, or, where it has more than `most` bytes (at least 4), its beginning and its end, half each,
+/// and between them how many bytes were left out. No character of UTF-8 is cut in two.
+std::string shortened(std::string_view text, std::size_t most);
 
 }  // namespace peakmark

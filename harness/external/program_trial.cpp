@@ -13,6 +13,7 @@
 #include "external/program_record.hpp"
 #include "external/program_run.hpp"
 #include "record/missing_recorder.hpp"
+#include "record/process_ends.hpp"
 #include "record/profile_files.hpp"
 #include "record/program_file.hpp"
 #include "run/environment_list.hpp"
@@ -117,7 +118,10 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, Look look, co
 
   Pass pass;
   const std::vector<std::string> command = command_of(program_, parameters, places);
-  pass.end = run_program(command, environment);
+  {
+    const ProcessEnds ends(profile);  // until all that the program has started has ended
+    pass.end = run_program(command, environment);
+  }
   pass.trouble = first_line_of(troubles);
   if (!unwritten_beside(profile).empty()) {
     pass.trouble = fmt::format("the recorder came up and could not write into {}: make room there",

@@ -27,6 +27,10 @@ extern "C" {
 #endif
 
 /* The recorder that the loader of OpenCL (0) or CUDA (1) has loaded into this process, or NULL. */
+#ifndef __cplusplus
+int setenv(const char* name, const char* value, int overwrite); /* POSIX; with -std=c11, headers do not tell of it */
+#endif
+
 static inline void* peakmark_recorder_(int which) {
   static void* found[2];
   const char* named;

@@ -10,6 +10,7 @@
 
 #include "base/dtype.hpp"
 #include "base/error.hpp"
+#include "base/plain_text.hpp"
 #include "record/recorder_libraries.hpp"
 #include "run/environment_list.hpp"
 #include "run/python_environment.hpp"
@@ -20,6 +21,10 @@ namespace peakmark {
 using json_fields::Json;
 
 namespace {
+
+/// Room for a traceback: what an estimator says stands in run files, tables and JUnit.
+constexpr std::size_t kMostErrorBytes = 16'000;
+constexpr std::size_t kMostWordsBytes = 400;
 
 std::string our_dtype(const std::string& name) {
   try {
@@ -109,10 +114,14 @@ void read_list(const Json& answer, const char* key, std::vector<Size>& values) {
 ExternalAnswer read_answer(const std::string& line, bool asked_slices, Size slices) {
   ExternalAnswer answer;
   const Json json = Json::parse(line);
-  if (!json.is_object()) throw UsageError("wrong_type: the answer is no JSON object: " + line);
+  if (!json.is_object())
+    throw UsageError("wrong_type: the answer is no JSON object: " + shortened(line, kMostWordsBytes));
   if (json.contains("error")) json_fields::read(json.at("error"), answer.error);
   if (answer.error && answer.error->empty()) throw UsageError("no_answer: its error says nothing");
-  if (answer.error) return answer;
+  if (answer.error) {
+    answer.error = shortened(*answer.error, kMostErrorBytes);
+    return answer;
+  }
   answer.slices = read_number(json, "slices");
   answer.bytes = read_number(json, "bytes");
   if (json.contains("dtype")) json_fields::read(json.at("dtype"), answer.dtype);
@@ -151,7 +160,7 @@ std::string answer_of(const WorkerCommand& command, double seconds, const AskLim
       case WorkerEvent::Kind::output:
         return event.text;
       case WorkerEvent::Kind::error:
-        if (!event.text.empty()) last_words = "; the last it said: " + event.text;
+        if (!event.text.empty()) last_words = "; the last it said: " + shortened(event.text, kMostWordsBytes);
         break;
       case WorkerEvent::Kind::observation:
         break;

@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import os
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 from peakmark.loaded_recorders import loaded_recorders
@@ -58,8 +57,7 @@ def _tell_phase() -> None:
         recorder.peakmark_phase(text)
 
 
-@contextlib.contextmanager
-def phase(text: str) -> Iterator[None]:
+class phase(contextlib.ContextDecorator):
     """Within it the program is in this phase; after it, in the one before. Also a decorator.
 
     A phase within a phase is a part of it, and is called so: `call/fft`. A phase belongs to the process, not to a
@@ -68,21 +66,34 @@ def phase(text: str) -> Iterator[None]:
     `inputs`, `outputs`, `call`, `end`. NUL and halves of characters stand in a phase as `\\x00` and `\\udc80`; what is
     no text is a TypeError, recorded or not.
     """
-    written = _written(text)
-    if "PEAKMARK_PROFILE" not in os.environ:
-        yield
-        return
-    with _lock:
-        phase_here = _OpenPhase(_open[-1].text + b"/" + written if _open else written)
-        _open.append(phase_here)
-        _tell_phase()
-    try:
-        yield
-    finally:
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._written = _written(text)
+        self._entered: list[_OpenPhase | None] = []  # it may be entered again, within itself too
+
+    def _recreate_cm(self) -> "phase":
+        # As a decorator: calls of several threads are phases of their own.
+        return phase(self._text)
+
+    def __enter__(self) -> None:
+        if "PEAKMARK_PROFILE" not in os.environ:
+            self._entered.append(None)
+            return
         with _lock:
-            if phase_here in _open:  # not in a forked child
-                was_current = _open[-1] is phase_here
-                _open.remove(phase_here)
+            begun = _OpenPhase(_open[-1].text + b"/" + self._written if _open else self._written)
+            _open.append(begun)
+            self._entered.append(begun)
+            _tell_phase()
+
+    def __exit__(self, *_: object) -> None:
+        begun = self._entered.pop()
+        if begun is None:
+            return
+        with _lock:
+            if begun in _open:  # not in a forked child
+                was_current = _open[-1] is begun
+                _open.remove(begun)
                 if was_current:
                     _tell_phase()
 

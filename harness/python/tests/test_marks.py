@@ -252,7 +252,7 @@ def test_a_c_program_marks_with_a_header(tmp_path):
     program = tmp_path / "program"
     for compiler, standard in (("cc", "c99"), ("c++", "c++11")):
         subprocess.run(
-            [compiler, "-x", "c" if compiler == "cc" else "c++", f"-std={standard}", "-D_DEFAULT_SOURCE", "-O2",
+            [compiler, "-x", "c" if compiler == "cc" else "c++", f"-std={standard}", "-O2",
              "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-DCL_TARGET_OPENCL_VERSION=300",
              f"-I{include.parent}", str(source), "-o", str(program), "-lOpenCL", "-ldl"],
             check=True,
@@ -260,3 +260,28 @@ def test_a_c_program_marks_with_a_header(tmp_path):
         shown = shown_of(tmp_path, [program])
         assert phases_of(shown) == [("", 0), ("setup", 640), ("call", 676), ("", 676)]
         assert shown["at_peak"][0]["name"] == "table"
+
+
+def test_a_phase_can_be_entered_again(tmp_path):
+    shown = recorded(
+        tmp_path,
+        """
+        import peakmark
+        from small_opencl import Context
+        context = Context()
+        call = peakmark.phase("call")
+        for size in (1000, 2000):
+            with call:
+                context.buffer(size).release()
+        with call, call:
+            context.buffer(30).release()
+        """,
+    )
+    assert phases_of(shown) == [("", 0), ("call", 1000), ("call", 2000), ("call", 0), ("call/call", 30)]
+
+
+def test_a_phase_can_be_entered_again_without_a_recorder():
+    call = peakmark.phase("call")
+    for _ in range(2):
+        with call:
+            pass

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from recorded import peakmark
+from recorded import peakmark, shown_of
 from toy_suite import folder, run, sweep, write_suite  # noqa: F401
 
 
@@ -135,3 +135,27 @@ def test_a_program_without_marks_is_measured_whole(folder):
     assert len(case["gpu_time_ns"]["blocks"][0]) == 1
     assert case["gpu_time_ns"]["median"] > 1e6
     assert (case["setup_bytes"], case["input_bytes"], case["first_call_peak_bytes"]) == (None, None, None)
+
+
+@pytest.mark.parametrize("end", ["os._exit(0)", "os.kill(os.getpid(), 9)"])
+def test_children_one_after_another_are_no_sum(folder, end):
+    """As `record` merges them by time, also where a child could not say when it ended."""
+    (folder / "children.py").write_text(
+        "import os\n"
+        "for _ in range(3):\n"
+        "    if os.fork() == 0:\n"
+        "        from small_opencl import Context\n"
+        "        context = Context()\n"
+        "        kept = context.buffer(1000)\n"
+        f"        {end}\n"
+        "    os.wait()\n"
+    )
+    assert shown_of(folder, [sys.executable, folder / "children.py"])["tree_peak_bytes"] == 1000
+    write_suite(
+        folder,
+        f'[[program]]\nvariant = "toy/children"\ncommand = ["{sys.executable}", "children.py"]\n'
+        + sweep("", "toy/children"),
+    )
+    cases, _ = run(folder, "--memory-only")
+    (case,) = cases.values()
+    assert (case["outcome"], case["requested_peak_bytes"]) == ("ok", 1000)
