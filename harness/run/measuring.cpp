@@ -51,8 +51,8 @@ void say_device(const DeviceInfo& device, bool memory_only) {
   }
 }
 
-Recording::Recording(RunJournal& journal, const SweepOptions& options, const Selection& selection,
-                     std::size_t total, std::size_t done, std::optional<int> round)
+Journaling::Journaling(RunJournal& journal, const SweepOptions& options, const Selection& selection,
+                       std::size_t total, std::size_t done, std::optional<int> round)
     : journal_(journal),
       options_(options),
       device_(selection.device),
@@ -60,15 +60,15 @@ Recording::Recording(RunJournal& journal, const SweepOptions& options, const Sel
       round_(round),
       progress_(stderr, is_terminal(stderr), total, done) {}
 
-void Recording::started(const PlannedCase& planned) {
+void Journaling::started(const PlannedCase& planned) {
   progress_.started(planned.name);
 }
 
-void Recording::ended() {
+void Journaling::ended() {
   end_orphans();
 }
 
-void Recording::write_references() {
+void Journaling::write_references() {
   if (references_.empty()) return;
   change_context(journal_, [&](RunContext& context) {
     for (const ReferenceTime& time : references_) context.reference.add(time);
@@ -76,7 +76,7 @@ void Recording::write_references() {
   references_.clear();
 }
 
-void Recording::finished(const PlannedCase& planned, const Observation& measured) {
+void Journaling::finished(const PlannedCase& planned, const Observation& measured) {
   Observation observation = round_ ? as_round(measured, *round_) : measured;
   note_external_estimates(planned, vocabulary_, observation);
   journal_.add(observation);
@@ -164,19 +164,19 @@ Stop measure_round(const RoundsOfRun& run, int round) {
   const CasesOfRound cases = cases_of_round(run, round);
   const std::size_t total = cases.fresh.size() + cases.known.size() + cases.programs.size();
   if (total == 0) return Stop::done;
-  Recording recording(run.journal, run.options, run.selection, total, 0, round);
+  Journaling journaling(run.journal, run.options, run.selection, total, 0, round);
   WorkerCall worker = run.worker;
   if (run.takes_blocks) worker.arguments.insert(worker.arguments.end(), {"--blocks", "1"});
   Stop stop = Stop::done;
-  if (!cases.fresh.empty()) stop = supervise(run.supervisor_of(worker), cases.fresh, recording);
+  if (!cases.fresh.empty()) stop = supervise(run.supervisor_of(worker), cases.fresh, journaling);
   if (run.takes_blocks) worker.arguments.emplace_back("--times-only");
   if (stop == Stop::done && !cases.known.empty()) {
-    stop = supervise(run.supervisor_of(worker), cases.known, recording);
+    stop = supervise(run.supervisor_of(worker), cases.known, journaling);
   }
   if (stop == Stop::done && !cases.programs.empty()) {
-    stop = supervise(run.supervisor_of(run.programs), cases.programs, recording);
+    stop = supervise(run.supervisor_of(run.programs), cases.programs, journaling);
   }
-  recording.write_references();
+  journaling.write_references();
   return stop;
 }
 

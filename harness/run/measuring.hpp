@@ -23,11 +23,11 @@ void say(const std::string& line);
 void say_device(const DeviceInfo& device, bool memory_only);
 
 /// Writes down what comes, and tells of it.
-class Recording final : public SupervisorListener {
+class Journaling final : public SupervisorListener {
  public:
   /// `total`: cases that come, of which `done` are there. `round`: that in which they are measured.
-  Recording(RunJournal& journal, const SweepOptions& options, const Selection& selection, std::size_t total,
-            std::size_t done, std::optional<int> round = std::nullopt);
+  Journaling(RunJournal& journal, const SweepOptions& options, const Selection& selection, std::size_t total,
+             std::size_t done, std::optional<int> round = std::nullopt);
 
   void started(const PlannedCase& planned) override;
   void finished(const PlannedCase& planned, const Observation& measured) override;

@@ -117,15 +117,15 @@ class Sweep {
 
   Stop measure_cases(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of) {
     const auto& run = journal.run();
-    Recording recording(journal, options_, selection, run.context.planned.size(), run.observations.size());
+    Journaling journaling(journal, options_, selection, run.context.planned.size(), run.observations.size());
     const SupervisorOptions supervisor = supervisor_of({worker_, {}});
-    note_reference(journal, supervisor, recording, selection.device, false);
+    note_reference(journal, supervisor, journaling, selection.device, false);
     Stop stop = run.context.rounds ? measure_rounds(journal, selection, supervisor_of)
-                                   : measure_once(journal, selection, supervisor_of, recording);
-    recording.write_references();  // whoever decides what to time again takes ratios to them
+                                   : measure_once(journal, selection, supervisor_of, journaling);
+    journaling.write_references();  // whoever decides what to time again takes ratios to them
     if (stop == Stop::done && options_.confirm) stop = confirm(journal, selection, supervisor_of);
-    if (stop == Stop::done) note_reference(journal, supervisor, recording, selection.device, true);
-    recording.write_references();
+    if (stop == Stop::done) note_reference(journal, supervisor, journaling, selection.device, true);
+    journaling.write_references();
     return stop;
   }
 
@@ -143,10 +143,10 @@ class Sweep {
   }
 
   Stop measure_once(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of,
-                    Recording& recording) {
-    Stop stop = supervise(supervisor_of({worker_, {}}), missing(journal, selection, false), recording);
+                    Journaling& journaling) {
+    Stop stop = supervise(supervisor_of({worker_, {}}), missing(journal, selection, false), journaling);
     if (const auto programs = missing(journal, selection, true); stop == Stop::done && !programs.empty()) {
-      stop = supervise(supervisor_of(programs_call()), programs, recording);
+      stop = supervise(supervisor_of(programs_call()), programs, journaling);
     }
     return stop;
   }

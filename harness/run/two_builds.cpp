@@ -186,7 +186,7 @@ class TwoBuilds {
 
   void note_references(const RoundsOfRun& base, const RoundsOfRun& next, bool last) {
     for (const RoundsOfRun* side : {&base, &next}) {
-      Recording listener(side->journal, side->options, side->selection, 0, 0);
+      Journaling listener(side->journal, side->options, side->selection, 0, 0);
       note_reference(side->journal, side->supervisor_of(side->worker), listener, side->selection.device,
                      last);
       listener.write_references();
