@@ -34,7 +34,7 @@ struct ReportOptions {
 
 fs::path this_program() {
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (error) throw UsageError(fmt::format("/proc/self/exe cannot be read: {}", error.message()));
   return program;
 }
@@ -45,7 +45,7 @@ fs::path reports_folder(const fs::path& program) {
   for (int level = 0; level < 3 && up.has_relative_path(); ++level) {
     up = up.parent_path();
     std::error_code error;
-    const fs::path folder = up / "share" / "peakmark" / "reports";
+    fs::path folder = up / "share" / "peakmark" / "reports";
     if (fs::is_directory(folder / "peakmark_reports", error)) return folder;
   }
   throw UsageError(
@@ -66,14 +66,11 @@ fs::path python(const std::vector<std::string>& environment) {
 std::vector<std::string> arguments_of(const ReportOptions& options, const std::string& interpreter,
                                       const fs::path& program) {
   // Not -m: the messages are this program's, and begin with its name.
-  std::vector<std::string> words{interpreter,
-                                 "-c",
-                                 "import sys\n"
-                                 "from peakmark_reports.__main__ import main\n"
-                                 "sys.exit(main(sys.argv[1:], 'peakmark'))",
-                                 "report",
-                                 "--peakmark",
-                                 program.string()};
+  const std::string script =
+      "import sys\n"
+      "from peakmark_reports.__main__ import main\n"
+      "sys.exit(main(sys.argv[1:], 'peakmark'))";
+  std::vector<std::string> words{interpreter, "-c", script, "report", "--peakmark", program.string()};
   const auto add = [&](const std::string& name, const std::string& value) {
     // In one word: a value may begin with a dash.
     if (!value.empty()) words.push_back(fmt::format("--{}={}", name, value));
@@ -91,6 +88,7 @@ std::vector<std::string> arguments_of(const ReportOptions& options, const std::s
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;

@@ -40,6 +40,7 @@ std::vector<DeviceTrends> find(History& history, const std::vector<DeviceHistory
     return history.at_peak(case_name, run);
   };
   std::vector<DeviceTrends> all;
+  all.reserve(devices.size());
   for (const DeviceHistory& device : devices)
     all.push_back({&device, trend::find_trends(device, {}, at_peak)});
   return all;

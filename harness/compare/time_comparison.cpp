@@ -59,7 +59,7 @@ std::string more_rounds(const TimeChange& change) {
 std::string advice_on(const TimeComparison& one, Stage stage) {
   const TimeChange& change = *one.change;
   const std::size_t least = std::min(change.base_blocks, change.new_blocks);
-  const std::string in_turns =
+  std::string in_turns =
       "measure both in turns, in one job: `peakmark run SUITE --rounds 15 --variants OLD NEW` "
       "or `peakmark compare SUITE --build OTHER`";
   switch (one.verdict) {

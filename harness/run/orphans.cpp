@@ -54,6 +54,7 @@ void end_orphans(pid_t but) {
 }
 
 void end_processes_with(const std::string& name, const std::string& value) {
+  const std::string variable = name + "=" + value;
   std::error_code error;
   for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
     const std::string number = entry->path().filename().string();
@@ -62,7 +63,7 @@ void end_processes_with(const std::string& name, const std::string& value) {
     if (problem != std::errc() || rest != number.data() + number.size() || process == ::getpid()) continue;
     std::ifstream file(entry->path() / "environ", std::ios::binary);
     const std::string environment{std::istreambuf_iterator<char>(file), {}};
-    if (begins_one_of(environment, name + "=" + value)) ::kill(process, SIGKILL);
+    if (begins_one_of(environment, variable)) ::kill(process, SIGKILL);
   }
 }
 

@@ -97,6 +97,7 @@ std::vector<Row> rows_of(const DeviceTrends& device) {
     if (first != second) return first;
     return std::abs(a->relative().value_or(1)) > std::abs(b->relative().value_or(1));
   });
+  rows.reserve(shown.size());
   for (const Change* const change : shown) {
     rows.push_back({verdict_text(*change), plain_text(change->case_name), change->metric,
                     level_text(*change, change->before), level_text(*change, change->after),
@@ -198,6 +199,7 @@ std::string trends_table(const std::vector<DeviceTrends>& devices) {
   for (const DeviceTrends& device : devices) {
     text += "\n" + title_of(device) + "\n";
     std::vector<TextTable::Column> columns;
+    columns.reserve(kTitles.size());
     for (const std::string& title : kTitles) columns.push_back({title, TextTable::Align::left});
     TextTable table(columns);
     const std::vector<Row> rows = rows_of(device);
