@@ -42,9 +42,8 @@ bool is_run_file(const std::filesystem::path& path) {
   return file >> first && first == '{';
 }
 
-/// A process that was killed is compared up to its last event; one whose events are lost is not.
-Recorded read_recorded(const std::filesystem::path& path) {
-  const RecordedTree tree = read_tree(path);
+/// One whose events are lost is not compared. A process that was killed is, up to its last event.
+Recorded recorded_of(const RecordedTree& tree, const std::filesystem::path& path) {
   for (const RecordedProcess& process : tree.processes) {
     const std::string invalid = invalid_note(process.events);
     if (!invalid.empty()) throw RecorderError(fmt::format("{}: {}", process.path.string(), invalid));
@@ -57,10 +56,6 @@ Recorded read_recorded(const std::filesystem::path& path) {
           fmt::format("{}: the file is cut short, {} of its {} events are there; copy it again",
                       process.path.string(), process.events.size(), process.header.end));
     }
-    if (!process.complete) {
-      std::cerr << fmt::format("peakmark: {}: the program was killed or still runs; up to its last event\n",
-                               process.path.string());
-    }
   }
   const RecordedProcess& first = tree.processes.front();
   return {path.string(), fmt::format("{}", fmt::join(first.command_line, " ")), summarise_together(tree)};
@@ -69,9 +64,21 @@ Recorded read_recorded(const std::filesystem::path& path) {
 ExitCode compare_profiles(const CompareOptions& options) {
   if (options.markdown)
     throw UsageError("--markdown is for runs; profiles are shown on the console or as --json");
+  const RecordedTree base = read_tree(options.files[0]);
+  const RecordedTree next = read_tree(options.files[1]);
   const RecordingComparison comparison =
-      compare_recordings(read_recorded(options.files[0]), read_recorded(options.files[1]));
-  std::cout << (options.json ? comparison_json(comparison) : comparison_table(comparison));
+      compare_recordings(recorded_of(base, options.files[0]), recorded_of(next, options.files[1]));
+  std::cout << (options.json ? comparison_json(comparison) : comparison_table(comparison)) << std::flush;
+  // Of children it is not asked: those of Python's multiprocessing leave by `_exit` when all is well.
+  for (const RecordedTree* tree : {&base, &next}) {
+    const RecordedProcess& program = tree->processes.front();
+    if (program.complete) continue;
+    throw RecorderError(
+        fmt::format("{}: the program was killed, left by `_exit` or still runs: compared up to its last "
+                    "event, and what it "
+                    "would have held later is not known; record it to its end",
+                    program.path.string()));
+  }
   return comparison.peak_grew() ? ExitCode::verdict : ExitCode::clean;
 }
 

@@ -52,6 +52,17 @@ TEST_F(RecordRepeat, WhatMovedIsTold) {
   EXPECT_EQ(nlohmann::json::parse(same.out)["cases"][0]["verdict"], "same");
 }
 
+TEST_F(RecordRepeat, AProgramThatWasKilledIsNoProofThatThePeakDidNotGrow) {
+  EXPECT_EQ(record("-- $PROGRAM leak").code, 0);
+  std::filesystem::rename(profile(), file("base"));
+  EXPECT_EQ(record("-- $PROGRAM killed").code, 137);
+  const Result shrunk = compare(file("base") + " " + profile());
+  EXPECT_EQ(shrunk.code, 5);
+  EXPECT_THAT(shrunk.out, HasSubstr("the peak shrank by 900 B"));
+  EXPECT_THAT(shrunk.err, HasSubstr("the program was killed"));
+  EXPECT_EQ(compare(profile() + " " + file("base")).code, 5);
+}
+
 TEST_F(RecordRepeat, TheFirstCodeThatIsNotZero) {
   const Result result = record("--repeat 2 --json -- sh -c '$PROGRAM exit 0; test -e " + file("mark") +
                                    " && exit 7; touch " + file("mark") + "; echo kept >&1; exit 6'",
