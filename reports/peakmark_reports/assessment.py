@@ -51,6 +51,13 @@ class Finding:
         return "recovered since" if self.change.state == "recovered" else ""
 
 
+def is_news(finding: Finding) -> bool:
+    """It asks for a look, or is good and recent; an older improvement is how things are."""
+    if finding.change.verdict in ("improvement", "recovery"):
+        return not finding.settled and finding.at >= len(finding.device.nights) - RECENT_NIGHTS
+    return finding.change.open
+
+
 @dataclass
 class Standing:
     """How one case on one device stands after its newest night."""
@@ -65,8 +72,10 @@ class Standing:
 
     @property
     def worst(self) -> Finding | None:
-        """Of the changes that made the state."""
-        mine = [one for one in self.findings if one.change.verdict == self.state]
+        """Of the changes that made the state; of a larger peak, not the ratio to the estimate that grew with it."""
+        mine = [one for one in self.findings if one.change.verdict == self.state and is_news(one)]
+        grown = {one.at for one in mine if one.change.metric == "requested_peak_bytes"}
+        mine = [one for one in mine if one.change.metric != "estimate_ratio" or one.at not in grown]
         return max(mine, key=lambda one: one.change.weight, default=None)
 
 
@@ -138,20 +147,10 @@ def _matches(names: set[tuple[str, str]], device: DeviceHistory, case: str) -> b
     return (case, "") in names or (case, device.device) in names
 
 
-def is_recent(finding: Finding) -> bool:
-    """News still, where it is good."""
-    return finding.at >= len(finding.device.nights) - RECENT_NIGHTS
-
-
 def _judge(standing: Standing, names: dict[str, set[tuple[str, str]]], ratios: dict) -> None:
     history, device = standing.history, standing.device
     standing.last = history.last_planned()
-    states = set()
-    for finding in standing.findings:
-        verdict = finding.change.verdict
-        # An older improvement is how things are.
-        if finding.change.open or (verdict in ("improvement", "recovery") and is_recent(finding)):
-            states.add(verdict)
+    states = {finding.change.verdict for finding in standing.findings if is_news(finding)}
     for state in ("vanished", "new", "young"):
         if _matches(names[state], device, history.case):
             states.add(state)
@@ -171,18 +170,25 @@ def _judge(standing: Standing, names: dict[str, set[tuple[str, str]]], ratios: d
     standing.state = next((state for state in STATES if state in states), "steady")
 
 
-def _ratios(runs: list[Run]) -> dict:
-    """Of the newest run: peak / estimate, and the window's two ends, by case, device and backend."""
+def _device_of(run: Run, devices: list[DeviceHistory]) -> tuple[str, str]:
+    """Name and backend by which the history knows it: of a device that was renamed, the run file has another name."""
+    for device in devices:
+        if run.context.get("id") in device.place_of:
+            return device.device, device.backend
+    return run.context.get("device"), run.context.get("backend")
+
+
+def _ratios(runs: list[Run], devices: list[DeviceHistory]) -> dict:
+    """Of the newest runs: peak / estimate, and the window's two ends, by case, device and backend."""
     found = {}
     for run in runs:
         if not len(run.cases):
             continue
-        cases = run.cases
+        cases, device = run.cases, _device_of(run, devices)
         ratios = cases["peak"] / cases["estimate"]
         for case, ratio, low, high in zip(cases["case"], ratios, cases["window_lo"], cases["window_hi"]):
             # What is not known is NaN there, and is not even equal to itself.
-            key = (case, run.context.get("device"), run.context.get("backend"))
-            found[key] = (ratio if ratio == ratio else None, low, high)
+            found[(case, *device)] = (ratio if ratio == ratio else None, low, high)
     return found
 
 
@@ -194,7 +200,7 @@ def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
     names = {
         "vanished": set(trends.vanished), "new": set(trends.new), "young": set(trends.not_enough_data),
     }
-    ratios = _ratios(runs)
+    ratios = _ratios(runs, history.devices)
     standings = []
     for device in history.devices:
         for case in device.cases:

@@ -72,9 +72,10 @@ def set_count_axis(axis: Axis, low: float, high: float) -> None:
     _log2_axis(axis, lambda value: f"{value:g}", low, high)
 
 
-def set_time_axis(axis: Axis) -> None:
-    """A logarithmic axis of nanoseconds."""
-    axis.set_major_locator(LogLocator(base=10.0))
+def set_time_axis(axis: Axis, low: float, high: float) -> None:
+    """A logarithmic axis of nanoseconds, with ticks at powers of ten, and between them where those are few."""
+    subs = (1.0, 2.0, 5.0) if 0 < low and high < 30 * low else (1.0,)
+    axis.set_major_locator(LogLocator(base=10.0, subs=subs))
     axis.set_major_formatter(FuncFormatter(lambda value, _position: time_text(value)))
     axis.set_minor_formatter(NullFormatter())
 

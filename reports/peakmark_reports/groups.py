@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from .assessment import STATES, Assessment, Finding, Standing, is_recent
+from .assessment import STATES, Assessment, Finding, Standing, is_news
 from .figures_text import levels_text, metric_name, relative_text
 from .history_file import METRICS
 from .trend_file import VERDICTS, Change
@@ -25,6 +25,8 @@ class Member:
     standing: Standing
     finding: Finding | None
     others: tuple[Finding, ...] = ()
+    steps: int = 1
+    """In which it changed, if not at once."""
 
     @property
     def weight(self) -> float:
@@ -71,6 +73,8 @@ class Group:
             texts = [relative_text(member.finding.change.relative) for member in (self.members[-1], self.first)]
             what = texts[0] if texts[0] == texts[1] else " to ".join(texts)
         commit = f", commit {night.commit[:12]}" if night.commit else ""
+        most_steps = max(member.steps for member in self.members)
+        steps = f" in {most_steps} steps" if most_steps > 1 else ""
         raised = finding.change.raised[:10]
         told = f", told on {raised}" if raised and raised != night.date[:10] else ""
         settled = f"; {finding.settled}" if finding.settled else ""
@@ -81,7 +85,7 @@ class Group:
             nights = finding.device.nights
             since = f"{nights[first_at].date[:10]} to {nights[last_at].date[:10]}"
             commit = told = ""
-        return f"{metric_name(finding.change.metric)} {what}, since {since}{commit}{told}{where}{settled}"
+        return f"{metric_name(finding.change.metric)} {what}{steps}, since {since}{commit}{told}{where}{settled}"
 
     def hints(self, assessment: Assessment) -> list[str]:
         """What else is wrong with the first case, and what changed in the environment just before: that may be the
@@ -136,22 +140,32 @@ def _grouped(members: list[tuple[str, Member]]) -> list[Group]:
     )
 
 
+def _together(steps: list[Finding]) -> Finding:
+    """From the level before the first step to that after the last, since the first."""
+    first, last = steps[0], steps[-1]
+    before, after = first.change.before, last.change.after
+    relative = after / before - 1 if before and after is not None else last.change.relative
+    return replace(last, at=first.at, change=replace(last.change, before=before, relative=relative, run=first.change.run))
+
+
 def _members(standing: Standing) -> list[tuple[str, str, Member]]:
-    """Part, verdict and member of each change; what changed exactly in one night and to one end is one member."""
+    """Part, verdict and member of each change; what changed exactly in one night and to one end is one member, and so
+    are the steps of a time that grew little by little."""
     found: dict[tuple, list[Finding]] = {}
+    steps: list[Finding] = []
     for finding in standing.findings:
         verdict = finding.change.verdict
         if verdict not in VERDICTS:
             continue
-        if finding.change.open:
-            part = "look"
-        elif verdict in ("improvement", "recovery") and not finding.settled and is_recent(finding):
-            part = "good"
-        else:
-            part = "settled"
+        part = "settled" if not is_news(finding) else "look" if finding.change.open else "good"
         exact = finding.change.metric != "gpu_time_ns"
-        found.setdefault((part, verdict, finding.at, exact, finding.settled), []).append(finding)
+        if (part, verdict, exact) == ("look", "regression", False):
+            steps.append(finding)
+        else:
+            found.setdefault((part, verdict, finding.at, exact, finding.settled), []).append(finding)
     members = []
+    if steps:
+        members.append(("look", "regression", Member(standing, _together(steps), steps=len(steps))))
     for (part, verdict, *_night), findings in found.items():
         first, *others = sorted(
             findings, key=lambda one: METRICS.index(one.change.metric) if one.change.metric in METRICS else len(METRICS)

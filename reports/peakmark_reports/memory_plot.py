@@ -140,8 +140,9 @@ def draw(figure: Figure, context: dict) -> pyplot.Figure:
         _limit_peaks(shown[0], panel)
         if has_time:
             shown[-1].set_yscale("log")
-            set_time_axis(shown[-1].yaxis)
-            shown[-1].set_ylim(panel.cases["time_min"].min() / MARGIN, panel.cases["time_max"].max() * MARGIN)
+            fastest, slowest = panel.cases["time_min"].min() / MARGIN, panel.cases["time_max"].max() * MARGIN
+            set_time_axis(shown[-1].yaxis, fastest, slowest)
+            shown[-1].set_ylim(fastest, slowest)
         shown[0].set_title(panel.title)
         shown[-1].set_xlabel(x_label(figure))
     drawing.suptitle(f"{figure.name}\n{device_text(context)}", fontsize=8)

@@ -48,7 +48,7 @@ def _shown_group(group: Group, assessment: Assessment, marks: dict[int, list[int
     def link(member) -> str:
         address = {"case": member.standing.history.case}
         if several_devices:
-            address["device"] = str([id(one) for one in assessment.history.devices].index(id(member.standing.device)))
+            address["device"] = device_label(member.standing.device)
         return f"#{urlencode(address)}"
 
     members = [
@@ -143,7 +143,7 @@ def render_page(assessment: Assessment, runs: list[Run], pictures: list, title: 
         assessment=assessment,
         title=title,
         css=Markup(loader.get_source(environment, "page.css")[0]),
-        script=Markup(loader.get_source(environment, "page.js")[0]),
+        script=Markup("".join(loader.get_source(environment, name)[0] for name in ("chart.js", "page.js"))),
         data=_json(page_data(assessment)),
         groups=groups,
         states=STATES,

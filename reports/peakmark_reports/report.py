@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from .assessment import Assessment, assess
@@ -19,6 +20,16 @@ DEFAULT_FOLDER = Path("report")
 # The file that a code quality issue points to, where nobody names another: GitLab wants one.
 DEFAULT_PATH = "suites/nightly.toml"
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+
+
+# Options that name a file, and what is written there.
+_FORMS: dict[str, Callable[[Assessment, argparse.Namespace], str]] = {
+    "gitlab_metrics": lambda assessment, _options: metrics_report(assessment),
+    "gitlab_code_quality": lambda assessment, options: code_quality(assessment, options.code_quality_path),
+    "bencher": lambda assessment, _options: bencher(assessment),
+    "benchmark_action": lambda assessment, _options: benchmark_action(assessment),
+    "junit": lambda assessment, _options: junit(assessment),
+}
 
 
 class ReportError(InputError):
@@ -62,27 +73,34 @@ def _sources(options: argparse.Namespace) -> Sources:
     return read_files(options.series, options.trends, options.run)
 
 
-def _write_forms(assessment: Assessment, options: argparse.Namespace) -> list[Path]:
-    texts = {
-        options.gitlab_metrics: lambda: metrics_report(assessment),
-        options.gitlab_code_quality: lambda: code_quality(assessment, options.code_quality_path),
-        options.bencher: lambda: bencher(assessment),
-        options.benchmark_action: lambda: benchmark_action(assessment),
-        options.junit: lambda: junit(assessment),
-    }
-    written = []
-    for path, text in texts.items():
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text(), encoding="utf-8")
-            written.append(path)
-    if options.step_summary is not None:
-        path = options.step_summary or os.environ.get(STEP_SUMMARY)
-        if not path:
+def _form_files(options: argparse.Namespace) -> dict[str, Path]:
+    """The file of each form that is asked for, by its option."""
+    files = {form: getattr(options, form) for form in (*_FORMS, "step_summary")}
+    if options.step_summary == "":
+        files["step_summary"] = os.environ.get(STEP_SUMMARY)
+        if not files["step_summary"]:
             raise ReportError(f"--step-summary names no file, and ${STEP_SUMMARY} is not set")
-        append_step_summary(assessment, Path(path))
-        written.append(Path(path))
-    return written
+    files = {form: Path(path) for form, path in files.items() if path is not None}
+    of_file: dict[Path, str] = {}
+    for form, path in files.items():
+        other = of_file.setdefault(path.resolve(), form)
+        if other != form:
+            raise ReportError(f"{path}: asked for as --{_dashed(other)} and as --{_dashed(form)}; name two files")
+    return files
+
+
+def _dashed(option: str) -> str:
+    return option.replace("_", "-")
+
+
+def _write_forms(assessment: Assessment, files: dict[str, Path], options: argparse.Namespace) -> list[Path]:
+    for form, path in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if form == "step_summary":
+            append_step_summary(assessment, path)
+        else:
+            path.write_text(_FORMS[form](assessment, options), encoding="utf-8")
+    return list(files.values())
 
 
 def write_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
@@ -90,9 +108,10 @@ def write_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
 
     Raises ReportError, SourceError, PageError, what parsing raises, and OSError.
     """
+    files = _form_files(options)
     sources = _sources(options)
     assessment = assess(sources.history, sources.trends, sources.runs)
-    written = _write_forms(assessment, options)
+    written = _write_forms(assessment, files, options)
     folder = options.output or (None if written else DEFAULT_FOLDER)
     if folder is not None:
         # Drawing libraries take a while to load, and forms need none of them.

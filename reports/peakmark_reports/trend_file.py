@@ -23,7 +23,7 @@ class TrendFileError(InputError):
 class Change:
     """A new level of one metric of one case. `run` is the first of that level, `raised` the date it was first told.
 
-    `state` is `open`, `accepted`, `recovered` or `past`; empty of suspicions.
+    `state` is `open`, `accepted`, `recovered` or `past`; empty of suspicions that wait for the next night.
     """
 
     case: str
@@ -42,8 +42,8 @@ class Change:
 
     @property
     def open(self) -> bool:
-        """It asks for a look."""
-        return self.verdict == "suspicious" or (self.verdict == "regression" and self.state == "open")
+        """It asks for a look. An estimate that fell within its window is suspicious and past: told, and no more."""
+        return (self.verdict, self.state) in (("regression", "open"), ("suspicious", ""))
 
     @property
     def weight(self) -> float:

@@ -1,4 +1,7 @@
+import json
+
 import pytest
+from peakmark_reports.assessment import assess
 from peakmark_reports.groups import groups_of
 from peakmark_reports.history_file import HistoryFileError, parse_history
 from peakmark_reports.run_file import RunFileError
@@ -37,6 +40,7 @@ def test_the_verdict_counts_cases_and_not_changes():
         ({"state": "recovered"}, False),
         ({"state": "past"}, False),
         ({"verdict": "suspicious", "state": None}, True),
+        ({"verdict": "suspicious", "state": "past", "metric": "estimate_ratio"}, False),
         ({"verdict": "improvement", "state": "past"}, False),
     ],
 )
@@ -90,6 +94,16 @@ def test_an_estimate_outside_its_window_needs_a_look():
     assert worst.reasons == ["peak / estimate 0.500, window 0.8 to 1"]
 
 
+def test_the_newest_run_of_a_renamed_device_is_the_device_s():
+    below = observation("padding/old", "edge", 32)
+    below["estimate"] = {"estimator": "padding/old", "bytes_estimated": 2 * below["requested_peak_bytes"]}
+    run = json.loads(run_text([below]))
+    run["context"]["peakmark"] |= {"id": night(29)["id"], "device": "a device, as a new driver calls it"}
+    history = parse_history(series_text([night(i) for i in range(30)], [case(below["case"], 30)]).splitlines(), "h")
+    assessment = assess(history, parse_trends(trends_text(), "t"), parse_runs(json.dumps(run), "r"))
+    assert states(assessment) == {below["case"]: "window"}
+
+
 def test_shapes_that_one_commit_moved_are_one_group():
     names = [f"padding/a/opencl/ny:{ny}" for ny in (32, 64, 128)]
     changes = [change(name, 20, relative=0.01 * i) for i, name in enumerate(names, start=1)]
@@ -113,6 +127,27 @@ def test_a_slower_variant_is_one_group_though_noise_moves_its_nights():
     assert {member.standing.history.case for member in near.members} == set(names[:3])
     assert ", since 2026-01-21 to 2026-01-26" in near.summary(False)
     assert ", since 2026-02-02, commit" in far.summary(False)
+
+
+def test_a_time_that_grew_little_by_little_is_told_once():
+    slower = {"metric": "gpu_time_ns", "allocations": None}
+    steps = [
+        change("padding/a", 10, before=100.0, after=103.0, relative=0.03, **slower),
+        change("padding/a", 20, before=103.0, after=108.15, relative=0.05, **slower),
+    ]
+    assessment = assessed([case("padding/a", 30)], steps)
+    (group,) = groups_of(assessment)["look"]
+    assert group.summary(False).startswith("time 100 ns → 108.2 ns (+8.2 %) in 2 steps, since 2026-01-11, commit")
+    assert group.summary(False).endswith(", told on 2026-01-21")
+    assert len(assessment.standings[0].findings) == 2
+
+
+def test_what_is_worst_is_of_now():
+    settled = change("padding/a", 5, relative=0.5, state="accepted")
+    ratio = change("padding/a", 20, metric="estimate_ratio", relative=0.0601, allocations=None)
+    assessment = assessed([case("padding/a", 30)], [settled, change("padding/a", 20, relative=0.06), ratio])
+    worst = assessment.standings[0].worst.change
+    assert (worst.metric, worst.relative) == ("requested_peak_bytes", 0.06)
 
 
 def test_bytes_that_change_together_are_told_together():

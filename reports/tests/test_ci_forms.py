@@ -166,3 +166,15 @@ def test_forms_are_written_without_a_page(tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("GITHUB_STEP_SUMMARY")
     assert main(["report", *write_files(tmp_path, series, trends_text()), "--step-summary"]) == 2
     assert "$GITHUB_STEP_SUMMARY is not set" in capsys.readouterr().err
+
+
+def test_two_forms_are_not_written_into_one_file(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "forms" / "one"))
+    sources = write_files(tmp_path, series_text([night(0)], [case("padding/a", 1)]), trends_text())
+    for forms, names in (
+        (["--junit", "one", "--bencher", "./one"], "--bencher and as --junit"),
+        (["--junit", str(tmp_path / "forms" / "one"), "--step-summary"], "--junit and as --step-summary"),
+    ):
+        assert main(["report", *sources, *forms]) == 2
+        assert f"asked for as {names}" in capsys.readouterr().err
+    assert not (tmp_path / "forms").exists()

@@ -10,7 +10,7 @@ from sample_history import HOSTILE, PEAK, TIME, case, change, night, run_text, s
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no chromium here: the page's script is not tested")
 NIGHTS = 60
 GREW = "padding/old/opencl/ny:7"
-SIZES = {"desk": (1200, 900), "phone": (390, 844)}
+SIZES = {"desk": (1200, 900), "window": (1000, 800), "phone": (390, 844)}
 
 
 def _history() -> tuple[str, str]:
@@ -142,6 +142,29 @@ def test_an_address_holds_filters_and_order(page, report):
     assert names(page) == wanted and len(wanted) == 60
 
 
+def test_an_address_names_its_device(browser, tmp_path):
+    """By its name: its place among the others changes when one more comes."""
+    devices = ("a device", "b device")
+    runs = [night(i, device) for i in range(3) for device in devices]
+    cases = [case("padding/a", 6, device) for device in devices]
+    for one in cases:
+        for name, values in one["series"].items():
+            one["series"][name] = [v if run["device"] == one["device"] else None for v, run in zip(values, runs)]
+        one["outcomes"] = ["ok" if run["device"] == one["device"] else None for run in runs]
+    options = write_files(tmp_path, series_text(runs, cases), trends_text([change("padding/a", 1, device="b device", run="run1@b device")]))
+    assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
+    browser.look(*SIZES["desk"], dark=False)
+    browser.open(tmp_path / "report" / "index.html")
+    address = browser.evaluate("document.querySelector('.findings a.case').hash")
+    assert address == "#case=padding%2Fa&device=b+device+%28opencl%29"
+    opened = "[...document.querySelectorAll('a.open[aria-expanded=true]')].map((one) => one.closest('tr').cells[1].textContent)"
+    for device in devices:
+        open_case(browser, tmp_path / "report" / "index.html", address.replace("b+", f"{device[0]}+"))
+        assert browser.evaluate(opened) == [f"{device} (opencl)"]
+    browser.open(tmp_path / "report" / "index.html", "#only=b+device+%28opencl%29")
+    assert column(browser, 1) == ["b device (opencl)"]
+
+
 def test_a_case_that_is_not_there_is_said(page, report):
     page.open(report, "#case=gone%3Cb%3E")
     assert "There is no case gone<b> here" in page.evaluate("document.getElementById('count').textContent")
@@ -204,7 +227,10 @@ def test_nothing_is_wider_than_the_window(page, report, size, dark):
     open_case(page, report, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
     width = SIZES[size][0]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate("document.querySelector('.detail .box').getBoundingClientRect().right") <= width
+    seen, table = page.evaluate("[document.getElementById('scroll').clientWidth, document.getElementById('cases').offsetWidth]")
+    assert table <= seen
+    drawn, scroll = page.evaluate("['.detail .box', '#scroll'].map((one) => document.querySelector(one).getBoundingClientRect().right)")
+    assert drawn <= scroll
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(21, 23, 26)") == dark
 

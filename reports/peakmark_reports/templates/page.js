@@ -1,32 +1,9 @@
-"use strict";
 // What the page holds: `states`, `devices` with their nights, `columns` of rows. Series of cases lie in data/*.js.
 const data = JSON.parse(document.getElementById("data").textContent);
-const SVG = "http://www.w3.org/2000/svg";
 const kPage = 100;  // rows at first, and rows more
 const view = document.getElementById("cases-view");
 const byId = (id) => document.getElementById(id);
 
-// Text only ever comes in as text: nothing of a history is read as HTML.
-function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children.filter((child) => child !== null && child !== undefined));
-  return made;
-}
-function shape(name, attributes, text) {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-function size(bytes, digits = 4) {
-  let unit = 0;
-  let value = bytes;
-  while (Math.abs(value) >= 1024 && unit + 1 < units.length) { value /= 1024; ++unit; }
-  return `${unit === 0 ? value : Number(value.toPrecision(digits))} ${units[unit]}`;
-}
 function time(ns, digits = 4) {
   for (const [name, scale] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) {
     if (ns >= scale) return `${Number((ns / scale).toPrecision(digits))} ${name}`;
@@ -113,17 +90,13 @@ function chart(spec) {
   const { name, values, nights } = spec;
   const figure = element("figure", { class: "chart" });
   const title = metric(name).title;
-  const svg = shape("svg", { tabindex: "0", role: "slider", "aria-label": `${title} along the nights. Arrow keys move, C goes to the next change.` });
+  const svg = shape("svg", { "aria-label": `${title} along the nights. Arrow keys move, C goes to the next change.` });
   const caption = element("figcaption", { "aria-live": "polite" });
   figure.append(element("h4", {}, name === "estimate_ratio" && spec.window ? `${title}, window ${spec.window[0]} to ${spec.window[1]}` : title), svg, caption);
   const measured = values.filter((value) => value !== null);
   const last = values.length - 1;
   const times = nightTimes(nights);
   const changes = spec.changes.filter((change) => change.metric === name);
-  let at = last;
-  while (at > 0 && values[at] === null) --at;
-  svg.setAttribute("aria-valuemin", "0");
-  svg.setAttribute("aria-valuemax", String(last));
   let low = Math.min(...measured), high = Math.max(...measured);
   if (spec.window && name === "estimate_ratio") {
     low = Math.min(low, spec.window[0]);
@@ -137,6 +110,7 @@ function chart(spec) {
   const dot = shape("circle", { r: 3.5, fill: "var(--ink)" });
 
   const tell = () => {
+    const at = walk.at;
     const x = geometry.x(at);
     cursor.setAttribute("x1", x); cursor.setAttribute("x2", x);
     const value = values[at];
@@ -164,7 +138,7 @@ function chart(spec) {
     const left = Math.max(48, Math.ceil(Math.max(...labels.map((label) => label.length)) * 6.8) + 12);
     const span = times[last] - times[0];
     const x = (i) => span > 0 ? left + (width - left - right) * (times[i] - times[0]) / span : (left + width - right) / 2;
-    geometry = { x, y, left, right, width };
+    geometry = { x, y };
     svg.replaceChildren();
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.setAttribute("height", height);
@@ -235,32 +209,20 @@ function chart(spec) {
     svg.append(cursor, dot);
     tell();
   };
-  svg.addEventListener("pointermove", (event) => {
-    const box = svg.getBoundingClientRect();
-    const px = (event.clientX - box.left) * geometry.width / box.width;
-    let best = 0;
-    for (let i = 1; i <= last; ++i) if (Math.abs(geometry.x(i) - px) < Math.abs(geometry.x(best) - px)) best = i;
-    at = best;
-    tell();
-  });
-  svg.addEventListener("keydown", (event) => {
-    const step = event.shiftKey || event.key.startsWith("Page") ? Math.max(1, Math.round(last / 20)) : 1;
-    if (event.key === "ArrowLeft" || event.key === "ArrowDown" || event.key === "PageDown") at = Math.max(0, at - step);
-    else if (event.key === "ArrowRight" || event.key === "ArrowUp" || event.key === "PageUp") at = Math.min(last, at + step);
-    else if (event.key === "Home") at = 0;
-    else if (event.key === "End") at = last;
-    else if (event.key.toLowerCase() === "c" && !event.ctrlKey && !event.metaKey && changes.length > 0) {
-      at = (changes.find((change) => change.at > at) || changes[0]).at;
-    } else return;
-    event.preventDefault();
-    tell();
-  });
-  let drawn = 0;
-  new ResizeObserver(() => {
-    if (figure.clientWidth === drawn) return;
-    drawn = figure.clientWidth;
-    requestAnimationFrame(draw);
-  }).observe(figure);
+  const walk = {
+    at: last,
+    last,
+    tell,
+    nearest: (px) => {
+      let best = 0;
+      for (let i = 1; i <= last; ++i) if (Math.abs(geometry.x(i) - px) < Math.abs(geometry.x(best) - px)) best = i;
+      return best;
+    },
+    jumps: { c: () => changes.length === 0 ? null : (changes.find((change) => change.at > walk.at) || changes[0]).at },
+  };
+  while (walk.at > 0 && values[walk.at] === null) --walk.at;
+  walkable(svg, walk);
+  drawnToWidth(figure, draw);
   return figure;
 }
 
@@ -287,7 +249,7 @@ function valueTable(series, outcomes, nights) {
 function changeList(row, nights) {
   if (row.changes.length === 0) return null;
   const list = element("ul");
-  for (const change of row.changes) {
+  for (const change of [...row.changes].reverse()) {  // the newest first
     const item = element("li", {}, element("span", { class: `badge ${change.settled ? "" : change.verdict}` }, change.verdict), ` ${nights[change.at].date.slice(0, 10)}: ${metric(change.metric).title.toLowerCase()} ${change.levels} (${relative(change.relative)})`);
     if (change.settled) item.append(` – ${change.settled}`);
     if (change.allocations.length > 0) item.append(element("ul", {}, ...change.allocations.map((one) => element("li", {}, one))));
@@ -298,7 +260,7 @@ function changeList(row, nights) {
 
 function permalink(row) {
   const wanted = new URLSearchParams({ case: row.name });
-  if (data.devices.length > 1) wanted.set("device", String(row.device));
+  if (data.devices.length > 1) wanted.set("device", data.devices[row.device].label);
   return `#${wanted}`;
 }
 
@@ -364,7 +326,7 @@ function chosenRows() {
   const state = byId("state").value, operation = byId("operation").value, device = byId("device").value;
   const chosen = rows.filter((row) => words.every((word) => row.lower.includes(word))
     && (state === "" || (state === "look" ? data.look.includes(row.state) : row.state === state))
-    && (operation === "" || row.operation === operation) && (device === "" || row.device === Number(device)));
+    && (operation === "" || row.operation === operation) && (device === "" || data.devices[row.device].label === device));
   const column = columns().find(([key]) => key === shown.sort);
   if (!column) return chosen;
   const value = column[2];
@@ -481,7 +443,7 @@ function follow() {
   const name = wanted.get("case");
   if (name !== null) {
     const device = wanted.get("device");
-    const found = rows.find((row) => row.name === name && (device === null || row.device === Number(device)));
+    const found = rows.find((row) => row.name === name && (device === null || data.devices[row.device].label === device));
     if (!found) {
       fill();
       byId("count").textContent = `There is no case ${name} here. ${byId("count").textContent}`;
@@ -504,7 +466,7 @@ view.hidden = false;
 const used = new Set(rows.map((row) => row.state));
 options(byId("state"), "every state", [["look", "needs a look"], ...data.states.filter(([state]) => used.has(state))]);
 options(byId("operation"), "every operation", [...new Set(rows.map((row) => row.operation))].sort().map((name) => [name, name]));
-options(byId("device"), "every device", data.devices.map((device, i) => [String(i), device.label]));
+options(byId("device"), "every device", data.devices.map((device) => [device.label, device.label]));
 byId("device-label").hidden = !several;
 head();
 fill();
