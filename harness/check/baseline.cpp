@@ -92,6 +92,28 @@ bool is_baseline(const std::string& text) {
   return first.is_object() && first.contains(kVersionKey);
 }
 
+Baseline parse_or_nothing(const std::string& text) {
+  try {
+    return parse_baseline(text);
+  } catch (const UsageError&) {
+    return {};  // of another version, or damaged: what is written now is whole
+  }
+}
+
+BaselineChanges changes_between(const Baseline& before, const Baseline& after) {
+  BaselineChanges changes;
+  for (const auto& [name, the_case] : after.cases) {
+    const auto earlier = before.cases.find(name);
+    if (earlier == before.cases.end()) {
+      ++changes.added;
+    } else if (earlier->second != the_case) {
+      ++changes.changed;
+    }
+  }
+  changes.gone = before.cases.size() + changes.added - after.cases.size();
+  return changes;
+}
+
 }  // namespace
 
 Baseline baseline_of(const Run& run) {
@@ -152,15 +174,20 @@ Baseline read_baseline(const std::filesystem::path& path) {
   }
 }
 
-void write_baseline(const Baseline& baseline, const std::filesystem::path& path) {
+BaselineChanges write_baseline(const Baseline& baseline, const std::filesystem::path& path) {
   check_replaceable(path);
+  Baseline earlier;
   std::error_code none;
-  if (std::filesystem::exists(path, none) && std::filesystem::file_size(path, none) > 0 &&
-      !is_baseline(read_text_file(path))) {
-    throw UsageError(fmt::format("{}: is no baseline, and is not replaced; name another file, or remove it",
-                                 path.string()));
+  if (std::filesystem::exists(path, none) && std::filesystem::file_size(path, none) > 0) {
+    const std::string text = read_text_file(path);
+    if (!is_baseline(text)) {
+      throw UsageError(fmt::format("{}: is no baseline, and is not replaced; name another file, or remove it",
+                                   path.string()));
+    }
+    earlier = parse_or_nothing(text);
   }
   replace_text_file(path, baseline_text(baseline));
+  return changes_between(earlier, baseline);
 }
 
 }  // namespace peakmark

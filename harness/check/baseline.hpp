@@ -17,6 +17,8 @@ struct BaselineCase {
   std::optional<Size> requested_peak_bytes;
   std::optional<Size> setup_bytes;
   std::vector<PeakEntry> at_peak;  ///< equal ones together, then by name, kind and bytes
+
+  bool operator==(const BaselineCase&) const = default;
 };
 
 /// The bytes that each case of a run needed: what a change is held against where there is no history.
@@ -39,7 +41,15 @@ Baseline parse_baseline(std::string_view text);
 /// Of a file that baseline_text() wrote, or of a run file. UsageError that names the file.
 Baseline read_baseline(const std::filesystem::path& path);
 
-/// UsageError where `path` holds something else than a baseline: it is not replaced then.
-void write_baseline(const Baseline& baseline, const std::filesystem::path& path);
+/// What became of the cases of a baseline that was written anew.
+struct BaselineChanges {
+  std::size_t added = 0;
+  std::size_t changed = 0;
+  std::size_t gone = 0;
+};
+
+/// UsageError where `path` holds something else than a baseline: it is not replaced then. Of a file that is
+/// new, and of one whose earlier text no reader of this version understands, every case is added.
+BaselineChanges write_baseline(const Baseline& baseline, const std::filesystem::path& path);
 
 }  // namespace peakmark

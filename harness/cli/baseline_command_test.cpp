@@ -25,7 +25,8 @@ class BaselineCommand : public CommandTest {
 TEST_F(BaselineCommand, GatesBytes) {
   const Answer written = check({"--update-baseline", baseline_});
   EXPECT_EQ(written.end.exit_code, 0);
-  EXPECT_THAT(written.errors, HasSubstr("the bytes of 2 cases; commit it"));
+  EXPECT_THAT(written.errors, HasSubstr("the bytes of 2 cases, 2 new; commit it"));
+  EXPECT_THAT(check({"--update-baseline", baseline_}).errors, HasSubstr("2 cases, as they were"));
   EXPECT_THAT(read_text_file(baseline_),
               StartsWith("{\"peakmark_baseline\":1}\n{\"case\":\"fake/case/dry\","));
   EXPECT_EQ(check({"--baseline", baseline_}).end.exit_code, 0);
@@ -41,8 +42,14 @@ TEST_F(BaselineCommand, GatesBytes) {
   EXPECT_EQ(grown.end.exit_code, 1);
   EXPECT_THAT(grown.output, AllOf(HasSubstr("FAIL baseline"), HasSubstr("256 more"), HasSubstr("cache")));
   EXPECT_THAT(read_text_file(junit), HasSubstr("type=\"baseline\""));
-  EXPECT_EQ(check({"--update-baseline", baseline_}).end.exit_code, 0);
+  EXPECT_THAT(check({"--update-baseline", baseline_}).errors, HasSubstr("2 cases, 1 changed; commit it"));
   EXPECT_EQ(check({"--baseline", baseline_}).end.exit_code, 0);
+
+  // Of a part of the suite only: what is lost is told.
+  run.context.planned.pop_back();
+  run.observations.pop_back();
+  write_run(run, run_file_);
+  EXPECT_THAT(check({"--update-baseline", baseline_}).errors, HasSubstr("1 case, 1 gone; commit it"));
 }
 
 TEST_F(BaselineCommand, WhatIsNoneIsNamed) {

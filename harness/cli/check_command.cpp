@@ -68,8 +68,14 @@ void write_baseline_of(const std::vector<Run>& runs, const std::filesystem::path
       throw UsageError(fmt::format("--update-baseline: two of the runs have the case {}", name));
     }
   }
-  write_baseline(all, path);
-  fmt::print(stderr, "{}: the bytes of {} cases; commit it\n", path.string(), all.cases.size());
+  const BaselineChanges changes = write_baseline(all, path);
+  std::string what;
+  for (const auto& [count, word] :
+       {std::pair{changes.added, "new"}, {changes.changed, "changed"}, {changes.gone, "gone"}}) {
+    if (count > 0) what += fmt::format("{}{} {}", what.empty() ? "" : ", ", count, word);
+  }
+  fmt::print(stderr, "{}: the bytes of {} case{}, {}\n", path.string(), all.cases.size(),
+             all.cases.size() == 1 ? "" : "s", what.empty() ? "as they were" : what + "; commit it");
 }
 
 ExitCode check(const CheckOptions& options) {

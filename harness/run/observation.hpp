@@ -34,6 +34,8 @@ struct PeakEntry {
   std::string name;
   std::string kind;
   Size bytes = 0;
+
+  bool operator==(const PeakEntry&) const = default;
 };
 
 struct KernelTime {
