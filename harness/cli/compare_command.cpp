@@ -116,6 +116,8 @@ ExitCode compare_files(const CompareOptions& options) {
   }
   const bool base_is_run = is_run_file(options.files[0]);
   if (base_is_run != is_run_file(options.files[1])) {
+    const std::filesystem::path& other = options.files[base_is_run ? 1 : 0];
+    if (!std::filesystem::exists(other)) read_run(other);  // which says so, and what to do
     throw UsageError(fmt::format("{} is a run file and {} is none; compare takes two runs, or two profiles",
                                  options.files[base_is_run ? 0 : 1].string(),
                                  options.files[base_is_run ? 1 : 0].string()));
@@ -135,7 +137,7 @@ ExitCode compare_builds(const CompareOptions& options) {
   two.sweep.case_limit = milliseconds_of("--timeout", options.timeout);
   if (options.deadline) two.sweep.deadline = milliseconds_of("--deadline", *options.deadline);
   const TwoBuildsMeasured measured = run_two_builds(two);
-  if (!measured.is_written) return measured.code;
+  if (!measured.has_both) return measured.code;
   const ExitCode judged =
       show(options, compare_runs(read_run_to_compare(two.base_run_file),
                                  read_run_to_compare(two.sweep.run_file), options.even_if_different));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command_test.hpp"
+#include "run/run_journal.hpp"
 
 namespace peakmark {
 namespace {
@@ -155,13 +156,18 @@ TEST_F(CompareCommand, OptionsThatDoNotGoTogetherAreMistakes) {
   two_variants();
   EXPECT_EQ(run({"--variants", "fake/case", "fake/slow"}).end.exit_code, 2);
   EXPECT_EQ(run({"--rounds", "9", "--memory-only"}).end.exit_code, 2);
-  EXPECT_EQ(run({"--rounds", "9", "--shard", "1/2"}).end.exit_code, 2);
+  const Answer shard = run({"--rounds", "9", "--shard", "1/2"});
+  EXPECT_EQ(shard.end.exit_code, 2);
+  EXPECT_THAT(shard.errors, HasSubstr("parts taken elsewhere were not in turns"));
   EXPECT_EQ(run({"--rounds", "0"}).end.exit_code, 2);
   const Answer unknown = run({"--rounds", "9", "--variants", "fake/case", "fake/slowe"});
   EXPECT_EQ(unknown.end.exit_code, 2);
   EXPECT_THAT(unknown.errors, HasSubstr("did you mean 'fake/slow'"));
   EXPECT_EQ(compare({"one.json"}).end.exit_code, 2);
   EXPECT_EQ(compare({"one.json", "two.json", "--rounds", "9"}).end.exit_code, 2) << "without --build";
+  std::ofstream(folder_.path() / "there.json") << "{}";
+  EXPECT_THAT(compare({"none.json", (folder_.path() / "there.json").string()}).errors,
+              HasSubstr("none.json: cannot open: No such file"));
 }
 
 TEST_F(CompareCommand, TwoFilesEndAtSuspicious) {
@@ -236,6 +242,67 @@ TEST_F(CompareCommand, AStoppedComparisonOfBuildsKeepsWhatItHas) {
   ASSERT_GT(told_pid(fifo), 0);
   ::kill(process.pid(), SIGINT);
   EXPECT_EQ(rest_of(process).end.exit_code, 130);
+}
+
+TEST_F(CompareCommand, OneSideAloneIsNotCompared) {
+  suite({"timed", "tell_pid"});
+  build("base", "");
+  build("new", "");
+  const std::filesystem::path fifo = make_fifo();
+  // Of this seed the case that waits comes second: the base has measured the first by then, the new build
+  // none.
+  WorkerProcess process(command({"compare", (folder_.path() / "suite.toml").string(), "--build",
+                                 (folder_.path() / "base").string(), "--worker",
+                                 (folder_.path() / "new/bin/peakmark-bench").string(), "-o",
+                                 (folder_.path() / "two").string(), "--rounds", "9", "--seed", "2"}));
+  ASSERT_GT(told_pid(fifo), 0);
+  ::kill(process.pid(), SIGINT);
+  const Answer stopped = rest_of(process);
+  EXPECT_EQ(stopped.end.exit_code, 130) << stopped.errors;
+  EXPECT_THAT(stopped.errors,
+              HasSubstr("one side alone is measured, and cannot be compared; --resume goes on"));
+  environment_.clear();
+  const Answer whole = compare_builds("base", "new", {"--resume"});
+  EXPECT_EQ(whole.end.exit_code, 0) << whole.errors;
+  EXPECT_THAT(whole.output, StartsWith("nothing regressed in 2 cases"));
+}
+
+/// A SIGKILL between the two looks: the run file is not there yet, what was measured stands in the partial
+/// one.
+TEST_F(CompareCommand, ARunThatWasKilledBetweenItsLooksGoesOn) {
+  two_variants();
+  ASSERT_EQ(run_rounds({"--seed", "9"}).end.exit_code, 0);
+  peakmark::Run first_look = read_run(run_file_);
+  std::filesystem::remove(run_file_);
+  const std::vector<Observation> whole = first_look.observations;
+  first_look.context.complete = false;
+  first_look.context.rounds->second_look.reset();
+  {
+    RunJournal journal(run_file_);
+    journal.start(first_look.context);
+    for (Observation one : whole) {
+      one.gpu_time->blocks.resize(9);
+      one.gpu_time->rounds->resize(9);
+      journal.add(one);
+    }
+  }
+  ASSERT_TRUE(std::filesystem::exists(partial_));
+  ASSERT_FALSE(std::filesystem::exists(run_file_));
+  const Answer nothing = compare({run_file_.string(), "--variants", "fake/case", "fake/slow"});
+  EXPECT_EQ(nothing.end.exit_code, 2) << "there is no run file to compare";
+
+  const Answer answer = run_rounds({"--resume"});
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("first look: 6 of 6 cases are measured again"),
+                                   HasSubstr("round 10 of 18"), Not(HasSubstr("round 9 of 9"))));
+  const peakmark::Run resumed = read_run(run_file_);
+  EXPECT_TRUE(resumed.context.complete);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const GpuTime& time = *resumed.observations[i].gpu_time;
+    EXPECT_THAT(time.blocks, SizeIs(18));
+    EXPECT_TRUE(std::equal(time.blocks.begin(), time.blocks.begin() + 9, whole[i].gpu_time->blocks.begin()));
+  }
+  EXPECT_EQ(compare({run_file_.string(), "--variants", "fake/case", "fake/slow"}).end.exit_code, 1);
 }
 
 TEST_F(CompareCommand, AnotherBuildMustBeThere) {

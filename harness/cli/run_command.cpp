@@ -58,6 +58,11 @@ std::vector<std::string> suspicious_cases(const std::string& history, const Run&
 }
 
 void run(RunOptions& options, Result& result) {
+  if (options.sweep.rounds && options.sweep.selection.shard) {
+    throw UsageError(
+        "--rounds and --shard do not go together: rounds measure all cases in turns on one device, and parts "
+        "taken elsewhere were not in turns; leave one out, or choose cases with --filter");
+  }
   if (options.confirm) {
     // Said before an hour of measuring, not after.
     open_history(*options.confirm, history::History::Purpose::write);
@@ -107,7 +112,7 @@ void add_run_command(CLI::App& app, Result& result) {
                        "Time in rounds, a block a case in each, in another order and process: 9 or more")
           ->check(CLI::Range(1, kMostRounds));
   CLI::Option* const memory_only = command->get_option("--memory-only");
-  rounds->excludes(memory_only)->excludes(command->get_option("--shard"));
+  rounds->excludes(memory_only);
   command->add_option("--repetitions", sweep.repetitions, "Timings of each case")
       ->check(CLI::Range(1, 1000))
       ->excludes(rounds);

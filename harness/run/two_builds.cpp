@@ -233,6 +233,7 @@ class TwoBuilds {
       return {stop == Stop::interrupted ? ExitCode::interrupted : ExitCode::nothing, false};
     }
     ExitCode code = ExitCode::clean;
+    const bool has_both = base_.journal.has_measured() && next_.journal.has_measured();
     for (Side* side : {&base_, &next_}) {
       side->journal.finish();
       say(fmt::format("{}: {}; {}", side->name, summary(side->journal.run()),
@@ -240,10 +241,12 @@ class TwoBuilds {
       if (side == &next_) code = exit_code_of(side->journal.run());
     }
     if (stop != Stop::done) {
-      say(fmt::format("{}: not every round is through; --resume goes on",
-                      stop == Stop::interrupted ? "interrupted" : "stopped by the deadline"));
+      say(fmt::format(
+          "{}: {}; --resume goes on", stop == Stop::interrupted ? "interrupted" : "stopped by the deadline",
+          has_both ? "not every round is through" : "one side alone is measured, and cannot be compared"));
     }
-    return {stop == Stop::interrupted ? ExitCode::interrupted : code, true};
+    if (!has_both) code = ExitCode::nothing;
+    return {stop == Stop::interrupted ? ExitCode::interrupted : code, has_both};
   }
 
   const TwoBuildsOptions& options_;

@@ -26,7 +26,7 @@ std::optional<PlannedCase> planned_for(const PlannedCase& planned, const Descrip
 
 struct TwoBuildsMeasured {
   ExitCode code = ExitCode::clean;  ///< that of run_sweep()
-  bool is_written = false;          ///< both run files are of this comparison
+  bool has_both = false;            ///< both run files are of this comparison, and each has measured cases
 };
 
 /// Measures the cases of the suite with both, and writes both run files, which have one job and say so; also
