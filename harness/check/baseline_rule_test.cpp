@@ -71,6 +71,29 @@ TEST(BaselineRule, OneAddedAllocationFailsAndIsNamed) {
   EXPECT_THAT(markdown(judged.sample.run, judged.verdicts), HasSubstr("grew: a peak of 2304 bytes"));
 }
 
+TEST(BaselineRule, IsToldBesideWhatElseFails) {
+  const Judged judged([](SampleRun& sample) {
+    Observation& observation = sample.run.observations[0];
+    *observation.requested_peak_bytes += 256;
+    *observation.second_pass_peak_bytes += 256;
+    observation.at_peak.push_back({"cache", "buffer", 256});
+  });
+  EXPECT_THAT(markdown(judged.sample.run, judged.verdicts),
+              AllOf(HasSubstr("256 too few"), HasSubstr("<br>grew: a peak of"), HasSubstr("came: cache")));
+  EXPECT_THAT(junit(judged.sample.run, judged.verdicts), HasSubstr("came: cache"));
+}
+
+TEST(BaselineRule, IsCountedBeforeWhatIsAlwaysSo) {
+  SampleRun few;
+  few.add(kCase, 2, 2048, 2, 2048);
+  few.run.context.complete = true;
+  Baseline baseline = baseline_of(few.run);
+  baseline.cases.at(kCase).requested_peak_bytes = 4096;
+  const auto verdicts = judge(few.run, {std::nullopt, &baseline});
+  EXPECT_EQ(headline(few.run, verdicts), "1 cases: 0 pass, 1 counted (1 shrank), 0 fail");
+  EXPECT_THAT(markdown(few.run, verdicts), HasSubstr("shrank: a peak of 2048 bytes instead of 4096"));
+}
+
 TEST(BaselineRule, MoreOfEitherFails) {
   const Judged judged([](SampleRun& sample) {
     *sample.run.observations[0].requested_peak_bytes -= 1024;

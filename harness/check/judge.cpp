@@ -269,9 +269,12 @@ Judgement JudgedCase::judgement() const {
 }
 
 const Verdict* JudgedCase::worst() const {
-  const auto found =
-      std::max_element(verdicts.begin(), verdicts.end(),
-                       [](const Verdict& a, const Verdict& b) { return a.judgement < b.judgement; });
+  // Of what is counted, a change of bytes is told before what is always so, such as granularity.
+  const auto weight = [](const Verdict& verdict) {
+    const bool has_changed = verdict.judgement == Judgement::counted && verdict.rule == Rule::baseline;
+    return std::pair(verdict.judgement, has_changed);
+  };
+  const auto found = std::ranges::max_element(verdicts, {}, weight);
   return found == verdicts.end() || found->judgement == Judgement::pass ? nullptr : &*found;
 }
 

@@ -78,7 +78,8 @@ struct JudgedCase {
   [[nodiscard]] std::string variant() const;
   /// The worst of the verdicts; `pass` where there is none.
   [[nodiscard]] Judgement judgement() const;
-  /// The verdict that explains it: the first of the worst ones; null for a pass.
+  /// The verdict that explains it: the first of the worst ones, or the baseline's of those that are counted;
+  /// null for a pass.
   [[nodiscard]] const Verdict* worst() const;
   /// The figure of a rule for the variant's own estimator; null where it was not judged.
   [[nodiscard]] std::optional<double> figure(Rule rule) const;

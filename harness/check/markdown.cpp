@@ -20,13 +20,23 @@ std::string cell(const std::string& raw) {
   return text;
 }
 
+/// Of all that fails, or of the verdict that is counted.
+std::string what_to_do(const JudgedCase& the_case) {
+  if (the_case.judgement() < Judgement::fail) return cell(the_case.worst()->advice);
+  std::string text;
+  for (const Verdict& verdict : the_case.verdicts) {
+    if (verdict.judgement >= Judgement::fail) text += (text.empty() ? "" : "<br>") + cell(verdict.advice);
+  }
+  return text;
+}
+
 std::string row_of(const JudgedCase& the_case) {
   const Verdict* worst = the_case.worst();
   std::string judgement(name_of(the_case.judgement()));
   // A batch too small for its slices to be judged: there is nothing to do.
   const bool is_small =
       worst != nullptr && worst->judgement == Judgement::counted && worst->rule == Rule::window_slices;
-  const std::string advice = worst == nullptr || is_small ? "" : cell(worst->advice);
+  const std::string advice = worst == nullptr || is_small ? "" : what_to_do(the_case);
   if (is_small) judgement = "pass (granularity)";
   std::string peak = "–";
   std::string time = "–";

@@ -114,6 +114,10 @@ ExitCode compare_files(const CompareOptions& options) {
     throw UsageError(
         "name two files, BASE and NEW; one run with --variants OLD NEW; or a suite with --build OTHER");
   }
+  for (const std::filesystem::path& file : options.files) {
+    // A run that was killed: this says so, and what to do.
+    if (!std::filesystem::exists(file) && std::filesystem::exists(partial_of(file))) read_run(file);
+  }
   const bool base_is_run = is_run_file(options.files[0]);
   if (base_is_run != is_run_file(options.files[1])) {
     const std::filesystem::path& other = options.files[base_is_run ? 1 : 0];

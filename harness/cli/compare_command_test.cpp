@@ -213,7 +213,8 @@ TEST_F(CompareCommand, ASlowerBuildIsFoundAndItsRunsAreKept) {
   const Answer answer = compare_builds("base", "new");
   EXPECT_EQ(answer.end.exit_code, 1) << answer.errors;
   EXPECT_THAT(answer.output, StartsWith("6 of 6 cases regressed"));
-  EXPECT_THAT(answer.errors, HasSubstr("first look: 6 of 6 cases are measured again"));
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("first look: 6 of 6 cases are measured again"),
+                                   HasSubstr("round 18 of 18: 6 cases of the base, 6 of the new")));
   const auto base = (folder_.path() / "two.base.json").string();
   const auto next = (folder_.path() / "two.new.json").string();
   EXPECT_EQ(compare({base, next}).end.exit_code, 1) << "the files say that they were taken in turns";
@@ -290,6 +291,7 @@ TEST_F(CompareCommand, ARunThatWasKilledBetweenItsLooksGoesOn) {
   ASSERT_FALSE(std::filesystem::exists(run_file_));
   const Answer nothing = compare({run_file_.string(), "--variants", "fake/case", "fake/slow"});
   EXPECT_EQ(nothing.end.exit_code, 2) << "there is no run file to compare";
+  EXPECT_THAT(compare({run_file_.string(), run_file_.string()}).errors, HasSubstr("--resume"));
 
   const Answer answer = run_rounds({"--resume"});
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;

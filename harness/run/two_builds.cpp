@@ -196,10 +196,10 @@ class TwoBuilds {
   /// Base, new; new, base; base, new: what drifts evenly falls on both alike.
   static Stop measure_look(const RoundsOfRun& base, const RoundsOfRun& next, int first, int last) {
     for (int round = first; round <= last; ++round) {
-      const std::size_t cases =
-          left_in_round(base.journal.run(), round).size() + left_in_round(next.journal.run(), round).size();
-      if (cases == 0) continue;
-      say(fmt::format("round {} of {}: {} cases", round, last, cases));
+      const std::size_t of_base = left_in_round(base.journal.run(), round).size();
+      const std::size_t of_next = left_in_round(next.journal.run(), round).size();
+      if (of_base + of_next == 0) continue;
+      say(fmt::format("round {} of {}: {} cases of the base, {} of the new", round, last, of_base, of_next));
       const bool base_first = round % 2 == 1;
       for (const RoundsOfRun* side : {base_first ? &base : &next, base_first ? &next : &base}) {
         if (const Stop stop = measure_round(*side, round); stop != Stop::done) return stop;
