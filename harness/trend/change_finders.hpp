@@ -43,6 +43,12 @@ class OpenRegressions {
   std::vector<std::size_t> open_;  ///< indices of `earlier`
 };
 
+/// Marks open regressions of times as recovered from which the nights went back though no night was sure of
+/// it, as after a short one, whose end lies within the noise that it made: 14 nights in a row lie on the
+/// former level's side of the middle between the two, by 2.5 standard errors. `changes` are those of the
+/// series, in order.
+void close_gone_regressions(const DeviceHistory& history, const Series& series, std::vector<Change>& changes);
+
 /// Whether `acceptance`, of the run `from`, means this change.
 bool accepts(const Acceptance& acceptance, std::size_t from, const Change& change);
 /// The index of a run; null where the history has it no more.

@@ -60,6 +60,7 @@ class Replay {
       if (!one.runs.empty() && one.runs.size() <= options_.watch.least_nights) {
         trends.not_enough_data.push_back({one.series->case_name, one.series->metric, one.runs.size()});
       }
+      close_gone_regressions(history_, *one.series, one.changes);
       if (is_of_its_last_night(one)) add_suspicion(one, trends);
       std::ranges::move(one.changes, std::back_inserter(trends.changes));
     }

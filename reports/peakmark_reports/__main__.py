@@ -71,9 +71,12 @@ def _run(arguments: list[str] | None, prog: str) -> int:
     commands = {"plots": _plots, "slice": _slice, "report": _report}
     try:
         written = commands[options.command](options)
-    except (InputError, OSError) as error:
+    except InputError as error:
         print(f"{prog}: {error}", file=sys.stderr)
-        return getattr(error, "code", EXIT_USAGE)
+        return error.code
+    except OSError as error:
+        print(f"{prog}: {error.filename}: {error.strerror}" if error.filename else f"{prog}: {error}", file=sys.stderr)
+        return EXIT_USAGE
     if not written:
         print(f"{prog}: {options.run}: no operation has three shapes to draw a line through", file=sys.stderr)
         return EXIT_NOTHING
