@@ -44,8 +44,8 @@ class OpenRegressions {
 };
 
 /// Marks open regressions of times as recovered from which the nights went back though no night was sure of
-/// it, as after a short one, whose end lies within the noise that it made: 14 nights in a row lie on the
-/// former level's side of the middle between the two, by 2.5 standard errors. `changes` are those of the
+/// it, as after a short one, whose end lies within the noise that it made: the median of 14 nights lies on
+/// the former level's side of the middle between the two, by 2.5 standard errors. `changes` are those of the
 /// series, in order.
 void close_gone_regressions(const DeviceHistory& history, const Series& series, std::vector<Change>& changes);
 

@@ -9,11 +9,11 @@
 namespace peakmark::trend {
 namespace {
 
-/// So many nights in a row must be back: fewer may be a state of the machine.
+/// Whose median must be back: that of fewer may be a state of the machine.
 constexpr std::size_t kNightsBack = 14;
 constexpr std::size_t kNightsBefore = 30;
 constexpr std::size_t kLeastBefore = 10;
-/// Standard errors by which they must lie on the former level's side of the middle between the two levels.
+/// Standard errors by which it must lie on the former level's side of the middle between the two levels.
 constexpr double kSure = 2.5;
 /// Of a median over a mean, for Gaussian noise: √(π/2).
 constexpr double kErrorOfMedian = 1.2533;
