@@ -29,8 +29,30 @@ function(peakmark_test name)
   target_link_libraries(${name} PRIVATE ${TEST_LINK} GTest::gmock GTest::gtest_main peakmark_warnings)
   peakmark_precompile_gmock(${name})
   peakmark_tests_of_label(${name} ${TEST_LABELS})
-  include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT 300)
+  peakmark_tell_ctest(${name} LABELS ${TEST_LABELS})
+endfunction()
+
+# peakmark_tell_ctest(PROGRAM [LABELS …] [FILTER PATTERN SUFFIX NAME]): ctest shows each test of a GoogleTest program (of
+# those of the filter, where there is one; the suffix tells several filters of a program apart). With
+# PEAKMARK_TESTS_BY_PROGRAM it shows the program: one start of PoCL, or of a sanitizer, for all of its tests, where a
+# process a test takes six times as long.
+function(peakmark_tell_ctest program)
+  cmake_parse_arguments(TEST "" "FILTER;SUFFIX" "LABELS" ${ARGN})
+  if(NOT TEST_FILTER)
+    set(TEST_FILTER *)
+  endif()
+  if(PEAKMARK_TESTS_BY_PROGRAM)
+    set(filter "")
+    if(NOT TEST_FILTER STREQUAL *)
+      set(filter --gtest_filter=${TEST_FILTER})  # without it, GTEST_FILTER may choose
+    endif()
+    add_test(NAME ${program}${TEST_SUFFIX} COMMAND ${program} --gtest_brief=1 ${filter})
+    set_tests_properties(${program}${TEST_SUFFIX} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT 900)
+  else()
+    include(GoogleTest)
+    gtest_discover_tests(${program} TEST_FILTER ${TEST_FILTER} TEST_LIST ${program}${TEST_SUFFIX}_tests
+      DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT 300)
+  endif()
 endfunction()
 
 # peakmark_tests_of_label(TARGET LABEL…): the target peakmark_tests_LABEL builds all tests of a label, for builds that
