@@ -141,10 +141,11 @@ class OpenClDevice final : public Device {
   void finish() override { check_opencl(opencl().clFinish(queue_.get()), "clFinish"); }
 
   // PoCL tells that its work has finished before it drops the work's references: seen as two generations of
-  // one temporary live at a time, now and then. Bounded, since other drivers may count otherwise.
+  // one temporary live at a time, now and then, and longer on a machine that is busy. Bounded, since other
+  // drivers may count otherwise.
   void release(Array& array) override {
     finish();
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
     while (array && references(memory_of(array)) > 1 && std::chrono::steady_clock::now() < deadline)
       std::this_thread::yield();
     array.reset();
