@@ -24,6 +24,10 @@ typedef void (*peakmark_name_t)(uint64_t address, const char* name);
 typedef const char* (*peakmark_profile_path_t)(void);
 /* Events committed so far. */
 typedef uint64_t (*peakmark_event_count_t)(void);
+/* Waits until the devices have done what this process has asked them for, so that what was released before is gone: of
+ * CUDA in the current context. NULL, or why nothing was waited for; the text stays. A recorder of before this one has
+ * no such symbol. */
+typedef const char* (*peakmark_synchronise_t)(void);
 
 /* Environment: PEAKMARK_PROFILE=<path> - the recorder writes <path>.<pid>.
  *              PEAKMARK_SYNC=1         - finish the queue after each enqueue, so that the peak repeats. */
@@ -38,6 +42,7 @@ typedef uint64_t (*peakmark_event_count_t)(void);
 #define PEAKMARK_NAME_SYMBOL "peakmark_name"
 #define PEAKMARK_PROFILE_PATH_SYMBOL "peakmark_profile_path"
 #define PEAKMARK_EVENT_COUNT_SYMBOL "peakmark_event_count"
+#define PEAKMARK_SYNCHRONISE_SYMBOL "peakmark_synchronise"
 
 /* Times of single kernels, copies and fills, by CUPTI's records (the CUDA recorder only; the other has no such
  * symbols). Tracing them costs time and device memory: it is off until started, and is for a timing pass, never for

@@ -51,7 +51,7 @@ def exact(value: Any, of: str) -> int | Fraction:
         elif isinstance(value, numbers.Rational):
             number = Fraction(value)
         else:
-            number = Fraction(*value.as_integer_ratio())
+            number = Fraction(*value.as_integer_ratio())  # type: ignore[attr-defined]
     except ValueError:
         raise EstimatorError("not_a_number", f"{of} is NaN") from None
     except OverflowError:
@@ -102,7 +102,7 @@ class Question:
         return tuple(dimensions)
 
     def slice_bytes(self) -> int:
-        return math.prod(self.other_dimensions) * self.dtype.itemsize
+        return math.prod(self.other_dimensions) * int(self.dtype.itemsize)
 
 
 class Form:
@@ -221,7 +221,7 @@ def dtype_name(dtype: Any) -> str:
     try:
         if dtype is None:  # which numpy takes for float64
             raise TypeError
-        return numpy.dtype(dtype).name
+        return str(numpy.dtype(dtype).name)
     except TypeError:
         raise EstimatorError("wrong_dtype", f"{dtype!r} is no dtype of numpy") from None
 

@@ -25,6 +25,9 @@ def _look_up(path: str) -> ctypes.CDLL | None:
         library.peakmark_phase.restype = None
         library.peakmark_name.argtypes = [ctypes.c_uint64, ctypes.c_char_p]
         library.peakmark_name.restype = None
+        library.peakmark_profile_path.restype = ctypes.c_char_p
+        library.peakmark_event_count.restype = ctypes.c_uint64
+        library.peakmark_synchronise.restype = ctypes.c_char_p
     except (OSError, AttributeError):
         return None  # not loaded, or another's layer
     return library if version() == 1 else None

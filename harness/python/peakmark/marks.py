@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from peakmark.loaded_recorders import loaded_recorders
@@ -122,11 +123,12 @@ def _address_of(memory: Any) -> int:
         return memory
     if isinstance(memory, ctypes.c_void_p):
         return memory.value or 0
-    for read in (
+    ways: tuple[Callable[[], Any], ...] = (
         lambda: memory.int_ptr,  # pyopencl's memory objects
         lambda: memory.base_data.int_ptr,  # its arrays
         lambda: memory.__cuda_array_interface__["data"][0],
-    ):
+    )
+    for read in ways:
         try:
             address = read()
         except Exception:  # noqa: BLE001 - what another library raises where it has no address is its own

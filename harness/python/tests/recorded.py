@@ -55,3 +55,24 @@ def recorded(folder, script):
     program = folder / "program.py"
     program.write_text(textwrap.dedent(script))
     return shown_of(folder, [sys.executable, program])
+
+
+def library_folder():
+    """Where the recorders of the program under test are."""
+    program = pathlib.Path(command()).resolve()
+    return next(up / "lib" / "peakmark" for up in program.parents if (up / "lib" / "peakmark").is_dir())
+
+
+def measured(folder, script, **variables):
+    """Runs a Python program that brings the recorder in by itself; what it prints, as JSON."""
+    program = folder / "program.py"
+    program.write_text(textwrap.dedent(script))
+    run = subprocess.run(
+        [sys.executable, program],
+        env={**os.environ, **environment(), "PEAKMARK_LIBRARY_DIR": str(library_folder()), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)

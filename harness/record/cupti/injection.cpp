@@ -71,6 +71,11 @@ PEAKMARK_EXPORT uint64_t peakmark_event_count() {
   return one == nullptr ? 0 : one->profile().count();
 }
 
+PEAKMARK_EXPORT const char* peakmark_synchronise() {
+  Recorder* const one = recorder.load();
+  return one == nullptr ? "the CUDA recorder has not come up" : one->synchronise();
+}
+
 PEAKMARK_EXPORT const char* peakmark_kernel_records_start(int version) {
   KernelAnswer& answer = kernel_answer();
   Recorder* const one = recorder.load();

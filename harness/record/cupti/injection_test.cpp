@@ -28,6 +28,7 @@ TEST(Injection, ComesUpWholeOrNotAtAll) {
   peakmark_event_count_t count = nullptr;
   peakmark_phase_t phase = nullptr;
   peakmark_name_t name = nullptr;
+  peakmark_synchronise_t synchronise = nullptr;
   peakmark_kernel_records_start_t start = nullptr;
   peakmark_kernel_records_stop_t stop = nullptr;
   find(initialise, "InitializeInjection");
@@ -36,10 +37,12 @@ TEST(Injection, ComesUpWholeOrNotAtAll) {
   find(count, PEAKMARK_EVENT_COUNT_SYMBOL);
   find(phase, PEAKMARK_PHASE_SYMBOL);
   find(name, PEAKMARK_NAME_SYMBOL);
+  find(synchronise, PEAKMARK_SYNCHRONISE_SYMBOL);
   find(start, PEAKMARK_KERNEL_RECORDS_START_SYMBOL);
   find(stop, PEAKMARK_KERNEL_RECORDS_STOP_SYMBOL);
 
   EXPECT_EQ(version(), 0);
+  EXPECT_STREQ(synchronise(), "the CUDA recorder has not come up");
   phase("before it comes up");
   name(1, "nothing");
 

@@ -175,6 +175,12 @@ void Recorder::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_Callba
        .context_id = call.contextUid});
 }
 
+const char* Recorder::synchronise() {
+  if (getpid() != pid_) return "a forked child has no CUDA";
+  driver_->synchronise_context();
+  return nullptr;
+}
+
 bool Recorder::start_kernels(std::string& reason) {
   if (use_ != Use::kernels) {
     reason = no_activity_;

@@ -23,6 +23,9 @@ class Recorder {
 
   [[nodiscard]] ProfileWriter& profile() const { return profile_; }
 
+  /// Waits for everything in the current context. Null, or why not.
+  const char* synchronise();
+
   /// Records of kernels, copies and fills, between `start_kernels` and `stop_kernels`. False, with `reason`,
   /// where there are none.
   bool start_kernels(std::string& reason);

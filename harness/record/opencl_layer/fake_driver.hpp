@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,14 @@ inline cl_mem made(const char* call, cl_int* errcode_ret) {
   if (errcode_ret != nullptr) *errcode_ret = fake.result;
   if (fake.result != CL_SUCCESS) return nullptr;
   return reinterpret_cast<cl_mem>(new FakeObject{fake.size, fake.has_parent});
+}
+
+/// Its references. Never deleted, so that a use after the last release is seen as a count, not as a crash.
+inline cl_command_queue made_queue(cl_int* errcode_ret) {
+  if (errcode_ret != nullptr) *errcode_ret = fake.result;
+  if (fake.result != CL_SUCCESS) return nullptr;
+  static std::deque<int> references;
+  return reinterpret_cast<cl_command_queue>(&references.emplace_back(1));
 }
 
 inline char fake_heap[1024];
@@ -154,6 +163,19 @@ inline cl_icd_dispatch fake_table() {
   };
   table.clFinish = [](cl_command_queue) -> cl_int {
     fake.calls.emplace_back("finish");
+    return CL_SUCCESS;
+  };
+  table.clCreateCommandQueue = [](cl_context, cl_device_id, cl_command_queue_properties, cl_int* e) {
+    return made_queue(e);
+  };
+  table.clCreateCommandQueueWithProperties = [](cl_context, cl_device_id, const cl_queue_properties*,
+                                                cl_int* e) { return made_queue(e); };
+  table.clRetainCommandQueue = [](cl_command_queue queue) -> cl_int {
+    ++*reinterpret_cast<int*>(queue);
+    return CL_SUCCESS;
+  };
+  table.clReleaseCommandQueue = [](cl_command_queue queue) -> cl_int {
+    if (--*reinterpret_cast<int*>(queue) == 0) fake.calls.emplace_back("queue destroyed");
     return CL_SUCCESS;
   };
   table.clEnqueueCopyBuffer = [](cl_command_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint,

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -17,6 +18,7 @@ void peakmark_phase(const char*);
 void peakmark_name(std::uint64_t, const char*);
 const char* peakmark_profile_path();
 std::uint64_t peakmark_event_count();
+const char* peakmark_synchronise();
 }
 
 namespace peakmark::opencl_layer {
@@ -334,6 +336,37 @@ TEST_F(FakeDriver, SyncFinishesTheQueueUnlessAUserEventIsOpen) {
   fake.result = CL_INVALID_VALUE;
   EXPECT_EQ(copy(), CL_INVALID_VALUE);
   EXPECT_THAT(fake.calls, ElementsAre("copy"));
+}
+
+TEST_F(FakeDriver, SynchronisingFinishesTheQueuesThatTheProgramHolds) {
+  const auto finished = [&]() -> std::ptrdiff_t {
+    fake.calls.clear();
+    EXPECT_EQ(peakmark_synchronise(), nullptr);
+    return std::count(fake.calls.begin(), fake.calls.end(), "finish");
+  };
+  EXPECT_EQ(finished(), 0);
+  const cl_command_queue one = hooks_.clCreateCommandQueue(nullptr, nullptr, 0, nullptr);
+  const cl_command_queue two = hooks_.clCreateCommandQueueWithProperties(nullptr, nullptr, nullptr, nullptr);
+  fake.result = CL_OUT_OF_HOST_MEMORY;
+  EXPECT_EQ(hooks_.clCreateCommandQueue(nullptr, nullptr, 0, nullptr), nullptr);
+  fake.result = CL_SUCCESS;
+  EXPECT_EQ(finished(), 2);
+
+  EXPECT_EQ(hooks_.clRetainCommandQueue(one), CL_SUCCESS);
+  EXPECT_EQ(hooks_.clReleaseCommandQueue(one), CL_SUCCESS);
+  EXPECT_EQ(hooks_.clReleaseCommandQueue(two), CL_SUCCESS);
+  EXPECT_THAT(fake.calls, testing::Contains("queue destroyed"));  // ours keep none alive
+  EXPECT_EQ(finished(), 1);
+
+  const cl_event event = hooks_.clCreateUserEvent(nullptr, nullptr);
+  fake.calls.clear();
+  EXPECT_THAT(peakmark_synchronise(), testing::HasSubstr("a user event is not set"));
+  EXPECT_THAT(fake.calls, testing::IsEmpty());
+  EXPECT_EQ(hooks_.clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
+  EXPECT_EQ(finished(), 1);
+
+  EXPECT_EQ(hooks_.clReleaseCommandQueue(one), CL_SUCCESS);
+  EXPECT_EQ(finished(), 0);
 }
 
 TEST_F(FakeDriver, Marks) {

@@ -8,6 +8,7 @@
 
 #include "record/nvtx.hpp"
 #include "record/opencl_layer/loaders.hpp"
+#include "record/opencl_layer/queues.hpp"
 
 namespace peakmark::opencl_layer {
 
@@ -54,6 +55,8 @@ cl_int initialise(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entri
     const char* const sync = std::getenv("PEAKMARK_SYNC");
     if (sync != nullptr && std::strcmp(sync, "1") == 0) hook_enqueues();
     hook_arrivals();
+    hook_user_events();
+    hook_queues();
     const char* const work = std::getenv("PEAKMARK_WORK");
     if (work != nullptr && std::strcmp(work, "1") == 0) hook_work();
   }

@@ -34,8 +34,13 @@ inline std::uint64_t address_of(const void* handle) {
 void hook_memory_objects();
 void hook_svm();
 void hook_extensions();
+void hook_user_events();
 void hook_enqueues();  ///< with PEAKMARK_SYNC=1
 void hook_work();      ///< with PEAKMARK_WORK=1
+
+/// True while the program has made a user event and not set it: a command may be waiting for it, and
+/// finishing its queue would wait for ever.
+bool has_unset_events();
 
 /// Records a memory object that the driver has made, or refused (`memory` is null): `asked` bytes of `kind`.
 cl_mem record_memory(cl_mem memory, cl_int result, std::int64_t asked, MemoryKind kind, cl_int* errcode_ret);

@@ -5,10 +5,12 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "record/opencl_layer/layer.hpp"
 #include "record/trouble.hpp"
@@ -233,6 +235,11 @@ void tell_of_unreached(Moment moment) {
     layer.writer.note(text);
     tell_trouble(text);
   });
+}
+
+bool has_unreached() {
+  const Lock lock;
+  return std::any_of(std::begin(known), std::end(known), [](const Loader& loader) { return loader.told; });
 }
 
 void hook_arrivals() {

@@ -20,6 +20,9 @@ void reach_loaders();
 enum class Moment { running, end };
 void tell_of_unreached(Moment moment);
 
+/// True when tell_of_unreached() has told of one.
+bool has_unreached();
+
 /// Hooks calls that a program makes seldom and before it allocates: loaders that have come since are reached
 /// there.
 void hook_arrivals();

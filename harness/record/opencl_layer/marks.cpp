@@ -2,6 +2,7 @@
 
 #include "record/open_ranges.hpp"
 #include "record/opencl_layer/layer.hpp"
+#include "record/opencl_layer/queues.hpp"
 
 using peakmark::opencl_layer::layer;
 
@@ -25,6 +26,10 @@ PEAKMARK_EXPORT const char* peakmark_profile_path() {
 
 PEAKMARK_EXPORT uint64_t peakmark_event_count() {
   return layer.writer.count();
+}
+
+PEAKMARK_EXPORT const char* peakmark_synchronise() {
+  return peakmark::opencl_layer::synchronise();
 }
 
 }  // extern "C"

@@ -9,12 +9,11 @@
 namespace peakmark::opencl_layer {
 namespace {
 
-/// User events that the program has made and not yet set. While there is one, a command may be waiting for
-/// it, and finishing its queue would wait for ever.
+/// User events that the program has made and not yet set.
 std::atomic<int> unset_events{0};
 
 void finish(cl_command_queue queue) {
-  if (unset_events.load() == 0) {
+  if (!has_unset_events()) {
     layer.next.clFinish(queue);
     return;
   }
@@ -69,10 +68,17 @@ cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int status) {
 
 }  // namespace
 
+bool has_unset_events() {
+  return unset_events.load() != 0;
+}
+
+void hook_user_events() {
+  hook(&cl_icd_dispatch::clCreateUserEvent, create_user_event);
+  hook(&cl_icd_dispatch::clSetUserEventStatus, set_user_event_status);
+}
+
 void hook_enqueues() {
   using Slots = cl_icd_dispatch;
-  hook(&Slots::clCreateUserEvent, create_user_event);
-  hook(&Slots::clSetUserEventStatus, set_user_event_status);
   finish_after<&Slots::clEnqueueReadBuffer>();
   finish_after<&Slots::clEnqueueWriteBuffer>();
   finish_after<&Slots::clEnqueueCopyBuffer>();

@@ -1,0 +1,116 @@
+"""Holds an estimator of device memory against a peak that was recorded, by the rules of `peakmark check`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+from peakmark.recorders import environment_without_recorders
+from peakmark.sizes import exact_size
+
+FORMS = ("documented", "direct", "module", "iterative")
+#: Below so many slices one of them is more than the window is wide: only bytes are judged there.
+LEAST_SLICES = 5
+DEFAULT_WINDOW = (0.8, 1.0)
+DEFAULT_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class EstimatorQuestion:
+    """`function` is `package.module:function`; `dimensions` are the input's other than the slices, in its order."""
+
+    function: str
+    form: str
+    slices: int
+    slice_axis: int
+    dimensions: tuple[int, ...]
+    dtype: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seconds: float = DEFAULT_SECONDS
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is not known is None; `error` says why, and begins with its name."""
+
+    slices: int | None
+    bytes: int | None
+    error: str | None
+
+
+def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
+    """In a process of its own, which cannot hang this one nor take memory of its device."""
+    asked = {
+        "function": question.function,
+        "form": question.form,
+        "slice_dimension": question.slice_axis,
+        "other_dimensions": list(question.dimensions),
+        "dtype": question.dtype,
+        "parameters": question.parameters,
+        "available_bytes": available_bytes,
+        "slices": question.slices,
+    }
+    # What this process can import its child can too.
+    environment = environment_without_recorders() | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    try:
+        line = json.dumps(asked)
+    except TypeError as error:
+        return Answer(None, None, f"wrong_type: parameters are numbers and texts: {error}")
+    try:
+        told = subprocess.run(
+            [sys.executable, "-m", "peakmark.estimators"],
+            input=line + "\n",
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=question.seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Answer(None, None, f"no_answer_in_time: not within {question.seconds:g} s, in which it was to be imported "
+                                  "and asked; make it faster, or give seconds= more")  # fmt: skip
+    try:
+        answer = json.loads(told.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        last = (told.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        return Answer(None, None, f"died: exit code {told.returncode}: {last}")
+    return Answer(answer["slices"], answer["bytes"], answer["error"])
+
+
+def problems_of(
+    question: EstimatorQuestion, answer: Answer, peak_bytes: int, window: tuple[float, float] = DEFAULT_WINDOW
+) -> list[str]:
+    """What is wrong with the answers to a peak of so many bytes; nothing where both lie in the window."""
+    if answer.error is not None:
+        return [f"the estimator {question.function} gave no answer: {answer.error}"]
+    low, high = window
+    bounds = f"the window is {low:g} to {high:g}"
+    problems = []
+    if question.slices >= LEAST_SLICES:
+        assert answer.slices is not None
+        ratio = answer.slices / question.slices
+        if not low <= ratio <= high:
+            problems.append(
+                f"the estimator {question.function} says that {answer.slices} slices fit the recorded peak of "
+                f"{exact_size(peak_bytes)}, which {question.slices} took: {ratio:.3f} of them, and {bounds}. "
+                + (_TOO_LOW if ratio > high else _TOO_HIGH)
+            )
+    assert answer.bytes is not None
+    if answer.bytes == 0:
+        problems.append(f"the estimator {question.function} says that {question.slices} slices need 0 bytes")
+        return problems
+    ratio = peak_bytes / answer.bytes
+    if not low <= ratio <= high:
+        problems.append(
+            f"the estimator {question.function} says that {question.slices} slices need {exact_size(answer.bytes)}, and "
+            f"they took {exact_size(peak_bytes)}: {ratio:.3f} of it, and {bounds}. " + (_TOO_LOW if ratio > high else _TOO_HIGH)
+        )
+    return problems
+
+
+_TOO_LOW = "It is too low: chunks made by it run out of memory"
+_TOO_HIGH = "It is too high: chunks made by it waste the card"

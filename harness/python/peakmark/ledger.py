@@ -1,0 +1,201 @@
+"""What events add up to: live bytes, their peak and what it was made of, as the program's own ledger has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from peakmark.profiles import (
+    ALLOCATION,
+    BESIDE_THE_PEAK,
+    FAILED_ALLOCATION,
+    KINDS,
+    NAME,
+    NOTE,
+    PHASE,
+    POOL,
+    RELEASE,
+    STACK,
+    Event,
+)
+
+
+@dataclass(slots=True, eq=False)
+class Allocation:
+    """One that is live, or was. `serial` counts allocations in the order in which they were made."""
+
+    serial: int
+    kind: int
+    bytes: int
+    time_ns: int
+    phase: str
+    stack: tuple[int, int]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Allocations that are alike: `bytes` of all `count` of them."""
+
+    name: str
+    kind: str
+    phase: str
+    site: str
+    bytes: int
+    count: int
+
+
+def grouped(allocations: Iterable[Allocation], site_of: Callable[[Allocation], str]) -> tuple[Group, ...]:
+    """The largest first. `site_of` names the place that asked for one; empty where it is not known."""
+    groups: dict[tuple[str, str, str, str], list[int]] = {}
+    for one in allocations:
+        key = (one.name, KINDS.get(one.kind, "unknown"), one.phase, site_of(one))
+        groups.setdefault(key, []).append(one.bytes)
+    made = [Group(*key, bytes=sum(sizes), count=len(sizes)) for key, sizes in groups.items()]
+    return tuple(sorted(made, key=lambda one: -one.bytes))
+
+
+class Tally:
+    """Live bytes of some allocations, and what was live at the first moment of their peak."""
+
+    def __init__(self, live: Iterable[Allocation], last_serial: int):
+        self._current = {one.serial: one for one in live}
+        self.live_bytes = sum(one.bytes for one in self._current.values())
+        self.peak_bytes = self.live_bytes
+        self._last_at_peak = last_serial
+        self._released_since_peak: list[Allocation] = []
+
+    def add(self, one: Allocation) -> None:
+        self._current[one.serial] = one
+        self.live_bytes += one.bytes
+        if self.live_bytes > self.peak_bytes:
+            self.peak_bytes = self.live_bytes
+            self._last_at_peak = one.serial
+            self._released_since_peak.clear()
+
+    def remove(self, one: Allocation) -> None:
+        if self._current.pop(one.serial, None) is None:
+            return
+        self.live_bytes -= one.bytes
+        if one.serial <= self._last_at_peak:
+            self._released_since_peak.append(one)
+
+    def live(self) -> list[Allocation]:
+        return list(self._current.values())
+
+    def at_peak(self) -> list[Allocation]:
+        """What has lived since before the peak, and what was released since."""
+        return [one for one in self._current.values() if one.serial <= self._last_at_peak] + self._released_since_peak
+
+
+@dataclass
+class Counts:
+    allocations: int = 0
+    total_bytes: int = 0
+    failed_allocations: int = 0
+    failed_bytes: int = 0
+    pool_reserved_peak_bytes: int | None = None
+    beside: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+class View:
+    """What happens from its making on: of what is allocated since (`own`), of all that is live (`everything`), and of
+    what was allocated since an earlier view was made (`since`)."""
+
+    def __init__(self, live: list[Allocation], last_serial: int, since: View | None = None):
+        self.first_serial = last_serial + 1
+        self.own = Tally((), last_serial)
+        self.everything = Tally(live, last_serial)
+        before = self.first_serial if since is None else since.first_serial
+        self.since = Tally((one for one in live if one.serial >= before), last_serial)
+        self.live_at_start_bytes = self.everything.live_bytes
+        self.counts = Counts()
+        self._beside: dict[int, Tally] = {}
+
+    def allocated(self, one: Allocation) -> None:
+        if one.kind in BESIDE_THE_PEAK:
+            tally = self._beside.setdefault(one.kind, Tally((), 0))
+            tally.add(one)
+            self.counts.beside[KINDS[one.kind]] = tally.peak_bytes
+            return
+        self.own.add(one)
+        self.since.add(one)
+        self.everything.add(one)
+        self.counts.allocations += 1
+        self.counts.total_bytes += one.bytes
+
+    def released(self, one: Allocation) -> None:
+        if one.kind in BESIDE_THE_PEAK:
+            if one.kind in self._beside:
+                self._beside[one.kind].remove(one)
+            return
+        self.own.remove(one)
+        self.since.remove(one)
+        self.everything.remove(one)
+
+
+class Ledger:
+    """Replays the events of a process from its first one on, and tells those who look on."""
+
+    def __init__(self) -> None:
+        self._live: dict[tuple[int, int], Allocation] = {}
+        self._stacks: dict[tuple[int, int], str] = {}
+        self._last_serial = 0
+        self._phase = ""
+        self._views: list[View] = []
+        self.notes: list[str] = []
+
+    def open_view(self, since: View | None = None) -> View:
+        live = [one for one in self._live.values() if one.kind not in BESIDE_THE_PEAK]
+        view = View(live, self._last_serial, since)
+        self._views.append(view)
+        return view
+
+    def has_view(self, view: View) -> bool:
+        return view in self._views
+
+    def close_view(self, view: View) -> None:
+        self._views.remove(view)
+
+    def stack_of(self, one: Allocation) -> str:
+        """The text of its call stack; empty where none was recorded."""
+        return self._stacks.get(one.stack, "")
+
+    def replay(self, source: int, event: Event) -> None:
+        """`source` tells the recorders apart: each has its own addresses and stacks."""
+        at = (source, event.address)
+        if event.type == ALLOCATION:
+            self._release(at)  # its release was lost
+            self._last_serial += 1
+            stack = (source, event.stack)
+            one = Allocation(self._last_serial, event.kind, event.amount, event.time_ns, self._phase, stack)
+            self._live[at] = one
+            for view in self._views:
+                view.allocated(one)
+        elif event.type == RELEASE:
+            self._release(at)
+        elif event.type == FAILED_ALLOCATION:
+            for view in self._views:
+                view.counts.failed_allocations += 1
+                view.counts.failed_bytes += event.amount
+        elif event.type == NAME:
+            if (named := self._live.get(at)) is not None:
+                named.name = event.text
+        elif event.type == PHASE:
+            self._phase = event.text
+        elif event.type == POOL:
+            for view in self._views:
+                counts = view.counts
+                counts.pool_reserved_peak_bytes = max(counts.pool_reserved_peak_bytes or 0, event.amount)
+        elif event.type == NOTE:
+            self.notes.append(event.text)
+            for view in self._views:
+                view.counts.notes.append(event.text)
+        elif event.type == STACK:
+            self._stacks[(source, event.address)] = event.text
+
+    def _release(self, at: tuple[int, int]) -> None:
+        if (one := self._live.pop(at, None)) is not None:
+            for view in self._views:
+                view.released(one)

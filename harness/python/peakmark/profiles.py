@@ -1,0 +1,142 @@
+"""The events of a profile, read while it is written. docs/formats.md of peakmark tells the format."""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+from typing import NamedTuple
+
+HEADER_BYTES = 4096
+SLOT_BYTES = 64
+
+ALLOCATION, FAILED_ALLOCATION, RELEASE, NAME, PHASE, TEXT, POOL, NOTE, STACK = range(1, 10)
+
+KINDS = {
+    0: "none", 1: "buffer", 2: "image", 3: "svm", 4: "pipe", 5: "alloc_host_ptr", 6: "host_pointer", 7: "gl_shared",
+    8: "view", 16: "device", 17: "pitched", 18: "pool_async", 19: "array", 20: "managed", 21: "physical",
+    22: "host_pinned", 23: "host_registered", 24: "usm_device", 25: "usm_shared", 26: "usm_host",
+}  # fmt: skip
+#: Kinds that the device need not hold: told beside the peak, never inside.
+BESIDE_THE_PEAK = frozenset((0, 6, 22, 23, 26))
+
+_MAGIC = b"PEAKMARK"
+_VERSION = 1
+_HEADER = struct.Struct("<8sII")
+_PROCESS = struct.Struct("<8sIIii")
+_LOST = struct.Struct("<Q")
+_LOST_OFFSET = 8 + 4 + 4 + 4 + 4 + 8 + 8 + 8 + 8
+_SLOT = struct.Struct("<QqQIBBH32s")
+_AMOUNTS = struct.Struct("<qqiIQ")
+_TEXTS = frozenset((NAME, PHASE, NOTE, STACK))
+_TEXT_BYTES = 32
+
+
+class ProfileError(Exception):
+    """The file is no profile that can be read; the message says why."""
+
+
+class Event(NamedTuple):
+    """`text` is that of names, phases, notes and stacks; `amount` and `auxiliary` are bytes, as the type has them."""
+
+    type: int
+    time_ns: int
+    address: int
+    kind: int
+    amount: int
+    auxiliary: int
+    stack: int
+    text: str
+
+
+class EventReader:
+    """Reads a profile of this process step by step: each event once, in the order of its slots."""
+
+    #: A thread that has been given a slot writes it within microseconds; one that died never does.
+    SECONDS_FOR_A_SLOT = 0.1
+
+    def __init__(self, path: str):
+        self.path = path
+        self._next = 0
+        with open(path, "rb") as file:
+            header = file.read(_HEADER.size)
+        if len(header) < _HEADER.size:
+            raise ProfileError(f"{path}: is no profile of peakmark")
+        magic, version, header_bytes = _HEADER.unpack(header)
+        if magic != _MAGIC:
+            raise ProfileError(f"{path}: is no profile of peakmark")
+        if version != _VERSION or header_bytes != HEADER_BYTES:
+            raise ProfileError(
+                f"{path}: a profile of version {version}; this module reads version {_VERSION}: install peakmark and "
+                "its Python module from the same release"
+            )
+
+    def lost_events(self) -> int:
+        """That found no room on the disk."""
+        with open(self.path, "rb") as file:
+            lost = os.pread(file.fileno(), _LOST.size, _LOST_OFFSET)
+        return int(_LOST.unpack(lost)[0])
+
+    def read(self, end: int) -> list[Event]:
+        """What stands in the slots before `end` and was not read before."""
+        if end <= self._next:
+            return []
+        with open(self.path, "rb") as file:
+            slots = self._whole_slots(file.fileno(), self._next, end)
+        self._next = end
+        return _events_of(slots)
+
+    def _whole_slots(self, descriptor: int, first: int, end: int) -> list[tuple[int, ...]]:
+        """Those that are written: a slot is when its commit is there, and it is looked at before the slot is copied."""
+        length, offset = (end - first) * SLOT_BYTES, HEADER_BYTES + first * SLOT_BYTES
+        patience = time.monotonic() + self.SECONDS_FOR_A_SLOT
+        while True:
+            commits = [slot[0] for slot in _SLOT.iter_unpack(_whole(os.pread(descriptor, length, offset)))]
+            if len(commits) == end - first and all(commit == first + i + 1 for i, commit in enumerate(commits)):
+                break
+            if time.monotonic() > patience:
+                break
+            time.sleep(0.001)
+        slots = _SLOT.iter_unpack(_whole(os.pread(descriptor, length, offset)))
+        return [slot for i, (slot, commit) in enumerate(zip(slots, commits)) if commit == first + i + 1]
+
+
+def process_of(path: str) -> tuple[int, int] | None:
+    """The process that writes a profile, and its parent; None for another file, or a header that is not written yet."""
+    try:
+        with open(path, "rb") as file:
+            header = file.read(_PROCESS.size)
+    except OSError:
+        return None
+    if len(header) < _PROCESS.size:
+        return None
+    magic, _version, _bytes, pid, parent = _PROCESS.unpack(header)
+    return (pid, parent) if magic == _MAGIC else None
+
+
+def _whole(data: bytes) -> bytes:
+    return data[: len(data) // SLOT_BYTES * SLOT_BYTES]
+
+
+def _events_of(slots: list[tuple[int, ...]]) -> list[Event]:
+    events = []
+    for i, (commit, time_ns, address, _thread, kind_of_event, kind, text_bytes, payload) in enumerate(slots):
+        if kind_of_event == TEXT:
+            continue
+        if kind_of_event in _TEXTS:
+            text = _text_of(slots, i, commit, text_bytes)
+            events.append(Event(kind_of_event, time_ns, address, kind, 0, 0, 0, text))
+        else:
+            amount, auxiliary, _result, _device, stack = _AMOUNTS.unpack(payload)  # type: ignore[arg-type]
+            events.append(Event(kind_of_event, time_ns, address, kind, amount, auxiliary, stack, ""))
+    return events
+
+
+def _text_of(slots: list[tuple[int, ...]], head: int, commit: int, length: int) -> str:
+    """The continuations are the very next slots; anything else is a text that was cut off."""
+    parts = []
+    for i in range(head, min(len(slots), head + max(1, -(-length // _TEXT_BYTES)))):
+        if i > head and (slots[i][4] != TEXT or slots[i][0] != commit + (i - head)):
+            break
+        parts.append(slots[i][7])
+    return b"".join(parts)[:length].decode("utf-8", "replace")  # type: ignore[arg-type]

@@ -1,0 +1,204 @@
+"""The marks of a test, and what they say about a window."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from peakmark.estimator_check import (
+    DEFAULT_SECONDS,
+    DEFAULT_WINDOW,
+    FORMS,
+    EstimatorQuestion,
+    ask,
+    problems_of,
+)
+from peakmark.ledger import Group
+from peakmark.pools import PoolUsage
+from peakmark.sizes import SizeError, exact_size, format_size, parse_size
+from peakmark.windows import Window
+
+MARKS = {
+    "limit_device_memory": 'limit_device_memory(size): fail the test where its device memory peaks above "24 MB"',
+    "limit_device_leaks": 'limit_device_leaks(size): fail the test where it leaves more device memory than "0 B"',
+    "check_estimator": (
+        'check_estimator("package.module:function", *, n, dimensions, slice_axis=0, form="documented", '
+        'dtype="float32", data=None, parameters={}, arguments=(), window=(0.8, 1.0), seconds=60, of=None, everything=False): '
+        "hold an estimator against the peak of the test"
+    ),
+}
+
+
+class MarkError(Exception):
+    """A mark that cannot be followed; the message says how it is written."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the marks of a test ask for; estimators are marks until the test's arguments are known."""
+
+    peak_bytes: int | None
+    left_bytes: int | None
+    estimators: tuple[pytest.Mark, ...]
+
+    def __bool__(self) -> bool:
+        return self.peak_bytes is not None or self.left_bytes is not None or bool(self.estimators)
+
+
+def limits_of(item: pytest.Item) -> Limits:
+    """The mark that is nearest to the test counts; estimators all. Raises MarkError."""
+    estimators = tuple(item.iter_markers("check_estimator"))
+    for mark in estimators:
+        _check_estimator_mark(mark)
+    return Limits(_size_of(item, "limit_device_memory"), _size_of(item, "limit_device_leaks"), estimators)
+
+
+def _size_of(item: pytest.Item, name: str) -> int | None:
+    mark = item.get_closest_marker(name)
+    if mark is None:
+        return None
+    if len(mark.args) != 1 or mark.kwargs:
+        raise MarkError(f'@pytest.mark.{name} takes one size, such as "24 MB"')
+    try:
+        return parse_size(mark.args[0])
+    except SizeError as error:
+        raise MarkError(f"@pytest.mark.{name}: {error}") from error
+
+
+_KEYS = frozenset(
+    (
+        "form", "n", "slice_axis", "dimensions", "dtype", "data", "parameters", "arguments", "window", "seconds", "of",
+        "everything",
+    )
+)  # fmt: skip
+
+
+def _check_estimator_mark(mark: pytest.Mark) -> None:
+    def wrong(why: str) -> MarkError:
+        return MarkError(f"@pytest.mark.check_estimator: {why}")
+
+    if len(mark.args) != 1 or not isinstance(mark.args[0], str) or ":" not in mark.args[0]:
+        raise wrong('it takes one estimator, as "package.module:function"')
+    if unknown := sorted(set(mark.kwargs) - _KEYS):
+        raise wrong(f"it knows no {unknown[0]}; it knows {', '.join(sorted(_KEYS))}")
+    if (form := mark.kwargs.get("form", FORMS[0])) not in FORMS:
+        raise wrong(f"{form!r} is no form; there are {', '.join(FORMS)}")
+    if "data" not in mark.kwargs and not {"n", "dimensions"} <= set(mark.kwargs):
+        raise wrong(
+            "give n and dimensions, numbers or names of arguments of the test, or data, the name of an argument that "
+            "is the input array"
+        )
+    window = mark.kwargs.get("window", DEFAULT_WINDOW)
+    if not (isinstance(window, (tuple, list)) and len(window) == 2 and 0 <= window[0] <= window[1] < math.inf):
+        raise wrong(f"{window!r} is no window: write (lowest, highest), such as (0.8, 1.0)")
+
+
+def question_of(mark: pytest.Mark, arguments: Mapping[str, Any]) -> EstimatorQuestion:
+    """With what the test was called with. Raises MarkError."""
+    given = mark.kwargs
+
+    def argument(name: Any) -> Any:
+        if name not in arguments:
+            raise MarkError(f"@pytest.mark.check_estimator: the test has no argument {name!r}")
+        return arguments[name]
+
+    def number(value: Any) -> int:
+        found = argument(value) if isinstance(value, str) else value
+        if isinstance(found, bool) or not hasattr(found, "__index__") or found.__index__() < 1:
+            raise MarkError(f"@pytest.mark.check_estimator: {found!r} is no number of slices or elements: it must be 1 or more")
+        return int(found.__index__())
+
+    axis = given.get("slice_axis", 0)
+    dtype = given.get("dtype")
+    if "data" in given:
+        data = argument(given["data"])
+        shape = [int(length) for length in data.shape]
+        if not 0 <= axis < len(shape):
+            raise MarkError(f"@pytest.mark.check_estimator: {given['data']} has no axis {axis}: its shape is {tuple(shape)}")
+        slices = shape.pop(axis)
+        dtype = dtype or str(data.dtype)
+    else:
+        slices = number(given["n"])
+        shape = [number(length) for length in given["dimensions"]]
+    return EstimatorQuestion(
+        function=mark.args[0],
+        form=given.get("form", FORMS[0]),
+        slices=slices,
+        slice_axis=axis,
+        dimensions=tuple(shape),
+        dtype=str(dtype or "float32"),
+        parameters=dict(given.get("parameters", {})) | {name: argument(name) for name in given.get("arguments", ())},
+        seconds=float(given.get("seconds", DEFAULT_SECONDS)),
+    )
+
+
+def problems(
+    limits: Limits, window: Window, windows: Mapping[str, Window], arguments: Mapping[str, Any]
+) -> list[str]:
+    """What is wrong with what the test did, a message each."""
+    found = []
+    if limits.peak_bytes is not None and window.peak_bytes > limits.peak_bytes:
+        found.append(
+            f"Test took {exact_size(window.peak_bytes)} of device memory, out of a limit of {exact_size(limits.peak_bytes)}\n"
+            + listed("Live at the peak:", window.at_peak(), window.pools)
+        )
+    if limits.left_bytes is not None and window.left_bytes > limits.left_bytes:
+        found.append(
+            f"Test left {exact_size(window.left_bytes)} of device memory behind, out of a limit of "
+            f"{exact_size(limits.left_bytes)}\n" + listed("Still live:", window.left(), window.pools)
+        )
+    for mark in limits.estimators:
+        found += _estimator_problems(mark, window, windows, arguments)
+    return found
+
+
+def _estimator_problems(
+    mark: pytest.Mark, window: Window, windows: Mapping[str, Window], arguments: Mapping[str, Any]
+) -> list[str]:
+    try:
+        question = question_of(mark, arguments)
+    except MarkError as error:
+        return [str(error)]
+    if (of := mark.kwargs.get("of")) is not None:
+        if of not in windows:
+            return [f"@pytest.mark.check_estimator: the test opened no window {of!r} (device_memory.window({of!r}))"]
+        window = windows[of]
+    everything = bool(mark.kwargs.get("everything", False))
+    peak = window.live_peak_bytes if everything else window.peak_since_bytes
+    if peak == 0:
+        return [f"the estimator {question.function} was not asked: the test had nothing on a device"]
+    wrong = problems_of(question, ask(question, peak), peak, tuple(mark.kwargs.get("window", DEFAULT_WINDOW)))
+    if not wrong:
+        return []
+    at_peak = window.live_at_peak() if everything else window.since_at_peak()
+    return ["\n".join(wrong) + "\n" + listed("Live at the peak:", at_peak, window.pools)]
+
+
+MOST_LINES = 12
+
+
+def listed(title: str, groups: tuple[Group, ...], pools: tuple[PoolUsage, ...]) -> str:
+    lines = [title, *(f"\t- {describe(one)}" for one in groups[:MOST_LINES])]
+    if len(groups) > MOST_LINES:
+        rest = groups[MOST_LINES:]
+        lines.append(f"\t- {sum(one.count for one in rest)} more -> {format_size(sum(one.bytes for one in rest))}")
+    lines += [describe_pool(pool) for pool in pools]
+    return "\n".join(lines)
+
+
+def describe(one: Group) -> str:
+    where = f" in {one.phase}" if one.phase else ""
+    site = f", {one.site}" if one.site else ""
+    times = f" x {one.count}" if one.count > 1 else ""
+    return f"{one.name or '(unnamed)'}: {one.kind}{times}{where}{site} -> {exact_size(one.bytes)}"
+
+
+def describe_pool(pool: PoolUsage) -> str:
+    return (
+        f"{pool.name} holds {exact_size(pool.held_bytes)}, of which {format_size(pool.used_bytes)} are in use: what it "
+        f"holds counts here ({pool.advice})"
+    )

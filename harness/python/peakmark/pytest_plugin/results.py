@@ -1,0 +1,87 @@
+"""What is told of a test: plain values, which go from the workers of xdist to where the report is written."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TextIO
+
+from peakmark.ledger import Group
+from peakmark.pytest_plugin.limits import describe
+from peakmark.sizes import exact_size, format_size
+from peakmark.windows import Window
+
+VERSION = 1
+MOST_GROUPS = 5
+
+
+def result_of(window: Window, prefix: str = "") -> dict[str, Any]:
+    """Phases lose this prefix, which is the test itself."""
+    return {
+        "name": window.name,
+        "peak_bytes": window.peak_bytes,
+        "live_at_start_bytes": window.live_at_start_bytes,
+        "live_peak_bytes": window.live_peak_bytes,
+        "left_bytes": window.left_bytes,
+        "allocations": window.allocations,
+        "failed_allocations": window.failed_allocations,
+        "total_bytes": window.total_bytes,
+        "pool_reserved_peak_bytes": window.pool_reserved_peak_bytes,
+        "beside_the_peak": window.beside_the_peak,
+        "at_peak": [_group(one, prefix) for one in window.at_peak()],
+        "left": [_group(one, prefix) for one in window.left()],
+        "pools": [
+            {"name": pool.name, "held_bytes": pool.held_bytes, "used_bytes": pool.used_bytes} for pool in window.pools
+        ],
+        "notes": list(window.notes),
+    }
+
+
+def _group(one: Group, prefix: str) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "kind": one.kind,
+        "phase": one.phase.removeprefix(prefix).removeprefix("/"),
+        "site": one.site,
+        "bytes": one.bytes,
+        "count": one.count,
+    }
+
+
+def write_json(file: TextIO, tests: dict[str, dict[str, Any]]) -> None:
+    """In the order in which they ended."""
+    document = {"version": VERSION, "tests": [{"test": test, **told} for test, told in tests.items()]}
+    json.dump(document, file, indent=1)
+    file.write("\n")
+
+
+def report_lines(test: str, told: dict[str, Any]) -> list[str]:
+    lines = [f"Device memory results for {test} at its peak", ""]
+    if told["not_measured"] is not None:
+        return [*lines, f"\tNot measured: {told['not_measured']}", ""]
+    memory = told["memory"]
+    lines.append(f"\tPeak device memory: {exact_size(memory['peak_bytes'])}")
+    if memory["live_at_start_bytes"]:
+        lines.append(
+            f"\tLive before the test: {format_size(memory['live_at_start_bytes'])}; at most "
+            f"{exact_size(memory['live_peak_bytes'])} with it"
+        )
+    lines.append(f"\tAllocations: {memory['allocations']}, {format_size(memory['total_bytes'])} in all")
+    if memory["failed_allocations"]:
+        lines.append(f"\tRefused allocations: {memory['failed_allocations']}")
+    lines.append(f"\tLeft behind: {exact_size(memory['left_bytes'])}")
+    if memory["pool_reserved_peak_bytes"] is not None:
+        lines.append(f"\tReserved by pools of the driver: {exact_size(memory['pool_reserved_peak_bytes'])}")
+    for pool in memory["pools"]:
+        lines.append(
+            f"\tHeld by {pool['name']}: {exact_size(pool['held_bytes'])}, of which {format_size(pool['used_bytes'])} in use"
+        )
+    for kind, size in memory["beside_the_peak"].items():
+        lines.append(f"\tBeside the peak, {kind}: {format_size(size)}")
+    if memory["at_peak"]:
+        lines.append("\tLargest at the peak:")
+        lines += [f"\t\t- {describe(Group(**one))}" for one in memory["at_peak"][:MOST_GROUPS]]
+    for window in told["windows"]:
+        lines.append(f"\tWindow {window['name']}: peak {exact_size(window['peak_bytes'])}, left {format_size(window['left_bytes'])}")
+    lines += [f"\tNote: {note}" for note in memory["notes"]]
+    return [*lines, ""]
+

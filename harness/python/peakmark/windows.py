@@ -1,0 +1,241 @@
+"""Windows: what a part of this process did with device memory, read from its own profile while it runs."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import heapq
+import os
+import threading
+import time
+from types import TracebackType
+from typing import Any
+
+from peakmark.call_sites import site_of
+from peakmark.ledger import Allocation, Group, Ledger, View, grouped
+from peakmark.pools import PoolUsage, known_pools, usage_of
+from peakmark.profiles import Event, EventReader, process_of
+from peakmark.recorders import RecorderError, require_loaded
+from peakmark.sizes import exact_size, format_size
+
+#: Drivers may destroy what was released a little later than they say that they are done.
+SECONDS_FOR_RELEASES = 0.1
+
+
+class _Follower:
+    """Follows the profiles of this process into one ledger. A forked child begins anew, as its profile does."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.pid = os.getpid()
+        self.ledger = Ledger()
+        self._readers: dict[str, EventReader] = {}
+
+    def advance(self, recorders: list[ctypes.CDLL]) -> None:
+        """Reads what has come since."""
+        if self.pid != os.getpid():
+            self._begin()
+        streams: list[list[tuple[int, int, Event]]] = []
+        for source, recorder in enumerate(recorders):
+            path = recorder.peakmark_profile_path()
+            if not path:
+                raise RecorderError("the recorder has no profile to write: it says why on standard error")
+            reader = self._readers.setdefault(os.fsdecode(path), EventReader(os.fsdecode(path)))
+            events = reader.read(recorder.peakmark_event_count())
+            if lost := reader.lost_events():
+                raise RecorderError(
+                    f"{reader.path}: the recording stopped for want of room, {lost} events are lost: make room there, "
+                    "or let TMPDIR name another folder"
+                )
+            # Slots are the order, times only tell which of two recorders was first.
+            latest, stream = 0, []
+            for event in events:
+                latest = max(latest, event.time_ns)
+                stream.append((latest, source, event))
+            streams.append(stream)
+        for _time, source, event in heapq.merge(*streams, key=lambda one: one[0]):
+            self.ledger.replay(source, event)
+        for note in self.ledger.notes:
+            if note.startswith("invalid:"):
+                raise RecorderError(f"the recording cannot be trusted: {note}")
+
+
+_follower = _Follower()
+
+
+def _settle() -> list[ctypes.CDLL]:
+    """At an edge of a window: garbage is collected, and the devices have done what they were asked for."""
+    gc.collect()
+    recorders = require_loaded()
+    for recorder in recorders:
+        recorder.peakmark_synchronise()
+    return recorders
+
+
+def _profiles_of_children() -> set[str]:
+    """Profiles of processes that this one has started, or that those have; they stand beside its own."""
+    folder, name = os.path.split(os.environ.get("PEAKMARK_PROFILE", ""))
+    parents: dict[int, tuple[str, int]] = {}
+    try:
+        for file in os.listdir(folder or "."):
+            if file.startswith(name + ".") and (made_by := process_of(os.path.join(folder, file))) is not None:
+                parents[made_by[0]] = (file, made_by[1])
+    except OSError:
+        return set()
+    family = {os.getpid()}
+    found: set[str] = set()
+    grew = True
+    while grew:
+        grew = False
+        for pid, (file, parent) in parents.items():
+            if parent in family and pid not in family:
+                family.add(pid)
+                found.add(file)
+                grew = True
+    return found
+
+
+class Window:
+    """Device memory from `with` to its end, exact to the byte, of the whole process and all its threads.
+
+    Bytes are requested bytes. Attributes count when the window has ended; `peak_bytes` and the other figures of a
+    window that is open raise RecorderError.
+    """
+
+    def __init__(self, name: str = "", pools: dict[str, Any] | None = None, since: Window | None = None):
+        self.name = name
+        self._since = since
+        #: Those to tell of, by name; those of CuPy and torch are known.
+        self.pools_of_the_program: dict[str, Any] = pools if pools is not None else {}
+        self._view: View | None = None
+        self._closed = False
+        self._children: set[str] = set()
+        #: False where neither OpenCL nor CUDA was called in this process: then nothing is known, and no figure is told.
+        self.recorded = False
+        #: Of libraries that keep memory for later: what they held at the end of the window, and used of it.
+        self.pools: tuple[PoolUsage, ...] = ()
+
+    def __enter__(self) -> Window:
+        if self._view is not None:
+            raise RecorderError("a window is entered once: make another one")
+        recorders = _settle()
+        with _follower.lock:
+            _follower.advance(recorders)
+            self._view = _follower.ledger.open_view(None if self._since is None else self._since._view)
+        self._children = _profiles_of_children()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        view = self._view
+        assert view is not None
+        try:
+            recorders = _settle()
+            with _follower.lock:
+                _follower.advance(recorders)
+                patience = time.monotonic() + SECONDS_FOR_RELEASES
+                while view.own.live_bytes > 0 and time.monotonic() < patience:
+                    time.sleep(0.001)
+                    _follower.advance(recorders)
+            self.recorded = bool(recorders)
+        finally:
+            with _follower.lock:
+                if _follower.ledger.has_view(view):  # not in a forked child
+                    _follower.ledger.close_view(view)
+        self.pools = (*known_pools(), *(usage_of(pool, name) for name, pool in self.pools_of_the_program.items()))
+        self._children = _profiles_of_children() - self._children
+        self._closed = True
+
+    @property
+    def _seen(self) -> View:
+        if not self._closed or self._view is None:
+            raise RecorderError("the window is still open: its figures are known when its `with` has ended")
+        if not self.recorded:
+            raise RecorderError("neither OpenCL nor CUDA was called in this process, so nothing was recorded")
+        return self._view
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most live bytes of what was allocated within the window."""
+        return self._seen.own.peak_bytes
+
+    @property
+    def live_at_start_bytes(self) -> int:
+        return self._seen.live_at_start_bytes
+
+    @property
+    def live_peak_bytes(self) -> int:
+        """The most live bytes in the window, of all that was live: what `peakmark show` tells as the peak of a phase."""
+        return self._seen.everything.peak_bytes
+
+    @property
+    def peak_since_bytes(self) -> int:
+        """The most live bytes in the window of what was allocated since the window `since` began; else `peak_bytes`."""
+        return self._seen.since.peak_bytes
+
+    @property
+    def left_bytes(self) -> int:
+        """Allocated within the window and live at its end."""
+        return self._seen.own.live_bytes
+
+    @property
+    def allocations(self) -> int:
+        return self._seen.counts.allocations
+
+    @property
+    def total_bytes(self) -> int:
+        """Of all allocations, whether or not they were live at the same time."""
+        return self._seen.counts.total_bytes
+
+    @property
+    def failed_allocations(self) -> int:
+        return self._seen.counts.failed_allocations
+
+    @property
+    def pool_reserved_peak_bytes(self) -> int | None:
+        """The most that a pool of the CUDA driver reserved; None where none was seen."""
+        return self._seen.counts.pool_reserved_peak_bytes
+
+    @property
+    def beside_the_peak(self) -> dict[str, int]:
+        """Peaks of the kinds that the device need not hold, such as `host_pointer`."""
+        return dict(self._seen.counts.beside)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the recorder has to say of the window, and what it cannot see."""
+        notes = list(self._seen.counts.notes)
+        if self._children:
+            notes.append(f"{len(self._children)} other processes used a device: their memory is not in these figures")
+        return tuple(notes)
+
+    def at_peak(self) -> tuple[Group, ...]:
+        """What of the window's own was live at the first moment of `peak_bytes`, the largest first."""
+        return grouped(self._seen.own.at_peak(), _site)
+
+    def live_at_peak(self) -> tuple[Group, ...]:
+        """What was live at the first moment of `live_peak_bytes`."""
+        return grouped(self._seen.everything.at_peak(), _site)
+
+    def since_at_peak(self) -> tuple[Group, ...]:
+        """What was live at the first moment of `peak_since_bytes`."""
+        return grouped(self._seen.since.at_peak(), _site)
+
+    def left(self) -> tuple[Group, ...]:
+        """What `left_bytes` are."""
+        return grouped(self._seen.own.live(), _site)
+
+    def __repr__(self) -> str:
+        if not self._closed:
+            return f"<Window {self.name!r}, open>"
+        if not self.recorded:
+            return f"<Window {self.name!r}, nothing recorded>"
+        return f"<Window {self.name!r}, peak {exact_size(self.peak_bytes)}, left {format_size(self.left_bytes)}>"
+
+
+def _site(one: Allocation) -> str:
+    return site_of(_follower.ledger.stack_of(one))

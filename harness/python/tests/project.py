@@ -1,0 +1,63 @@
+"""A small project with tests of its own, in which pytest runs as its users run it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+from recorded import environment, library_folder
+
+PYOPENCL = """
+import numpy as np
+import pyopencl as cl
+import pytest
+
+
+@pytest.fixture(scope="module")
+def queue():
+    return cl.CommandQueue(cl.create_some_context(interactive=False))
+
+
+def filled(queue, size):
+    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size)
+    cl.enqueue_fill_buffer(queue, buffer, np.uint8(0), 0, size)
+    return buffer
+
+"""
+
+
+class Project:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def write(self, **files):
+        for name, text in files.items():
+            (self.folder / f"{name}.py").write_text(PYOPENCL + textwrap.dedent(text))
+        return self
+
+    def pytest(self, *options, code, **variables):
+        """What it says; `code` is the exit code that it must have."""
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "peakmark.pytest_plugin", *options],
+            cwd=self.folder,
+            env={**os.environ, **environment(), "PEAKMARK_LIBRARY_DIR": str(library_folder()), **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == code, run.stdout + run.stderr
+        return run.stdout + run.stderr
+
+    def told(self, name="memory.json"):
+        """What --device-memory-json wrote, by the test's name."""
+        document = json.loads((self.folder / name).read_text())
+        assert document["version"] == 1
+        return {one["test"].rpartition("::")[2]: one for one in document["tests"]}
+
+
+def outcomes(said):
+    """The last line's counts, such as {"passed": 2}."""
+    last = [line for line in said.splitlines() if re.search(r" in \d", line)][-1]
+    return {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", last.partition(" in ")[0])}

@@ -1,0 +1,112 @@
+"""Beside the plugins that projects have already, and under `peakmark record`."""
+
+import json
+import sys
+
+import pytest
+from project import Project, outcomes
+from recorded import environment, peakmark
+
+pytest.importorskip("pyopencl", reason="it is in ci/requirements-test.txt")
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def test_with_xdist_the_report_has_the_tests_of_all_workers(project):
+    pytest.importorskip("xdist")
+    project.write(
+        test_shared="""
+        @pytest.mark.limit_device_memory("300 B")
+        @pytest.mark.parametrize("size", [100, 200, 300, 301])
+        def test_sizes(queue, size):
+            buffer = filled(queue, size)
+        """
+    )
+    options = ("-n", "2", "--device-memory", "--device-memory-json", "memory.json")
+    said = project.pytest(*options, code=1)
+    assert outcomes(said) == {"failed": 1, "passed": 3}
+    assert "Test took 301 B of device memory, out of a limit of 300 B" in said
+    assert said.count("Device memory results for") == 4
+    told = project.told()
+    assert sorted(one["memory"]["peak_bytes"] for one in told.values()) == [100, 200, 300, 301]
+    assert all(one["memory"]["notes"] == [] for one in told.values())
+    option = "--device-memory-fail-on-increase"
+    project.pytest("-n", "2", option, code=1)
+    said = project.write(test_shared="def test_sizes(queue): kept = filled(queue, 9)").pytest("-n", "2", option, code=0)
+    assert outcomes(said) == {"passed": 1}
+    said = project.write(test_shared="def test_sizes(queue): kept = filled(queue, 10)").pytest("-n", "2", option, code=1)
+    assert "more than the 9 B of the last run" in said
+
+
+def test_with_memray_both_measure(project):
+    pytest.importorskip("pytest_memray")
+    said = project.write(
+        test_both="""
+        @pytest.mark.limit_memory("100 MB")
+        @pytest.mark.limit_device_memory("100 B")
+        def test_passes(queue):
+            buffer = filled(queue, 100)
+
+        @pytest.mark.limit_memory("1 MB")
+        @pytest.mark.limit_device_memory("100 B")
+        def test_host(queue):
+            host = np.ones(1 << 21)
+
+        @pytest.mark.limit_memory("100 MB")
+        @pytest.mark.limit_device_memory("99 B")
+        def test_device(queue):
+            buffer = filled(queue, 100)
+        """
+    ).pytest("--memray", "--device-memory", code=1)
+    assert outcomes(said) == {"failed": 2, "passed": 1}
+    assert ".MD" in said
+    assert "MEMRAY REPORT" in said and "DEVICE MEMORY REPORT" in said
+
+
+def test_with_benchmark_the_peak_is_that_of_all_rounds(project):
+    pytest.importorskip("pytest_benchmark")
+    said = project.write(
+        test_timed="""
+        def one(queue):
+            filled(queue, 1000)
+            queue.finish()
+
+        @pytest.mark.limit_device_memory("1000 B")
+        def test_timed(queue, benchmark):
+            benchmark.pedantic(one, args=(queue,), rounds=5, iterations=2)
+        """
+    ).pytest("--device-memory", code=0)
+    assert "Peak device memory: 1000 B" in said
+    assert "test_timed" in said and "Rounds" in said
+
+
+def test_under_record_a_test_is_a_phase_and_has_the_same_peak(project):
+    """What the plugin tells is what `peakmark show` tells of the same run."""
+    project.write(
+        test_phases="""
+        import peakmark
+
+        @pytest.mark.parametrize("size", [100, 2000, 30])
+        def test_sizes(queue, size):
+            with peakmark.phase("call"):
+                buffer = filled(queue, size)
+            second = filled(queue, size)
+        """
+    )
+    profile = project.folder / "profile"
+    record = peakmark(
+        "record", "-o", profile, "--", sys.executable, "-m", "pytest", "-p", "peakmark.pytest_plugin",
+        "--device-memory-json", "memory.json", cwd=project.folder, **environment(),
+    )  # fmt: skip
+    assert record.returncode == 0, record.stdout + record.stderr
+    shown = json.loads(peakmark("show", profile, "--json").stdout)
+    peaks = {phase["name"]: phase["peak_bytes"] for phase in shown["phases_by_name"]}
+    told = project.told()
+    assert [one["memory"]["peak_bytes"] for one in told.values()] == [200, 4000, 60]
+    for test, one in told.items():
+        assert one["memory"]["live_peak_bytes"] == peaks[f"test_phases.py::{test}"]
+        assert [group["phase"] for group in one["memory"]["at_peak"]] == ["call", ""]
+    assert shown["requested"]["peak_bytes"] == max(one["memory"]["live_peak_bytes"] for one in told.values())

@@ -1,0 +1,321 @@
+"""The plugin in projects that use pyopencl, on PoCL."""
+
+import xml.etree.ElementTree as xml
+
+import pytest
+from project import Project, outcomes
+
+pytest.importorskip("pyopencl", reason="it is in ci/requirements-test.txt")
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+LIMITED = """
+@pytest.mark.limit_device_memory({size!r})
+@pytest.mark.limit_device_leaks("0 B")
+def test_two_buffers(queue):
+    first, second = filled(queue, 600), filled(queue, 424)
+"""
+
+
+def test_a_limit_that_is_kept_passes(project):
+    said = project.write(test_limits=LIMITED.format(size="1 KiB")).pytest(code=0)
+    assert outcomes(said) == {"passed": 1}
+    assert "DEVICE MEMORY" not in said  # nothing is told that nobody asked for
+
+
+def test_a_limit_one_byte_too_low_fails_and_tells_what_was_live(project):
+    said = project.write(test_limits=LIMITED.format(size=1023)).pytest(code=1)
+    assert "test_limits.py D" in said
+    assert "Test took 1 KiB (1024 B) of device memory, out of a limit of 1023 B" in said
+    assert "\t- (unnamed): buffer x 2 -> 1 KiB (1024 B)" in said
+    assert "DEVICE MEMORY PROBLEM test_limits.py::test_two_buffers" in said
+
+
+def test_a_leak_fails_and_is_told(project):
+    said = project.write(
+        test_leak="""
+        import peakmark
+        kept = []
+
+        @pytest.mark.limit_device_leaks("99 B")
+        def test_keeps(queue):
+            kept.append(filled(queue, 100))
+            peakmark.name(kept[0], "the cache")
+
+        @pytest.mark.limit_device_leaks("0 B")
+        def test_cycle(queue):
+            cycle = [filled(queue, 50)]
+            cycle.append(cycle)
+        """
+    ).pytest(code=1)
+    assert outcomes(said) == {"failed": 1, "passed": 1}
+    assert "Test left 100 B of device memory behind, out of a limit of 99 B" in said
+    assert "Still live:\n\t- the cache: buffer -> 100 B" in said
+
+
+def test_a_test_s_own_failure_is_what_counts(project):
+    said = project.write(
+        test_fails="""
+        @pytest.mark.limit_device_memory("0 B")
+        def test_fails(queue):
+            kept = filled(queue, 10)
+            assert "this" == "that"
+
+        @pytest.mark.xfail(strict=True)
+        @pytest.mark.limit_device_memory("0 B")
+        def test_expected(queue):
+            kept = filled(queue, 10)
+        """
+    ).pytest(code=1)
+    assert "assert 'this' == 'that'" in said and "out of a limit" not in said
+    assert outcomes(said) == {"failed": 1, "xfailed": 1}
+
+
+BAD_MARKS = {
+    'limit_device_memory("24 bananas")': "'24 bananas' is no size: unknown unit 'bananas'; write bytes, or a number",
+    "limit_device_memory()": '@pytest.mark.limit_device_memory takes one size, such as "24 MB"',
+    "limit_device_leaks(1.5)": "1.5, a float, is no size",
+    'check_estimator("there")': 'takes one estimator, as "package.module:function"',
+    'check_estimator("m:f", form="guess", data="x")': "'guess' is no form; there are documented, direct",
+    'check_estimator("m:f", n=3)': "give n and dimensions",
+    'check_estimator("m:f", data="x", windows=1)': "it knows no windows; it knows arguments",
+    'check_estimator("m:f", data="x", window=(2, 1))': "(2, 1) is no window",
+}
+
+
+@pytest.fixture(scope="module")
+def with_bad_marks(tmp_path_factory):
+    tests = [f"@pytest.mark.{mark}\ndef test_{i}(): raise SystemExit\n" for i, mark in enumerate(BAD_MARKS)]
+    return Project(tmp_path_factory.mktemp("bad_marks")).write(test_bad="\n".join(tests)).pytest(code=1)
+
+
+@pytest.mark.parametrize("mark", BAD_MARKS)
+def test_a_mark_that_cannot_be_followed_is_an_error_with_what_to_write(with_bad_marks, mark):
+    assert outcomes(with_bad_marks) == {"errors": len(BAD_MARKS)}
+    assert BAD_MARKS[mark] in with_bad_marks
+
+
+ESTIMATED = """
+import time
+
+def right(dimensions, dtype): return 2 * dimensions[0] * dimensions[1] * dtype.itemsize, 0
+def low(dimensions, dtype): return dimensions[0] * dimensions[1] * dtype.itemsize, 0
+def high(dimensions, dtype): return 4 * dimensions[0] * dimensions[1] * dtype.itemsize, 0
+def throws(dimensions, dtype): raise ValueError("no idea")
+def sleeps(dimensions, dtype): time.sleep(600)
+def documented(axis, dimensions, dtype, available, factor):
+    return available // (factor * dimensions[0] * dimensions[1] * dtype.itemsize), dtype
+
+@pytest.fixture
+def volume(queue, n):
+    return filled(queue, n * 800)
+
+@pytest.fixture(scope="module", autouse=True)
+def of_nobody(queue):
+    yield filled(queue, 12345)
+
+"""
+ESTIMATED_TEST = """
+@pytest.mark.parametrize("n", [{n}])
+@pytest.mark.check_estimator("test_estimator:{function}", form="{form}", n="n", dimensions=(10, 20), {more})
+def test_{i}(queue, volume, n):
+    out = filled(queue, n * 800)
+"""
+
+# function, form, n, more keys of the mark; what is said, nothing where it passes
+ESTIMATES = [
+    ("right", "module", 1, "", ""),
+    ("right", "module", 8, "", ""),
+    ("documented", "documented", 8, "parameters={'factor': 2}", ""),
+    ("low", "module", 8, "",
+     "16 slices fit the recorded peak of 12.5 KiB (12800 B), which 8 took: 2.000 of them, and the window is 0.8 to 1. "
+     "It is too low: chunks made by it run out of memory"),
+    ("low", "module", 2, "", "2 slices need 1.562 KiB (1600 B), and they took 3.125 KiB (3200 B): 2.000 of it"),
+    ("low", "module", 8, "window=(0.8, 2)", ""),
+    ("high", "module", 8, "", "It is too high: chunks made by it waste the card"),
+    ("throws", "module", 8, "", "ValueError: no idea"),
+    ("sleeps", "module", 8, "seconds=2", "no_answer_in_time: not within 2 s"),
+    ("nowhere", "module", 8, "", "gave no answer: not_found: test_estimator:nowhere"),
+    ("right", "module", 8, "arguments=('radius',)", "the test has no argument 'radius'"),
+    ("right", "module", 8, "of='call'", "the test opened no window 'call'"),
+    ("right", "module", 8, "everything=True", "and they took 24.56 KiB (25145 B)"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def estimated(tmp_path_factory):
+    tests = [
+        ESTIMATED_TEST.format(i=i, function=function, form=form, n=n, more=more)
+        for i, (function, form, n, more, _) in enumerate(ESTIMATES)
+    ]
+    project = Project(tmp_path_factory.mktemp("estimators")).write(test_estimator=ESTIMATED + "".join(tests))
+    said = project.pytest("--device-memory-json", "memory.json", code=1)
+    return said, project.told()
+
+
+@pytest.mark.parametrize("i", range(len(ESTIMATES)), ids=lambda i: "-".join(map(str, ESTIMATES[i][:4])))
+def test_estimators_are_held_against_the_peak(estimated, i):
+    """What fixtures of the test allocate counts, what others have live does not."""
+    said, told = estimated
+    n, text = ESTIMATES[i][2], ESTIMATES[i][4]
+    assert told[f"test_{i}[{n}]"]["outcome"] == ("failed" if text else "passed")
+    assert text in said
+
+
+def test_an_estimator_takes_its_shape_from_an_array_and_its_peak_from_a_window(project):
+    project.write(
+        test_array="""
+        def estimator(dimensions, dtype, radius):
+            assert dimensions == (4, 6) and dtype == np.uint16 and radius == 3
+            return 2 * 4 * 6 * 2, 0
+
+        @pytest.fixture
+        def images(): return np.zeros((4, 10, 6), dtype=np.uint16)
+
+        @pytest.mark.parametrize("radius", [3])
+        @pytest.mark.check_estimator("test_array:estimator", form="module", data="images", slice_axis=1,
+                                     arguments=("radius",), of="call")
+        def test_it(queue, images, radius, device_memory):
+            on_device = filled(queue, images.nbytes)
+            with device_memory.window("call"):
+                result = filled(queue, images.nbytes)
+            for_the_verification = filled(queue, 5 * images.nbytes)
+        """
+    ).pytest(code=0)
+
+
+def test_windows_of_the_fixture(project):
+    said = project.write(
+        test_windows="""
+        def test_windows(queue, device_memory):
+            before = filled(queue, 100)
+            with device_memory.window("call") as call:
+                block = filled(queue, 1024)
+                del block
+            assert (call.peak_bytes, call.live_peak_bytes, call.left_bytes) == (1024, 1124, 0)
+        """
+    ).pytest("--device-memory", code=0)
+    assert "Window call: peak 1 KiB (1024 B), left 0 B" in said
+    assert "Peak device memory: 1.098 KiB (1124 B)" in said
+
+
+def test_pools_are_named_where_a_limit_fails(project):
+    said = project.write(
+        test_pool="""
+        @pytest.mark.limit_device_leaks("0 B")
+        def test_holds(queue, device_memory, kept=[]):
+            pool = cl.tools.MemoryPool(cl.tools.ImmediateAllocator(queue))
+            kept.append(pool)
+            device_memory.pool(pool, "the pool of blocks")
+            pool.allocate(1000)
+            print(f"holds {pool.managed_bytes} B")
+            assert pool.managed_bytes >= 1000
+        """
+    ).pytest("--device-memory-json", "memory.json", code=1)
+    memory = project.told()["test_holds"]["memory"]
+    (pool,) = memory["pools"]
+    assert pool == {"name": "the pool of blocks", "held_bytes": memory["left_bytes"], "used_bytes": 0}
+    assert memory["left_bytes"] >= 1000
+    assert "the pool of blocks holds " in said and ", of which 0 B are in use" in said
+
+
+REPORTED = """
+@pytest.mark.parametrize("size", [100, 300, 200])
+def test_sizes(queue, size):
+    buffer = filled(queue, size)
+
+def test_nothing(queue):
+    pass
+"""
+
+
+def test_the_report_shows_the_highest_peaks(project):
+    project.write(test_report=REPORTED)
+    options = ("--device-memory", "--most-device-memory", "2", "--device-memory-json", "memory.json")
+    said = project.pytest(*options, "--junit-xml", "junit.xml", code=0)
+    assert "DEVICE MEMORY REPORT" in said
+    shown = [line for line in said.splitlines() if line.startswith("Device memory results for")]
+    assert shown == [
+        f"Device memory results for test_report.py::test_sizes[{size}] at its peak" for size in (300, 200)
+    ]
+    told = project.told()
+    assert {test: one["memory"]["peak_bytes"] for test, one in told.items()} == {
+        "test_sizes[100]": 100, "test_sizes[300]": 300, "test_sizes[200]": 200, "test_nothing": 0,
+    }  # fmt: skip
+    assert told["test_sizes[300]"]["memory"]["at_peak"] == [
+        {"name": "", "kind": "buffer", "phase": "", "site": "", "bytes": 300, "count": 1}
+    ]
+    properties = xml.parse(project.folder / "junit.xml").iter("property")
+    assert ("device_memory_peak_bytes", "300") in [(one.get("name"), one.get("value")) for one in properties]
+
+
+def test_the_ini_file_has_a_twin_of_each_option(project):
+    (project.folder / "pytest.ini").write_text(
+        "[pytest]\ndevice_memory = true\nmost_device_memory = 1\ndevice_memory_json = memory.json\n"
+        "device_memory_required = true\ndevice_memory_sync = true\ndevice_memory_stacks = true\n"
+        "device_memory_fail_on_increase = true\n"
+    )
+    said = project.write(test_report=REPORTED).pytest(code=0)
+    assert said.count("Device memory results for") == 1
+    assert project.told()["test_sizes[100]"]["memory"]["at_peak"][0]["site"].startswith("filled test_report.py:")
+
+
+def test_a_number_of_tests_that_is_none(project):
+    said = project.write(test_report=REPORTED).pytest("--most-device-memory", "many", code=4)
+    assert "--most-device-memory many: write how many tests to show" in said
+
+
+def test_a_peak_that_grew_fails(project):
+    text = "def test_it(queue):\n    buffer = filled(queue, {})\n"
+    option = "--device-memory-fail-on-increase"
+    project.write(test_grows=text.format(1000)).pytest(option, code=0)
+    said = project.write(test_grows=text.format(1001)).pytest(option, code=1)
+    assert "Test took 1001 B of device memory, more than the 1000 B of the last run in which it passed" in said
+    assert "test_grows.py D" in said
+    project.pytest(option, code=1)  # a run that failed is no new measure
+    project.write(test_grows=text.format(10)).pytest(option, code=0)
+    project.write(test_grows=text.format(1000)).pytest(option, code=1)
+
+
+TOO_LATE = """
+context = cl.create_some_context(interactive=False)
+
+@pytest.mark.limit_device_memory("1 MB")
+def test_it():
+    buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 100)
+"""
+
+
+def test_opencl_that_was_called_before_fails_with_what_to_do(project):
+    """Modules are imported before their marks are seen; an option or the ini file is there before them."""
+    project.write(test_late=TOO_LATE)
+    said = project.pytest(code=1)
+    assert "OpenCL was called before peakmark could load its recorder" in said
+    assert "with pytest give --device-memory, or set `device_memory = true` in its ini file" in said
+    assert outcomes(project.pytest("--device-memory", code=0)) == {"passed": 1}
+
+
+def test_without_a_recorder_a_test_is_skipped_with_the_reason_or_fails(project):
+    project.write(test_limits=LIMITED.format(size="1 KiB") + "\ndef test_free(): pass\n")
+    nowhere = {"PEAKMARK_LIBRARY_DIR": str(project.folder)}
+    said = project.pytest("-rs", code=0, **nowhere)
+    assert outcomes(said) == {"skipped": 1, "passed": 1}
+    assert "device memory is not recorded: the recorders (libpeakmark-opencl.so, libpeakmark-cupti.so)" in said
+    assert outcomes(project.pytest("--device-memory-required", code=1, **nowhere)) == {"failed": 1, "passed": 1}
+    said = project.pytest("--device-memory", code=0, **nowhere)
+    assert "Not measured, 2 tests: the recorders" in said
+
+
+def test_a_test_that_calls_no_device_has_no_figure(project):
+    project.folder.joinpath("test_host.py").write_text(
+        "import pytest\n@pytest.mark.limit_device_memory('1 MB')\ndef test_it(): pass\n"
+        "def test_window(device_memory):\n    with device_memory.window('call'): pass\n"
+    )
+    said = project.pytest("-rs", code=0)
+    assert outcomes(said) == {"skipped": 2}
+    assert "neither OpenCL nor CUDA was called" in said
+    assert outcomes(project.pytest("--device-memory-required", code=1)) == {"failed": 2}
