@@ -1,4 +1,4 @@
-"""Tells the recorder of peakmark what a program does. Does nothing where nothing is recorded.
+"""Device memory of this program, recorded by peakmark: marks for a recording, and windows on it while it runs.
 
     import peakmark
 
@@ -8,9 +8,57 @@
 
 `peakmark record -- python script.py` and suites of peakmark record a program; without them, or without peakmark, the
 marks cost a look into the environment.
+
+    peakmark.load_recorders()                   # before the first call into OpenCL or CUDA
+    with peakmark.record() as profile:
+        result = method(images)
+    profile.peak_bytes
+
+    cases = peakmark.load("run.json")           # a run of a suite, as a table of pandas
+    peakmark.plot_memory(cases)
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from peakmark.marks import UNSUPPORTED, WRONG_ANSWER, name, phase, recording
 
-__all__ = ["UNSUPPORTED", "WRONG_ANSWER", "name", "phase", "recording"]
+if TYPE_CHECKING:
+    from peakmark.recorded_profile import Profile, record
+    from peakmark.recorders import NoRecorder, RecorderError, RecorderTooLate
+    from peakmark.recorders import load as load_recorders
+    from peakmark.runs import RunError, load, plot_memory
+
+__all__ = [
+    "UNSUPPORTED", "WRONG_ANSWER", "NoRecorder", "Profile", "RecorderError", "RecorderTooLate", "RunError", "load",
+    "load_recorders", "name", "phase", "plot_memory", "record", "recording",
+]  # fmt: skip
 __version__ = "0.1.0"
+
+# Imported where they are used first: a program that only has marks pays for marks only.
+_ELSEWHERE = {
+    "NoRecorder": ("recorders", "NoRecorder"),
+    "Profile": ("recorded_profile", "Profile"),
+    "RecorderError": ("recorders", "RecorderError"),
+    "RecorderTooLate": ("recorders", "RecorderTooLate"),
+    "RunError": ("runs", "RunError"),
+    "load": ("runs", "load"),
+    "load_recorders": ("recorders", "load"),
+    "plot_memory": ("runs", "plot_memory"),
+    "record": ("recorded_profile", "record"),
+}
+
+
+def __getattr__(wanted: str) -> Any:
+    if wanted not in _ELSEWHERE:
+        raise AttributeError(f"module 'peakmark' has no attribute {wanted!r}")
+    module, attribute = _ELSEWHERE[wanted]
+    found = getattr(importlib.import_module(f"peakmark.{module}"), attribute)
+    globals()[wanted] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -111,6 +111,8 @@ class View:
         self.since = Tally((one for one in live if one.serial >= before), last_serial)
         self.live_at_start_bytes = self.everything.live_bytes
         self.counts = Counts()
+        #: (ns, live bytes of `own`) after each event that changed them; None where nobody asked for it.
+        self.timeline: list[tuple[int, int]] | None = None
         self._beside: dict[int, Tally] = {}
 
     def allocated(self, one: Allocation) -> None:
@@ -120,17 +122,21 @@ class View:
             self.counts.beside[KINDS[one.kind]] = tally.peak_bytes
             return
         self.own.add(one)
+        if self.timeline is not None:
+            self.timeline.append((one.time_ns, self.own.live_bytes))
         self.since.add(one)
         self.everything.add(one)
         self.counts.allocations += 1
         self.counts.total_bytes += one.bytes
 
-    def released(self, one: Allocation) -> None:
+    def released(self, one: Allocation, time_ns: int) -> None:
         if one.kind in BESIDE_THE_PEAK:
             if one.kind in self._beside:
                 self._beside[one.kind].remove(one)
             return
         self.own.remove(one)
+        if self.timeline is not None:
+            self.timeline.append((time_ns, self.own.live_bytes))
         self.since.remove(one)
         self.everything.remove(one)
 
@@ -166,7 +172,7 @@ class Ledger:
         """`source` tells the recorders apart: each has its own addresses and stacks."""
         at = (source, event.address)
         if event.type == ALLOCATION:
-            self._release(at)  # its release was lost
+            self._release(at, event.time_ns)  # its release was lost
             self._last_serial += 1
             stack = (source, event.stack)
             one = Allocation(self._last_serial, event.kind, event.amount, event.time_ns, self._phase, stack)
@@ -174,7 +180,7 @@ class Ledger:
             for view in self._views:
                 view.allocated(one)
         elif event.type == RELEASE:
-            self._release(at)
+            self._release(at, event.time_ns)
         elif event.type == FAILED_ALLOCATION:
             for view in self._views:
                 view.counts.failed_allocations += 1
@@ -195,7 +201,7 @@ class Ledger:
         elif event.type == STACK:
             self._stacks[(source, event.address)] = event.text
 
-    def _release(self, at: tuple[int, int]) -> None:
+    def _release(self, at: tuple[int, int], time_ns: int) -> None:
         if (one := self._live.pop(at, None)) is not None:
             for view in self._views:
-                view.released(one)
+                view.released(one, time_ns)

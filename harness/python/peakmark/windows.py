@@ -105,6 +105,8 @@ class Window:
     window that is open raise RecorderError.
     """
 
+    _has_timeline = False
+
     def __init__(self, name: str = "", pools: dict[str, Any] | None = None, since: Window | None = None):
         self.name = name
         self._since = since
@@ -125,6 +127,8 @@ class Window:
         with _follower.lock:
             _follower.advance(recorders)
             self._view = _follower.ledger.open_view(None if self._since is None else self._since._view)
+            if self._has_timeline:
+                self._view.timeline = []
         self._children = _profiles_of_children()
         return self
 
@@ -149,6 +153,11 @@ class Window:
         self.pools = (*known_pools(), *(usage_of(pool, name) for name, pool in self.pools_of_the_program.items()))
         self._children = _profiles_of_children() - self._children
         self._closed = True
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the window has ended and something could be recorded: then it has figures."""
+        return self._closed and self.recorded
 
     @property
     def _seen(self) -> View:

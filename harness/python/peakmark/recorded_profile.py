@@ -1,0 +1,116 @@
+"""What a part of a program did with device memory, for notebooks: `with peakmark.record() as profile: ...`."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+from peakmark import recorders
+from peakmark.ledger import Group
+from peakmark.sizes import exact_size, format_size
+from peakmark.windows import Window
+
+if TYPE_CHECKING:
+    import pandas
+
+MOST_POINTS = 2000
+_WIDTH, _HEIGHT = 640, 120
+
+
+class Profile(Window):
+    """A window that also knows the live bytes over time, and shows itself in a notebook."""
+
+    _has_timeline = True
+
+    def __enter__(self) -> Profile:
+        recorders.load()
+        super().__enter__()
+        return self
+
+    def timeline(self) -> list[tuple[float, int]]:
+        """(seconds since the first event, live bytes of what was allocated within), a point an event."""
+        points = self._seen.timeline or []
+        begin = points[0][0] if points else 0
+        return [((time_ns - begin) / 1e9, live) for time_ns, live in points]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """What was live at the peak: `name`, `kind`, `phase`, `site`, `bytes`, `count`."""
+        import pandas
+
+        columns = ["name", "kind", "phase", "site", "bytes", "count"]
+        return pandas.DataFrame([[getattr(one, column) for column in columns] for one in self.at_peak()], columns=columns)
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("<Window", "<Profile", 1)
+
+    def _repr_html_(self) -> str:
+        if not self.is_known:
+            return f"<pre>{html.escape(repr(self))}</pre>"
+        facts = [
+            ("peak", exact_size(self.peak_bytes)),
+            ("left at the end", exact_size(self.left_bytes)),
+            ("allocations", f"{self.allocations}, {format_size(self.total_bytes)} in all"),
+        ]
+        if self.live_at_start_bytes:
+            facts.append(("live before", f"{format_size(self.live_at_start_bytes)}, with it {exact_size(self.live_peak_bytes)}"))
+        if self.failed_allocations:
+            facts.append(("refused", str(self.failed_allocations)))
+        facts += [
+            (f"held by {pool.name}", f"{exact_size(pool.held_bytes)}, {format_size(pool.used_bytes)} in use")
+            for pool in self.pools
+        ]
+        facts += [("note", note) for note in self.notes]
+        rows = "".join(f"<tr><th style='text-align:left'>{html.escape(a)}</th><td style='text-align:left'>{html.escape(b)}</td></tr>" for a, b in facts)
+        title = f"<b>Device memory{': ' + html.escape(self.name) if self.name else ''}</b>"
+        return f"<div>{title}<table>{rows}</table>{self._drawing()}{_table(self.at_peak())}</div>"
+
+    def _drawing(self) -> str:
+        """The live bytes over time, in steps."""
+        points = self.timeline()
+        if len(points) < 2 or self.peak_bytes == 0:
+            return ""
+        points = _thinned(points, MOST_POINTS)
+        across = _WIDTH / (points[-1][0] or 1e-9)
+        up = _HEIGHT / self.peak_bytes
+        path, last = [f"M0 {_HEIGHT:g}"], _HEIGHT * 1.0
+        for seconds, live in points:
+            x, y = seconds * across, _HEIGHT - live * up
+            path.append(f"L{x:.1f} {last:.1f}L{x:.1f} {y:.1f}")
+            last = y
+        path.append(f"L{_WIDTH} {last:.1f}L{_WIDTH} {_HEIGHT}Z")
+        return (
+            f'<svg role="img" aria-label="Live device memory over time, at most {format_size(self.peak_bytes)}" '
+            f'viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" style="max-width:100%">'
+            f'<path d="{"".join(path)}" fill="#0072B2" fill-opacity="0.3" stroke="#0072B2"/></svg>'
+        )
+
+
+def _thinned(points: list[tuple[float, int]], most: int) -> list[tuple[float, int]]:
+    """The highest of each stretch: the peak is never left out."""
+    stretch = -(-len(points) // most)
+    return [max(points[i : i + stretch], key=lambda point: point[1]) for i in range(0, len(points), stretch)]
+
+
+def _table(groups: tuple[Group, ...]) -> str:
+    if not groups:
+        return ""
+    has_site = any(one.site for one in groups)
+    head = ["at the peak", "kind", "phase", *(["place"] if has_site else []), "count", "bytes"]
+    lines = [
+        [one.name or "(unnamed)", one.kind, one.phase, *([one.site] if has_site else []), str(one.count), exact_size(one.bytes)]
+        for one in groups
+    ]
+    cells = "".join(f"<th style='text-align:left'>{cell}</th>" for cell in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines
+    )
+    return f"<table><tr>{cells}</tr>{body}</table>"
+
+
+def record(name: str = "") -> Profile:
+    """Records what is allocated within `with peakmark.record() as profile:`, of the whole process.
+
+    The recorder must come in before the first call into OpenCL or CUDA: by load_recorders() at the beginning, or by
+    `peakmark record -- jupyter lab`. Where it is too late this raises RecorderTooLate, and says so.
+    """
+    return Profile(name)

@@ -1,0 +1,98 @@
+"""Runs of suites as tables of pandas, and drawn. Needs what reports need: pandas, matplotlib, jinja2."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pathlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+
+class RunError(ValueError):
+    """No run, or nothing of it that could be drawn; the message says why."""
+
+
+def load(run: str | os.PathLike[str]) -> pandas.DataFrame:
+    """The cases of a run file, a row each.
+
+    Columns: `case`, `operation`, `variant`, `backend`, `outcome`; bytes `peak`, `setup`, `floor`, `estimate`;
+    nanoseconds `time`, `time_min`, `time_max`; `at_peak`, a dictionary of bytes by name; `axis:NAME` of every axis.
+    What is unknown is NaN or None, never 0. `attrs["peakmark"]` is what was true of the whole run. Raises RunError, or
+    OSError where the file cannot be opened.
+    """
+    module = _reports("run_file")
+    try:
+        loaded = module.load_run(pathlib.Path(run))
+    except module.RunFileError as error:
+        raise RunError(str(error)) from error
+    cases: pandas.DataFrame = loaded.cases
+    cases.attrs["peakmark"] = loaded.context
+    return cases
+
+
+def plot_memory(run: pandas.DataFrame | str | os.PathLike[str], operation: str | None = None) -> Figure:
+    """Peaks, and times where there are some, against shape: a line a variant.
+
+    `run` is a run file, or what load() gave, whole or some rows of it. Of several operations the one to draw must be
+    named. Raises RunError where there is nothing to draw.
+    """
+    cases = load(run) if isinstance(run, (str, os.PathLike)) else run
+    if "peakmark" not in cases.attrs:
+        raise RunError("this table is none of peakmark.load(), or has lost its attrs: filter a table that load() gave")
+    backend = _backend_in_use()
+    try:
+        series, memory_plot, run_file = (_reports(name) for name in ("series", "memory_plot", "run_file"))
+        if operation is not None:
+            cases = cases[cases["operation"] == operation]
+        figures = series.figures_of(run_file.Run(cases.attrs["peakmark"], cases))
+        if not figures:
+            raise RunError("there is nothing to draw: a line needs three shapes of one operation that went well")
+        if len(figures) > 1:
+            names = ", ".join(sorted(figure.name for figure in figures))
+            raise RunError(f"several operations are in it: let operation= name one of {names}")
+        drawing: Figure = memory_plot.draw(figures[0], cases.attrs["peakmark"])
+        # A notebook shows what a cell gives, and once more what pyplot still has.
+        memory_plot.pyplot.close(drawing)
+    finally:
+        _use_again(backend)
+    return drawing
+
+
+def _backend_in_use() -> str | None:
+    """Of matplotlib, where the program has chosen one: reports draw into files and set their own."""
+    if "matplotlib.pyplot" not in sys.modules:
+        return None
+    import matplotlib
+
+    return str(matplotlib.get_backend())
+
+
+def _use_again(backend: str | None) -> None:
+    if backend is not None:
+        import matplotlib
+
+        matplotlib.use(backend)
+
+
+def _reports(module: str) -> Any:
+    """A module of the reports, which stand in the wheel, beside an installed peakmark, or in the sources."""
+    try:
+        return importlib.import_module(f"peakmark_reports.{module}")
+    except ModuleNotFoundError as error:
+        if error.name not in ("peakmark_reports", None):
+            raise RunError(f"{error}; runs need pandas and matplotlib: pip install 'peakmark[reports]'") from error
+    package = pathlib.Path(__file__).resolve().parent
+    # PREFIX/share/peakmark/python/peakmark, and harness/python/peakmark of the sources
+    for folder in (package.parents[1] / "reports", package.parents[2] / "reports"):
+        if (folder / "peakmark_reports").is_dir():
+            sys.path.append(str(folder))
+            try:
+                return importlib.import_module(f"peakmark_reports.{module}")
+            except ModuleNotFoundError as error:
+                raise RunError(f"{error}; runs need pandas and matplotlib: pip install pandas matplotlib jinja2") from error
+    raise RunError("the reports of peakmark are not installed beside its Python module: pip install 'peakmark[reports]'")
