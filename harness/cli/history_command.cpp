@@ -232,7 +232,9 @@ void add_export_command(CLI::App& app) {
                    "run; series: for reports; run: run files, one a line")
       ->check(CLI::IsMember({"csv", "jsonl", "series", "run"}))
       ->capture_default_str();
-  command->add_option("--run", options->run, "Of --format run: an id, or latest: the newest of each device")
+  command
+      ->add_option("--run", options->run,
+                   "Of --format run: an id, or latest: the newest of each suite on each device")
       ->capture_default_str();
   command->add_option("--device", options->device, "Of this device only");
   command->add_option("--filter", options->choice.filter,

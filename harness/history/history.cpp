@@ -76,11 +76,13 @@ std::vector<LoggedRun> History::log() {
 }
 
 std::vector<std::string> History::latest() {
-  std::map<std::pair<std::string, std::string>, std::string> newest;
-  for (const LoggedRun& run : log()) newest[{run.device, run.backend}] = run.id;
+  const std::vector<LoggedRun> runs = log();
+  std::map<std::tuple<std::string, std::string, std::string>, std::string> newest;
+  for (const LoggedRun& run : runs) newest[{run.device, run.backend, run.suite}] = run.id;
   std::vector<std::string> ids;
-  ids.reserve(newest.size());
-  for (const auto& [device, id] : newest) ids.push_back(id);
+  for (const LoggedRun& run : runs) {
+    if (newest.at({run.device, run.backend, run.suite}) == run.id) ids.push_back(run.id);
+  }
   return ids;
 }
 

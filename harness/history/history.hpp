@@ -77,7 +77,7 @@ class History {
 
   /// All runs, by date, those of one date as they were added. Devices have the names that they have there.
   std::vector<LoggedRun> log();
-  /// The newest run of each device and backend, by date.
+  /// The newest run of each suite on each device and backend, by date.
   std::vector<std::string> latest();
   /// The run again, but for the single calls of its timing: `blocks` is empty.
   Run run(const std::string& id);

@@ -73,6 +73,17 @@ TEST_P(HistoryTest, KeepsWhatWasAdded) {
   EXPECT_THAT(open_to_read().latest(), ElementsAre("night-02"));
 }
 
+TEST_P(HistoryTest, TheLatestAreOfEachSuiteOnEachDevice) {
+  for (const int day : {1, 2}) {
+    Run weekly = sample_night(10 + day).run;
+    weekly.context.suite = "weekly";
+    open().add(weekly);
+    open().add(sample_night(20 + day).run);
+  }
+  open().add(sample_night(15, 1, 1000, "GPU").run);
+  EXPECT_THAT(open_to_read().latest(), ElementsAre("night-12", "GPU-15", "night-22"));
+}
+
 TEST_P(HistoryTest, AddingTwiceChangesNothing) {
   open().add(sample_night(1).run);
   const Added again = open().add(sample_night(1).run);

@@ -1,4 +1,4 @@
-"""How close estimators come, a row a variant of the newest run. Pure."""
+"""How close estimators come, a row a variant of the newest runs. Pure."""
 
 from __future__ import annotations
 
@@ -35,12 +35,16 @@ def with_ratio(cases: pd.DataFrame) -> pd.DataFrame:
 
 
 def estimator_rows(runs: list[Run]) -> list[EstimatorRow]:
-    """The worst first: those with cases outside, then by the distance of the ratio from 1."""
-    rows = []
+    """The worst first: those with cases outside, then by the distance of the ratio from 1. The suites of one device are
+    taken together; of a case in several, the later run counts."""
+    of_device: dict[tuple[str, str], list[pd.DataFrame]] = {}
     for run in runs:
-        if not len(run.cases):
-            continue
-        named = run.cases[run.cases["estimator"].notna()]
+        if len(run.cases):
+            of_device.setdefault(run.device, []).append(run.cases)
+    rows = []
+    for (device, _backend), tables in of_device.items():
+        every = tables[0] if len(tables) == 1 else pd.concat(tables).drop_duplicates("case", keep="last")
+        named = every[every["estimator"].notna()]
         for (variant, estimator), cases in named.groupby(["variant", "estimator"], sort=False):
             judged = with_ratio(cases)
             outside = judged[(judged["ratio"] < judged["window_lo"]) | (judged["ratio"] > judged["window_hi"])]
@@ -48,8 +52,8 @@ def estimator_rows(runs: list[Run]) -> list[EstimatorRow]:
             ratios = _range_text(judged["ratio"].min(), judged["ratio"].max()) if len(judged) else "–"
             distance = (judged["ratio"] - 1).abs().max() if len(judged) else 0
             row = EstimatorRow(
-                variant, str(estimator), str(run.context.get("device") or ""), len(cases), len(judged), len(outside),
-                ratios, windows.pop() if len(windows) == 1 else "several",
+                variant, str(estimator), device, len(cases), len(judged), len(outside), ratios,
+                windows.pop() if len(windows) == 1 else "several",
             )
             rows.append((-len(outside), -distance, row.variant, row))
     return [row for *_order, row in sorted(rows, key=lambda one: one[:3])]

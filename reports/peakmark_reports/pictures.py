@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import cpu_count
 from pathlib import Path
 
@@ -83,10 +83,14 @@ def draw_pictures(runs: list[Run], folder: Path) -> list[Picture]:
     """Memory and time, composition and estimates of each figure of each run; those with nothing to draw are left out."""
     jobs = []
     used: set[str] = set()
+    several_devices = len({run.device for run in runs}) > 1
     for run in runs:
+        several_suites = sum(other.device == run.device for other in runs) > 1
         for figure in figures_of(run):
+            if several_suites:
+                figure = replace(figure, name=f"{figure.name} ({run.suite})")
             for kind in ("shapes", "at-peak", "estimates"):
-                device = f"{file_name(str(run.context.get('device')))}-" if len(runs) > 1 else ""
+                device = f"{file_name(run.device[0])}-" if several_devices else ""
                 name = f"{device}{file_name(figure.name)}{'' if kind == 'shapes' else f'-{kind}'}"
                 # Names that differ in what a file's name cannot hold alone.
                 while name in used:

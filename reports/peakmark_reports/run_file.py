@@ -32,6 +32,15 @@ class Run:
     context: dict[str, Any]
     cases: pd.DataFrame
 
+    @property
+    def device(self) -> tuple[str, str]:
+        """Name and backend."""
+        return str(self.context.get("device") or ""), str(self.context.get("backend") or "")
+
+    @property
+    def suite(self) -> str:
+        return str(self.context.get("suite") or "")
+
     def axes_of(self, cases: pd.DataFrame) -> list[str]:
         """Names of the axes that any of these cases has, in the order of case names."""
         return [f"axis:{name}" for name in dict.fromkeys(name for names in cases["axes"] for name in names)]

@@ -16,6 +16,8 @@ from .history_file import History, load_history, parse_history
 from .run_file import Run, RunFileError, parse_run
 from .trend_file import Trends, parse_trends
 
+# Nights of a device, back from its newest, in which a suite must have run.
+CURRENT_NIGHTS = 30
 # `trends` ends with 1 where it found a regression: that is an answer.
 ANSWERS = {"history": (0,), "trends": (0, 1)}
 
@@ -30,7 +32,7 @@ class SourceError(InputError):
 
 @dataclass(frozen=True)
 class Sources:
-    """A history as series, what trends found in it, and the newest run of each device."""
+    """A history as series, what trends found in it, and the newest runs: of each suite on each device, by date."""
 
     history: History
     trends: Trends
@@ -77,6 +79,15 @@ def _lines(peakmark: str, arguments: list[str], history: str | None) -> Iterator
                     raise SourceError(f"peakmark {' '.join(arguments)}: {words}", max(code, 2))
 
 
+def _is_current(run: Run, history: History) -> bool:
+    """A suite that nobody has run for long says nothing of now."""
+    for device in history.devices:
+        at = device.place_of.get(run.context.get("id"))
+        if at is not None:
+            return at >= len(device.nights) - CURRENT_NIGHTS
+    return True
+
+
 def ask_peakmark(peakmark: str, history: str | None) -> Sources:
     """Asks the program for all three. Raises SourceError, and what parsing raises."""
     with _lines(peakmark, ["history", "export", "--format", "series"], history) as lines:
@@ -87,7 +98,7 @@ def ask_peakmark(peakmark: str, history: str | None) -> Sources:
         trends = parse_trends(lines.read(), "trends --json")
     with _lines(peakmark, ["history", "export", "--run", "latest", "--format", "run"], history) as lines:
         runs = parse_runs(lines.read(), "history export --run latest --format run")
-    return Sources(found, trends, runs)
+    return Sources(found, trends, [run for run in runs if _is_current(run, found)])
 
 
 def read_files(series: Path, trends: Path | None, runs: list[Path]) -> Sources:

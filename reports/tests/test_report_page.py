@@ -5,11 +5,14 @@ from html.parser import HTMLParser
 
 import pytest
 from peakmark_reports.__main__ import main
+from peakmark_reports.estimators import estimator_rows
 from peakmark_reports.page import render_page
 from peakmark_reports.page_data import packed, packed_series
+from peakmark_reports.sources import ask_peakmark, parse_runs
 from sample_history import (
     HOSTILE, PEAK, TIME, assessed, case, change, night, run_text, series_text, shapes, trends_text, write_files,
 )
+from sample_run import observation
 
 
 class Parsed(HTMLParser):
@@ -174,6 +177,38 @@ def test_estimators_and_figures_are_on_the_page(tmp_path):
     (tmp_path / "report" / "data" / "cases-9.js").write_text("left over")
     assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
     assert files == {path: path.read_bytes() for path in (tmp_path / "report").rglob("*") if path.is_file()}
+
+
+def test_suites_of_one_device_stand_side_by_side(tmp_path):
+    runs = []
+    for suite, shapes_of_it in (("nightly", shapes()), ("weekly", [observation("padding/old", "wrap", ny) for ny in (32, 64, 128)])):
+        run = json.loads(run_text(shapes_of_it))
+        run["context"]["peakmark"]["suite"] = suite
+        for row in run["benchmarks"][1:]:
+            row["peakmark"]["estimate"]["estimator"] = "formula"
+        runs.append(run)
+    options = write_files(tmp_path, series_text([night(0)], [case("padding/a", 1)]), trends_text(), json.dumps(runs))
+    assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
+    page = Parsed((tmp_path / "report" / "index.html").read_text(encoding="utf-8"))
+    assert {one["src"] for one in page.of("img")} >= {"figures/padding-nightly.svg", "figures/padding-weekly.svg"}
+    assert "padding (weekly): memory and time against shape" in page.text
+    rows = estimator_rows(parse_runs(json.dumps(runs), "r"))
+    assert [(row.variant, row.cases) for row in rows] == [("padding/new", 3), ("padding/old", 6)]
+
+
+def test_a_suite_that_nobody_runs_any_more_is_not_drawn(tmp_path):
+    program = tmp_path / "peakmark"
+    old, new = json.loads(run_text(shapes())), json.loads(run_text(shapes()))
+    old["context"]["peakmark"] |= {"id": night(5)["id"], "suite": "old"}
+    new["context"]["peakmark"] |= {"id": night(49)["id"], "suite": "new"}
+    write_files(tmp_path, series_text([night(i) for i in range(50)], [case("padding/a", 50)]), trends_text(), json.dumps([old, new]))
+    program.write_text(
+        f"""#!/bin/sh
+case "$*" in *series*) cat {tmp_path}/series.jsonl ;; *trends*) cat {tmp_path}/trends.json ;; *) cat {tmp_path}/run.json ;; esac
+"""
+    )
+    program.chmod(0o700)
+    assert [run.suite for run in ask_peakmark(str(program), None).runs] == ["new"]
 
 
 def test_names_in_figures_are_no_formulas(tmp_path):
