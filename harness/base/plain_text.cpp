@@ -9,6 +9,8 @@ namespace {
 struct Character {
   std::size_t bytes = 1;
   bool is_plain = false;
+  std::uint32_t code = 0;  ///< of a byte that begins no character: that byte
+  bool is_utf8 = false;
 };
 
 bool is_plain(std::uint32_t code) {
@@ -21,17 +23,39 @@ bool is_plain(std::uint32_t code) {
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t at) { return static_cast<std::uint32_t>(text[at]) & 0xFFU; };
   const std::uint32_t first = byte(0);
-  if (first < 0x80) return {1, is_plain(first)};
+  if (first < 0x80) return {1, is_plain(first), first, true};
+  const Character byte_alone{1, false, first, false};
   const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC0 || first > 0xF7 || text.size() < bytes) return {};
+  if (first < 0xC0 || first > 0xF7 || text.size() < bytes) return byte_alone;
   std::uint32_t code = first & (0x7FU >> bytes);
   for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return {};
+    if ((byte(i) & 0xC0U) != 0x80U) return byte_alone;
     code = code << 6U | (byte(i) & 0x3FU);
   }
   constexpr std::array<std::uint32_t, 5> kLeast{0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast.at(bytes)) return {};  // longer than need be
-  return {bytes, is_plain(code)};
+  if (code < kLeast.at(bytes)) return byte_alone;  // longer than need be
+  return {bytes, is_plain(code), code, true};
+}
+
+/// As programmers write it.
+std::string escaped(const Character& character) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  switch (character.code) {
+    case '\t':
+      return "\\t";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    default:
+      break;
+  }
+  const bool is_byte = !character.is_utf8 || character.code < 0x80;
+  std::string text = is_byte ? "\\x" : character.code > 0xFFFF ? "\\U" : "\\u";
+  for (int shift = is_byte ? 4 : character.code > 0xFFFF ? 28 : 12; shift >= 0; shift -= 4) {
+    text += kDigits[(character.code >> static_cast<unsigned>(shift)) & 0xFU];
+  }
+  return text;
 }
 
 }  // namespace
@@ -45,6 +69,22 @@ std::string plain_text(std::string_view text) {
     text.remove_prefix(character.bytes);
   }
   return plain;
+}
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  line.reserve(text.size());
+  while (!text.empty()) {
+    const Character character = first_of(text);
+    const bool breaks_the_line = character.code == '\t' || character.code == '\n' || character.code == '\r';
+    if (character.is_plain && !breaks_the_line) {
+      line += text.substr(0, character.bytes);
+    } else {
+      line += escaped(character);
+    }
+    text.remove_prefix(character.bytes);
+  }
+  return line;
 }
 
 std::string shortened(std::string_view text, std::size_t most) {

@@ -10,6 +10,10 @@ namespace peakmark {
 /// newline and carriage return, and bytes that are no UTF-8, each become U+FFFD.
 std::string plain_text(std::string_view text);
 
+/// `text` for one line of a terminal: control characters, tab and newline too, and bytes that are no UTF-8
+/// stand as escapes, `\n`, `\x1b`, `\u009b`.
+std::string one_line(std::string_view text);
+
 /// `text` itself, or, where it has more than `most` bytes (at least 4), its beginning and its end, half each,
 /// and between them how many bytes were left out. No character of UTF-8 is cut in two.
 std::string shortened(std::string_view text, std::size_t most);

@@ -30,7 +30,21 @@ TEST(PlainText, WhatIsNoUtf8IsReplaced) {
   EXPECT_EQ(plain_text("\xF4\x90\x80\x80"), "\uFFFD");  // beyond the last
 }
 
-}  // namespace
+TEST(OneLine, ControlCharactersAreEscaped) {
+  EXPECT_EQ(one_line("– µ € 😀 C:\\new"), "– µ € 😀 C:\\new");
+  EXPECT_EQ(one_line("\x1b[2Jgone\x07"), "\\x1b[2Jgone\\x07");
+  EXPECT_EQ(one_line("a\tb\r\nc"), "a\\tb\\r\\nc");
+  EXPECT_EQ(one_line(std::string("a\0b\x7f", 4)), "a\\x00b\\x7f");
+  EXPECT_EQ(one_line("\xC2\x9B"
+                     "31m"),
+            "\\u009b31m");
+  EXPECT_EQ(one_line("\xFF"
+                     "a\xE2\x82"),
+            "\\xffa\\xe2\\x82");
+  EXPECT_EQ(one_line("\xEF\xBF\xBF"), "\\uffff");
+  EXPECT_EQ(one_line("\xF4\x90\x80\x80"), "\\U00110000");
+}
+
 TEST(Shortened, KeepsBeginningAndEnd) {
   EXPECT_EQ(shortened("abcdef", 6), "abcdef");
   EXPECT_EQ(shortened("", 4), "");
@@ -41,4 +55,5 @@ TEST(Shortened, KeepsBeginningAndEnd) {
   EXPECT_LT(shortened(std::string(50'000'000, 'y'), 4000).size(), 4100U);
 }
 
+}  // namespace
 }  // namespace peakmark

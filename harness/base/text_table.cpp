@@ -26,7 +26,7 @@ TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns))
 void TextTable::add(std::vector<std::string> cells) {
   if (cells.size() != columns_.size())
     throw std::logic_error("TextTable: a row of another length than the titles");
-  for (std::string& cell : cells) cell = plain_text(cell);
+  for (std::string& cell : cells) cell = one_line(cell);
   rows_.push_back(std::move(cells));
 }
 

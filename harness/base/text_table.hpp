@@ -16,7 +16,7 @@ class TextTable {
   };
 
   explicit TextTable(std::vector<Column> columns);
-  /// As many cells as there are columns.
+  /// As many cells as there are columns. What a terminal would obey stands in them escaped (one_line).
   void add(std::vector<std::string> cells);
   /// Title line and rows, each with a newline and without blanks at its end.
   [[nodiscard]] std::string text() const;

@@ -18,5 +18,13 @@ TEST(TextTable, AlignsAndTrims) {
   EXPECT_THROW(table.add({"too", "short"}), std::logic_error);
 }
 
+TEST(TextTable, ACellIsOneLineThatNoTerminalObeys) {
+  TextTable table({{"name"}, {"bytes", TextTable::Align::right}});
+  table.add({"\x1b[31mred\nnext", "1"});
+  EXPECT_EQ(table.text(),
+            "name               bytes\n"
+            "\\x1b[31mred\\nnext      1\n");
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/file_kind.hpp"
 #include "run/text_file.hpp"
 
 namespace peakmark {

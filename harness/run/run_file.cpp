@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/file_kind.hpp"
 #include "run/context_json.hpp"
 #include "run/observation_json.hpp"
 #include "run/text_file.hpp"

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/file_kind.hpp"
 #include "run/descriptor.hpp"
 
 namespace peakmark {
@@ -63,17 +64,6 @@ std::string read_text_file(const std::filesystem::path& path) {
   }
 }
 
-void check_replaceable(const std::filesystem::path& path) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (std::filesystem::is_directory(status) || !path.has_filename()) {
-    throw UsageError(path.string() + ": is a folder; name a file in it");
-  }
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    throw UsageError(path.string() + ": is neither a file nor free; name a file");
-  }
-}
-
 void replace_text_file(const std::filesystem::path& path, std::string_view text) {
   check_replaceable(path);
   const std::filesystem::path beside = path.string() + ".new-" + std::to_string(::getpid());
@@ -105,12 +95,7 @@ LineFile::LineFile(const std::filesystem::path& path, std::filesystem::path owne
       fail("lock", errno);
     }
     // Whoever held the lock before may have removed the file between our open and our lock.
-    struct stat held {
-    }, named{};
-    if (::fstat(file.get(), &held) != 0 || ::stat(path.c_str(), &named) != 0 || held.st_ino != named.st_ino ||
-        held.st_dev != named.st_dev) {
-      continue;
-    }
+    if (!is_still_at(path, file.get())) continue;
     descriptor_ = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0);  // of the same lock
     if (descriptor_ < 0) fail("lock", errno);
     break;

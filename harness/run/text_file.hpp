@@ -9,10 +9,6 @@ namespace peakmark {
 /// The whole file. UsageError that names it when it is not there, is a folder or cannot be read.
 std::string read_text_file(const std::filesystem::path& path);
 
-/// UsageError unless `path` names a file that is there, or may be put there: not a folder, and no device or
-/// pipe, which a rename would take away.
-void check_replaceable(const std::filesystem::path& path);
-
 /// Writes a file beside `path` and renames it, so that a reader never sees half of it. UsageError with the
 /// system's reason where that fails; what was there before stays.
 void replace_text_file(const std::filesystem::path& path, std::string_view text);
