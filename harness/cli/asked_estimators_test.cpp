@@ -65,6 +65,36 @@ TEST_F(AskedEstimators, WhenAllIsMeasured) {
   EXPECT_TRUE(read_run(run_file_).context.complete);
 }
 
+/// One in its group, and one in a session of its own.
+TEST_F(AskedEstimators, WhatTheyStartEndsWithTheAnswer) {
+  const std::string pids = folder_.path() / "pids";
+  suite_with("sleep 1000 & echo $! > " + pids + "; setsid sleep 1000 & echo $! >> " + pids + "\n" + kAnswers);
+  const auto count_left = [&] {
+    std::ifstream file(pids);
+    int left = 0;
+    int seen = 0;
+    for (pid_t pid = 0; file >> pid; ++seen) left += ::kill(pid, 0) == 0 ? 1 : 0;
+    EXPECT_EQ(seen, 2);
+    return left;
+  };
+  const Answer answer = peakmark({"estimate", "command:" + (folder_.path() / "estimate").string(),
+                                  "--dimensions", "1,1", "--slices", "1"});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_EQ(count_left(), 0);
+  EXPECT_EQ(run().end.exit_code, 0);
+  EXPECT_EQ(count_left(), 0);
+}
+
+TEST_F(AskedEstimators, AnAskingThatIsInterruptedLeavesNobody) {
+  suite_with("echo $$ > \"$ESTIMATOR_FIFO\"; exec tail -f /dev/null");
+  WorkerProcess asking(command({"estimate", "command:" + (folder_.path() / "estimate").string(),
+                                "--dimensions", "1,1", "--slices", "1"}));
+  const pid_t estimator = told_pid(fifo_);
+  ::kill(asking.pid(), SIGINT);
+  EXPECT_EQ(rest_of(asking).end.exit_code, 130);
+  EXPECT_NE(::kill(estimator, 0), 0);
+}
+
 TEST_F(AskedEstimators, InterruptedLoseNothing) {
   suite_with(kHangsAtTheSecond);
   WorkerProcess supervisor(run_command());

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <memory>
 
@@ -10,12 +11,24 @@
 #include "cli/command.hpp"
 #include "run/estimate_question.hpp"
 #include "run/external_estimates.hpp"
+#include "run/orphans.hpp"
+#include "run/signal_watch.hpp"
 #include "run/worker_program.hpp"
 #include "sweep/nearest_word.hpp"
 #include "sweep/suite_document.hpp"
 
 namespace peakmark::cli {
 namespace {
+
+/// CLI11's own tells of a number with 309 digits.
+const CLI::Validator kCount(
+    [](const std::string& text) -> std::string {
+      Size count = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+      const bool is_one = error == std::errc() && end == text.data() + text.size() && count >= 1;
+      return is_one ? "" : fmt::format("write how many, a whole number from 1 on, not {}", text);
+    },
+    "", "");
 
 struct EstimateOptions {
   std::string variant;
@@ -74,15 +87,27 @@ void tell(const EstimateOptions& options, const std::string& title, const std::s
   }
 }
 
+/// What an estimator has started, in a session of its own even, ends with this object.
+class LastingProcesses {
+ public:
+  LastingProcesses() { adopt_orphans(); }
+  LastingProcesses(const LastingProcesses&) = delete;
+  LastingProcesses& operator=(const LastingProcesses&) = delete;
+  ~LastingProcesses() { end_orphans(); }
+};
+
 /// How many slices fit, and the bytes of these; without available bytes, those of the question.
 EstimateReply ask_for_reply(const ExternalEstimator& estimator, EstimatorQuestion question,
                             std::optional<Size> available, const std::string& arguments) {
-  ExternalAnswer answer = ask_external(estimator, question, available, arguments);
+  const LastingProcesses none_outlives_the_answer;
+  const SignalWatch signals;
+  const AskLimits limits{signals.descriptor(), std::nullopt};
+  ExternalAnswer answer = ask_external(estimator, question, available, arguments, limits);
   if (available && answer.slices) {
     question.slices = *answer.slices;
     answer.bytes = 0;
     if (question.slices > 0) {
-      ExternalAnswer need = ask_external(estimator, question, std::nullopt, arguments);
+      ExternalAnswer need = ask_external(estimator, question, std::nullopt, arguments, limits);
       answer.bytes = need.bytes;
       if (need.error) answer.error = std::move(need.error);
     }
@@ -191,7 +216,7 @@ void add_estimate_command(CLI::App& app, Result& /*result*/) {
       ->capture_default_str()
       ->group(of_yours);
   command->add_option("--slices", options->slices, "How many bytes do so many need?")
-      ->check(CLI::PositiveNumber)
+      ->check(kCount)
       ->group(of_yours);
   command->add_option("--padding", options->call.padding, "A function beside it: module:function")
       ->group(of_yours);

@@ -93,6 +93,13 @@ TEST_F(SuiteCommands, EstimateSaysWhatIsWrong) {
   EXPECT_EQ(with_worker({"estimate", "fake/cas"}).end.exit_code, 2);
   EXPECT_EQ(with_worker({"estimate", "fake/case", "m=1"}).end.exit_code, 2);
   EXPECT_EQ(with_worker({"estimate", "fake/case", "--available", "much"}).end.exit_code, 2);
+  for (const char* const slices : {"0", "-1", "two", "1e30"}) {
+    const Answer answer =
+        with_worker({"estimate", "command:true", "--dimensions", "1,1", "--slices", slices});
+    EXPECT_EQ(answer.end.exit_code, 2);
+    EXPECT_THAT(answer.errors, HasSubstr(std::string("a whole number from 1 on, not ") + slices));
+    EXPECT_LT(answer.errors.size(), 200U);
+  }
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <sstream>
 
-#include "base/dtype.hpp"
 #include "base/error.hpp"
 #include "base/plain_text.hpp"
 #include "record/recorder_libraries.hpp"
@@ -22,17 +21,7 @@ using json_fields::Json;
 
 namespace {
 
-/// Room for a traceback: what an estimator says stands in run files, tables and JUnit.
-constexpr std::size_t kMostErrorBytes = 16'000;
 constexpr std::size_t kMostWordsBytes = 400;
-
-std::string our_dtype(const std::string& name) {
-  try {
-    return std::string(name_of(parse_dtype(name)));
-  } catch (const UsageError&) {
-    return name;
-  }
-}
 
 std::string request_line(const ExternalEstimator& estimator, const EstimatorQuestion& question,
                          std::optional<Size> available_bytes, const std::string& parameters) {
@@ -84,56 +73,6 @@ WorkerCommand command_for(const ExternalEstimator& estimator, const std::string&
   command.program = *file;
   command.arguments.assign(words.begin() + 1, words.end());
   return command;
-}
-
-/// A number of an answer, or what is wrong with it.
-std::optional<Size> read_number(const Json& answer, const char* key) {
-  const Json& value = answer.contains(key) ? answer.at(key) : Json(nullptr);
-  if (value.is_null()) return std::nullopt;
-  if (!value.is_number()) throw UsageError(fmt::format("wrong_type: {} is {}", key, value.dump()));
-  if (value.is_number_float()) {
-    const double number = value.get<double>();
-    const char* const name = number < 0                        ? "negative"
-                             : number >= 9223372036854775808.0 ? "too_large"
-                                                               : "wrong_type";
-    throw UsageError(fmt::format("{}: {} is {}, no 64-bit integer", name, key, value.dump()));
-  }
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62U &&
-      value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<Size>::max())) {
-    throw UsageError(fmt::format("too_large: {} is {}, more than 2^63", key, value.dump()));
-  }
-  const Size number = value.get<Size>();
-  if (number < 0) throw UsageError(fmt::format("negative: {} is {}", key, number));
-  return number;
-}
-
-void read_list(const Json& answer, const char* key, std::vector<Size>& values) {
-  if (answer.contains(key) && !answer.at(key).is_null()) json_fields::read(answer.at(key), values);
-}
-
-ExternalAnswer read_answer(const std::string& line, bool asked_slices, Size slices) {
-  ExternalAnswer answer;
-  const Json json = Json::parse(line);
-  if (!json.is_object())
-    throw UsageError("wrong_type: the answer is no JSON object: " + shortened(line, kMostWordsBytes));
-  if (json.contains("error")) json_fields::read(json.at("error"), answer.error);
-  if (answer.error && answer.error->empty()) throw UsageError("no_answer: its error says nothing");
-  if (answer.error) {
-    answer.error = shortened(*answer.error, kMostErrorBytes);
-    return answer;
-  }
-  answer.slices = read_number(json, "slices");
-  answer.bytes = read_number(json, "bytes");
-  if (json.contains("dtype")) json_fields::read(json.at("dtype"), answer.dtype);
-  if (answer.dtype) answer.dtype = our_dtype(*answer.dtype);
-  read_list(json, "output_dimensions", answer.output_dimensions);
-  read_list(json, "padding", answer.padding);
-  if (asked_slices && !answer.slices) throw UsageError("no_answer: it told no slices");
-  if (!answer.bytes) throw UsageError("no_answer: it told no bytes");
-  if (slices > 0 && answer.bytes == 0) {
-    throw UsageError("zero_per_slice: the slices need 0 bytes, so any number would fit");
-  }
-  return answer;
 }
 
 ExternalAnswer failed(std::string error) {
@@ -205,14 +144,11 @@ EstimateObservation observe(const ExternalEstimator& estimator, const VariantDes
 ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,
                             std::optional<Size> available_bytes, const std::string& parameters,
                             const AskLimits& limits) {
-  std::string line;
   try {
     const std::string request = request_line(estimator, question, available_bytes, parameters);
-    line = answer_of(command_for(estimator, request), estimator.seconds, limits);
-    return read_answer(line, available_bytes.has_value(), question.slices);
-  } catch (const Json::exception& error) {
-    return failed("wrong_type: the answer is none (" + json_fields::message_of(error) +
-                  "): " + line.substr(0, 200));
+    const std::string line = answer_of(command_for(estimator, request), estimator.seconds, limits);
+    return read_external_answer(
+        line, {!estimator.call.starts_with("python:"), available_bytes.has_value(), question.slices});
   } catch (const UsageError& error) {
     return failed(error.what());
   }

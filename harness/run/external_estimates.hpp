@@ -2,24 +2,14 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "run/external_answer.hpp"
 #include "run/observation.hpp"
 #include "run/worker_process.hpp"
 #include "sweep/external_estimator.hpp"
 #include "sweep/suite.hpp"
 
 namespace peakmark {
-
-/// What an external estimator answered. Unknown is nullopt.
-struct ExternalAnswer {
-  std::optional<Size> slices;        ///< that fit the available bytes
-  std::optional<Size> bytes;         ///< that the slices need
-  std::optional<std::string> dtype;  ///< of the output: ours (`f32`) where we have it, else as it was told
-  std::vector<Size> output_dimensions;
-  std::vector<Size> padding;         ///< slices before and after
-  std::optional<std::string> error;  ///< begins with its name: `negative: …`, `no_answer_in_time: …`
-};
 
 /// What ends the asking before its time.
 struct AskLimits {

@@ -78,6 +78,15 @@ TEST_F(ExternalEstimates, WhatIsNoAnswerIsAnErrorWithAName) {
   EXPECT_THAT(error_of(R"({"slices": null, "bytes": 1})"), StartsWith("no_answer: it told no slices"));
   EXPECT_THAT(error_of(R"({"slices": 1})"), StartsWith("no_answer: it told no bytes"));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": NaN})"), StartsWith("wrong_type: the answer is none"));
+  EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 1, "dtype": "flaot32"})"),
+              StartsWith("wrong_dtype: no dtype of numpy is 'flaot32'; did you mean 'float32'?"));
+  EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 1, "dtype": ""})"), StartsWith("wrong_dtype: "));
+  EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 1, "padding": [1, -2]})"),
+              StartsWith("negative: padding is [1,-2]"));
+  EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 1, "padding": [1]})"),
+              StartsWith("wrong_type: padding is [1]"));
+  EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 1, "output_dimensions": [-10, 20]})"),
+              StartsWith("negative: output_dimensions is [-10,20]"));
   EXPECT_EQ("no_answer: its error says nothing", error_of(R"({"error": ""})"));
   EXPECT_EQ("exception: as it says", error_of(R"({"error": "exception: as it says"})"));
 }

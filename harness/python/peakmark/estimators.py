@@ -276,7 +276,10 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
                 find(path)(question.other_dimensions, **question.parameters), "the output dimensions"
             )
         if path := asked.get("padding"):
-            told["padding"] = whole_list(find(path)(**question.parameters), "the slices before and after")
+            told["padding"] = whole_list(
+                list(pair(find(path)(**question.parameters), "(slices before, slices after)")),
+                "the slices before and after",
+            )
     except EstimatorError as error:
         told["error"] = printable(str(error))
     except BaseException as error:  # noqa: BLE001 - sys.exit() in an estimator is an answer too: none
