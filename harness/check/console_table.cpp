@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/duration.hpp"
@@ -44,10 +46,16 @@ std::string verdict_text(const JudgedCase& the_case) {
   if (worst == nullptr) return "pass";
   if (worst->judgement == Judgement::counted) {
     const std::string what = worst->advice.substr(0, worst->advice.find(':'));
-    const bool has_passed = worst->rule != Rule::outcome && the_case.observation != nullptr;
-    return has_passed ? fmt::format("pass ({})", what) : what;
+    return the_case.went_well() ? fmt::format("pass ({})", what) : what;
   }
   return fmt::format("{} {}", worst->judgement == Judgement::fail ? "FAIL" : "ERROR", name_of(worst->rule));
+}
+
+/// In full, below the table.
+bool is_told(const JudgedCase& the_case, const Verdict& verdict) {
+  if (verdict.judgement >= Judgement::fail) return true;
+  if (verdict.judgement != Judgement::counted) return false;
+  return verdict.rule == Rule::baseline || (verdict.rule == Rule::outcome && the_case.went_well());
 }
 
 }  // namespace
@@ -90,6 +98,7 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts) 
                    {"estimate", Align::right},
                    {"verdict"}});
   std::string advice;
+  std::set<std::pair<std::string, std::string>> told;
   for (const JudgedCase& the_case : by_case(run, verdicts)) {
     const std::string verdict = verdict_text(the_case);
     if (the_case.observation == nullptr) {
@@ -102,9 +111,12 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts) 
                  estimate_text(observation), verdict});
     }
     for (const Verdict& one : the_case.verdicts) {
-      const bool is_told = one.judgement >= Judgement::fail ||
-                           (one.rule == Rule::baseline && one.judgement == Judgement::counted);
-      if (!is_told) continue;
+      if (!is_told(the_case, one)) continue;
+      // What a variant has to say of every case is told of the first.
+      if (one.judgement == Judgement::counted && one.rule == Rule::outcome &&
+          !told.emplace(the_case.variant(), one.advice).second) {
+        continue;
+      }
       advice += fmt::format("{}: {}{}: {}\n", one.case_name, name_of(one.rule),
                             one.estimator.empty() ? "" : " of " + one.estimator, one.advice);
     }

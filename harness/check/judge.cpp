@@ -40,7 +40,8 @@ class Bench {
     const std::string outcome(name_of(observation.outcome));
     const std::string why = observation.message.empty() ? "" : ": " + observation.message;
     if (outcome == planned_.expected_outcome) {
-      say(Rule::outcome, Judgement::pass);
+      const bool is_told = observation.outcome == Outcome::ok && !observation.message.empty();
+      say(Rule::outcome, is_told ? Judgement::counted : Judgement::pass, is_told ? observation.message : "");
     } else if (observation.outcome == Outcome::ok) {
       say(Rule::outcome, Judgement::fail,
           fmt::format(
@@ -261,6 +262,12 @@ std::string JudgedCase::variant() const {
   if (planned != nullptr) return planned->the_case.variant;
   const std::size_t operation = name.find('/');
   return name.substr(0, operation == std::string::npos ? operation : name.find('/', operation + 1));
+}
+
+bool JudgedCase::went_well() const {
+  if (observation == nullptr) return false;
+  return observation->outcome == Outcome::ok ||
+         (planned != nullptr && name_of(observation->outcome) == planned->expected_outcome);
 }
 
 Judgement JudgedCase::judgement() const {

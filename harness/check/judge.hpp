@@ -30,8 +30,8 @@ std::string_view name_of(Rule rule);
 
 enum class Judgement : std::uint8_t {
   pass,
-  counted,  ///< fails nothing, and is counted aloud: out_of_memory, unsupported, granularity, no repeat,
-            ///< times, what a baseline has otherwise and no worse
+  counted,  ///< fails nothing, and is counted aloud: out_of_memory, unsupported, what a case that went well
+            ///< has to say, granularity, no repeat, times, what a baseline has otherwise and no worse
   fail,     ///< exit 1
   failed_measurement,  ///< exit 3: crashed, timeout, wrong_answer, no observation
 };
@@ -76,6 +76,8 @@ struct JudgedCase {
 
   /// Of its name where it is not planned.
   [[nodiscard]] std::string variant() const;
+  /// It went well, or as the suite expects: whatever is counted of it, it passes.
+  [[nodiscard]] bool went_well() const;
   /// The worst of the verdicts; `pass` where there is none.
   [[nodiscard]] Judgement judgement() const;
   /// The verdict that explains it: the first of the worst ones, or the baseline's of those that are counted;

@@ -38,8 +38,7 @@ void add_result(pugi::xml_node& test, const JudgedCase& the_case) {
   const Verdict* worst = the_case.worst();
   if (worst == nullptr) return;
   if (worst->judgement == Judgement::counted) {
-    // A case whose outcome was counted did not run to its end; one of another counted rule passed.
-    if (worst->rule == Rule::outcome || the_case.observation == nullptr)
+    if (!the_case.went_well())
       test.append_child("skipped").append_attribute("message") = worst->advice.c_str();
     return;
   }

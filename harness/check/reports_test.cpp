@@ -57,6 +57,22 @@ TEST(Reports, TimesThatDisagreeAreCountedAloud) {
   EXPECT_THAT(junit(sample.run, verdicts), HasSubstr("name=\"kernel_time\" value=\"0.500000\""));
 }
 
+TEST(Reports, WhatACaseThatWentWellHasToSayIsCountedAloudAndToldOnce) {
+  SampleRun sample;
+  for (const char* const name : {"op/a/opencl/n:20", "op/a/opencl/n:30"}) {
+    sample.add(name, 20, 2048, 20, 2048).message = "measured whole: the program marks 'Call'";
+  }
+  const auto verdicts = judge(sample.run, {});
+  EXPECT_EQ(exit_code_of(sample.run, verdicts), ExitCode::clean);
+  EXPECT_EQ(headline(sample.run, verdicts), "2 cases: 0 pass, 2 counted (2 measured whole), 0 fail");
+  const std::string table = console_table(sample.run, verdicts);
+  EXPECT_THAT(table, HasSubstr("pass (measured whole)"));
+  EXPECT_THAT(table, HasSubstr("op/a/opencl/n:20: outcome: measured whole: the program marks 'Call'\n"));
+  EXPECT_THAT(table, Not(HasSubstr("op/a/opencl/n:30: outcome: ")));
+  EXPECT_THAT(junit(sample.run, verdicts), Not(HasSubstr("<skipped")));
+  EXPECT_THAT(markdown(sample.run, verdicts), HasSubstr("the program marks 'Call'"));
+}
+
 TEST(Reports, ConsoleTableShowsWhatIsKnownAndADashForWhatIsNot) {
   const SampleRun sample = mixed();
   const std::string table = console_table(sample.run, judge(sample.run, {}));

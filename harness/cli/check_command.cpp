@@ -1,12 +1,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +14,7 @@
 #include "check/reports.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
+#include "cli/output_file.hpp"
 #include "run/run_file.hpp"
 
 namespace peakmark::cli {
@@ -42,13 +40,6 @@ Window parse_window(const std::string& text) {
     if (hi.ec == std::errc() && hi.ptr == end && window.lo <= window.hi) return window;
   }
   throw UsageError(fmt::format("--window '{}': write two numbers lo:hi with lo ≤ hi, such as 0.8:1.0", text));
-}
-
-void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw UsageError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
 }
 
 /// Where several runs are checked, each has files of its own: `junit.xml`, `junit.2.xml`, …
@@ -98,8 +89,8 @@ ExitCode check(const CheckOptions& options) {
     const std::vector<Verdict> verdicts = judge(run, judge_options);
     const std::string text = options.json ? verdicts_json(run, verdicts) : console_table(run, verdicts);
     std::fwrite(text.data(), 1, text.size(), stdout);
-    if (options.junit) write_file(numbered(*options.junit, i), junit(run, verdicts));
-    if (options.markdown) write_file(numbered(*options.markdown, i), markdown(run, verdicts));
+    if (options.junit) write_output_file(numbered(*options.junit, i), junit(run, verdicts));
+    if (options.markdown) write_output_file(numbered(*options.markdown, i), markdown(run, verdicts));
     code = worse(code, exit_code_of(run, verdicts));
     runs.push_back(std::move(run));
   }

@@ -2,10 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -13,7 +10,9 @@
 
 #include "check/judge.hpp"
 #include "cli/command.hpp"
+#include "cli/file_contents.hpp"
 #include "cli/file_name.hpp"
+#include "cli/output_file.hpp"
 #include "cli/seconds.hpp"
 #include "compare/recordings.hpp"
 #include "compare/run_comparison.hpp"
@@ -35,12 +34,6 @@ struct CompareOptions {
   double timeout = 60;
   std::optional<double> deadline;
 };
-
-bool is_run_file(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  char first = '\0';
-  return file >> first && first == '{';
-}
 
 /// One whose events are lost is not compared. A process that was killed is, up to its last event.
 Recorded recorded_of(const RecordedTree& tree, const std::filesystem::path& path) {
@@ -91,15 +84,7 @@ RunToCompare read_run_to_compare(const std::filesystem::path& path) {
 
 ExitCode show(const CompareOptions& options, const RunComparison& comparison) {
   std::cout << (options.json ? comparison_json(comparison) : comparison_table(comparison));
-  if (options.markdown) {
-    std::ofstream file(*options.markdown, std::ios::binary);
-    file << comparison_markdown(comparison);
-    file.close();
-    if (!file) {
-      throw UsageError(
-          fmt::format("{}: cannot be written: {}", options.markdown->string(), std::strerror(errno)));
-    }
-  }
+  if (options.markdown) write_output_file(*options.markdown, comparison_markdown(comparison));
   return exit_code_of(comparison);
 }
 
@@ -118,8 +103,8 @@ ExitCode compare_files(const CompareOptions& options) {
     // A run that was killed: this says so, and what to do.
     if (!std::filesystem::exists(file) && std::filesystem::exists(partial_of(file))) read_run(file);
   }
-  const bool base_is_run = is_run_file(options.files[0]);
-  if (base_is_run != is_run_file(options.files[1])) {
+  const bool base_is_run = contents_of(options.files[0]) == FileContents::run;
+  if (base_is_run != (contents_of(options.files[1]) == FileContents::run)) {
     const std::filesystem::path& other = options.files[base_is_run ? 1 : 0];
     if (!std::filesystem::exists(other)) read_run(other);  // which says so, and what to do
     throw UsageError(fmt::format("{} is a run file and {} is none; compare takes two runs, or two profiles",

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "cli/usage_message.hpp"
 
@@ -84,7 +85,7 @@ int main(int argc, char** argv) {
     const int code = run(argc, argv);
     return output_is_lost() ? tell_of_lost_output() : code;
   } catch (const peakmark::Error& error) {
-    std::fprintf(stderr, "peakmark: %s\n", error.what());
+    std::fprintf(stderr, "peakmark: %s\n", peakmark::plain_text(error.what()).c_str());
     return static_cast<int>(error.code());
   } catch (const std::filesystem::filesystem_error& error) {
     std::fprintf(stderr, "peakmark: %s\n", what_is_wrong_with(error).c_str());

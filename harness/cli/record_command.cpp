@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/usage_message.hpp"
@@ -85,8 +87,20 @@ void remove_further_runs(const std::filesystem::path& name, int run) {
   }
 }
 
+/// What ended the program before its time. A shell that runs it, and `env`, tell by their code of the signal
+/// that ended it; nobody interrupts a program that is at its end.
+std::string what_cut_off(const Recording& recording) {
+  constexpr int kSignals = 64;
+  const int code = recording.program_code;
+  const int signal = recording.signal != 0                  ? recording.signal
+                     : code > 128 && code <= 128 + kSignals ? code - 128
+                                                            : 0;
+  if (signal != 0) return fmt::format("signal {} ({})", signal, strsignal(signal));
+  return recording.interrupted ? "it was interrupted" : "";
+}
+
 RepeatedRun repeated_run(const Recording& recording) {
-  RepeatedRun run{"", recording.program_code, recording.trouble, std::nullopt};
+  RepeatedRun run{"", recording.program_code, recording.trouble, what_cut_off(recording), std::nullopt};
   if (recording.profile) {
     run.profile = recording.profile->string();
     run.summary = summarise_together(read_tree(*recording.profile));
@@ -105,7 +119,7 @@ void tell(const Recording& recording, Result& result) {
                  recording.signal, strsignal(recording.signal), recording.profile->c_str());
   }
   if (recording.trouble.empty()) return;
-  std::fprintf(stderr, "peakmark: %s\n", recording.trouble.c_str());
+  std::fprintf(stderr, "peakmark: %s\n", one_line(recording.trouble).c_str());
   result.code = ExitCode::recorder;
 }
 

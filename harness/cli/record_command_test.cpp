@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -277,6 +278,49 @@ TEST_F(RecordCommand, OnlyAProfileIsOverwritten) {
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err, HasSubstr("is no profile"));
   EXPECT_EQ(text(profile()), "a letter");
+}
+
+/// What cannot be read as a file would be waited for.
+TEST_F(RecordCommand, WhatIsNoFileIsNeitherRecordedIntoNorShown) {
+  ASSERT_EQ(::mkfifo(profile().c_str(), 0600), 0);
+  const auto peakmark = [this](const std::string& arguments) {
+    const std::string line = PEAKMARK_COMMAND " " + arguments + " >" + file("out") + " 2>" + file("err");
+    return WEXITSTATUS(std::system(line.c_str()));
+  };
+  const std::string folder = folder_.path().string();
+  for (const auto& [name, what] :
+       {std::pair(profile(), "is a pipe"), std::pair(folder, "is a folder"),
+        std::pair(folder + "/new/", "is a folder"), std::pair(std::string("/dev/null"), "is a device")}) {
+    EXPECT_EQ(peakmark("record -o " + name + " -- echo started"), 2);
+    EXPECT_THAT(text(file("err")), testing::AllOf(HasSubstr(name + ": " + what), HasSubstr("name a file")));
+    EXPECT_THAT(text(file("out")), IsEmpty());
+    EXPECT_EQ(peakmark("record --repeat 2 -o " + name + " -- echo started"), 2);
+    EXPECT_THAT(text(file("out")), IsEmpty());
+    if (name.ends_with('/')) continue;
+    EXPECT_EQ(peakmark("show " + name), 2);
+    EXPECT_THAT(text(file("err")), HasSubstr(name + ": " + what + ", neither a profile nor a run file"));
+    EXPECT_EQ(peakmark("compare " + name + " " + name), 2);
+    EXPECT_THAT(text(file("err")), HasSubstr(name + ": " + what));
+  }
+}
+
+TEST_F(RecordCommand, WhatIsNeitherAProfileNorARunIsSaidSo) {
+  std::ofstream(file("letter")) << "a letter";
+  std::ofstream(file("empty")) << "";
+  std::ofstream(file("other.json")) << "{}";
+  const auto show = [this](const std::string& arguments) {
+    const std::string line = PEAKMARK_COMMAND " show " + arguments + " 2>" + file("err");
+    EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
+    return text(file("err"));
+  };
+  EXPECT_THAT(show(file("letter")), HasSubstr("letter: is neither a profile nor a run file of peakmark\n"));
+  EXPECT_THAT(show(file("empty")), HasSubstr("nor a run file of peakmark: it is empty"));
+  EXPECT_THAT(show(file("other.json")), HasSubstr("it is JSON, but no run of peakmark"));
+  EXPECT_THAT(show(file("nothing")), HasSubstr("nothing: no such profile"));
+  ASSERT_EQ(record("-- $PROGRAM leak").code, 0);
+  EXPECT_THAT(show("--html " + folder_.path().string() + " " + profile()),
+              HasSubstr("is a folder; name a file in it"));
+  EXPECT_THAT(show("--trace " + file("new/") + " " + profile()), HasSubstr("is a folder; name a file in it"));
 }
 
 TEST_F(RecordCommand, FolderMustExist) {

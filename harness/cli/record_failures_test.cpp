@@ -83,8 +83,9 @@ TEST_F(RecordFailures, NoRoomForAProfileThatAloneIsTheCause) {
   const Result result = record("-- $PROGRAM leak", "ulimit -f 100;");
   EXPECT_EQ(result.code, 5);
   EXPECT_THAT(result.err, HasSubstr("the limit on file sizes (ulimit -f) is reached"));
-  EXPECT_THAT(result.err, HasSubstr("the recorder came up and could not write"));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("the recorder came up and could not write"), HasSubstr("-o")));
   EXPECT_THAT(result.err, Not(HasSubstr("no recorder came up")));
+  expect_one_line(result);
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
     EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("out", "err"));
 }
@@ -92,10 +93,42 @@ TEST_F(RecordFailures, NoRoomForAProfileThatAloneIsTheCause) {
 TEST_F(RecordFailures, TheDiskBecomesFull) {
   const Result result = record("-- $PROGRAM many", "ulimit -f 3000;");  // blocks of 512 bytes: one extent
   EXPECT_EQ(result.code, 5);
-  EXPECT_THAT(result.err, HasSubstr("the recording stopped early"));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("the recording stopped early"), HasSubstr("(ulimit -f) is reached"),
+                                HasSubstr("make room there, or name a file elsewhere with -o")));
+  expect_one_line(result);
   EXPECT_GT(ProfileReader(profile()).header().lost, 0U);
   EXPECT_FALSE(ProfileReader(profile()).complete());
   EXPECT_EQ(recorded(profile()).peak_bytes, 100);
+}
+
+TEST_F(RecordFailures, TheFolderIsRemovedWhileTheProgramRuns) {
+  const std::string folder = file("folder");
+  for (const std::string& away : {"rm -r " + folder, "mv " + folder + " " + folder + "2"}) {
+    std::filesystem::create_directory(folder);
+    const std::string line =
+        "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM "; " PEAKMARK_COMMAND " record -o " + folder +
+        "/p -- sh -c '$PROGRAM leak; " + away + "' >" + file("out") + " 2>" + file("err");
+    const Result result{WEXITSTATUS(std::system(line.c_str())), "", text(file("err"))};
+    EXPECT_EQ(result.code, 5);
+    EXPECT_THAT(result.err,
+                AllOf(HasSubstr(folder + ": the folder was removed or renamed"), HasSubstr("-o")));
+    expect_one_line(result);
+  }
+}
+
+TEST_F(RecordFailures, TheProfileIsRemovedWhileTheProgramRuns) {
+  const std::string program = "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";";
+  const Result lost = record("-- sh -c '$PROGRAM leak; rm " + profile() + ".[0-9]*'", program);
+  EXPECT_EQ(lost.code, 5);
+  EXPECT_THAT(lost.err, AllOf(HasSubstr("the profile was removed while the program ran"),
+                              HasSubstr("record it again")));
+  expect_one_line(lost);
+  // That of another process is none of the program's: it is kept, and does not stand for the whole.
+  const Result in_part =
+      record("-- sh -c '$PROGRAM exit 0; rm " + profile() + ".[0-9]*; $PROGRAM leak'", program);
+  EXPECT_EQ(in_part.code, 5);
+  EXPECT_THAT(in_part.err, HasSubstr("the profile was removed while the program ran"));
+  EXPECT_EQ(recorded(profile()).peak_bytes, 1000);
 }
 
 TEST_F(RecordFailures, TheProgramCrashes) {

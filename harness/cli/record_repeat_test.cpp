@@ -63,6 +63,29 @@ TEST_F(RecordRepeat, AProgramThatWasKilledIsNoProofThatThePeakDidNotGrow) {
   EXPECT_EQ(compare(profile() + " " + file("base")).code, 5);
 }
 
+/// It is the last one, and what it held up to there says nothing of the others.
+TEST_F(RecordRepeat, ARunThatWasKilledIsNotCompared) {
+  const std::string twice = "n=$(cat " + file("runs") + " | wc -c); printf x >>" + file("runs") +
+                            "; test $n -lt 2 && exec $PROGRAM leak; exec $PROGRAM killed";
+  std::ofstream(file("runs")) << "";
+  const Result direct =
+      record("--repeat 5 --json -- sh -c '" + twice + "'", "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";");
+  EXPECT_EQ(direct.code, 137);
+  EXPECT_THAT(direct.err, testing::AllOf(HasSubstr("2 of 3 runs recorded; the peaks agree: 1000 B"),
+                                         HasSubstr("run 3 did not end, and its peak is not compared: "
+                                                   "signal 9 (Killed)")));
+  const auto json = nlohmann::json::parse(direct.out);
+  EXPECT_EQ(json["peaks_agree"], true);
+  EXPECT_EQ(json["runs"][2]["requested_peak_bytes"], 100);
+  EXPECT_EQ(json["runs"][2]["trouble"], "signal 9 (Killed)");
+  // A shell that waits for it tells by its code.
+  const Result by_shell = record("--repeat 2 -- sh -c '$PROGRAM killed; exit $?'",
+                                 "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";");
+  EXPECT_EQ(by_shell.code, 137);
+  EXPECT_THAT(by_shell.err,
+              testing::AllOf(HasSubstr("0 of 1 runs recorded: too few"), HasSubstr("run 1 did not end")));
+}
+
 TEST_F(RecordRepeat, TheFirstCodeThatIsNotZero) {
   const Result result = record("--repeat 2 --json -- sh -c '$PROGRAM exit 0; test -e " + file("mark") +
                                    " && exit 7; touch " + file("mark") + "; echo kept >&1; exit 6'",

@@ -1,21 +1,20 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/plain_text.hpp"
 #include "base/size.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
+#include "cli/file_contents.hpp"
 #include "cli/file_name.hpp"
-#include "record/profile.hpp"
+#include "cli/output_file.hpp"
 #include "run/run_file.hpp"
 #include "show/page.hpp"
 #include "show/process_tree.hpp"
@@ -34,61 +33,26 @@ struct ShowOptions {
   ReportOptions report;
 };
 
-/// A profile, or the name of one whose processes alone are there; everything else is read as a run.
-bool is_profile(const std::filesystem::path& path) {
-  char magic[sizeof(ProfileHeader::kMagic)] = {};
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return true;
-  file.read(magic, sizeof(magic));
-  return std::memcmp(magic, ProfileHeader::kMagic, sizeof(magic)) == 0;
-}
-
-template <typename Write>
-bool wrote(const std::filesystem::path& path, Write write) {
-  std::ofstream file(path, std::ios::binary);
-  write(file);
-  file.close();
-  return !file.fail();
-}
-
-/// Writes a file whole, or says why not: beside it, then renamed. What is shown is mapped from its profile,
-/// so that must stay as it is.
-template <typename Write>
-void write_file(const std::filesystem::path& path, const RecordedTree& tree, Write write) {
-  namespace fs = std::filesystem;
+/// What is shown is mapped from its profile, so that must stay as it is.
+void check_is_no_source(const std::filesystem::path& path, const RecordedTree& tree) {
   std::error_code error;
   for (const RecordedProcess& process : tree.processes) {
-    if (fs::equivalent(path, process.path, error)) {
+    if (std::filesystem::equivalent(path, process.path, error)) {
       throw UsageError(
           fmt::format("{}: is the profile that is to be shown; name another file to write", path.string()));
     }
-  }
-  const auto fail = [&](int why) {
-    throw UsageError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(why)));
-  };
-  const fs::file_status status = fs::status(path, error);
-  if (fs::exists(status) && !fs::is_regular_file(status)) {  // a pipe, /dev/stdout
-    if (!wrote(path, write)) fail(errno);
-    return;
-  }
-  const fs::path target = fs::is_symlink(path) ? fs::weakly_canonical(path) : path;
-  const fs::path beside = fmt::format("{}.new-{}", target.string(), getpid());
-  int why = wrote(beside, write) ? 0 : errno;
-  if (why == 0) {
-    fs::rename(beside, target, error);
-    why = error.value();
-  }
-  if (why != 0) {
-    fs::remove(beside, error);
-    fail(why);
   }
 }
 
 void show_profile(const std::filesystem::path& path, const ShowOptions& options) {
   const RecordedTree tree = read_tree(path);
-  if (options.trace) write_file(*options.trace, tree, [&](std::ostream& out) { write_trace(tree, out); });
+  if (options.trace) {
+    check_is_no_source(*options.trace, tree);
+    write_output_file(*options.trace, [&](std::ostream& out) { write_trace(tree, out); });
+  }
   if (options.page) {
-    write_file(*options.page, tree, [&](std::ostream& out) { write_page(tree, options.report, out); });
+    check_is_no_source(*options.page, tree);
+    write_output_file(*options.page, [&](std::ostream& out) { write_page(tree, options.report, out); });
   }
   if (options.events) {
     write_events(tree, std::cout);
@@ -108,8 +72,8 @@ void show_run(const std::filesystem::path& path, const ShowOptions& options) {
   }
   for (const Observation& observation : read_run(path).observations) {
     const auto& peak = observation.requested_peak_bytes;
-    std::cout << fmt::format("{}  {}  peak {}\n", observation.case_name, name_of(observation.outcome),
-                             peak ? format_size(*peak) : "unknown");
+    std::cout << fmt::format("{}  {}  peak {}\n", one_line(observation.case_name),
+                             name_of(observation.outcome), peak ? format_size(*peak) : "unknown");
     TextTable table(
         {{"  at the peak"}, {"kind"}, {"bytes", TextTable::Align::right}, {"", TextTable::Align::right}});
     for (const PeakEntry& entry : observation.at_peak) {
@@ -128,7 +92,7 @@ void show(const ShowOptions& options) {
     throw UsageError("--trace and --html write one file: give one profile");
   }
   for (const std::filesystem::path& path : options.files) {
-    if (is_profile(path)) {
+    if (contents_of(path) == FileContents::profile) {
       show_profile(path, options);
     } else {
       show_run(path, options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/plain_text.hpp"
 #include "base/text_table.hpp"
 #include "compare/recordings.hpp"
 
@@ -34,8 +35,9 @@ std::string first_line(const MetricChange& peak) {
 
 std::string comparison_table(const RecordingComparison& comparison) {
   std::string text = first_line(comparison.metrics.front());
-  text += fmt::format("\nbase  {}  ({})\nnew   {}  ({})\n\n", comparison.base.file, comparison.base.program,
-                      comparison.next.file, comparison.next.program);
+  text += fmt::format("\nbase  {}  ({})\nnew   {}  ({})\n\n", one_line(comparison.base.file),
+                      one_line(comparison.base.program), one_line(comparison.next.file),
+                      one_line(comparison.next.program));
   TextTable figures({{""},
                      {"base", Align::right},
                      {"new", Align::right},

@@ -12,7 +12,17 @@ namespace peakmark {
 namespace {
 
 bool is_whole(const RepeatedRun& run) {
-  return run.summary.has_value() && run.trouble.empty();
+  return run.summary.has_value() && run.trouble.empty() && run.cut_off.empty();
+}
+
+/// A line for each run that has a peak and is not judged by it.
+std::string cut_off_text(const std::vector<RepeatedRun>& runs) {
+  std::string text;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (runs[run].cut_off.empty()) continue;
+    text += fmt::format("run {} did not end, and its peak is not compared: {}\n", run + 1, runs[run].cut_off);
+  }
+  return text;
 }
 
 std::string moved_table(const RepeatedPeaks& peaks) {
@@ -61,13 +71,16 @@ RepeatedPeaks repeated_peaks(std::vector<RepeatedRun> runs) {
 std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced) {
   const auto whole = std::ranges::count_if(peaks.runs, is_whole);
   std::string text = fmt::format("{} of {} runs recorded", whole, peaks.runs.size());
-  if (!peaks.agree) return text + ": too few to compare their peaks\n";
+  const std::string cut_off = cut_off_text(peaks.runs);
+  if (!peaks.agree) return text + ": too few to compare their peaks\n" + cut_off;
   if (*peaks.agree) {
     return text +
-           fmt::format("; the peaks agree: {} ({} B)\n", format_size(*peaks.most_bytes), *peaks.most_bytes);
+           fmt::format("; the peaks agree: {} ({} B)\n", format_size(*peaks.most_bytes), *peaks.most_bytes) +
+           cut_off;
   }
   text += fmt::format("; the peaks differ: {} to {} ({} to {} B)\n", format_size(*peaks.least_bytes),
                       format_size(*peaks.most_bytes), *peaks.least_bytes, *peaks.most_bytes);
+  text += cut_off;
   TextTable table({{"  run", TextTable::Align::right}, {"peak", TextTable::Align::right}, {""}});
   for (std::size_t run = 0; run < peaks.runs.size(); ++run) {
     if (!is_whole(peaks.runs[run])) continue;
@@ -91,7 +104,7 @@ std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<st
     runs.push_back({{"profile", said(run.profile)},
                     {"exit_code", run.exit_code},
                     {"requested_peak_bytes", run.summary ? Json(run.summary->peak_bytes) : Json(nullptr)},
-                    {"trouble", said(run.trouble)}});
+                    {"trouble", said(run.trouble.empty() ? run.cut_off : run.trouble)}});
   }
   Json moved = Json::array();
   for (const MovedBetweenLists& one : peaks.moved) {

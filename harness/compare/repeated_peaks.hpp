@@ -15,6 +15,9 @@ struct RepeatedRun {
   std::string profile;  ///< empty where there is none
   int exit_code = 0;
   std::string trouble;  ///< why the recording is not whole; empty where it is
+  /// What ended the program before its time (`signal 9 (Killed)`); empty where it ended by itself. Its peak
+  /// is that up to there: it might have held more.
+  std::string cut_off;
   std::optional<LedgerSummary>
       summary;  ///< of all its processes, merged by time; none where nothing was recorded
 };
@@ -28,14 +31,15 @@ struct RepeatedPeaks {
       moved;  ///< where the peaks differ; counts of the runs that were recorded whole
 };
 
-/// Runs whose recording is not whole are shown and not judged.
+/// Runs that were cut off, or whose recording is not whole, are shown and not judged.
 RepeatedPeaks repeated_peaks(std::vector<RepeatedRun> runs);
 
 /// For the console, a verdict first. `synced`: the program ran with --sync already.
 std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced);
 
 /// {program, runs: [{profile, exit_code, requested_peak_bytes, trouble}], peaks_agree, least_bytes,
-/// most_bytes, moved: [{name, kind, bytes, counts}]}; what is unknown is null.
+/// most_bytes, moved: [{name, kind, bytes, counts}]}; what is unknown is null. `trouble` tells what cut a run
+/// off, too.
 std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<std::string>& program);
 
 }  // namespace peakmark

@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 /// `images` images of 4 bytes are live at the peak, beside a buffer of 100.
-RepeatedRun run(int images, const char* trouble = "") {
+RepeatedRun run(int images, const char* trouble = "", const char* cut_off = "") {
   LedgerSummary summary;
   summary.at_peak.resize(1);
   summary.at_peak[0].bytes = 100;
@@ -26,7 +26,7 @@ RepeatedRun run(int images, const char* trouble = "") {
     summary.at_peak.push_back(image);
   }
   summary.peak_bytes = 100 + 4 * images;
-  return {"p.run1", 0, trouble, summary};
+  return {"p.run1", 0, trouble, cut_off, summary};
 }
 
 TEST(RepeatedPeaks, Agree) {
@@ -51,11 +51,28 @@ TEST(RepeatedPeaks, WhatMovedIsNamedWhereTheyDiffer) {
   EXPECT_THAT(repeated_peaks_text(peaks, true), Not(HasSubstr("--sync")));
 }
 
+TEST(RepeatedPeaks, ARunThatWasCutOffIsNotJudged) {
+  const RepeatedPeaks peaks = repeated_peaks({run(5), run(5), run(1, "", "signal 9 (Killed)")});
+  EXPECT_EQ(peaks.agree, true);
+  EXPECT_EQ(peaks.least_bytes, 120);
+  EXPECT_THAT(
+      repeated_peaks_text(peaks, false),
+      testing::AllOf(HasSubstr("2 of 3 runs recorded; the peaks agree"),
+                     HasSubstr("run 3 did not end, and its peak is not compared: signal 9 (Killed)\n")));
+  const auto json = nlohmann::json::parse(repeated_peaks_json(peaks, {"program"}));
+  EXPECT_EQ(json["runs"][2]["trouble"], "signal 9 (Killed)");
+  EXPECT_EQ(json["runs"][2]["requested_peak_bytes"], 104);
+  EXPECT_THAT(repeated_peaks_text(repeated_peaks({run(5), run(1, "", "it was interrupted")}), false),
+              testing::AllOf(HasSubstr("1 of 2 runs recorded: too few"), HasSubstr("run 2 did not end")));
+  EXPECT_THAT(repeated_peaks_text(repeated_peaks({run(5), run(4), run(1, "", "signal 6 (Aborted)")}), false),
+              testing::AllOf(HasSubstr("the peaks differ: 116 B to 120 B"), HasSubstr("run 3 did not end")));
+}
+
 TEST(RepeatedPeaks, ARunThatIsNotWholeIsNotJudged) {
   const RepeatedPeaks peaks = repeated_peaks({run(5), run(1, "no room"), run(5)});
   EXPECT_EQ(peaks.agree, true);
   EXPECT_EQ(repeated_peaks({run(5)}).agree, std::nullopt);
-  EXPECT_EQ(repeated_peaks({{"", 1, "no recorder", std::nullopt}}).most_bytes, std::nullopt);
+  EXPECT_EQ(repeated_peaks({{"", 1, "no recorder", "", std::nullopt}}).most_bytes, std::nullopt);
   EXPECT_THAT(repeated_peaks_text(repeated_peaks({run(5), run(1, "no room")}), false),
               HasSubstr("1 of 2 runs recorded: too few"));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -44,9 +45,10 @@ struct Call {
 };
 
 struct Marks {
-  std::vector<Call> calls;   ///< as they began
-  bool end = false;          ///< there is a mark `end`
-  std::size_t prepared = 0;  ///< where the last phase of inputs or outputs ended; 0 without one
+  std::vector<Call> calls;          ///< as they began
+  std::vector<std::string> phases;  ///< each once
+  bool end = false;                 ///< there is a mark `end`
+  std::size_t prepared = 0;         ///< where the last phase of inputs or outputs ended; 0 without one
 };
 
 /// Each process has phases of its own: where one ends, another's call goes on.
@@ -84,6 +86,7 @@ class MarkReader {
   void read(std::size_t i, Process& process) {
     std::string phase = text_of(events_, i);
     const Part part = part_of(phase);
+    if (!phase.empty() && seen_.insert(phase).second) marks_.phases.push_back(phase);
     // `call` again right after `call` is another call; after `call/fft` it is the same one, going on.
     const bool begins = part == Part::call && (!process.call || phase == process.phase);
     if (process.call && (begins || part != Part::call)) {
@@ -102,6 +105,7 @@ class MarkReader {
 
   std::span<const Event> events_;
   std::map<std::uint64_t, Process> processes_;
+  std::set<std::string> seen_;
   Marks marks_;
 };
 
@@ -228,6 +232,7 @@ ProgramRecord record_of_program(std::span<const Event> events, const LedgerSumma
   }
   record.device_ns = device_times(events, marks.calls);
   if (marks.end) record.leaked_bytes = whole.live_at_end_bytes;
+  record.phases = marks.phases;
   record.failed_allocations = whole.failed_allocations;
   read_failures(events, record);
   return record;

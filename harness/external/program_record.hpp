@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compare/memory_pass.hpp"
@@ -27,6 +28,7 @@ struct ProgramRecord {
   std::optional<Size> output_bytes;
   std::optional<Size> leaked_bytes;    ///< null without the mark `end`
   std::vector<std::int64_t> calls_ns;  ///< host's time of each call, in order
+  std::vector<std::string> phases;     ///< that were marked in any process, each once, as they first began
   /// How long the device worked on what each call asked of it, or without calls on all that the program
   /// asked: one figure. Null where the recorder was not told to look, or saw nothing.
   std::optional<std::vector<std::int64_t>> device_ns;

@@ -104,6 +104,21 @@ TEST(ProgramRecord, PhasesAreSetUpInputsOutputsAndCalls) {
   EXPECT_EQ(std::nullopt, record.leaked_bytes);
 }
 
+TEST(ProgramRecord, ThePhasesOfAllProcessesAreListedOnce) {
+  const ProgramRecord record = Program()
+                                   .phase("Call")
+                                   .phase("")
+                                   .phase("Call")
+                                   .process(1)
+                                   .phase("fft")
+                                   .process(0)
+                                   .phase("Call/fft")
+                                   .record();
+  EXPECT_THAT(record.phases, ElementsAre("Call", "fft", "Call/fft"));
+  EXPECT_THAT(record.calls_ns, IsEmpty());
+  EXPECT_THAT(Program().allocate(1, 10).record().phases, IsEmpty());
+}
+
 TEST(ProgramRecord, APhaseWithinACallBelongsToIt) {
   const ProgramRecord record = Program()
                                    .phase("benchmark/call")

@@ -4,18 +4,18 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
 #include <optional>
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/quantile.hpp"
+#include "external/note_on_marks.hpp"
 #include "external/program_record.hpp"
 #include "external/program_run.hpp"
 #include "record/missing_recorder.hpp"
 #include "record/process_ends.hpp"
 #include "record/profile_files.hpp"
 #include "record/program_file.hpp"
+#include "record/trouble_file.hpp"
 #include "run/environment_list.hpp"
 #include "run/python_environment.hpp"
 #include "show/process_tree.hpp"
@@ -44,13 +44,6 @@ class FreshFolder {
   fs::path path_;
 };
 
-std::string first_line_of(const fs::path& file) {
-  std::ifstream stream(file);
-  std::string line;
-  std::getline(stream, line);
-  return line;
-}
-
 std::string why_nothing(const std::vector<std::string>& command, const std::vector<std::string>& environment,
                         const RecorderLibraries& libraries) {
   const auto file = program_in(environment, command.front());
@@ -63,19 +56,13 @@ std::string with_last_words(const std::string& what, const ProgramEnd& end) {
   return end.last_words.empty() ? what : what + "; the last it said: " + end.last_words;
 }
 
-GpuTime time_of(std::vector<std::vector<double>> blocks) {
-  std::vector<double> all;
-  for (const std::vector<double>& block : blocks) all.insert(all.end(), block.begin(), block.end());
-  std::sort(all.begin(), all.end());
-  return {quantile(all, 0.5), all.front(), all.back(), std::move(blocks)};
-}
-
 }  // namespace
 
 struct ProgramTrial::Pass {
   ProgramEnd end;
   std::optional<ProgramRecord> record;  ///< null where nothing was recorded
   std::string trouble;                  ///< why the recording is not whole; empty where it is
+  std::string note_on_marks;            ///< what is to be said of the phases that it marked
 };
 
 ProgramTrial::ProgramTrial(const ProgramDescription& program, const RecorderLibraries& libraries,
@@ -113,8 +100,8 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, Look look, co
   add_ranges(environment, libraries_);
   set_variable(environment, "PEAKMARK_RANGES", "words");
 
-  const fs::path troubles = profiles.path() / "troubles";
-  set_variable(environment, "PEAKMARK_TROUBLE", troubles.string());
+  const TroubleFile troubles(profile);
+  set_variable(environment, "PEAKMARK_TROUBLE", troubles.path().string());
 
   Pass pass;
   const std::vector<std::string> command = command_of(program_, parameters, places);
@@ -122,10 +109,10 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, Look look, co
     const ProcessEnds ends(profile);  // until all that the program has started has ended
     pass.end = run_program(command, environment);
   }
-  pass.trouble = first_line_of(troubles);
+  pass.trouble = troubles.first_line();
   if (!unwritten_beside(profile).empty()) {
-    pass.trouble = fmt::format("the recorder came up and could not write into {}: make room there",
-                               profiles.path().string());
+    pass.trouble = fmt::format("the recorder came up and could not write into {}: {}; make room there",
+                               profiles.path().string(), troubles.why_stopped());
     return pass;
   }
   if (profiles_beside(profile).empty()) {
@@ -142,6 +129,7 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, Look look, co
     }
   }
   pass.record = record_of_program(merge_by_time(tree), summarise_together(tree));
+  pass.note_on_marks = note_on_marks(pass.record->phases, troubles.ranges_left_out());
   return pass;
 }
 
@@ -187,7 +175,8 @@ void ProgramTrial::measure_time(Observation& observation) {
     const std::vector<std::int64_t>& calls = pass.record->calls_ns;
     if (program_.device_time) {
       if (!pass.record->device_ns) {  // no time is better than another clock's
-        observation.message = "no time: the recorder saw no work of the device";
+        const std::string why = "no time: the recorder saw no work of the device";
+        observation.message += (observation.message.empty() ? "" : "; ") + why;
         return;
       }
       blocks.emplace_back(pass.record->device_ns->begin(), pass.record->device_ns->end());
@@ -200,7 +189,7 @@ void ProgramTrial::measure_time(Observation& observation) {
       observation.time_source = time_source::marks;
     }
   }
-  observation.gpu_time = time_of(std::move(blocks));
+  observation.gpu_time = summarise_blocks(std::move(blocks));
 }
 
 Observation ProgramTrial::measure(const Case& the_case, const std::string& name) {
@@ -229,6 +218,7 @@ Observation ProgramTrial::measure(const Case& the_case, const std::string& name)
     if (!judge(second, observation)) return observation;
     note_memory(first.record->memory_pass(), second.record->memory_pass(), observation);
     observation.leaked_bytes = first.record->leaked_bytes;
+    observation.message = first.note_on_marks;
     if (!options_.memory_only) measure_time(observation);
   } catch (const std::exception& error) {
     observation.outcome = Outcome::crashed;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +11,7 @@
 #include <string>
 
 #include "record/open_ranges.hpp"
-#include "record/thread_id.hpp"
+#include "record/trouble.hpp"
 
 namespace peakmark {
 namespace {
@@ -55,16 +56,57 @@ class Narrow {
 std::atomic<bool> only_words{false};
 
 /// The phases that a suite's program is measured by.
+constexpr const char* kWords[] = {"setup", "inputs", "outputs", "call", "end"};
+
 bool is_word(const char* name) {
-  for (const char* const word : {"setup", "inputs", "outputs", "call", "end"}) {
+  for (const char* const word : kWords) {
     if (std::strcmp(name, word) == 0) return true;
   }
   return false;
 }
 
+bool is_same_letter(char a, char b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return lower(a) == lower(b);
+}
+
+/// But for capitals and one letter that is another, too much or missing.
+bool is_almost(const char* name, const char* word) {
+  const char* name_end = name + std::strlen(name);
+  const char* word_end = word + std::strlen(word);
+  for (; name != name_end && word != word_end && is_same_letter(*name, *word); ++name) ++word;
+  while (name != name_end && word != word_end && is_same_letter(name_end[-1], word_end[-1])) {
+    --name_end;
+    --word_end;
+  }
+  return name_end - name <= 1 && word_end - word <= 1;
+}
+
+/// A few of them, each once.
+void tell_if_misspelt(const char* name) {
+  static std::atomic<std::uint64_t> told[8];
+  bool is_misspelt = false;
+  for (const char* const word : kWords) is_misspelt = is_misspelt || is_almost(name, word);
+  if (!is_misspelt) return;
+  std::uint64_t letters = 0;  // there are 8 at most
+  std::memcpy(&letters, name, std::min(std::strlen(name), sizeof(letters)));
+  for (std::atomic<std::uint64_t>& one : told) {
+    std::uint64_t there = 0;
+    if (one.compare_exchange_strong(there, letters)) {
+      char text[sizeof(kRangeLeftOut) + sizeof(letters) + 1];
+      std::snprintf(text, sizeof(text), "%s%.8s", kRangeLeftOut, name);
+      return tell_trouble(text);
+    }
+    if (there == letters) return;
+  }
+}
+
 std::uint64_t begin(const char* name) {
   const std::uint64_t id = ++last_range;
-  if (only_words && (name == nullptr || !is_word(name))) return id;  // its end finds no open range
+  if (only_words && (name == nullptr || !is_word(name))) {
+    if (name != nullptr) tell_if_misspelt(name);
+    return id;  // its end finds no open range
+  }
   open_ranges().begin(id, name == nullptr || *name == '\0' ? "(unnamed range)" : name);
   return id;
 }

@@ -11,6 +11,7 @@
 #include "record/nvtx.hpp"
 #include "record/profile.hpp"
 #include "record/profile_writer.hpp"
+#include "record/trouble_file.hpp"
 
 namespace peakmark {
 namespace {
@@ -235,6 +236,26 @@ TEST_F(Nvtx, OfASuitesProgramThoseOfItsPhases) {
   pop();
   pop();
   EXPECT_THAT(phases(), ElementsAre("inputs", "", "call", "end", "call", ""));
+  unsetenv("PEAKMARK_RANGES");
+  ASSERT_EQ(take_ranges(FakeNvtx::export_table), 1);
+}
+
+TEST_F(Nvtx, OfASuitesProgramThoseThatAreMisspeltAreToldOnce) {
+  const TroubleFile told(folder_.path() / "p");
+  setenv("PEAKMARK_RANGES", "words", 1);
+  setenv("PEAKMARK_TROUBLE", told.path().c_str(), 1);
+  ASSERT_EQ(take_ranges(FakeNvtx::export_table), 1);
+  const auto push = FakeNvtx::core<int(const char*)>(nvtx::range_push_a);
+  const auto pop = FakeNvtx::core<int()>(nvtx::range_pop);
+  for (const char* const name :
+       {"Call", "output", "cub::sort", "Call", "", "call", "recalled", "INPUTS", "outputss"}) {
+    push(name);
+    pop();
+  }
+  EXPECT_THAT(told.ranges_left_out(), ElementsAre("Call", "output", "INPUTS", "outputss"));
+  EXPECT_EQ(told.first_line(), "");
+  EXPECT_THAT(phases(), ElementsAre("call", ""));
+  unsetenv("PEAKMARK_TROUBLE");
   unsetenv("PEAKMARK_RANGES");
   ASSERT_EQ(take_ranges(FakeNvtx::export_table), 1);
 }

@@ -10,15 +10,13 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstdlib>
-#include <map>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "record/profile.hpp"
+#include "record/profile_files.hpp"
 
 namespace peakmark {
 namespace {
@@ -29,16 +27,6 @@ std::int64_t now_ns() {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-/// The process that writes NAME.<pid> or NAME.<pid>.2; 0 for any other file.
-pid_t process_of(std::string_view file, std::string_view name) {
-  if (!file.starts_with(name) || file.size() < name.size() + 2 || file[name.size()] != '.') return 0;
-  const std::string number(file.substr(name.size() + 1));
-  char* end = nullptr;
-  const long process = std::strtol(number.c_str(), &end, 10);
-  return end != number.c_str() && (*end == '\0' || *end == '.') && process > 0 ? static_cast<pid_t>(process)
-                                                                               : 0;
 }
 
 /// Into the header, unless the recorder closed the profile.
@@ -75,12 +63,24 @@ ProcessEnds::ProcessEnds(fs::path name)
 }
 
 ProcessEnds::~ProcessEnds() {
-  if (thread_.joinable()) {
-    eventfd_write(stop_, 1);
-    thread_.join();
-  }
+  stop();
   if (folder_ >= 0) close(folder_);
   if (stop_ >= 0) close(stop_);
+}
+
+void ProcessEnds::stop() {
+  if (!thread_.joinable()) return;
+  eventfd_write(stop_, 1);
+  thread_.join();
+}
+
+std::vector<fs::path> ProcessEnds::removed() const {
+  std::vector<fs::path> removed;
+  std::error_code error;
+  for (const fs::path& file : begun_) {
+    if (!fs::exists(file, error)) removed.push_back(file);
+  }
+  return removed;
 }
 
 void ProcessEnds::watch() {
@@ -88,8 +88,10 @@ void ProcessEnds::watch() {
   const std::string name = name_.filename().string();
 
   const auto begin = [&](const char* file) {
-    const pid_t process = process_of(file, name);
-    if (process == 0) return;
+    const auto number = process_in_name(file, name);
+    if (!number) return;
+    const auto process = static_cast<pid_t>(*number);
+    begun_.push_back(name_.parent_path() / file);
     const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
     if (descriptor >= 0) {
       all.push_back({descriptor, name_.parent_path() / file});

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <thread>
+#include <vector>
 
 namespace peakmark {
 
@@ -18,13 +19,18 @@ class ProcessEnds {
   explicit ProcessEnds(std::filesystem::path name);
   ProcessEnds(const ProcessEnds&) = delete;
   ProcessEnds& operator=(const ProcessEnds&) = delete;
-  /// Returns when the ends that have been are written.
   ~ProcessEnds();
+
+  /// Returns when the ends that have been are written.
+  void stop();
+  /// Profiles that were begun and are not there any more: somebody has removed them. Ask after stop().
+  [[nodiscard]] std::vector<std::filesystem::path> removed() const;
 
  private:
   void watch();
 
   std::filesystem::path name_;
+  std::vector<std::filesystem::path> begun_;
   int folder_ = -1;  // inotify
   int stop_ = -1;    // eventfd
   std::thread thread_;

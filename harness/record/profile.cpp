@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "base/error.hpp"
+#include "base/file_kind.hpp"
 
 namespace peakmark {
 
@@ -90,6 +92,9 @@ EventBlock::EventBlock(std::vector<Event> events) {
 }
 
 ProfileReader::ProfileReader(const std::filesystem::path& path) : file_(std::make_unique<File>(path)) {
+  if (const std::string_view kind = kind_of_other_than_file(path); !kind.empty()) {
+    throw UsageError(fmt::format("{}: is {}, no profile of peakmark", path.string(), kind));
+  }
   file_->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_->descriptor < 0) {
     throw UsageError(fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno)));

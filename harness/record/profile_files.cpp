@@ -17,23 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The process of `.123` or `.123.2`; nothing for any other text.
-std::optional<std::int64_t> process_of_suffix(std::string_view text) {
-  std::optional<std::int64_t> process;
-  int numbers = 0;
-  while (!text.empty()) {
-    if (text.front() != '.') return std::nullopt;
-    text.remove_prefix(1);
-    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-    std::int64_t number = 0;
-    if (std::from_chars(text.data(), text.data() + digits, number).ec != std::errc()) return std::nullopt;
-    if (!process) process = number;
-    text.remove_prefix(digits);
-    ++numbers;
-  }
-  return numbers == 1 || numbers == 2 ? process : std::nullopt;
-}
-
 /// NAME.2026 may as well be another recording, that somebody called so: the header tells.
 bool is_profile_of(const fs::path& path, std::int64_t process) {
   try {
@@ -60,8 +43,7 @@ std::vector<fs::path> files_beside(const fs::path& name,
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string file = entry.path().filename().string();
-    if (!file.starts_with(stem)) continue;
-    const auto process = process_of_suffix(std::string_view(file).substr(stem.size()));
+    const auto process = process_in_name(file, stem);
     if (process && is_wanted(entry.path(), *process)) {
       found.push_back(name.has_parent_path() ? entry.path() : entry.path().filename());
     }
@@ -71,6 +53,24 @@ std::vector<fs::path> files_beside(const fs::path& name,
 }
 
 }  // namespace
+
+std::optional<std::int64_t> process_in_name(std::string_view file, std::string_view name) {
+  if (!file.starts_with(name)) return std::nullopt;
+  std::string_view text = file.substr(name.size());
+  std::optional<std::int64_t> process;
+  int numbers = 0;
+  while (!text.empty()) {
+    if (text.front() != '.') return std::nullopt;
+    text.remove_prefix(1);
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    std::int64_t number = 0;
+    if (std::from_chars(text.data(), text.data() + digits, number).ec != std::errc()) return std::nullopt;
+    if (!process) process = number;
+    text.remove_prefix(digits);
+    ++numbers;
+  }
+  return numbers == 1 || numbers == 2 ? process : std::nullopt;
+}
 
 std::vector<fs::path> profiles_beside(const fs::path& name) {
   return files_beside(name, is_profile_of);

@@ -1,9 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace peakmark {
+
+/// The process of the file name NAME.<pid> or NAME.<pid>.2; nothing for any other.
+std::optional<std::int64_t> process_in_name(std::string_view file, std::string_view name);
 
 /// The profiles of further processes that stand beside the profile `name`: NAME.<pid>, and NAME.<pid>.2 where
 /// one process wrote several (it executed another program in its place, or has both recorders). Sorted.

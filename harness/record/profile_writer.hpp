@@ -17,8 +17,8 @@ class CallStacks;
 
 /// Writes the profile of this process, from inside a recorder that lives in somebody else's program. So it
 /// throws nothing, takes no lock but to extend the file, needs no destructor (place it in static storage and
-/// call `close` at the end), and what goes wrong ends the recording with one message on stderr, never the
-/// program.
+/// call `close` at the end), and what goes wrong ends the recording with one message (tell_trouble), never
+/// the program.
 ///
 /// The file is mapped and shared, so that every event whose commit is stored survives a kill −9. It grows by
 /// extents that are allocated on the disk before they are mapped: writing to a page that finds no room would
@@ -38,7 +38,7 @@ class ProfileWriter {
   ProfileWriter& operator=(const ProfileWriter&) = delete;
 
   /// Creates `<path>.<pid>`, or `<path>.<pid>.2` and so on where that exists (a program that executed another
-  /// in its place, or a second recorder). False, with a message on stderr, when it cannot be written.
+  /// in its place, or a second recorder). False, with a message, when it cannot be written.
   /// `recorder` goes into the header.
   bool open(const char* path, const char* recorder);
 

@@ -215,9 +215,8 @@ void ProfileWriter::stop(const char* what, int error) {
   if (state_ == State::stopped) return;
   state_ = State::stopped;
   char text[kMaxPath + 256];
-  snprintf(text, sizeof(text), "recording into %s stops here: %s (%s)", path_, what, strerror(error));
-  dprintf(STDERR_FILENO, "peakmark: %s\n", text);
-  note_trouble(text);
+  snprintf(text, sizeof(text), "recording into %s%s%s (%s)", path_, kStopsHere, what, strerror(error));
+  tell_trouble(text);
 }
 
 void ProfileWriter::close() {

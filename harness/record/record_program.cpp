@@ -21,6 +21,7 @@
 #include "record/program_file.hpp"
 #include "record/program_watch.hpp"
 #include "record/recording_name.hpp"
+#include "record/trouble_file.hpp"
 
 namespace peakmark {
 namespace {
@@ -103,6 +104,39 @@ void name_profiles(const fs::path& name, pid_t program, Recording& recording) {
   recording.others = std::move(files);
 }
 
+constexpr const char* kMakeRoom = "make room there, or name a file elsewhere with -o";
+
+/// What a recorder has begun to write and is not there; empty where nothing is missing.
+std::string what_was_lost(const fs::path& name, const RecordingName& taken,
+                          const std::vector<fs::path>& removed, const std::vector<fs::path>& unwritten,
+                          const TroubleFile& troubles) {
+  if (taken.has_lost_its_folder()) {
+    return fmt::format(
+        "{}: the folder was removed or renamed while the program ran, and what was recorded went with it; "
+        "name "
+        "a file elsewhere with -o",
+        name.parent_path().string());
+  }
+  if (!removed.empty()) {
+    return fmt::format(
+        "{}: the profile was removed while the program ran, and what was recorded with it; record it again",
+        removed.front().string());
+  }
+  if (unwritten.empty()) return "";
+  const std::string why = troubles.why_stopped();
+  return fmt::format("{}: the recorder came up and could not write its profile{}; {}",
+                     unwritten.front().string(), why.empty() ? "" : ": " + why, kMakeRoom);
+}
+
+/// Of a profile that ends before its program; empty where it does not.
+std::string what_was_cut_off(const fs::path& name, const TroubleFile& troubles) {
+  const auto lost = ProfileReader(name).header().lost;
+  if (lost == 0) return "";
+  const std::string why = troubles.why_stopped();
+  return fmt::format("{}: the recording stopped early, {} events are lost{}; {}", name.string(), lost,
+                     why.empty() ? "" : ": " + why, kMakeRoom);
+}
+
 }  // namespace
 
 Recording record_program(const RecordRequest& request, const RecorderLibraries& libraries) {
@@ -128,7 +162,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   if (request.output_to_stderr) posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-  auto ends = std::make_optional<ProcessEnds>(name);
+  ProcessEnds ends(name);
   const std::string variable = "PEAKMARK_PROFILE=" + name.string();
   const std::vector<char*> words = pointers(command);
   const std::vector<char*> variables = pointers(environment);
@@ -144,29 +178,20 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   }
   ProgramWatch watch(program, variable);
   wait_for(program, signals, watch, recording);
-  ends.reset();
-  name_profiles(name, program, recording);
+  ends.stop();
   const std::vector<fs::path> unwritten = unwritten_since(before, name);
-  if (!unwritten.empty()) {
-    recording.trouble = fmt::format(
-        "{}: the recorder came up and could not write its profile, as it says above; make room "
-        "there, or name a file elsewhere with -o",
-        unwritten.front().string());
-    for (const fs::path& file : unwritten) fs::remove(file);
-  } else if (!recording.profile) {
-    const auto file = find_program(request.command[0]);
+  recording.trouble = what_was_lost(name, taken, ends.removed(), unwritten, troubles);
+  for (const fs::path& file : unwritten) fs::remove(file);
+  name_profiles(name, program, recording);
+  if (recording.trouble.empty() && !recording.profile) {
     recording.trouble = troubles.first_line();
+    const auto file = find_program(request.command[0]);
     if (recording.trouble.empty())
       recording.trouble = why_no_recorder({libraries, file && is_static_program(*file) ? file : std::nullopt,
                                            watch.seen(), running_with(variable)});
-  } else if (const auto lost = ProfileReader(name).header().lost; lost > 0) {
-    recording.trouble = fmt::format(
-        "{}: the recording stopped early, {} events found no room; make room there, or name a "
-        "file elsewhere with -o",
-        name.string(), lost);
-  } else {
-    recording.trouble = troubles.first_line();
   }
+  if (recording.trouble.empty()) recording.trouble = what_was_cut_off(name, troubles);
+  if (recording.trouble.empty()) recording.trouble = troubles.first_line();
   recording.interrupted = signals.forget() || recording.interrupted;
   return recording;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 
 namespace peakmark {
 
@@ -10,37 +9,28 @@ namespace peakmark {
 /// remove each other's profiles.
 class RecordingName {
  public:
-  /// UsageError that says what to do where the folder cannot be written, or another process records into this
-  /// name. On a file system without locks the name is taken without one.
+  /// UsageError that says what to do where the name is that of a folder, a pipe or a device, the folder
+  /// cannot be written, or another process records into this name. On a file system without locks the name is
+  /// taken without one.
   explicit RecordingName(std::filesystem::path name);
   RecordingName(const RecordingName&) = delete;
   RecordingName& operator=(const RecordingName&) = delete;
   ~RecordingName();
+
+  /// Its folder has been removed or renamed since, and what was recorded in it went with it.
+  [[nodiscard]] bool has_lost_its_folder() const;
 
  private:
   bool lock();
 
   std::filesystem::path name_;
   std::filesystem::path lock_file_;
+  int folder_ = -1;
   int descriptor_ = -1;
 };
 
-/// The file in which the recorders tell what keeps them from recording everything. It goes with this object.
-class TroubleFile {
- public:
-  /// UsageError where no file can be written there: the profile could not either.
-  explicit TroubleFile(const std::filesystem::path& name);
-  TroubleFile(const TroubleFile&) = delete;
-  TroubleFile& operator=(const TroubleFile&) = delete;
-  ~TroubleFile();
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Empty where there is none.
-  [[nodiscard]] std::string first_line() const;
-
- private:
-  std::filesystem::path path_;
-};
+/// Throws UsageError: why nothing can be recorded under that name (errno), and what to do.
+[[noreturn]] void refuse_recording_name(const std::filesystem::path& name, int error);
 
 /// Clears the way for a new recording of that name, which is taken: removes the profiles of an earlier one,
 /// and what one that was killed has left beside them. UsageError where the name is that of another file.

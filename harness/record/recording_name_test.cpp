@@ -91,5 +91,18 @@ TEST(RecordingName, WhatAKilledRecordingLeftIsRemoved) {
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "pp.trouble.77"));
 }
 
+TEST(RecordingName, KnowsThatItsFolderIsGone) {
+  const TemporaryFolder folder;
+  const auto inner = folder.path() / "inner";
+  for (const bool is_replaced : {false, true}) {
+    std::filesystem::create_directory(inner);
+    const RecordingName taken(inner / "p");
+    EXPECT_FALSE(taken.has_lost_its_folder());
+    std::filesystem::rename(inner, folder.path() / (is_replaced ? "second" : "first"));
+    if (is_replaced) std::filesystem::create_directory(inner);
+    EXPECT_TRUE(taken.has_lost_its_folder());
+  }
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -6,25 +6,27 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace peakmark {
+namespace {
 
-bool note_trouble(const char* text) {
-  const int saved = errno;
+/// False where there is no such file, or no room in it.
+bool is_written(const char* text) {
   const char* const path = std::getenv("PEAKMARK_TROUBLE");
-  const int file =
-      path == nullptr || *path == '\0' ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-  if (file >= 0) {
-    dprintf(file, "%s\n", text);
-    close(file);
-  }
-  errno = saved;
-  return file >= 0;
+  if (path == nullptr || *path == '\0') return false;
+  const int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0) return false;
+  const bool is_whole = dprintf(file, "%s\n", text) == static_cast<int>(std::strlen(text)) + 1;
+  close(file);
+  return is_whole;
 }
+
+}  // namespace
 
 void tell_trouble(const char* text) {
   const int saved = errno;
-  if (!note_trouble(text)) dprintf(STDERR_FILENO, "peakmark: %s\n", text);
+  if (!is_written(text)) dprintf(STDERR_FILENO, "peakmark: %s\n", text);
   errno = saved;
 }
 

@@ -81,6 +81,10 @@ void Journaling::finished(const PlannedCase& planned, const Observation& measure
   note_external_estimates(planned, vocabulary_, observation);
   journal_.add(observation);
   progress_.finished(is_failure(planned, observation));
+  if (observation.outcome == Outcome::ok && !observation.message.empty() &&
+      told_.emplace(observation.variant, observation.message).second) {
+    progress_.message(fmt::format("{}: {}", planned.name, observation.message));
+  }
   if (name_of(observation.outcome) == planned.expected_outcome || observation.outcome == Outcome::unsupported)
     return;
   progress_.message(

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/doctor/doctor.hpp"
@@ -47,6 +49,8 @@ class Journaling final : public SupervisorListener {
   std::optional<int> round_;
   Progress progress_;
   std::vector<ReferenceTime> references_;
+  /// Variant, and what was told of a case of it that went well: once, not for each of its cases.
+  std::set<std::pair<std::string, std::string>> told_;
 };
 
 /// A worker, and what it is told beside the cases.

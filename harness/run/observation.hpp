@@ -71,6 +71,8 @@ struct Observation {
   std::string variant;
   std::string backend;
   Outcome outcome = Outcome::ok;
+  /// Why, where it is not `ok`. Of one that is, what to know of its figures: `measured whole: …`, `no time:
+  /// …`.
   std::string message;
   std::optional<Size> requested_peak_bytes;
   std::optional<Size> first_call_peak_bytes;

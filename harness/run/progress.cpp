@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/plain_text.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -89,7 +91,7 @@ void Progress::tick(Clock::time_point now) {
 
 void Progress::message(std::string_view line, Clock::time_point now) {
   erase();
-  fmt::print(stream_, "{}\n", line);
+  fmt::print(stream_, "{}\n", plain_text(line));
   std::fflush(stream_);
   if (terminal_) show(now);
 }

@@ -4,15 +4,17 @@
 #include <array>
 #include <ostream>
 #include <string>
+#include <string_view>
 
+#include "base/plain_text.hpp"
 #include "show/profile_reports.hpp"
 
 namespace peakmark {
 namespace {
 
 const char* name_of(EventType type) {
-  constexpr std::array<const char*, 10> names{"?",     "allocation", "failed", "release", "name",
-                                              "phase", "text",       "pool",   "note",    "stack"};
+  constexpr std::array<const char*, 11> names{"?",    "allocation", "failed", "release", "name", "phase",
+                                              "text", "pool",       "note",   "stack",   "work"};
   const auto number = static_cast<std::size_t>(type);
   return number < names.size() ? names.at(number) : "?";
 }
@@ -22,12 +24,24 @@ std::string stack_of(const Event& event) {
   return fmt::format(" stack {:#x}", event.amounts.stack);
 }
 
+/// The parts of a line of a stack, with the tabs between them.
+std::string with_tabs(std::string_view line) {
+  std::string text;
+  for (;;) {
+    const std::size_t tab = line.find('\t');
+    text += one_line(line.substr(0, tab));
+    if (tab == std::string_view::npos) return text;
+    text += '\t';
+    line.remove_prefix(tab + 1);
+  }
+}
+
 /// The lines of a stack, moved in.
 std::string stack_lines(const std::string& text) {
   std::string lines = "\n";
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
-    lines += "    " + text.substr(from, end - from) + "\n";
+    lines += "    " + with_tabs(std::string_view(text).substr(from, end - from)) + "\n";
     from = end + 1;
   }
   return lines;
@@ -56,7 +70,7 @@ void write_events(const RecordedTree& tree, std::ostream& out) {
         case EventType::name:
         case EventType::phase:
         case EventType::note:
-          out << text_of(process.events, i) << '\n';
+          out << one_line(text_of(process.events, i)) << '\n';
           break;
         case EventType::work:
           out << fmt::format("{} ns\n", event.amounts.bytes);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/plain_text.hpp"
 #include "base/text_table.hpp"
 #include "show/allocation_groups.hpp"
 #include "show/phase_groups.hpp"
@@ -15,6 +16,10 @@ namespace peakmark {
 namespace {
 
 using Align = TextTable::Align;
+
+std::string line_of(const std::vector<std::string>& command) {
+  return one_line(fmt::format("{}", fmt::join(command, " ")));
+}
 
 std::string both(Size bytes) {
   return fmt::format("{} ({} B)", format_size(bytes), bytes);
@@ -122,10 +127,10 @@ std::string contents_text(const RecordedProcess& process, const LedgerSummary& s
 
 std::string process_text(const RecordedProcess& process, const ReportOptions& options) {
   const LedgerSummary summary = summarise(process.events);
-  std::string text = fmt::format("{}  (pid {}, {})\n", fmt::join(process.command_line, " "),
-                                 process.header.pid, process.header.recorder);
+  std::string text = fmt::format("{}  (pid {}, {})\n", line_of(process.command_line), process.header.pid,
+                                 one_line(process.header.recorder));
   if (const std::string invalid = invalid_note(summary); !invalid.empty()) {
-    text += invalid + "\n";
+    text += one_line(invalid) + "\n";
   } else if (process.cut_short) {
     text += fmt::format("incomplete: the file is cut short, {} of its {} events are there; copy it again\n",
                         process.events.size(), process.header.end);
@@ -148,7 +153,7 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
   text += contents_text(process, summary, options);
   if (summary.phases.size() > 1) text += "\nphases\n" + phases_text(group_phases(summary.phases));
   if (!summary.by_kind.empty()) text += "\nkinds\n" + kinds_text(summary);
-  for (const std::string& note : summary.notes) text += "note: " + note + "\n";
+  for (const std::string& note : summary.notes) text += "note: " + one_line(note) + "\n";
   return text;
 }
 
@@ -163,9 +168,10 @@ std::string profile_table(const RecordedTree& tree, const ReportOptions& options
   for (const ProcessPlace& place : process_order(tree)) {
     const RecordedProcess& process = tree.processes[place.index];
     const LedgerSummary summary = summarise(process.events);
-    table.add({fmt::format("{:{}}{}", "", 2 + 2 * place.depth, fmt::join(process.command_line, " ")),
-               std::to_string(process.header.pid), format_size(summary.peak_bytes),
-               format_size(summary.live_at_end_bytes)});
+    table.add(
+        {std::string(static_cast<std::size_t>(2 + 2 * place.depth), ' ') + line_of(process.command_line),
+         std::to_string(process.header.pid), format_size(summary.peak_bytes),
+         format_size(summary.live_at_end_bytes)});
   }
   text += table.text();
   const LedgerSummary together = summarise_together(tree);

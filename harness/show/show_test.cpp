@@ -84,6 +84,36 @@ TEST(Show, EventsAreALineEach) {
   EXPECT_THAT(text, HasSubstr("error -4"));
 }
 
+/// Names, phases and arguments are the program's: a terminal would obey what stands in them.
+TEST(Show, NothingOfTheProgramsReachesATerminalAsItIs) {
+  Process program(100);
+  program.say(EventType::phase, 1000, 0, "call\x1b[2J")
+      .allocate(2000, 16, 4096)
+      .from(7)
+      .say(EventType::name, 2001, 16, "red\x1b[31m\nline")
+      .say(EventType::note, 2002, 0, "a note\r\x07")
+      .say(EventType::stack, 2003, 7, "N\tf\x1b[0m\t0\t/lib\t10\n");
+  RecordedProcess recorded = program.process();
+  recorded.command_line = {"python", "-c", "one\ntwo\x9b"};
+  const RecordedTree tree{{recorded, Process(101).process()}};
+  std::ostringstream events;
+  write_events(tree, events);
+  ReportOptions by_site;
+  by_site.by_site = true;
+  for (const std::string& text : {profile_table(tree), profile_table(tree, by_site), events.str()}) {
+    for (const char sign : {'\x1b', '\r', '\x07', '\x9b'}) {
+      EXPECT_EQ(text.find(sign), std::string::npos) << text;
+    }
+  }
+  EXPECT_THAT(profile_table(tree), HasSubstr("python -c one\\ntwo\\x9b  (pid 100"));
+  EXPECT_THAT(profile_table(tree), HasSubstr("red\\x1b[31m\\nline"));
+  EXPECT_THAT(profile_table(tree), HasSubstr("note: a note\\r\\x07\n"));
+  EXPECT_THAT(events.str(), HasSubstr("call\\x1b[2J\n"));
+  EXPECT_THAT(events.str(), HasSubstr("    N\tf\\x1b[0m\t0\t/lib\t10\n"));
+  const auto json = nlohmann::json::parse(profile_json(tree));
+  EXPECT_EQ(json.at("at_peak").at(0).at("name"), "red\x1b[31m\nline");
+}
+
 TEST(Show, TraceIsJsonWhoseSpansBeginAndEnd) {
   std::ostringstream out;
   write_trace(example(), out);

@@ -137,6 +137,35 @@ def test_a_program_without_marks_is_measured_whole(folder):
     assert (case["setup_bytes"], case["input_bytes"], case["first_call_peak_bytes"]) == (None, None, None)
 
 
+@pytest.mark.parametrize(
+    ("mark", "note"),
+    [
+        ("Call", "measured whole: the program marks 'inputs', 'Call', and no 'call'; did you mean 'call' by 'Call'?"),
+        ("fft", "measured whole: the program marks 'inputs', 'fft', and no 'call'"),
+        ("call", ""),
+    ],
+)
+def test_a_misspelt_mark_is_told(folder, mark, note):
+    (folder / "marked.py").write_text(
+        "import peakmark\nfrom small_opencl import Context\ncontext = Context()\n"
+        "with peakmark.phase('inputs'):\n    image = context.buffer(300)\n"
+        f"with peakmark.phase('{mark}'):\n    context.buffer(5)\n"
+    )
+    write_suite(
+        folder,
+        f'[[program]]\nvariant = "toy/marked_so"\ncommand = ["{sys.executable}", "marked.py", "{{n}}"]\naxes.n = 1\n'
+        + sweep("axes.n = [1, 2]", "toy/marked_so"),
+    )
+    cases, result = run(folder)
+    assert [(case["outcome"], case["message"]) for case in cases.values()] == [("ok", note)] * 2
+    assert {case["time_source"] for case in cases.values()} == {"marks" if mark == "call" else "process"}
+    assert result.stderr.count("measured whole") == (1 if note else 0)
+    check = peakmark("check", "run.json", cwd=folder)
+    assert check.returncode == 0
+    assert check.stdout.count(f"outcome: {note}\n") == (1 if note else 0)
+    assert ("pass (measured whole)" in check.stdout) == bool(note)
+
+
 @pytest.mark.parametrize("end", ["os._exit(0)", "os.kill(os.getpid(), 9)"])
 def test_children_one_after_another_are_no_sum(folder, end):
     """As `record` merges them by time, also where a child could not say when it ended."""

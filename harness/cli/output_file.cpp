@@ -1,0 +1,54 @@
+#include "cli/output_file.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/file_kind.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// 0, or the errno that stopped it.
+int write_into(const fs::path& path, const std::function<void(std::ostream&)>& write) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  write(file);
+  file.close();
+  if (!file.fail()) return 0;
+  return errno != 0 ? errno : EIO;
+}
+
+}  // namespace
+
+void write_output_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
+  const auto check = [&](int error) {
+    if (error == 0) return;
+    throw UsageError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(error)));
+  };
+  const std::string_view kind = kind_of_other_than_file(path);
+  if (!kind.empty() && kind != "a folder") return check(write_into(path, write));
+  check_replaceable(path);
+  const fs::path target = fs::is_symlink(path) ? fs::weakly_canonical(path) : path;
+  const fs::path beside = fmt::format("{}.new-{}", target.string(), ::getpid());
+  int error = write_into(beside, write);
+  if (error == 0 && ::rename(beside.c_str(), target.c_str()) != 0) error = errno;
+  if (error != 0) ::unlink(beside.c_str());
+  // A file mounted by itself, or one in a folder of somebody else's.
+  const bool only_in_place = error == EBUSY || error == EACCES || error == EPERM || error == EROFS;
+  if (only_in_place && fs::exists(target)) error = write_into(target, write);
+  check(error);
+}
+
+void write_output_file(const fs::path& path, const std::string& text) {
+  write_output_file(path, [&](std::ostream& out) { out << text; });
+}
+
+}  // namespace peakmark::cli

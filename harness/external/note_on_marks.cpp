@@ -1,0 +1,103 @@
+#include "external/note_on_marks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/plain_text.hpp"
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr std::size_t kMostListed = 8;
+
+const std::vector<std::string>& words() {
+  static const std::vector<std::string> words{"setup", "inputs", "outputs", "call", "end"};
+  return words;
+}
+
+std::vector<std::string> parts_of(std::string_view phase) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t slash = phase.find('/');
+    parts.emplace_back(phase.substr(0, slash));
+    if (slash == std::string_view::npos) return parts;
+    phase.remove_prefix(slash + 1);
+  }
+}
+
+bool has_word(const std::vector<std::string>& parts) {
+  return std::ranges::any_of(parts,
+                             [](const std::string& part) { return std::ranges::count(words(), part) != 0; });
+}
+
+bool is_marked(const std::vector<std::string>& phases, const std::string& word) {
+  return std::ranges::any_of(
+      phases, [&](const std::string& phase) { return std::ranges::count(parts_of(phase), word) != 0; });
+}
+
+/// A name that a suite does not know, and the word that was meant.
+struct Misspelt {
+  std::string name;
+  std::string word;
+};
+
+/// Of words that the program has marked too, nobody has misspelt one.
+std::vector<Misspelt> misspelt_among(const std::vector<std::string>& phases) {
+  std::vector<Misspelt> found;
+  for (const std::string& phase : phases) {
+    const std::vector<std::string> parts = parts_of(phase);
+    if (has_word(parts)) continue;
+    for (const std::string& part : parts) {
+      const std::string word(nearest_word(part, words()));
+      const bool is_known = std::ranges::count(found, part, &Misspelt::name) != 0;
+      if (!word.empty() && !is_known && !is_marked(phases, word)) found.push_back({part, word});
+    }
+  }
+  return found;
+}
+
+/// Of short words many others are near: `send` is no misspelt `end`.
+bool is_sure(const Misspelt& one) {
+  constexpr std::size_t kLongWord = 5;
+  return one.word.size() >= kLongWord || one.name.size() == one.word.size();
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostListed); ++i) {
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", one_line(names[i]));
+  }
+  if (names.size() > kMostListed) text += fmt::format(" and {} more", names.size() - kMostListed);
+  return text;
+}
+
+std::string question_on(const std::vector<Misspelt>& misspelt) {
+  std::string text;
+  for (const Misspelt& one : misspelt) {
+    text +=
+        fmt::format("{} '{}' by '{}'", text.empty() ? "; did you mean" : ",", one.word, one_line(one.name));
+  }
+  return text.empty() ? text : text + "?";
+}
+
+}  // namespace
+
+std::string note_on_marks(const std::vector<std::string>& phases, const std::vector<std::string>& left_out) {
+  std::vector<std::string> all = phases;
+  all.insert(all.end(), left_out.begin(), left_out.end());
+  if (all.empty()) return "";
+  std::vector<Misspelt> misspelt = misspelt_among(all);
+  if (!is_marked(phases, "call")) {
+    return fmt::format("measured whole: the program marks {}, and no 'call'{}", list_of(all),
+                       question_on(misspelt));
+  }
+  std::erase_if(misspelt, [](const Misspelt& one) { return !is_sure(one); });
+  if (misspelt.empty()) return "";
+  return fmt::format("unknown phase: a suite knows setup, inputs, outputs, call and end{}",
+                     question_on(misspelt));
+}
+
+}  // namespace peakmark
