@@ -75,7 +75,7 @@ TEST_P(HistoryTest, KeepsWhatWasAdded) {
 
 TEST_P(HistoryTest, TheLatestAreOfEachSuiteOnEachDevice) {
   for (const int day : {1, 2}) {
-    Run weekly = sample_night(10 + day).run;
+    peakmark::Run weekly = sample_night(10 + day).run;
     weekly.context.suite = "weekly";
     open().add(weekly);
     open().add(sample_night(20 + day).run);
