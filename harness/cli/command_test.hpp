@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "base/environment_list.hpp"
 #include "base/temporary_folder.hpp"
-#include "record/recorder_libraries.hpp"
 #include "run/descriptor.hpp"
 #include "run/run_file.hpp"
 #include "run/text_file.hpp"

@@ -38,17 +38,8 @@ struct CompareOptions {
 /// One whose events are lost is not compared. A process that was killed is, up to its last event.
 Recorded recorded_of(const RecordedTree& tree, const std::filesystem::path& path) {
   for (const RecordedProcess& process : tree.processes) {
-    const std::string invalid = invalid_note(process.events);
-    if (!invalid.empty()) throw RecorderError(fmt::format("{}: {}", process.path.string(), invalid));
-    if (process.header.lost > 0) {
-      throw RecorderError(fmt::format("{}: {} events found no room on the disk; record it again",
-                                      process.path.string(), process.header.lost));
-    }
-    if (process.cut_short) {
-      throw RecorderError(
-          fmt::format("{}: the file is cut short, {} of its {} events are there; copy it again",
-                      process.path.string(), process.events.size(), process.header.end));
-    }
+    const std::string why = why_not_whole(process, invalid_note(process.events));
+    if (!why.empty()) throw RecorderError(fmt::format("{}: {}", process.path.string(), why));
   }
   const RecordedProcess& first = tree.processes.front();
   return {path.string(), fmt::format("{}", fmt::join(first.command_line, " ")), summarise_together(tree)};

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 
+#include "base/environment_list.hpp"
 #include "base/temporary_folder.hpp"
 #include "record/recorder_libraries.hpp"
 #include "run/run_file.hpp"

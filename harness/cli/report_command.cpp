@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "base/environment_list.hpp"
+#include "base/word_pointers.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
-#include "record/recorder_libraries.hpp"
-#include "run/environment_list.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -84,14 +84,6 @@ std::vector<std::string> arguments_of(const ReportOptions& options, const std::s
                                                       : "--step-summary=" + options.step_summary_file);
   }
   return words;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 /// Becomes Python: its output, its exit code and the signals that end it are the command's.

@@ -1,8 +1,8 @@
 // What `report` hands to Python, and what it says where there is none. The pages have tests in Python.
 #include <sstream>
 
+#include "base/environment_list.hpp"
 #include "cli/command_test.hpp"
-#include "run/environment_list.hpp"
 
 namespace peakmark {
 namespace {

@@ -15,9 +15,9 @@
 #include <deque>
 #include <utility>
 
+#include "base/environment_list.hpp"
 #include "base/error.hpp"
 #include "run/descriptor.hpp"
-#include "run/environment_list.hpp"
 #include "run/orphans.hpp"
 #include "run/spawn.hpp"
 

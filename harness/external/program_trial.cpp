@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/environment_list.hpp"
 #include "base/error.hpp"
 #include "external/note_on_marks.hpp"
 #include "external/program_record.hpp"
@@ -16,7 +17,6 @@
 #include "record/profile_files.hpp"
 #include "record/program_file.hpp"
 #include "record/trouble_file.hpp"
-#include "run/environment_list.hpp"
 #include "run/python_environment.hpp"
 #include "show/process_tree.hpp"
 
@@ -121,12 +121,8 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, Look look, co
   }
   const RecordedTree tree = read_tree(profile);
   for (const RecordedProcess& process : tree.processes) {
-    if (process.header.lost > 0) {
-      pass.trouble = fmt::format("the recording stopped early, {} events found no room in {}",
-                                 process.header.lost, profiles.path().string());
-    } else if (const std::string invalid = invalid_note(process.events); !invalid.empty()) {
-      pass.trouble = invalid;
-    }
+    if (const std::string why = why_not_whole(process, invalid_note(process.events)); !why.empty())
+      pass.trouble = why;
   }
   pass.record = record_of_program(merge_by_time(tree), summarise_together(tree));
   pass.note_on_marks = note_on_marks(pass.record->phases, troubles.ranges_left_out());

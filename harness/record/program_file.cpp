@@ -1,22 +1,15 @@
 #include "record/program_file.hpp"
 
 #include <elf.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <string_view>
+#include <string>
 
 namespace peakmark {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_executable(const fs::path& file) {
-  std::error_code error;
-  return fs::is_regular_file(file, error) && access(file.c_str(), X_OK) == 0;
-}
 
 /// Header and Segment: of 32 or of 64 bits.
 template <typename Header, typename Segment>
@@ -35,21 +28,6 @@ bool has_interpreter(std::ifstream& file) {
 }
 
 }  // namespace
-
-std::optional<fs::path> find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) {
-    return is_executable(name) ? std::optional<fs::path>(name) : std::nullopt;
-  }
-  const char* const variable = std::getenv("PATH");
-  std::string_view rest = variable == nullptr ? "/bin:/usr/bin" : variable;
-  while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-    const fs::path file = fs::path(folder) / name;
-    if (is_executable(file)) return file;
-  }
-  return std::nullopt;
-}
 
 bool is_static_program(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

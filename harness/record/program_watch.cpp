@@ -1,10 +1,6 @@
 #include "record/program_watch.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,18 +38,6 @@ std::string profile_in(std::string_view environment) {
     environment.remove_prefix(std::min(environment.size(), entry.size() + 1));
   }
   return "";
-}
-
-std::vector<pid_t> children_of(pid_t process) {
-  std::vector<pid_t> children;
-  std::error_code error;
-  // Going on fails too, once the process has ended.
-  for (fs::directory_iterator thread(folder_of(process) / "task", error), end; !error && thread != end;
-       thread.increment(error)) {
-    std::ifstream file(thread->path() / "children");
-    for (pid_t child = 0; file >> child;) children.push_back(child);
-  }
-  return children;
 }
 
 /// Nothing where it is not known: a process that is ending, or that is about to become another program
@@ -118,15 +102,9 @@ void ProgramWatch::look_at(pid_t process) {
 
 std::set<pid_t> running_with(const std::string& variable) {
   std::set<pid_t> running;
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc", error), last; !error && entry != last; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    pid_t process = 0;
-    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), process);
-    if (problem != std::errc() || end != name.data() + name.size() || process == getpid()) continue;
-    const std::optional<std::string> environment = read_proc_file(entry->path() / "environ");
-    if (environment && has_variable(*environment, variable)) running.insert(process);
-  }
+  for_each_environment([&](pid_t process, const std::string& environment) {
+    if (has_variable(environment, variable)) running.insert(process);
+  });
   return running;
 }
 

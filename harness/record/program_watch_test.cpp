@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment_list.hpp"
 #include "base/temporary_folder.hpp"
 #include "record/proc_file.hpp"
 #include "record/program_file.hpp"
@@ -141,14 +142,6 @@ TEST(ProgramWatch, WhatWasSeenStaysWhenTheProcessHasEnded) {
   }
   EXPECT_FALSE(watch.look());
   EXPECT_TRUE(watch.seen().at(process).has_variables);
-}
-
-TEST(ProgramFile, IsFoundAsAShellFindsIt) {
-  ASSERT_TRUE(find_program("sh").has_value());
-  EXPECT_EQ(find_program("sh")->filename(), "sh");
-  EXPECT_TRUE(find_program("/bin/sh").has_value());
-  EXPECT_FALSE(find_program("no-such-program").has_value());
-  EXPECT_FALSE(find_program("/etc/passwd").has_value());  // not to be executed
 }
 
 TEST(ProgramFile, AStaticProgramHasNoInterpreter) {

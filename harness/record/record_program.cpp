@@ -12,7 +12,9 @@
 #include <exception>
 #include <utility>
 
+#include "base/environment_list.hpp"
 #include "base/error.hpp"
+#include "base/word_pointers.hpp"
 #include "record/missing_recorder.hpp"
 #include "record/passed_signals.hpp"
 #include "record/process_ends.hpp"
@@ -27,14 +29,6 @@ namespace peakmark {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  pointers.reserve(strings.size() + 1);
-  for (std::string& string : strings) pointers.push_back(string.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 bool look(ProgramWatch& watch) {
   try {
@@ -164,8 +158,8 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   if (request.output_to_stderr) posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
   ProcessEnds ends(name);
   const std::string variable = "PEAKMARK_PROFILE=" + name.string();
-  const std::vector<char*> words = pointers(command);
-  const std::vector<char*> variables = pointers(environment);
+  const std::vector<char*> words = pointers_to(command);
+  const std::vector<char*> variables = pointers_to(environment);
   pid_t program = -1;
   const int error =
       posix_spawnp(&program, command[0].c_str(), &files, &attributes, words.data(), variables.data());
@@ -185,7 +179,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   name_profiles(name, program, recording);
   if (recording.trouble.empty() && !recording.profile) {
     recording.trouble = troubles.first_line();
-    const auto file = find_program(request.command[0]);
+    const auto file = program_in(environment, request.command[0]);
     if (recording.trouble.empty())
       recording.trouble = why_no_recorder({libraries, file && is_static_program(*file) ? file : std::nullopt,
                                            watch.seen(), running_with(variable)});

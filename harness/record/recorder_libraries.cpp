@@ -1,10 +1,11 @@
 #include "record/recorder_libraries.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
+
+#include "base/environment_list.hpp"
+#include "base/own_program.hpp"
 
 namespace peakmark {
 namespace {
@@ -15,15 +16,8 @@ std::vector<fs::path> folders() {
   if (const char* const folder = std::getenv("PEAKMARK_LIBRARY_DIR"); folder != nullptr && *folder != '\0') {
     return {fs::absolute(folder)};
   }
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
   std::vector<fs::path> found;
-  // An installed program stands in bin/; in a build folder programs stand up to three folders deep.
-  fs::path up = program.parent_path();
-  for (int level = 0; level < 3 && up.has_relative_path(); ++level) {
-    up = up.parent_path();
-    found.push_back(up / "lib" / "peakmark");
-  }
+  for (const fs::path& folder : prefixes_of_own_program()) found.push_back(folder / "lib" / "peakmark");
   return found;
 }
 
@@ -35,23 +29,7 @@ std::optional<fs::path> find(const std::vector<fs::path>& folders, const char* n
   return std::nullopt;
 }
 
-std::string value_of(const std::vector<std::string>& environment, std::string_view name) {
-  for (const std::string& entry : environment) {
-    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
-      return entry.substr(name.size() + 1);
-    }
-  }
-  return {};
-}
-
 }  // namespace
-
-void set_variable(std::vector<std::string>& environment, std::string_view name, const std::string& value) {
-  std::erase_if(environment, [&](const std::string& entry) {
-    return entry.starts_with(name) && entry.size() > name.size() && entry[name.size()] == '=';
-  });
-  environment.push_back(std::string(name) + "=" + value);
-}
 
 RecorderLibraries find_recorder_libraries() {
   RecorderLibraries libraries;
@@ -71,7 +49,7 @@ void add_recorders(std::vector<std::string>& environment, const RecorderLibrarie
     // one see only what stands before it.
     std::string layers = libraries.opencl->string();
     std::string_view rest;
-    const std::string users = value_of(environment, "OPENCL_LAYERS");
+    const std::string users = variable_of(environment, "OPENCL_LAYERS").value_or("");
     for (rest = users; !rest.empty();) {
       const std::string_view layer = rest.substr(0, rest.find(':'));
       rest.remove_prefix(std::min(rest.size(), layer.size() + 1));
@@ -85,15 +63,8 @@ void add_recorders(std::vector<std::string>& environment, const RecorderLibrarie
 void add_ranges(std::vector<std::string>& environment, const RecorderLibraries& libraries) {
   constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
   const auto& library = libraries.cuda ? libraries.cuda : libraries.opencl;
-  if (library && value_of(environment, kVariable).empty())
+  if (library && variable_of(environment, kVariable).value_or("").empty())
     set_variable(environment, kVariable, library->string());
-}
-
-std::vector<std::string> current_environment() {
-  std::vector<std::string> environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
-    environment.emplace_back(*entry);
-  return environment;
 }
 
 }  // namespace peakmark

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace peakmark {
@@ -27,14 +26,8 @@ RecorderLibraries find_recorder_libraries();
 void add_recorders(std::vector<std::string>& environment, const RecorderLibraries& libraries,
                    const std::filesystem::path& profile, bool sync, bool stacks = false);
 
-/// Sets NAME=value in such a list, in the place of what it had.
-void set_variable(std::vector<std::string>& environment, std::string_view name, const std::string& value);
-
 /// Sets what makes NVTX load a recorder, which then takes its ranges for phases; what the user has set stays.
 /// Apart, since ranges of libraries would cut the phases up by which a worker tells a call from its set-up.
 void add_ranges(std::vector<std::string>& environment, const RecorderLibraries& libraries);
-
-/// This process's environment as such a list.
-std::vector<std::string> current_environment();
 
 }  // namespace peakmark

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/environment_list.hpp"
 #include "base/temporary_folder.hpp"
 
 namespace peakmark {

@@ -1,5 +1,6 @@
 #include "run/external_estimates.hpp"
 
+#include "base/environment_list.hpp"
 #include "run/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
@@ -10,8 +11,6 @@
 
 #include "base/error.hpp"
 #include "base/plain_text.hpp"
-#include "record/recorder_libraries.hpp"
-#include "run/environment_list.hpp"
 #include "run/python_environment.hpp"
 #include "run/worker_process.hpp"
 

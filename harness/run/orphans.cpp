@@ -5,30 +5,18 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <vector>
+
+#include "record/proc_file.hpp"
 
 namespace peakmark {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::vector<pid_t> children_but(pid_t but) {
-  std::vector<pid_t> found;
-  std::error_code error;
-  // An orphan may become the child of any thread.
-  for (fs::directory_iterator thread("/proc/self/task", error), end; !error && thread != end;
-       thread.increment(error)) {
-    std::ifstream file(thread->path() / "children");
-    for (pid_t child = 0; file >> child;) {
-      if (child != but) found.push_back(child);
-    }
-  }
-  return found;
+  std::vector<pid_t> children = children_of(::getpid());
+  std::erase(children, but);
+  return children;
 }
 
 /// `entry` as one of the strings, each ended by NUL, or the beginning of one.
@@ -55,16 +43,9 @@ void end_orphans(pid_t but) {
 
 void end_processes_with(const std::string& name, const std::string& value) {
   const std::string variable = name + "=" + value;
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
-    const std::string number = entry->path().filename().string();
-    pid_t process = 0;
-    const auto [rest, problem] = std::from_chars(number.data(), number.data() + number.size(), process);
-    if (problem != std::errc() || rest != number.data() + number.size() || process == ::getpid()) continue;
-    std::ifstream file(entry->path() / "environ", std::ios::binary);
-    const std::string environment{std::istreambuf_iterator<char>(file), {}};
+  for_each_environment([&](pid_t process, const std::string& environment) {
     if (begins_one_of(environment, variable)) ::kill(process, SIGKILL);
-  }
+  });
 }
 
 }  // namespace peakmark

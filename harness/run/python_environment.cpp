@@ -4,9 +4,9 @@
 
 #include <cstdlib>
 
+#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "record/recorder_libraries.hpp"
-#include "run/environment_list.hpp"
+#include "base/own_program.hpp"
 
 namespace peakmark {
 namespace {
@@ -19,14 +19,11 @@ fs::path folder_of(const std::string& name, const fs::path& suite_folder) {
   return fs::absolute(folder != nullptr && *folder != '\0' ? folder : "build/environments") / name;
 }
 
-/// Where the module of marks stands: installed, share/peakmark/python beside bin; in a build folder programs
-/// stand up to three folders deep.
+/// Where the module of marks stands.
 std::optional<fs::path> marks_folder() {
-  std::error_code error;
-  fs::path up = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (int level = 0; level < 3 && up.has_relative_path(); ++level) {
-    up = up.parent_path();
-    const fs::path folder = up / "share" / "peakmark" / "python";
+  for (const fs::path& prefix : prefixes_of_own_program()) {
+    std::error_code error;
+    const fs::path folder = prefix / "share" / "peakmark" / "python";
     if (fs::is_directory(folder / "peakmark", error)) return folder;
   }
   return std::nullopt;

@@ -10,17 +10,10 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/word_pointers.hpp"
 
 namespace peakmark {
 namespace {
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 /// In the child: between fork and exec only what is safe there, for drivers keep threads in the parent.
 [[noreturn]] void become(const char* program, char** arguments, char** environment,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "base/environment_list.hpp"
 #include "run/asked_estimates.hpp"
 #include "run/candidates.hpp"
 #include "run/confirming.hpp"

@@ -2,10 +2,9 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-#include <sstream>
-
+#include "base/environment_list.hpp"
 #include "base/error.hpp"
+#include "base/own_program.hpp"
 #include "run/description_json.hpp"
 
 namespace peakmark {
@@ -21,24 +20,10 @@ bool is_program(const fs::path& path) {
   return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
 }
 
-fs::path find_in_path(const std::string& name) {
-  const char* const path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (is_program(fs::path(folder) / name)) return fs::path(folder) / name;
-  }
-  throw UsageError("--worker " + name + ": no such program in the folders of PATH");
-}
-
-fs::path own_folder() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).parent_path();
-}
-
 }  // namespace
 
 fs::path find_programs_worker() {
-  const fs::path folder = own_folder();
+  const fs::path folder = folder_of_own_program();
   // In a build folder this program stands in harness/cli.
   for (const fs::path& place : {folder, folder.parent_path() / "external"}) {
     if (is_program(place / kProgramsWorker)) return place / kProgramsWorker;
@@ -49,11 +34,11 @@ fs::path find_programs_worker() {
 
 fs::path find_worker(const std::optional<std::string>& named) {
   if (named) {
-    if (named->find('/') == std::string::npos) return find_in_path(*named);
-    if (!is_program(*named)) throw UsageError("--worker " + *named + ": there is no such program");
-    return fs::absolute(*named);
+    if (const auto program = program_in(current_environment(), *named)) return fs::absolute(*program);
+    throw UsageError("--worker " + *named + ": there is no such program" +
+                     (named->find('/') == std::string::npos ? " in the folders of PATH" : ""));
   }
-  const fs::path folder = own_folder();
+  const fs::path folder = folder_of_own_program();
   fs::path beside = folder / kDefaultWorker;
   if (is_program(beside)) return beside;
   // In a build folder this program stands in harness/cli.

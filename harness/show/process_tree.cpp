@@ -30,6 +30,18 @@ RecordedProcess read_process(const std::filesystem::path& path) {
 
 }  // namespace
 
+std::string why_not_whole(const RecordedProcess& process, const std::string& invalid) {
+  if (!invalid.empty()) return invalid;
+  if (process.header.lost > 0) {
+    return fmt::format("{} events found no room on the disk; record it again", process.header.lost);
+  }
+  if (process.cut_short) {
+    return fmt::format("the file is cut short, {} of its {} events are there; copy it again",
+                       process.events.size(), process.header.end);
+  }
+  return "";
+}
+
 RecordedTree read_tree(const std::filesystem::path& path) {
   RecordedTree tree;
   std::error_code error;

@@ -20,6 +20,11 @@ struct RecordedProcess {
   EventBlock events;
 };
 
+/// Why what is told of it is not all that happened: events were lost, or the file is cut short. Empty where
+/// the profile has everything up to the program's end, be that a kill. `invalid`: the note of its events that
+/// says so (invalid_note).
+std::string why_not_whole(const RecordedProcess& process, const std::string& invalid);
+
 /// What one `record` wrote: the program itself first, then the other processes by the time they started.
 struct RecordedTree {
   std::vector<RecordedProcess> processes;

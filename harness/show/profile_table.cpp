@@ -129,17 +129,12 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
   const LedgerSummary summary = summarise(process.events);
   std::string text = fmt::format("{}  (pid {}, {})\n", line_of(process.command_line), process.header.pid,
                                  one_line(process.header.recorder));
-  if (const std::string invalid = invalid_note(summary); !invalid.empty()) {
-    text += one_line(invalid) + "\n";
-  } else if (process.cut_short) {
-    text += fmt::format("incomplete: the file is cut short, {} of its {} events are there; copy it again\n",
-                        process.events.size(), process.header.end);
+  if (const std::string why = why_not_whole(process, invalid_note(summary)); !why.empty()) {
+    text += fmt::format("incomplete: {}\n", one_line(why));
   } else if (!process.complete) {
-    text += process.header.lost != 0
-                ? fmt::format("incomplete: {} events found no room on the disk\n", process.header.lost)
-                : fmt::format("incomplete: the program {}; up to its last event\n",
-                              process.header.end_monotonic_ns != 0 ? "was killed, or left by _exit"
-                                                                   : "was killed or still runs");
+    text += fmt::format(
+        "incomplete: the program {}; up to its last event\n",
+        process.header.end_monotonic_ns != 0 ? "was killed, or left by _exit" : "was killed or still runs");
   }
   text += fmt::format("peak            {}\n", both(summary.peak_bytes));
   text += fmt::format("live at the end {}\n", both(summary.live_at_end_bytes));

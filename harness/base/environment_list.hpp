@@ -10,6 +10,12 @@ namespace peakmark {
 
 // An environment as a list of NAME=value, for a process that is to be started.
 
+/// That of this process.
+std::vector<std::string> current_environment();
+
+/// Sets NAME=value, in the place of what it had.
+void set_variable(std::vector<std::string>& environment, std::string_view name, const std::string& value);
+
 /// nullopt where it is not set.
 std::optional<std::string> variable_of(const std::vector<std::string>& environment, std::string_view name);
 

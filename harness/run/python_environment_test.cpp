@@ -1,4 +1,4 @@
-#include "run/environment_list.hpp"
+#include "run/python_environment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/environment_list.hpp"
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
-#include "run/python_environment.hpp"
 
 namespace peakmark {
 namespace {
@@ -20,24 +20,6 @@ void put_program(const std::filesystem::path& file) {
   std::filesystem::create_directories(file.parent_path());
   std::ofstream(file) << "#!/bin/sh\n";
   std::filesystem::permissions(file, std::filesystem::perms::owner_all);
-}
-
-TEST(EnvironmentList, TellsWhatIsSet) {
-  const std::vector<std::string> environment{"AB=2", "A=x=y"};
-  EXPECT_EQ("x=y", variable_of(environment, "A"));
-  EXPECT_EQ(std::nullopt, variable_of(environment, "B"));
-}
-
-TEST(EnvironmentList, FindsProgramsInItsOwnPath) {
-  const TemporaryFolder folder;
-  put_program(folder.path() / "b" / "tool");
-  std::ofstream(folder.path() / "tool") << "no program";
-  const std::vector<std::string> environment{"PATH=" + folder.path().string() + ":" +
-                                             (folder.path() / "b").string()};
-  EXPECT_EQ(folder.path() / "b" / "tool", program_in(environment, "tool"));
-  EXPECT_EQ(std::nullopt, program_in(environment, "sh"));
-  EXPECT_EQ("/bin/sh", program_in(environment, "/bin/sh"));
-  EXPECT_EQ(std::nullopt, program_in(environment, "/bin/no-such-shell"));
 }
 
 TEST(PythonEnvironment, StandsWhereEnvironmentsStand) {

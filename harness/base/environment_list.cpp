@@ -1,4 +1,4 @@
-#include "run/environment_list.hpp"
+#include "base/environment_list.hpp"
 
 #include <unistd.h>
 
@@ -18,6 +18,18 @@ bool can_be_executed(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+std::vector<std::string> current_environment() {
+  std::vector<std::string> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    environment.emplace_back(*entry);
+  return environment;
+}
+
+void set_variable(std::vector<std::string>& environment, std::string_view name, const std::string& value) {
+  std::erase_if(environment, [&](const std::string& entry) { return sets(entry, name); });
+  environment.push_back(std::string(name) + "=" + value);
+}
 
 std::optional<std::string> variable_of(const std::vector<std::string>& environment, std::string_view name) {
   for (const std::string& entry : environment) {
