@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -151,25 +152,35 @@ Prepared prepared_by(std::span<const Event> events) {
   return prepared;
 }
 
+/// The calls of each process, by their places in the list; those of one process follow each other in time.
+std::map<std::uint64_t, std::vector<std::size_t>> by_process(const std::vector<Call>& calls) {
+  std::map<std::uint64_t, std::vector<std::size_t>> places;
+  for (std::size_t i = 0; i < calls.size(); ++i) places[calls[i].process].push_back(i);
+  return places;
+}
+
 /// A command belongs to the call of its process in which it was asked for. What a call asks for it should
 /// wait for, or its time on the host would mean nothing either.
 std::optional<std::vector<std::int64_t>> device_times(std::span<const Event> events,
                                                       const std::vector<Call>& calls) {
   bool is_seen = false;
   std::vector<std::int64_t> times(std::max<std::size_t>(calls.size(), 1), 0);
+  const auto places = by_process(calls);
+  const auto begin_of = [&](std::size_t call) { return events[calls[call].begin].time_ns; };
   for (const Event& event : events) {
     if (event.type != EventType::work) continue;
     is_seen = true;
-    const auto asked_in = [&](const Call& call) {
-      return call.process == process_of(event) && events[call.begin].time_ns <= event.amounts.auxiliary &&
-             event.amounts.auxiliary <= events[call.last].time_ns;
-    };
-    const auto call = std::ranges::find_if(calls, asked_in);
     if (calls.empty()) {
       times.front() += event.amounts.bytes;
-    } else if (call != calls.end()) {
-      times[static_cast<std::size_t>(call - calls.begin())] += event.amounts.bytes;
+      continue;
     }
+    const auto of_process = places.find(process_of(event));
+    if (of_process == places.end()) continue;
+    const std::int64_t asked_ns = event.amounts.auxiliary;
+    const auto later = std::ranges::upper_bound(of_process->second, asked_ns, {}, begin_of);
+    if (later == of_process->second.begin()) continue;
+    const std::size_t call = *std::prev(later);
+    if (asked_ns <= events[calls[call].last].time_ns) times[call] += event.amounts.bytes;
   }
   return is_seen ? std::optional(times) : std::nullopt;
 }

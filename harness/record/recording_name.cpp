@@ -81,9 +81,14 @@ bool RecordingName::lock() {
 }
 
 RecordingName::~RecordingName() {
-  ::unlink(lock_file_.c_str());
+  // In the folder where it was made, wherever that is now.
+  if (folder_ >= 0) {
+    ::unlinkat(folder_, lock_file_.filename().c_str(), 0);
+    ::close(folder_);
+  } else {
+    ::unlink(lock_file_.c_str());
+  }
   ::close(descriptor_);
-  if (folder_ >= 0) ::close(folder_);
 }
 
 bool RecordingName::has_lost_its_folder() const {

@@ -102,6 +102,7 @@ TEST(RecordingName, KnowsThatItsFolderIsGone) {
     if (is_replaced) std::filesystem::create_directory(inner);
     EXPECT_TRUE(taken.has_lost_its_folder());
   }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "first")) << "a lock was left behind";
 }
 
 }  // namespace
