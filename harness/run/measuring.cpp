@@ -81,7 +81,8 @@ void Journaling::finished(const PlannedCase& planned, const Observation& measure
   note_external_estimates(planned, vocabulary_, observation);
   journal_.add(observation);
   progress_.finished(is_failure(planned, observation));
-  if (observation.outcome == Outcome::ok && !observation.message.empty() &&
+  const bool is_first_look = !round_ || *round_ == 1;
+  if (is_first_look && observation.outcome == Outcome::ok && !observation.message.empty() &&
       told_.emplace(observation.variant, observation.message).second) {
     progress_.message(fmt::format("{}: {}", planned.name, observation.message));
   }
