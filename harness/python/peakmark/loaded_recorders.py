@@ -27,7 +27,8 @@ def _look_up(path: str) -> ctypes.CDLL | None:
         library.peakmark_name.restype = None
         library.peakmark_profile_path.restype = ctypes.c_char_p
         library.peakmark_event_count.restype = ctypes.c_uint64
-        library.peakmark_synchronise.restype = ctypes.c_char_p
+        if hasattr(library, "peakmark_synchronise"):  # not in an older recorder, which takes marks all the same
+            library.peakmark_synchronise.restype = ctypes.c_char_p
     except (OSError, AttributeError):
         return None  # not loaded, or another's layer
     return library if version() == 1 else None

@@ -71,6 +71,11 @@ def _settle() -> list[ctypes.CDLL]:
     gc.collect()
     recorders = require_loaded()
     for recorder in recorders:
+        if not hasattr(recorder, "peakmark_synchronise"):
+            raise RecorderError(
+                "the recorder is older than this module: build and install peakmark and its Python module from the "
+                "same sources"
+            )
         recorder.peakmark_synchronise()
     return recorders
 

@@ -1,11 +1,13 @@
 import os
 import subprocess
 import sys
+import types
 
 import pytest
 from recorded import ROOT, environment, recorded, shown_of
 
 import peakmark
+from peakmark import loaded_recorders
 
 
 def phases_of(shown):
@@ -288,3 +290,21 @@ def test_a_phase_can_be_entered_again_without_a_recorder():
     for _ in range(2):
         with call:
             pass
+
+
+def test_marks_reach_a_recorder_that_is_older_than_the_module(monkeypatch):
+    class Function(types.SimpleNamespace):
+        def __call__(self, *arguments):
+            told.append(arguments)
+            return 1
+
+    told = []
+    names = ("marks_version", "phase", "name", "profile_path", "event_count")  # and no peakmark_synchronise
+    older = types.SimpleNamespace(**{f"peakmark_{name}": Function() for name in names})
+    monkeypatch.setattr(loaded_recorders.ctypes, "CDLL", lambda path, mode: older)
+    monkeypatch.setattr(loaded_recorders, "_found", {})
+    monkeypatch.setenv("PEAKMARK_PROFILE", "/profile")
+    monkeypatch.setenv("OPENCL_LAYERS", "/older.so")
+    with peakmark.phase("call"):
+        pass
+    assert (b"call",) in told
