@@ -74,6 +74,7 @@ void show_run(const std::filesystem::path& path, const ShowOptions& options) {
     const auto& peak = observation.requested_peak_bytes;
     std::cout << fmt::format("{}  {}  peak {}\n", one_line(observation.case_name),
                              name_of(observation.outcome), peak ? format_size(*peak) : "unknown");
+    if (!observation.message.empty()) std::cout << "  " << plain_text(observation.message) << "\n";
     TextTable table(
         {{"  at the peak"}, {"kind"}, {"bytes", TextTable::Align::right}, {"", TextTable::Align::right}});
     for (const PeakEntry& entry : observation.at_peak) {

@@ -77,6 +77,16 @@ TEST_F(SuiteCommands, MergeMakesOneRunOfItsShards) {
   EXPECT_EQ(read_run(all).observations.size(), 3u) << "a refused merge has touched the file";
 }
 
+TEST_F(SuiteCommands, ShowOfARunSaysWhatBecameOfItsCases) {
+  const std::string path = suite({"ok", "exit_3"});
+  EXPECT_EQ(with_worker({"run", path, "-o", run_file_.string()}).end.exit_code, 3);
+  const Answer shown = peakmark({"show", run_file_.string()});
+  EXPECT_EQ(shown.end.exit_code, 0) << shown.errors;
+  EXPECT_THAT(shown.output,
+              AllOf(HasSubstr("fake/case/dry  ok  peak "),
+                    HasSubstr("  crashed  peak unknown\n  the worker ended in the middle of the case")));
+}
+
 TEST_F(SuiteCommands, EstimateNamesItsTerms) {
   const Answer answer = with_worker({"estimate", "fake/case", "n=3", "--available", "14450"});
   EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
