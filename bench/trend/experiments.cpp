@@ -1,5 +1,5 @@
 // What the detector of trends finds and what it cries for nothing, on simulated nights; docs/statistics.md
-// shows what it prints. A table a word: false_alarms, finds, curve, cases, reference, series.
+// shows what it prints. A table a word: false_alarms, finds, curve, cases, reference, open, series.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -282,6 +282,49 @@ void print_series(std::size_t count) {
   }
 }
 
+/// Parts of the series in which a regression is told, and in which one is open after the last night.
+struct OpenShare {
+  double told = 0;
+  double open = 0;
+};
+
+OpenShare open_share(Family family, std::size_t experiment, std::size_t series, std::size_t nights,
+                     const Level& level) {
+  const auto count = [&](auto&& holds) {
+    return sum_of(series, [&](std::size_t i) {
+      const Simulated simulated = simulate(family, seed_of(family, experiment, i), nights, kShared, level);
+      const trend::Trends trends = trend::find_trends(history_of(simulated, true));
+      return std::ranges::any_of(trends.changes, holds) ? 1.0 : 0.0;
+    });
+  };
+  const auto is_told = [](const trend::Change& change) {
+    return change.verdict == trend::Verdict::regression && change.first >= kBefore;
+  };
+  const auto is_open = [&](const trend::Change& change) {
+    return is_told(change) && change.state == trend::State::open;
+  };
+  return {count(is_told) / static_cast<double>(series), count(is_open) / static_cast<double>(series)};
+}
+
+/// What becomes of regressions that went by themselves, and of those that stay.
+void tabulate_open(std::size_t series) {
+  fmt::print("| level | noise | told | open at the end |\n|---|---|---|---|\n");
+  const auto went = [](double part, std::size_t nights) -> Level {
+    return [=](std::size_t night) { return night >= kBaseline && night < kBaseline + nights ? 1 + part : 1; };
+  };
+  const auto row = [&](const char* what, Family family, std::size_t experiment, std::size_t nights,
+                       const Level& level) {
+    const OpenShare share = open_share(family, experiment, series, nights, level);
+    fmt::print("| {} | {} | {:.3f} | {:.3f} |\n", what, name_of(family), share.told, share.open);
+    std::fflush(stdout);
+  };
+  for (const Family family : kFamilies) {
+    row("never changed, 200 nights", family, 7, 200, Level());
+    row("+10 % for 14 nights, then 30 without", family, 8, kBaseline + 44, went(0.1, 14));
+    row("+10 %, for 200 nights", family, 9, kBaseline + 200, step_of(0.1, kBaseline));
+  }
+}
+
 int run(const std::string& what, std::size_t count) {
   if (what == "false_alarms")
     tabulate_false_alarms(count == 0 ? 4000 : count);
@@ -295,11 +338,14 @@ int run(const std::string& what, std::size_t count) {
     tabulate_cases(count == 0 ? 14 : count);
   else if (what == "reference")
     tabulate_reference(count == 0 ? 2000 : count);
+  else if (what == "open")
+    tabulate_open(count == 0 ? 1000 : count);
   else if (what == "series")
     print_series(count == 0 ? 10 : count);
   else {
-    fmt::print(stderr,
-               "usage: trend_experiments false_alarms|finds|curve|cases|reference|series [COUNT [SEED]]\n");
+    fmt::print(
+        stderr,
+        "usage: trend_experiments false_alarms|finds|curve|cases|reference|open|series [COUNT [SEED]]\n");
     return 2;
   }
   return 0;

@@ -126,7 +126,7 @@ Look LevelWatch::look(double value) const {
   double loose_sum = clipped(value, loose);
   std::size_t summed = 1;
   for (const std::size_t window : kWindows) {
-    if (window + least_before > count + 1) break;
+    if (window + least_before > count + 1 || window - 1 > since_return_) break;
     for (; summed < window; ++summed) {
       sum += clipped(nights[count - summed], kWindowClip);
       loose_sum += clipped(nights[count - summed], loose);
@@ -159,11 +159,13 @@ void LevelWatch::begin_level(std::size_t nights) {
   values_.resize(values_.size() - last);
   if (values_.size() >= kLeastOfNewLevel) former_ = noise();
   former_values_ = std::exchange(values_, std::move(level));
+  since_return_ = kAll;
 }
 
 void LevelWatch::return_to_former_level(std::size_t nights) {
   std::size_t kept = std::min(nights, values_.size());
-  if (former_ && !former_values_.empty() && kept < values_.size()) {
+  const bool is_short = values_.size() - kept <= kWindows.back();
+  if (former_ && !former_values_.empty() && kept < values_.size() && is_short) {
     const double away =
         median_with(std::span(values_).first(values_.size() - kept - 1), values_[values_.size() - kept - 1]) -
         former_->centre;
@@ -172,6 +174,7 @@ void LevelWatch::return_to_former_level(std::size_t nights) {
   former_values_.insert(former_values_.end(), values_.end() - static_cast<std::ptrdiff_t>(kept),
                         values_.end());
   values_ = std::exchange(former_values_, {});
+  since_return_ = nights;
 }
 
 double LevelWatch::level_before(std::size_t nights) const {

@@ -45,14 +45,18 @@ class LevelWatch {
 
   /// How tonight looks with this value, which add() may then add, or another.
   [[nodiscard]] Look look(double value) const;
-  void add(double value) { values_.push_back(value); }
+  void add(double value) {
+    values_.push_back(value);
+    if (since_return_ != kAll) ++since_return_;
+  }
   /// What a night counts for that was measured twice: the mean; where the two are too far apart to be of one
   /// night's noise, the one nearer to the level so far, since something struck the other.
   [[nodiscard]] double settle(double first, double again) const;
   /// The last `nights` nights are a level of their own, from here on the only one.
   void begin_level(std::size_t nights);
   /// The last `nights` nights are back at the level before the present one: they go on with its nights. Those
-  /// between are kept too, unless they were far away.
+  /// between are kept too, unless they were far away, or more than a state of the machine lasts: should the
+  /// return be an error, they would pass for the level.
   void return_to_former_level(std::size_t nights);
   /// How far the last `nights` nights (tonight's value among them) lie from those before: medians, log scale.
   [[nodiscard]] double step(std::size_t nights) const;
@@ -63,12 +67,17 @@ class LevelWatch {
   [[nodiscard]] std::size_t nights() const { return values_.size(); }
 
  private:
+  static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
+
   /// Of the nights that tonight is held against.
   [[nodiscard]] std::span<const double> baseline() const;
   [[nodiscard]] Noise blended(Noise noise, std::size_t nights) const;
 
   WatchOptions options_;
   std::vector<double> values_;  ///< of the present level
+  /// The nights of it since it was returned to; a window that reached further back would tell again of the
+  /// level that came and went.
+  std::size_t since_return_ = kAll;
   std::vector<double> former_values_;
   std::optional<Noise> former_;  ///< noise of the level before
   mutable std::vector<double> scratch_;

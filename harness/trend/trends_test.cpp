@@ -352,5 +352,24 @@ TEST(Trends, AnEmptyHistoryHasNone) {
   EXPECT_THAT(find_trends(DeviceHistory{}).changes, IsEmpty());
 }
 
+TEST(Trends, WhatCameAndWentIsToldOnce) {
+  for (std::size_t offset = 0; offset < 20; ++offset) {
+    DeviceHistory history = history_of(140);
+    add_times(history, [](std::size_t night) { return night >= 90 && night < 104 ? 1100.0 : 1000.0; });
+    // Three times the noise, and other nights of it.
+    for (auto* const values : {&history.series[0].values, &history.series[0].confirmations}) {
+      for (std::size_t night = 0; night < values->size(); ++night) {
+        *(*values)[night] *= 1 + 2 * wobble(night + 11 * offset);
+      }
+    }
+    std::vector<Verdict> verdicts;
+    for (const Change& change : find_trends(history).changes) {
+      EXPECT_NE(change.state, State::open) << offset;
+      verdicts.push_back(change.verdict);
+    }
+    EXPECT_THAT(verdicts, ElementsAre(Verdict::regression, Verdict::recovery)) << offset;
+  }
+}
+
 }  // namespace
 }  // namespace peakmark::trend
