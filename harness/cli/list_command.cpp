@@ -5,23 +5,24 @@
 #include "cli/command.hpp"
 #include "run/list_json.hpp"
 #include "run/run_selection.hpp"
-#include "run/worker_program.hpp"
+#include "run/run_workers.hpp"
 
 namespace peakmark::cli {
 namespace {
 
 struct ListOptions {
   SelectionOptions selection;
-  std::optional<std::string> worker;
+  std::vector<std::string> workers;
   bool json = false;
 };
 
 void list(const ListOptions& options) {
-  const std::filesystem::path worker = find_worker(options.worker);
-  const Description description = describe_worker(worker);
+  SweepOptions sweep;
+  set_workers(sweep, options.workers);
+  const RunWorkers workers(sweep, -1);
   const Listing listing =
-      list_cases(options.selection, description, list_devices(),
-                 [&](const std::vector<PlannedCase>& cases) { check_cases(worker, description, cases); });
+      list_cases(options.selection, workers.description(), list_devices(),
+                 [&](const std::vector<PlannedCase>& cases) { workers.check(cases, -1); });
   std::string text;
   if (options.json) {
     text = list_json(listing.suite, listing.cases);
@@ -43,8 +44,12 @@ void add_list_command(CLI::App& app, Result& /*result*/) {
   command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own");
   command->add_option("--device", selection.device, "Index, or part of the name, of the device");
   command->add_option("--shard", selection.shard, "I/N: every N-th case, beginning with the I-th");
-  command->add_option("--worker", options->worker,
-                      "Program that knows the variants; default: peakmark-bench");
+  command
+      ->add_option(
+          "--worker", options->workers,
+          "PROGRAM that knows the variants, or, once or more, LABEL=PROGRAM; default: peakmark-bench")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_flag("--json", options->json, "Axes, windows and expected outcomes too, as JSON");
   command->footer(
       "Names leave out axes at their default; --json shows all values.\n"

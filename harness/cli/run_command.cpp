@@ -12,6 +12,7 @@
 #include "cli/seconds.hpp"
 #include "history/run_record.hpp"
 #include "run/rounds.hpp"
+#include "run/run_workers.hpp"
 #include "run/sweep_run.hpp"
 #include "run/text_file.hpp"
 #include "trend/trends.hpp"
@@ -24,6 +25,7 @@ struct RunOptions {
   double timeout = 60;
   std::optional<double> deadline;
   std::vector<std::string> variants;
+  std::vector<std::string> workers;
   std::optional<std::string> confirm;
   bool json = false;
 };
@@ -63,6 +65,7 @@ void run(RunOptions& options, Result& result) {
         "--rounds and --shard do not go together: rounds measure all cases in turns on one device, and parts "
         "taken elsewhere were not in turns; leave one out, or choose cases with --filter");
   }
+  set_workers(options.sweep, options.workers);
   if (options.confirm) {
     // Said before an hour of measuring, not after.
     open_history(*options.confirm, history::History::Purpose::write);
@@ -125,8 +128,13 @@ void add_run_command(CLI::App& app, Result& result) {
       ->needs(rounds);
   command->add_option("--timeout", options->timeout, "Seconds that a case may take")->capture_default_str();
   command->add_option("--deadline", options->deadline, "Seconds that the whole run may take");
-  command->add_option("--worker", sweep.worker,
-                      "Program that measures; default: peakmark-bench beside peakmark");
+  command
+      ->add_option(
+          "--worker", options->workers,
+          "PROGRAM that measures, or, once or more, LABEL=PROGRAM: the names of its variants end with the "
+          "label; default: peakmark-bench beside peakmark")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
       ->add_option("--confirm", options->confirm,
                    "History (file or URL): what looks suspicious against it is timed again at the end")

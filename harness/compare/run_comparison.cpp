@@ -6,6 +6,7 @@
 #include <set>
 
 #include "run/candidates.hpp"
+#include "run/run_workers.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {
@@ -53,8 +54,17 @@ CaseComparison case_of(const Observation& base, const Observation& next) {
 
 ComparedSide side_of(const RunToCompare& run, const std::string& variant = {}) {
   const RunContext& context = run.run.context;
-  return {run.file,       variant,        context.id,     context.date,     context.commit,   context.build,
-          context.worker, context.device, context.driver, context.platform, context.host_name};
+  return {run.file,
+          variant,
+          context.id,
+          context.date,
+          of_worker(context.commit, variant),
+          of_worker(context.build, variant),
+          of_worker(context.worker, variant),
+          context.device,
+          context.driver,
+          context.platform,
+          context.host_name};
 }
 
 std::string what_differs(const RunContext& base, const RunContext& next) {

@@ -44,6 +44,10 @@ Array Device::create_uninitialised(std::string_view name, const Shape& shape, DT
   return array;
 }
 
+void Device::name_allocation(std::uint64_t address, std::string_view name) {
+  if (events_ != nullptr) events_->name(address, name);
+}
+
 Array Device::create(std::string_view name, const Shape& shape, DType dtype) {
   Array array = create_uninitialised(name, shape, dtype);
   fill(array, 0);

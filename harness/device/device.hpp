@@ -210,6 +210,9 @@ class Device {
   /// Nanoseconds of the device between two points; waits for the second. Null where the device keeps no time.
   virtual std::optional<std::int64_t> elapsed_ns(const TimePoint& from, const TimePoint& to) = 0;
 
+  /// Names an allocation that is none of our arrays in reports: a cl_mem, a pointer of the device or of SVM.
+  void name_allocation(std::uint64_t address, std::string_view name);
+
   /// Where names of allocations are told; null: nowhere.
   void tell(EventSource* events) { events_ = events; }
 

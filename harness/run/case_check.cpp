@@ -33,14 +33,16 @@ CheckAnswer parse_answer(const std::string& line) {
 }  // namespace
 
 void check_cases(const std::filesystem::path& worker, const Description& description,
-                 const std::vector<PlannedCase>& all_cases, int interrupt) {
+                 const std::vector<PlannedCase>& all_cases, int interrupt,
+                 const std::vector<std::string>& arguments) {
   if (!description.checks_cases) return;
   std::vector<PlannedCase> cases;
   std::ranges::copy_if(all_cases, std::back_inserter(cases), [&](const PlannedCase& planned) {
     return description.variant(planned.the_case.variant) != nullptr;
   });
   if (cases.empty()) return;
-  WorkerCommand command{worker, {"--check"}, {}, ""};
+  WorkerCommand command{worker, arguments, {}, ""};
+  command.arguments.emplace_back("--check");
   for (const PlannedCase& planned : cases) command.input += planned.name + "\n";
   const Answer answer = ask(command, kAnswerLimit, interrupt);
   if (answer.end.exit_code != 0) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "sweep/description.hpp"
@@ -13,8 +14,10 @@ namespace peakmark {
 /// mistakes of the suite. UsageError with the place of the sweep, the case and what is wrong with it. Cases
 /// of variants that the worker does not describe are another's (a program of the suite). A
 /// worker that does not say `checks_cases` is not asked; it refuses such a case when it is to measure it.
+/// `arguments`: of the worker, beside `--check`.
 void check_cases(const std::filesystem::path& worker, const Description& description,
-                 const std::vector<PlannedCase>& cases, int interrupt = -1);
+                 const std::vector<PlannedCase>& cases, int interrupt = -1,
+                 const std::vector<std::string>& arguments = {});
 
 /// The same, to be called with the cases of a suite.
 using CaseCheck = std::function<void(const std::vector<PlannedCase>&)>;

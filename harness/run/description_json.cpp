@@ -67,12 +67,26 @@ void read(const Json& json, VariantDescription& variant) {
   }
 }
 
+/// Other versions of one MAJOR understand each other; the library of a worker speaks for all of its minors.
+void read_api(const Json& json, Description& description) {
+  std::optional<std::string> api;
+  field(json, "api", api);
+  if (!api) return;
+  description.api = *api;
+  if (api->substr(0, api->find('.')) == std::to_string(Description::kApiMajor)) return;
+  throw UsageError("the worker was built on version " + *api + " of peakmark's API, this peakmark serves " +
+                   std::to_string(Description::kApiMajor) +
+                   ".*; build the worker anew against this peakmark (find_package(peakmark) with its prefix "
+                   "in CMAKE_PREFIX_PATH), or run it with the peakmark that it was built against");
+}
+
 }  // namespace
 
 std::string to_json_text(const Description& description) {
   Json variants = Json::array();
   for (const VariantDescription& variant : description.variants) variants.push_back(to_json(variant));
   return one_line(Json{{"protocol", description.protocol},
+                       {"api", description.api.empty() ? Json() : Json(description.api)},
                        {"worker", description.worker},
                        {"build", description.build},
                        {"commit", description.commit},
@@ -92,6 +106,7 @@ Description description_from_json(std::string_view text) {
                        " of the protocol, this peakmark version " + std::to_string(Description::kProtocol) +
                        "; build both from the same sources");
     }
+    if (json.contains("api")) read_api(json, description);
     field(json, "worker", description.worker);
     field(json, "build", description.build);
     field(json, "commit", description.commit);

@@ -60,6 +60,18 @@ TEST(DescriptionJson, ComesBackAsItWas) {
   EXPECT_EQ(to_json_text(back), text);
 }
 
+TEST(DescriptionJson, AWorkerMayBeBuiltOnThePublicApiOrNot) {
+  EXPECT_EQ(description_from_json(to_json_text(example())).api, "");
+  Description built_on_it = example();
+  built_on_it.api = "1.7";
+  EXPECT_EQ(description_from_json(to_json_text(built_on_it)).api, "1.7") << "any minor of our major";
+  built_on_it.api = "2.0";
+  EXPECT_THAT(message(to_json_text(built_on_it)),
+              AllOf(HasSubstr("2.0"), HasSubstr("build the worker anew")));
+  built_on_it.api = "10.0";
+  EXPECT_THAT(message(to_json_text(built_on_it)), HasSubstr("10.0"));
+}
+
 TEST(DescriptionJson, SaysWhatIsWrong) {
   EXPECT_THAT(message("usage: something else"), HasSubstr("no description"));
   EXPECT_THAT(message("{}"), HasSubstr("'protocol' not found"));

@@ -16,9 +16,13 @@ namespace {
 
 /// Cases of a round, by who measures them and how.
 struct CasesOfRound {
-  std::vector<PlannedCase> fresh;  ///< verified, their memory measured, and timed
-  std::vector<PlannedCase> known;  ///< timed
+  struct OfWorker {
+    std::vector<PlannedCase> fresh;  ///< verified, their memory measured, and timed
+    std::vector<PlannedCase> known;  ///< timed
+  };
+  std::vector<OfWorker> workers;
   std::vector<PlannedCase> programs;
+  std::size_t total = 0;
 };
 
 CasesOfRound cases_of_round(const RoundsOfRun& run, int round) {
@@ -26,11 +30,16 @@ CasesOfRound cases_of_round(const RoundsOfRun& run, int round) {
   std::unordered_set<std::string_view> known;
   for (const Observation& one : measured.observations) known.insert(one.case_name);
   CasesOfRound cases;
+  cases.workers.resize(run.workers.size());
   for (PlannedCase& planned :
        in_order_of_round(left_in_round(measured, round), measured.context.rounds->seed, round)) {
-    auto& list = is_program_of(run.selection, planned) ? cases.programs
-                 : known.contains(planned.name)        ? cases.known
-                                                       : cases.fresh;
+    ++cases.total;
+    if (is_program_of(run.selection, planned)) {
+      cases.programs.push_back(std::move(planned));
+      continue;
+    }
+    CasesOfRound::OfWorker& worker = cases.workers.at(run.worker_of(planned));
+    auto& list = known.contains(planned.name) ? worker.known : worker.fresh;
     list.push_back(std::move(planned));
   }
   return cases;
@@ -167,16 +176,22 @@ bool is_program_of(const Selection& selection, const PlannedCase& planned) {
 
 Stop measure_round(const RoundsOfRun& run, int round) {
   const CasesOfRound cases = cases_of_round(run, round);
-  const std::size_t total = cases.fresh.size() + cases.known.size() + cases.programs.size();
-  if (total == 0) return Stop::done;
-  Journaling journaling(run.journal, run.options, run.selection, total, 0, round);
-  WorkerCall worker = run.worker;
-  if (run.takes_blocks) worker.arguments.insert(worker.arguments.end(), {"--blocks", "1"});
+  if (cases.total == 0) return Stop::done;
+  Journaling journaling(run.journal, run.options, run.selection, cases.total, 0, round);
   Stop stop = Stop::done;
-  if (!cases.fresh.empty()) stop = supervise(run.supervisor_of(worker), cases.fresh, journaling);
-  if (run.takes_blocks) worker.arguments.emplace_back("--times-only");
-  if (stop == Stop::done && !cases.known.empty()) {
-    stop = supervise(run.supervisor_of(worker), cases.known, journaling);
+  for (std::size_t i = 0; i < run.workers.size(); ++i) {
+    // Every other round the other way round: what drifts evenly falls on all alike.
+    const std::size_t turn = round % 2 == 1 ? i : run.workers.size() - 1 - i;
+    const CasesOfRound::OfWorker& of_worker = cases.workers[turn];
+    WorkerCall worker = run.workers[turn];
+    if (run.takes_blocks) worker.arguments.insert(worker.arguments.end(), {"--blocks", "1"});
+    if (stop == Stop::done && !of_worker.fresh.empty()) {
+      stop = supervise(run.supervisor_of(worker), of_worker.fresh, journaling);
+    }
+    if (run.takes_blocks) worker.arguments.emplace_back("--times-only");
+    if (stop == Stop::done && !of_worker.known.empty()) {
+      stop = supervise(run.supervisor_of(worker), of_worker.known, journaling);
+    }
   }
   if (stop == Stop::done && !cases.programs.empty()) {
     stop = supervise(run.supervisor_of(run.programs), cases.programs, journaling);

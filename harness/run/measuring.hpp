@@ -88,8 +88,10 @@ struct RoundsOfRun {
   RunJournal& journal;
   const SweepOptions& options;
   const Selection& selection;
-  WorkerCall worker;
-  bool takes_blocks;    ///< the worker can be told how many
+  std::vector<WorkerCall> workers;
+  /// Which of the workers measures a case that is none of a program.
+  std::function<std::size_t(const PlannedCase&)> worker_of;
+  bool takes_blocks;    ///< the workers can be told how many
   WorkerCall programs;  ///< of the suite's programs; without a program where it has none
   SupervisorOf supervisor_of;
 };

@@ -4,6 +4,8 @@
 
 #include <cctype>
 
+#include "run/run_workers.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -36,7 +38,7 @@ std::string repeat_command(const SweepOptions& options, const DeviceInfo& device
   } else if (options.selection.backend) {
     command += " --backend " + *options.selection.backend;
   }
-  if (options.worker) command += " --worker " + quoted(*options.worker);
+  for (const std::string& worker : typed_workers(options)) command += " --worker " + quoted(worker);
   if (options.memory_only) command += " --memory-only";
   if (options.case_limit != SweepOptions{}.case_limit) {
     command += fmt::format(" --timeout {:g}", static_cast<double>(options.case_limit.count()) / 1000);

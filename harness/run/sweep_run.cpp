@@ -16,6 +16,7 @@
 #include "run/orphans.hpp"
 #include "run/run_context.hpp"
 #include "run/run_summary.hpp"
+#include "run/run_workers.hpp"
 #include "run/worker_program.hpp"
 #include "statistics/time_change.hpp"
 
@@ -43,14 +44,12 @@ class Sweep {
   ExitCode run() {
     RunJournal journal(options_.run_file);
     const std::vector<std::string> environment = current_environment();
-    worker_ = find_worker(options_.worker);
-    const Description description = describe_worker(worker_, signals_.descriptor());
-    takes_blocks_ = description.takes_blocks;
+    workers_.emplace(options_, signals_.descriptor());
+    const Description& description = workers_->description();
     const MachineFacts facts = gather_machine_facts();
     const Selection selection =
-        select(options_.selection, description, facts.devices, [&](const std::vector<PlannedCase>& cases) {
-          check_cases(worker_, description, cases, signals_.descriptor());
-        });
+        select(options_.selection, description, facts.devices,
+               [&](const std::vector<PlannedCase>& cases) { workers_->check(cases, signals_.descriptor()); });
     say_device(selection.device, options_.memory_only);
     RunContext context = make_run_context(selection, description, options_.memory_only);
     note_findings(facts, selection.device, context);
@@ -119,7 +118,7 @@ class Sweep {
   Stop measure_cases(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of) {
     const auto& run = journal.run();
     Journaling journaling(journal, options_, selection, run.context.planned.size(), run.observations.size());
-    const SupervisorOptions supervisor = supervisor_of({worker_, {}});
+    const SupervisorOptions supervisor = supervisor_of(workers_->calls().front());
     note_reference(journal, supervisor, journaling, selection.device, false);
     Stop stop = run.context.rounds ? measure_rounds(journal, selection, supervisor_of)
                                    : measure_once(journal, selection, supervisor_of, journaling);
@@ -137,20 +136,35 @@ class Sweep {
     say(fmt::format("against the history {} of {} cases look suspicious{}", cases.size(),
                     journal.run().context.planned.size(), cases.empty() ? "" : ": timed again"));
     if (cases.empty()) return Stop::done;
-    WorkerCall worker{worker_, {}};
-    if (takes_blocks_) worker.arguments.emplace_back("--times-only");
     Confirming confirming(journal, cases.size());
-    return supervise(supervisor_of(worker), cases, confirming);
+    return supervise_each(
+        cases, supervisor_of, confirming,
+        takes_blocks() ? std::vector<std::string>{"--times-only"} : std::vector<std::string>{});
   }
 
   Stop measure_once(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of,
                     Journaling& journaling) {
-    Stop stop = supervise(supervisor_of({worker_, {}}), missing(journal, selection, false), journaling);
+    Stop stop = supervise_each(missing(journal, selection, false), supervisor_of, journaling, {});
     if (const auto programs = missing(journal, selection, true); stop == Stop::done && !programs.empty()) {
       stop = supervise(supervisor_of(programs_call()), programs, journaling);
     }
     return stop;
   }
+
+  /// Each worker its cases, one worker after the other.
+  Stop supervise_each(const std::vector<PlannedCase>& cases, const SupervisorOf& supervisor_of,
+                      SupervisorListener& listener, const std::vector<std::string>& arguments) const {
+    Stop stop = Stop::done;
+    for (std::size_t i = 0; i < workers_->calls().size() && stop == Stop::done; ++i) {
+      WorkerCall worker = workers_->calls()[i];
+      worker.arguments.insert(worker.arguments.end(), arguments.begin(), arguments.end());
+      const bool is_only_one = workers_->calls().size() == 1;
+      stop = supervise(supervisor_of(worker), is_only_one ? cases : workers_->cases_of(i, cases), listener);
+    }
+    return stop;
+  }
+
+  [[nodiscard]] bool takes_blocks() const { return workers_->description().takes_blocks; }
 
   Rounds rounds_for(const std::string& id) const {
     Rounds rounds;
@@ -163,7 +177,14 @@ class Sweep {
   }
 
   Stop measure_rounds(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of) {
-    RoundsOfRun run{journal, options_, selection, {worker_, {}}, takes_blocks_, {}, supervisor_of};
+    RoundsOfRun run{journal,
+                    options_,
+                    selection,
+                    workers_->calls(),
+                    [this](const PlannedCase& planned) { return workers_->index_of(planned); },
+                    takes_blocks(),
+                    {},
+                    supervisor_of};
     const auto& planned = journal.run().context.planned;
     if (std::ranges::any_of(planned, [&](const PlannedCase& one) { return is_program_of(selection, one); })) {
       run.programs = programs_call();
@@ -229,8 +250,7 @@ class Sweep {
   }
 
   const SweepOptions& options_;
-  std::filesystem::path worker_;  ///< of the built-in variants
-  bool takes_blocks_ = false;
+  std::optional<RunWorkers> workers_;
   SignalWatch signals_;
   std::optional<Clock::time_point> deadline_;
 };

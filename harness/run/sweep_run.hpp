@@ -14,10 +14,19 @@
 
 namespace peakmark {
 
+/// `old=build/my_worker`
+struct LabelledWorker {
+  std::string label;
+  std::string program;
+};
+
 struct SweepOptions {
   SelectionOptions selection;
   std::filesystem::path run_file = "run.json";
   std::optional<std::string> worker;
+  /// Several at once, each with a label of its own, that the names of its variants end with; then `worker` is
+  /// not set.
+  std::vector<LabelledWorker> labelled_workers = {};
   bool resume = false;
   bool memory_only = false;
   std::optional<int> repetitions;

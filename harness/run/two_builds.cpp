@@ -158,7 +158,8 @@ class TwoBuilds {
       return RoundsOfRun{side.journal,
                          side.options,
                          side.selection,
-                         {side.worker, {}},
+                         {{side.worker, {}}},
+                         [](const PlannedCase&) { return std::size_t{0}; },
                          // Both are timed alike, or the shorter blocks of one would be noisier.
                          base_.description.takes_blocks && next_.description.takes_blocks,
                          {},
@@ -188,8 +189,8 @@ class TwoBuilds {
   void note_references(const RoundsOfRun& base, const RoundsOfRun& next, bool last) {
     for (const RoundsOfRun* side : {&base, &next}) {
       Journaling listener(side->journal, side->options, side->selection, 0, 0);
-      note_reference(side->journal, side->supervisor_of(side->worker), listener, side->selection.device,
-                     last);
+      note_reference(side->journal, side->supervisor_of(side->workers.front()), listener,
+                     side->selection.device, last);
       listener.write_references();
     }
   }

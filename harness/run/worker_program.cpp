@@ -47,11 +47,17 @@ fs::path find_worker(const std::optional<std::string>& named) {
   throw UsageError("no worker: " + beside.string() + " is not there; name one with --worker");
 }
 
-Description describe_worker(const fs::path& program, int interrupt) {
-  const Answer answer = ask({program, {"--describe"}, {}, ""}, kAnswerLimit, interrupt);
+Description describe_worker(const fs::path& program, int interrupt,
+                            const std::vector<std::string>& arguments) {
+  WorkerCommand command{program, arguments, {}, ""};
+  command.arguments.emplace_back("--describe");
+  const Answer answer = ask(command, kAnswerLimit, interrupt);
   if (answer.end.exit_code != 0) {
     throw UsageError(program.string() + " --describe ended with " + answer.end.text() +
-                     (answer.errors.empty() ? "" : ": " + answer.errors));
+                     (answer.errors.empty() ? "" : ": " + answer.errors) +
+                     (answer.end.exit_code ? ""
+                                           : "; start it by hand with --describe, or under a debugger, to "
+                                             "see where it dies"));
   }
   try {
     return description_from_json(answer.output);

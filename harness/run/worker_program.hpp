@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "run/worker_process.hpp"
 #include "sweep/description.hpp"
@@ -19,7 +20,9 @@ std::filesystem::path find_worker(const std::optional<std::string>& named);
 std::filesystem::path find_programs_worker();
 
 /// Asks a worker what it can do. UsageError when it does not answer, with what it said instead.
-Description describe_worker(const std::filesystem::path& program, int interrupt = -1);
+/// `arguments` come before `--describe`.
+Description describe_worker(const std::filesystem::path& program, int interrupt = -1,
+                            const std::vector<std::string>& arguments = {});
 
 /// How long a worker may take for an answer that needs no measurement.
 inline constexpr std::chrono::seconds kAnswerLimit{60};

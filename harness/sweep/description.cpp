@@ -11,6 +11,9 @@
 namespace peakmark {
 namespace {
 
+constexpr std::string_view kNameLetters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+";
+
 bool breaks_case_name(char c) {
   return c == '/' || c == ':' || c == ' ' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
@@ -28,6 +31,38 @@ Size parse_integer(const AxisDescription& axis, std::string_view text) {
 }
 
 }  // namespace
+
+bool is_axis_name(std::string_view name) {
+  return !name.empty() && name.find_first_not_of(kNameLetters) == std::string_view::npos;
+}
+
+bool is_variant_name(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string_view::npos) return false;
+  const std::string_view rest = name.substr(slash + 1);
+  return is_axis_name(name.substr(0, slash)) && (is_axis_name(rest) || is_variant_name(rest));
+}
+
+void check_variant(const VariantDescription& variant) {
+  if (!is_variant_name(variant.name)) {
+    throw UsageError(fmt::format(
+        "'{}' is no variant's name: write OPERATION/WAY, of letters, digits and - _ . +", variant.name));
+  }
+  const auto wrong = [&](const std::string& what) {
+    throw UsageError(fmt::format("variant {}: {}", variant.name, what));
+  };
+  for (const AxisDescription& axis : variant.axes) {
+    if (!is_axis_name(axis.name))
+      wrong(fmt::format("'{}' is no name of an axis: write letters, digits and - _", axis.name));
+    if (variant.axis(axis.name) != &axis) wrong(fmt::format("axis '{}' stands twice", axis.name));
+    try {
+      check_axis_value(axis, axis.default_value);
+      for (const std::string& choice : axis.choices) check_axis_value(axis, choice);
+    } catch (const UsageError& error) {
+      wrong(error.what());
+    }
+  }
+}
 
 AxisValue parse_axis_value(const AxisDescription& axis, std::string_view text) {
   AxisValue value = std::holds_alternative<Size>(axis.default_value) ? AxisValue(parse_integer(axis, text))
@@ -60,6 +95,11 @@ void check_axis_value(const AxisDescription& axis, const AxisValue& value) {
                     "names cannot hold",
                     axis.name, word));
   }
+}
+
+std::string_view VariantDescription::plain_name() const {
+  const std::size_t end = label.empty() ? 0 : label.size() + 1;  // and the point before it
+  return std::string_view(name).substr(0, name.size() - end);
 }
 
 const AxisDescription* VariantDescription::axis(std::string_view axis_name) const {

@@ -24,10 +24,17 @@ AxisValue parse_axis_value(const AxisDescription& axis, std::string_view text);
 /// would break a case name: empty, or with `/`, `:`, blanks or control characters.
 void check_axis_value(const AxisDescription& axis, const AxisValue& value);
 
+/// OPERATION/WAY, of letters, digits and `- _ . +`: the first parts of the names of cases.
+bool is_variant_name(std::string_view name);
+/// Of letters, digits and `- _ . +`. Labels of workers are such names too.
+bool is_axis_name(std::string_view name);
+
 /// What a variant tells of itself. The command line knows no more of a kernel than this.
 struct VariantDescription {
   std::string name;  ///< `padding/coords1d`
   std::string help;
+  /// Of its worker, where a run has several: the name ends with it, `padding/coords1d.old`. Else empty.
+  std::string label = {};
   std::vector<std::string>
       backends;  ///< `opencl`, `cuda`, `dry`: those the worker was built with and it can use
   std::vector<AxisDescription> axes;  ///< in the order of case names
@@ -40,6 +47,8 @@ struct VariantDescription {
   };
   std::vector<EstimatorDescription> estimators;  ///< the first is the variant's own
 
+  /// The name without the label.
+  [[nodiscard]] std::string_view plain_name() const;
   /// nullptr when the variant has no such axis.
   [[nodiscard]] const AxisDescription* axis(std::string_view axis_name) const;
   [[nodiscard]] std::vector<std::string> axis_names() const;
@@ -47,10 +56,16 @@ struct VariantDescription {
   [[nodiscard]] Parameters defaults() const;
 };
 
+/// Throws UsageError for a variant whose cases could not be named: its name, those of its axes, two axes of
+/// one name, a default that is none of the choices.
+void check_variant(const VariantDescription& variant);
+
 /// What `WORKER --describe` prints.
 struct Description {
   static constexpr int kProtocol = 1;
+  static constexpr int kApiMajor = 1;  ///< of the public API (api/include/peakmark/worker_seam.h)
   int protocol = kProtocol;
+  std::string api;            ///< `1.0`: the public API that the worker is built on; empty: none
   std::string worker;         ///< name and version of the program
   std::string build;          ///< `Release`, `Debug`, with sanitizers named
   std::string commit;         ///< of the sources; empty where unknown

@@ -11,8 +11,6 @@
 namespace peakmark {
 namespace {
 
-constexpr const char* kNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+";
-
 class ProgramReader : private TomlReader {
  public:
   explicit ProgramReader(const std::filesystem::path& file) : TomlReader(file.string()) {
@@ -82,10 +80,7 @@ class ProgramReader : private TomlReader {
 
   /// OPERATION/WAY: it becomes the first parts of the names of cases.
   static std::string variant_name(std::string name, const Place& place) {
-    const std::size_t slash = name.find('/');
-    const bool is_path = slash != std::string::npos && slash != 0 && slash + 1 < name.size() &&
-                         name.find("//") == std::string::npos && name.back() != '/';
-    if (!is_path || name.find_first_not_of(std::string(kNameLetters) + "/") != std::string::npos) {
+    if (!is_variant_name(name)) {
       fail(place,
            fmt::format("'{}' is no variant's name: write OPERATION/WAY, of letters, digits and - _ . +",
                        name));
@@ -132,7 +127,7 @@ class ProgramReader : private TomlReader {
     if (table == nullptr) fail(place, "is a table of axes: axes.nx = { default = 512, least = 1 }");
     for (const TomlEntry& entry : in_file_order(*table)) {
       const Place here = at(entry, "axes.");
-      if (entry.key.empty() || entry.key.find_first_not_of(kNameLetters) != std::string::npos) {
+      if (!is_axis_name(entry.key)) {
         fail(here, "is no name of an axis: write letters, digits and - _");
       }
       const auto& taken = program_place_names();

@@ -32,11 +32,16 @@ bool matches(std::string_view pattern, std::string_view text) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
+/// A suite may leave out the label: then the variant is that of every worker that has it.
+bool names(std::string_view pattern, const VariantDescription& variant) {
+  return matches(pattern, variant.name) || matches(pattern, variant.plain_name());
+}
+
 void add_matching(const Placed<std::string>& pattern, const Description& description,
                   std::vector<const VariantDescription*>& variants) {
   bool found = false;
   for (const VariantDescription& variant : description.variants) {
-    if (!matches(pattern.value, variant.name)) continue;
+    if (!names(pattern.value, variant)) continue;
     found = true;
     if (std::ranges::find(variants, &variant) != variants.end()) {
       fail(pattern.place, fmt::format("'{}' names {} a second time", pattern.value, variant.name));
@@ -92,9 +97,10 @@ Size evaluate(const DerivedAxis& derived, const Parameters& parameters) {
   }
 }
 
-bool holds(const CaseRule::Condition& condition, const PlannedCase& planned) {
+bool holds(const CaseRule::Condition& condition, const PlannedCase& planned,
+           const VariantDescription& variant) {
   return std::ranges::any_of(condition.values, [&](const Placed<AxisValue>& value) {
-    if (condition.key == "variant") return matches(to_text(value.value), planned.the_case.variant);
+    if (condition.key == "variant") return names(to_text(value.value), variant);
     if (condition.key == "backend") return to_text(value.value) == planned.the_case.backend;
     return value.value == *planned.the_case.parameters.find(condition.key);
   });
@@ -257,7 +263,9 @@ bool SweepExpansion::apply_rules(Expanded& expanded, std::vector<bool>& held) co
   bool kept = true;
   for (std::size_t i = 0; i < sweep_.rules.size(); ++i) {
     const CaseRule& rule = sweep_.rules[i];
-    if (!std::ranges::all_of(rule.when, [&](const auto& c) { return holds(c, expanded.planned); })) continue;
+    if (!std::ranges::all_of(rule.when,
+                             [&](const auto& c) { return holds(c, expanded.planned, *expanded.variant); }))
+      continue;
     held[i] = true;
     kept = kept && !rule.skip;
     apply(rule.expectation, expanded.planned);

@@ -65,6 +65,12 @@ const Variant* Registry::find(std::string_view name) const {
   return found == variants_.end() ? nullptr : &*found;
 }
 
+Registry Registry::labelled(const std::string& label) const {
+  Registry registry = *this;
+  for (Variant& variant : registry.variants_) variant.description.name += "." + label;
+  return registry;
+}
+
 Description Registry::describe() const {
   Description description;
   for (const Variant& variant : variants_) description.variants.push_back(variant.description);

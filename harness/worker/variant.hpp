@@ -39,6 +39,8 @@ class Computation {
   virtual Verification verify() = 0;
   /// Bytes read and written by one call at the least: what a perfect kernel would move.
   [[nodiscard]] virtual Size bytes_moved() const = 0;
+  /// False: nobody knows what it moves, and `bytes_moved` is not asked.
+  [[nodiscard]] virtual bool knows_bytes_moved() const { return true; }
   /// dtype of the real output: what an estimator must answer.
   [[nodiscard]] virtual DType output_dtype() const = 0;
 };
@@ -62,6 +64,8 @@ class Registry {
   void add(Variant variant);
   [[nodiscard]] const std::vector<Variant>& variants() const { return variants_; }
   [[nodiscard]] const Variant* find(std::string_view name) const;
+  /// The same variants under names that end with a label, `padding/coords1d.old`.
+  [[nodiscard]] Registry labelled(const std::string& label) const;
   /// The variants' side of `--describe`; program, build and commit are the program's to say.
   [[nodiscard]] Description describe() const;
 

@@ -30,12 +30,12 @@ void die_with_supervisor() {
   if (getppid() != supervisor) _exit(static_cast<int>(ExitCode::measurement));  // it died in between
 }
 
-Description describe(const Registry& registry, const char* program) {
+Description describe(const Registry& registry, const WorkerProgram& program) {
   Description description = registry.describe();
-  description.worker =
-      fmt::format("{} {}", std::filesystem::path(program).filename().string(), PEAKMARK_VERSION);
-  description.build = build_type();
-  description.commit = build_commit();
+  description.api = program.api;
+  description.worker = program.name;
+  description.build = program.build;
+  description.commit = program.commit;
   description.checks_cases = true;
   description.takes_blocks = true;
   return description;
@@ -101,12 +101,14 @@ int measure(const Registry& registry, const WorkerOptions& options) {
   return benchmarks.run();
 }
 
-int run(int argc, char** argv, const Registry& registry) {
+int run(int argc, char** argv, const Registry& unlabelled, const WorkerProgram& program) {
   const ParsedWorkerOptions parsed = parse_worker_options(argc, argv);
   if (parsed.exit_code) return *parsed.exit_code;
+  const std::string& label = parsed.options.label;
+  const Registry registry = label.empty() ? unlabelled : unlabelled.labelled(label);
   if (parsed.options.supervised()) die_with_supervisor();
   if (parsed.options.describe) {
-    std::fputs(to_json_text(describe(registry, argv[0])).c_str(), stdout);
+    std::fputs(to_json_text(describe(registry, program)).c_str(), stdout);
     return static_cast<int>(ExitCode::clean);
   }
   if (parsed.options.estimate) {
@@ -122,15 +124,26 @@ int run(int argc, char** argv, const Registry& registry) {
 
 }  // namespace
 
+WorkerProgram this_program(const char* path) {
+  return {fmt::format("{} {}", std::filesystem::path(path).filename().string(), PEAKMARK_VERSION),
+          build_type(),
+          build_commit(),
+          {}};
+}
+
 int peakmark_worker_main(int argc, char** argv, const Registry& registry) {
-  const std::string program = std::filesystem::path(argv[0]).filename().string();
+  return peakmark_worker_main(argc, argv, registry, this_program(argv[0]));
+}
+
+int peakmark_worker_main(int argc, char** argv, const Registry& registry, const WorkerProgram& program) {
+  const std::string name = std::filesystem::path(argv[0]).filename().string();
   try {
-    return run(argc, argv, registry);
+    return run(argc, argv, registry, program);
   } catch (const Error& error) {
-    std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
     return static_cast<int>(error.code());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: unexpected error: %s\n", program.c_str(), error.what());
+    std::fprintf(stderr, "%s: unexpected error: %s\n", name.c_str(), error.what());
     return static_cast<int>(ExitCode::measurement);
   }
 }

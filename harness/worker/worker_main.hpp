@@ -1,8 +1,21 @@
 #pragma once
 
+#include <string>
+
 #include "worker/variant.hpp"
 
 namespace peakmark {
+
+/// What a worker program says of itself beside its variants.
+struct WorkerProgram {
+  std::string name;    ///< name and version
+  std::string build;   ///< `Release`, `Debug`, with sanitizers named
+  std::string commit;  ///< of its sources; empty where unknown
+  std::string api;     ///< version of the public API that it is built on; empty: none
+};
+
+/// A program that is built with these sources.
+WorkerProgram this_program(const char* path);
 
 /// The whole of a worker program but its variants: describes them, answers for their estimators, or measures
 /// cases, each a Google Benchmark benchmark. Returns the exit code; throws nothing. `--help` tells the
@@ -11,6 +24,7 @@ namespace peakmark {
 /// Between worker and supervisor:
 /// - `--describe` prints the Description as JSON (run/description_json.hpp);
 /// - `--estimate` answers questions on standard input, a line each (worker/estimate_service.hpp);
+/// - `--label L`, with any of these, has the names of all variants end with `.L`;
 /// - `--cases -` reads the names of all cases, a line each, until the end of standard input;
 /// - `--observations-fd N` gets, for each case, the line {"start": "<case>"} before anything is done for it,
 /// and
@@ -26,5 +40,6 @@ namespace peakmark {
 /// because a case left memory on the device or broke it: the cases without a start line are for its
 /// successor. A supervised worker is killed when its supervisor ends.
 int peakmark_worker_main(int argc, char** argv, const Registry& registry);
+int peakmark_worker_main(int argc, char** argv, const Registry& registry, const WorkerProgram& program);
 
 }  // namespace peakmark

@@ -44,6 +44,8 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
                "Say of each case name on standard input whether it can be, JSON lines; needs no device");
   app.add_flag("--reference", options.reference,
                "Measure the reference case, a copy of fixed size; alone where no --cases are given");
+  app.add_option("--label", options.label,
+                 "What the names of variants end with, `OPERATION/WAY.LABEL`: for runs with several workers");
   app.add_option("--cases", options.cases, "Cases to measure, a name a line; - is standard input");
   app.add_option("--observations-fd", options.observations_fd, "Descriptor for observations, JSON lines")
       ->check(CLI::NonNegativeNumber);

@@ -15,6 +15,7 @@ struct WorkerOptions {
   bool estimate = false;
   bool check = false;
   bool reference = false;
+  std::string label;         ///< what the names of variants end with; empty: nothing
   std::string cases;         ///< a file, `-` for standard input, empty: a small set of the worker's own
   int observations_fd = -1;  ///< where observations go, a JSON line each; −1: nowhere
   std::optional<Backend> backend;

@@ -1,0 +1,34 @@
+# peakmark_add_worker(NAME SOURCES a.cpp b.cpp … [LINK lib…])
+# A worker program of your own: its sources include <peakmark/worker.hpp>. `peakmark run SUITE --worker …/NAME` measures
+# with it. What it says of itself has the build type and the commit of the folder it stands in, as they are when it is built.
+set(_peakmark_worker_info ${CMAKE_CURRENT_LIST_DIR}/PeakmarkWorkerInfo.cmake)
+function(peakmark_add_worker name)
+  cmake_parse_arguments(PARSE_ARGV 1 WORKER "" "" "SOURCES;LINK")
+  if(WORKER_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "peakmark_add_worker(${name}): what is '${WORKER_UNPARSED_ARGUMENTS}'? Write SOURCES before the "
+      "sources and LINK before libraries")
+  endif()
+  if(NOT WORKER_SOURCES)
+    message(FATAL_ERROR "peakmark_add_worker(${name}): no SOURCES")
+  endif()
+  set(info ${CMAKE_CURRENT_BINARY_DIR}/${name}_info.cpp)
+  add_custom_target(${name}_info
+    COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${CMAKE_CURRENT_SOURCE_DIR} -DOUTPUT=${info} -DBUILD_TYPE=$<CONFIG>
+            -P ${_peakmark_worker_info}
+    BYPRODUCTS ${info} COMMENT "Commit of ${name}" VERBATIM)
+  add_executable(${name} ${WORKER_SOURCES} ${info})
+  add_dependencies(${name} ${name}_info)
+  set_source_files_properties(${info} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  target_link_libraries(${name} PRIVATE peakmark::worker ${WORKER_LINK})
+  get_target_property(is_installed peakmark::worker IMPORTED)
+  if(NOT is_installed)
+    # From the tree: what measures with it is built with it.
+    foreach(part peakmark peakmark-opencl peakmark-cupti)
+      if(TARGET ${part})
+        add_dependencies(${name} ${part})
+      endif()
+    endforeach()
+  endif()
+  # Where it is installed it still finds libpeakmark-worker.
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+endfunction()

@@ -1,0 +1,189 @@
+#include "api/api_test.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "run/description_json.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Optional;
+
+constexpr const char* kDry = "backend = \"dry\"\n[[sweep]]\nvariants = ";
+
+TEST_F(ApiTest, AWorkerDescribesWhatItsProgramSaid) {
+  const Answer answer = worker({"--describe"});
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const Description description = description_from_json(answer.output);
+  EXPECT_EQ(description.api, "1.0");
+  EXPECT_EQ(description.worker, "api test 1");
+  EXPECT_TRUE(description.checks_cases);
+  const VariantDescription* known = description.variant("known/bytes");
+  ASSERT_NE(known, nullptr);
+  EXPECT_EQ(known->help, "44,000 bytes at n = 20");
+  EXPECT_EQ(known->slice_axis, "n");
+  ASSERT_EQ(known->axes.size(), 4u);
+  EXPECT_EQ(known->axes[0].default_value, AxisValue(Size{20}));
+  EXPECT_EQ(known->axes[0].least, 1);
+  EXPECT_EQ(known->axes[1].choices, (std::vector<std::string>{"edge", "wrap"}));
+  EXPECT_EQ(known->axes[2].least, 0) << "a default of 0 allows 0";
+  ASSERT_EQ(known->estimators.size(), 4u);
+  EXPECT_EQ(known->estimators[0].form, "module");
+  EXPECT_EQ(known->estimators[1].form, "iterative");
+  EXPECT_EQ(known->estimators[2].form, "documented");
+}
+
+TEST_F(ApiTest, ClassesAndLambdasAreMeasured) {
+  const Answer answer = run(std::string(kDry) + "[\"known/bytes\", \"known/lambdas\"]\n");
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const auto measured = observations();
+  for (const char* variant : {"known/bytes", "known/lambdas"}) {
+    SCOPED_TRACE(variant);
+    const Observation& one = measured.at(variant);
+    EXPECT_THAT(one.requested_peak_bytes, Optional(44000));
+    EXPECT_THAT(one.setup_bytes, Optional(4000));
+    EXPECT_THAT(one.input_bytes, Optional(8000));
+    EXPECT_THAT(one.output_bytes, Optional(24000));
+    EXPECT_THAT(one.leaked_bytes, Optional(0));
+    EXPECT_EQ(one.at_peak.size(), 4u);
+  }
+  EXPECT_THAT(measured.at("known/bytes").bytes_moved, Optional(24000));
+  EXPECT_EQ(measured.at("known/lambdas").bytes_moved, std::nullopt) << "it does not say";
+}
+
+TEST_F(ApiTest, EstimatorsOfThreeFormsAnswerAlikeAndOneThatThrowsHasAnError) {
+  ASSERT_EQ(run(std::string(kDry) + "\"known/bytes\"\n").end.exit_code, 0);
+  const Observation one = observations().at("known/bytes");
+  ASSERT_TRUE(one.estimate);
+  ASSERT_EQ(one.other_estimates.size(), 3u);
+  for (const EstimateObservation& estimate :
+       {*one.estimate, one.other_estimates[0], one.other_estimates[1]}) {
+    SCOPED_TRACE(estimate.form);
+    EXPECT_EQ(estimate.error, std::nullopt);
+    EXPECT_THAT(estimate.bytes_estimated, Optional(44000));
+    EXPECT_THAT(estimate.slices_estimated, Optional(20));
+    EXPECT_THAT(estimate.dtype, Optional(std::string("f32")));
+  }
+  EXPECT_THAT(one.other_estimates[2].error, Optional(HasSubstr("no axis 'depth'")));
+  EXPECT_EQ(one.other_estimates[2].bytes_estimated, std::nullopt);
+}
+
+TEST_F(ApiTest, AMistakeInASuiteIsToldBeforeAnythingIsMeasured) {
+  const Answer answer = run(std::string(kDry) + "\"known/bytes\"\naxes.n = 21\naxes.mode = \"wrap\"\n");
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("wrap wants an even n"));
+  EXPECT_FALSE(std::filesystem::exists(run_file_));
+}
+
+TEST_F(ApiTest, WhatAStepThrowsIsTheOutcome) {
+  const Answer answer =
+      run(std::string(kDry) +
+          "[\"throws/out_of_memory\", \"throws/unsupported\", \"throws/error\", \"throws/number\"]\n");
+  EXPECT_EQ(answer.end.exit_code, 3) << answer.errors;
+  const auto measured = observations();
+  EXPECT_EQ(measured.at("throws/out_of_memory").outcome, Outcome::out_of_memory);
+  EXPECT_EQ(measured.at("throws/out_of_memory").message, "no room for the plan");
+  EXPECT_EQ(measured.at("throws/unsupported").outcome, Outcome::unsupported);
+  EXPECT_EQ(measured.at("throws/error").outcome, Outcome::crashed);
+  EXPECT_THAT(measured.at("throws/error").message, HasSubstr("the library answers 7"));
+  EXPECT_EQ(measured.at("throws/number").outcome, Outcome::crashed);
+}
+
+TEST_F(ApiTest, StepsWithoutAVerificationAreRefused) {
+  const Answer answer = run(std::string(kDry) + "\"throws/no_verify\"\n");
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("its Steps have no `verify`"));
+}
+
+TEST_F(ApiTest, AProgramOfAnotherVersionIsToldWhatToDo) {
+  for (const char* mistake : {"a later minor", "another major"}) {
+    const Answer answer = run(std::string(kDry) + "\"known/bytes\"\n", {}, mistake);
+    EXPECT_EQ(answer.end.exit_code, 2) << mistake;
+    EXPECT_THAT(answer.errors, AllOf(HasSubstr("of peakmark's API"), HasSubstr("compile it anew")))
+        << mistake;
+  }
+}
+
+TEST_F(ApiTest, AWorkerOnALibraryOfAnotherMajorIsRefusedWithWhatToDo) {
+  nlohmann::json description = nlohmann::json::parse(worker({"--describe"}).output);
+  description["api"] = "2.3";
+  const std::filesystem::path later = folder_.path() / "later_worker";
+  std::ofstream(later) << "#!/bin/sh\ncat <<'END'\n" << description.dump() << "\nEND\n";
+  std::filesystem::permissions(later, std::filesystem::perms::owner_all);
+  const Answer answer = run(std::string(kDry) + "\"known/bytes\"\n", {}, "", {later.string()});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("built on version 2.3 of peakmark's API"),
+                                   HasSubstr("serves 1.*"), HasSubstr("build the worker anew")));
+}
+
+TEST_F(ApiTest, MistakesOfAProgramAreMessages) {
+  const std::map<std::string, std::string> messages{
+      {"one name twice", "variant known/lambdas is registered twice; give one of them another name"},
+      {"no backend", "variant bad/one names no backend"},
+      {"no name", "'bad' is no variant's name: write OPERATION/WAY"},
+      {"crash at load", "--describe ended with signal SIGSEGV"}};
+  for (const auto& [mistake, message] : messages) {
+    const Answer answer = run(std::string(kDry) + "\"known/bytes\"\n", {}, mistake);
+    EXPECT_EQ(answer.end.exit_code, 2) << mistake;
+    EXPECT_THAT(answer.errors, HasSubstr(message)) << mistake;
+  }
+}
+
+// Old and new of a kernel: two workers in one run.
+
+const std::string kOld = "old=" PEAKMARK_API_WORKER;
+const std::string kNew = "new=" PEAKMARK_API_WORKER;
+
+TEST_F(ApiTest, WorkersWithLabelsHaveTheirVariantsInOneRun) {
+  const Answer answer =
+      run(std::string(kDry) + "\"known/bytes\"\naxes.n = [20, 21]\n", {"--memory-only"}, "", {kOld, kNew});
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const peakmark::Run measured = read_run(run_file_);
+  EXPECT_EQ(measured.context.worker, "old=api test 1, new=api test 1");
+  std::vector<std::string> names;
+  for (const Observation& one : measured.observations) names.push_back(one.case_name);
+  EXPECT_THAT(names, testing::UnorderedElementsAre("known/bytes.old/dry", "known/bytes.old/dry/n:21",
+                                                   "known/bytes.new/dry", "known/bytes.new/dry/n:21"));
+  EXPECT_THAT(observations().at("known/bytes.new").requested_peak_bytes, Optional(46000));
+  const Answer compared =
+      ask({PEAKMARK_PROGRAM,
+           {"compare", run_file_.string(), "--variants", "known/bytes.old", "known/bytes.new"},
+           current_environment(),
+           ""},
+          std::chrono::seconds(60));
+  EXPECT_EQ(compared.end.exit_code, 0) << compared.errors << compared.output;
+  EXPECT_THAT(compared.output, HasSubstr("nothing regressed in 2 cases: 2 the same"));
+}
+
+TEST_F(ApiTest, ASuiteMayNameOneOfTheLabels) {
+  ASSERT_EQ(run(std::string(kDry) + "\"known/*.new\"\n", {}, "", {kOld, kNew}).end.exit_code, 0);
+  EXPECT_EQ(observations().count("known/bytes.new"), 1u);
+  EXPECT_EQ(observations().count("known/bytes.old"), 0u);
+}
+
+TEST_F(ApiTest, RoundsTimeTheWorkersInTurns) {
+  const Answer answer =
+      run(std::string(kDry) + "\"known/lambdas\"\n",
+          {"--rounds", "2", "--variants", "known/lambdas.old", "known/lambdas.new"}, "", {kOld, kNew});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_EQ(read_run(run_file_).observations.size(), 2u);
+}
+
+TEST_F(ApiTest, MistakesOfSeveralWorkersAreMessages) {
+  const std::string suite = std::string(kDry) + "\"known/bytes\"\n";
+  const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
+      {{PEAKMARK_API_WORKER, PEAKMARK_API_WORKER}, "one of several has a label"},
+      {{kOld, kOld}, "the label old stands twice"},
+      {{kOld, "new=/no/such/worker"}, "there is no such program"},
+      {{kOld, "new=/bin/false"}, "must know --label"}};
+  for (const auto& [workers, message] : mistakes) {
+    const Answer answer = run(suite, {}, "", workers);
+    EXPECT_EQ(answer.end.exit_code, 2) << message;
+    EXPECT_THAT(answer.errors, HasSubstr(message));
+  }
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,215 @@
+#include "api/foreign_variant.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "api/foreign_case.hpp"
+#include "api/foreign_device.hpp"
+#include "api/foreign_failure.hpp"
+#include "base/error.hpp"
+#include "estimate/forms.hpp"
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark {
+namespace {
+
+std::string text(const char* text) {
+  return text == nullptr ? std::string() : std::string(text);
+}
+
+AxisDescription axis_of(const peakmark_axis& seam) {
+  AxisDescription axis;
+  axis.name = seam.name;
+  axis.help = text(seam.help);
+  if (seam.default_word != nullptr) {
+    axis.default_value = std::string(seam.default_word);
+    for (const char* choice : std::span(seam.choices, seam.choice_count)) axis.choices.emplace_back(choice);
+  } else {
+    axis.default_value = Size{seam.default_number};
+    axis.least = seam.least;
+  }
+  return axis;
+}
+
+/// The element type of the axis dtype, where there is one: that of inputs, as httomo asks.
+DType dtype_of_case(const Parameters& parameters) {
+  const AxisValue* value = parameters.find("dtype");
+  const auto* word = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  return word == nullptr ? DType::f32 : parse_dtype(*word);
+}
+
+class ForeignComputation final : public Computation {
+ public:
+  ForeignComputation(const peakmark_variant& variant, Device& device, const Parameters& parameters)
+      : output_dtype_(variant.output_dtype == nullptr ? dtype_of_case(parameters)
+                                                      : parse_dtype(variant.output_dtype)),
+        device_(seam_of(device)) {
+    const ForeignCase asked(parameters);
+    call_program([&](peakmark_failure* failure) {
+      variant.make(variant.self, &device_, asked.seam(), &made_, failure);
+    });
+  }
+  ~ForeignComputation() override { made_.destroy(made_.self); }
+
+  void set_up() override { step(PEAKMARK_SET_UP); }
+  void create_inputs() override { step(PEAKMARK_CREATE_INPUTS); }
+  void create_outputs() override { step(PEAKMARK_CREATE_OUTPUTS); }
+  void call() override { step(PEAKMARK_CALL); }
+  void restore_inputs() override { step(PEAKMARK_RESTORE_INPUTS); }
+  Verification verify() override {
+    peakmark_failure failure{};
+    made_.step(made_.self, PEAKMARK_VERIFY, &failure);
+    if (failure.kind == PEAKMARK_WRONG_ANSWER) return {false, failure.message};
+    raise_failure(failure);
+    return {true, {}};
+  }
+  [[nodiscard]] bool knows_bytes_moved() const override { return asked_bytes_moved() >= 0; }
+  [[nodiscard]] Size bytes_moved() const override { return asked_bytes_moved(); }
+  [[nodiscard]] DType output_dtype() const override { return output_dtype_; }
+
+ private:
+  void step(std::int32_t which) {
+    call_program([&](peakmark_failure* failure) { made_.step(made_.self, which, failure); });
+  }
+  [[nodiscard]] Size asked_bytes_moved() const {
+    return call_program([&](peakmark_failure* failure) { return made_.bytes_moved(made_.self, failure); });
+  }
+
+  DType output_dtype_;
+  peakmark_device device_;
+  peakmark_computation made_{};
+};
+
+/// A case that is only looked at: its code is for other backends than `dry`.
+class LookedAt final : public Computation {
+ public:
+  void create_inputs() override { no(); }
+  void call() override { no(); }
+  Verification verify() override { no(); }
+  [[nodiscard]] Size bytes_moved() const override { no(); }
+  [[nodiscard]] DType output_dtype() const override { no(); }
+
+ private:
+  [[noreturn]] static void no() { throw Unsupported("the variant does not run on dry"); }
+};
+
+TermsFormula terms_of(const peakmark_estimator& seam) {
+  return [&seam](const EstimateRequest& request) {
+    const ForeignCase asked(request.parameters);
+    std::vector<Term> terms;
+    const auto add = [](void* sink, const char* name, std::int64_t bytes_a_slice, std::int64_t fixed_bytes) {
+      static_cast<std::vector<Term>*>(sink)->push_back({name, bytes_a_slice, fixed_bytes});
+    };
+    call_program(
+        [&](peakmark_failure* failure) { seam.parts(seam.self, asked.seam(), add, &terms, failure); });
+    return terms;
+  };
+}
+
+BytesFormula bytes_of(const peakmark_estimator& seam, const std::string& slice_axis) {
+  return [&seam, slice_axis](const EstimateRequest& request, Size slices) -> Size {
+    Parameters parameters = request.parameters;
+    parameters.set(slice_axis, slices);
+    const ForeignCase asked(parameters);
+    return call_program(
+        [&](peakmark_failure* failure) { return seam.bytes(seam.self, asked.seam(), failure); });
+  };
+}
+
+SlicesFormula slices_of(const peakmark_estimator& seam, const std::function<DType(DType)>& output_dtype) {
+  return [&seam, output_dtype](const EstimateRequest& request) -> EstimateAnswer {
+    const ForeignCase asked(request.parameters);
+    const Size slices = call_program([&](peakmark_failure* failure) {
+      return seam.slices(seam.self, asked.seam(), request.available_bytes, failure);
+    });
+    if (slices < 0)
+      throw UsageError(fmt::format("it answers {} slices; a number of slices is 0 or more", slices));
+    return {slices, output_dtype ? output_dtype(request.dtype) : request.dtype};
+  };
+}
+
+std::shared_ptr<const Estimator> estimator_of(const peakmark_estimator& seam,
+                                              const peakmark_variant& variant) {
+  EstimatorTraits traits{text(seam.name), variant.slice_dimension, {}};
+  if (variant.output_dtype != nullptr) {
+    traits.output_dtype = [dtype = parse_dtype(variant.output_dtype)](DType) { return dtype; };
+  }
+  if (seam.parts != nullptr) return make_module_estimator(std::move(traits), terms_of(seam));
+  if (seam.bytes != nullptr)
+    return make_iterative_estimator(std::move(traits), bytes_of(seam, variant.slice_axis));
+  if (seam.slices != nullptr) {
+    return make_documented_estimator(traits.name, traits.slice_dimension,
+                                     slices_of(seam, traits.output_dtype));
+  }
+  throw UsageError(fmt::format("variant {}: its estimator '{}' has no formula", variant.name, traits.name));
+}
+
+VariantDescription description_of(const peakmark_variant& seam) {
+  VariantDescription description;
+  description.name = text(seam.name);
+  description.help = text(seam.help);
+  for (const peakmark_axis& axis : std::span(seam.axes, seam.axis_count))
+    description.axes.push_back(axis_of(axis));
+  check_variant(description);
+  for (const char* backend : std::span(seam.backends, seam.backend_count)) {
+    try {
+      parse_backend(backend);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("variant {}: {}", description.name, error.what()));
+    }
+    description.backends.emplace_back(backend);
+  }
+  if (description.backends.empty()) {
+    throw UsageError(
+        fmt::format("variant {} names no backend; say what its code is for: {{\"opencl\"}}, "
+                    "{{\"cuda\"}}, and \"dry\" where it uses peakmark's arrays only",
+                    description.name));
+  }
+  description.slice_axis = text(seam.slice_axis);
+  if (!description.slice_axis.empty() && description.axis(description.slice_axis) == nullptr) {
+    throw UsageError(fmt::format("variant {}: its slice axis '{}' is no axis of it{}", description.name,
+                                 description.slice_axis,
+                                 suggest_word(description.slice_axis, description.axis_names())));
+  }
+  if (description.slice_axis.empty() && seam.estimator_count != 0) {
+    throw UsageError(fmt::format(
+        "variant {} has an estimator and no slice_axis: say along which axis of numbers it counts slices",
+        description.name));
+  }
+  description.slice_dimension = seam.slice_dimension;
+  description.destroys_input = seam.destroys_input != 0;
+  return description;
+}
+
+}  // namespace
+
+Variant variant_of(const peakmark_variant& seam) {
+  Variant variant;
+  variant.description = description_of(seam);
+  for (const peakmark_estimator& estimator : std::span(seam.estimators, seam.estimator_count)) {
+    variant.estimators.push_back(estimator_of(estimator, seam));
+  }
+  variant.request = [&seam](const Parameters& parameters) {
+    EstimateRequest request;
+    request.slice_dimension = seam.slice_dimension;
+    request.dtype = dtype_of_case(parameters);
+    request.parameters = parameters;
+    return request;
+  };
+  const auto& backends = variant.description.backends;
+  const bool is_for_dry = std::ranges::find(backends, name_of(Backend::dry)) != backends.end();
+  variant.make = [&seam, is_for_dry](Device& device,
+                                     const Parameters& parameters) -> std::unique_ptr<Computation> {
+    if (seam.check != nullptr) {
+      const ForeignCase asked(parameters);
+      call_program([&](peakmark_failure* failure) { seam.check(seam.self, asked.seam(), failure); });
+    }
+    if (device.is_dry() && !is_for_dry) return std::make_unique<LookedAt>();
+    return std::make_unique<ForeignComputation>(seam, device, parameters);
+  };
+  return variant;
+}
+
+}  // namespace peakmark

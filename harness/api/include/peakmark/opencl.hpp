@@ -1,0 +1,100 @@
+/// Help for workers whose kernels are OpenCL's. It asks for OpenCL's headers and its loader; worker.hpp does
+/// not.
+#pragma once
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#include <CL/cl.h>
+
+#include <string>
+#include <utility>
+
+#include "peakmark/worker.hpp"
+
+namespace peakmark {
+inline namespace api_1 {
+namespace opencl {
+
+/// Throws where `code` is no success: OutOfMemory for -4, -5, -6 and -61 (one request was too large). `call`:
+/// what was called, for the message.
+inline void check(cl_int code, const std::string& call) {
+  if (code == CL_SUCCESS) return;
+  const std::string message = call + ": OpenCL error " + std::to_string(code);
+  if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+      code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE) {
+    throw OutOfMemory(message);
+  }
+  throw std::runtime_error(message);
+}
+
+/// A compiled kernel, released when it dies; it is a cl_kernel wherever one is wanted.
+class Kernel {
+ public:
+  Kernel() = default;
+  explicit Kernel(cl_kernel kernel) : kernel_(kernel) {}
+  Kernel(Kernel&& other) noexcept : kernel_(std::exchange(other.kernel_, nullptr)) {}
+  Kernel& operator=(Kernel&& other) noexcept {
+    std::swap(kernel_, other.kernel_);
+    return *this;
+  }
+  ~Kernel() {
+    if (kernel_ != nullptr) clReleaseKernel(kernel_);
+  }
+  operator cl_kernel() const { return kernel_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  cl_kernel kernel_ = nullptr;
+};
+
+/// Compiles the kernel `name` of `source`. What the compiler says is in the message of the error.
+inline Kernel compile(const Device& device, const std::string& source, const char* name,
+                      const std::string& options = "") {
+  const char* text = source.c_str();
+  cl_int code = CL_SUCCESS;
+  cl_program program = clCreateProgramWithSource(device.opencl_context(), 1, &text, nullptr, &code);
+  check(code, "clCreateProgramWithSource");
+  struct Release {
+    cl_program program;
+    ~Release() { clReleaseProgram(program); }
+  } release{program};
+  cl_device_id id = device.opencl_device();
+  code = clBuildProgram(program, 1, &id, options.c_str(), nullptr, nullptr);
+  if (code != CL_SUCCESS) {
+    std::size_t length = 0;
+    clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &length);
+    std::string log(length, '\0');
+    clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, length, log.data(), nullptr);
+    check(code, std::string("the kernel ") + name + " does not compile: " + log.c_str());
+  }
+  cl_kernel kernel = clCreateKernel(program, name, &code);
+  check(code, std::string("clCreateKernel, ") + name);
+  return Kernel(kernel);
+}
+
+namespace detail {
+template <typename T>
+void set_argument(cl_kernel kernel, cl_uint index, const T& argument) {
+  check(clSetKernelArg(kernel, index, sizeof(T), &argument), "clSetKernelArg " + std::to_string(index));
+}
+template <typename T>
+void set_argument(cl_kernel kernel, cl_uint index, const Array<T>& argument) {
+  set_argument(kernel, index, argument.opencl());
+}
+}  // namespace detail
+
+/// Enqueues a kernel on the device's queue. Arguments: arrays, cl_mem, and numbers of exactly the kernel's
+/// types.
+template <typename... Arguments>
+void launch(const Device& device, cl_kernel kernel, const std::vector<std::size_t>& global,
+            const Arguments&... arguments) {
+  cl_uint index = 0;
+  (detail::set_argument(kernel, index++, arguments), ...);
+  check(clEnqueueNDRangeKernel(device.opencl_queue(), kernel, static_cast<cl_uint>(global.size()), nullptr,
+                               global.data(), nullptr, 0, nullptr, nullptr),
+        "clEnqueueNDRangeKernel");
+}
+
+}  // namespace opencl
+}  // namespace api_1
+}  // namespace peakmark

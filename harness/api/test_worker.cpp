@@ -1,0 +1,175 @@
+#include "test_worker.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+extern "C" int peakmark_seam_compiles_as_c();
+
+namespace {
+
+using namespace peakmark;
+
+/// What goes wrong in this process, as its test wants it.
+std::string mistake() {
+  const char* const value = std::getenv("API_WORKER_MISTAKE");
+  return value == nullptr ? "" : value;
+}
+
+[[maybe_unused]] const bool loaded = [] {
+  if (mistake() == "crash at load") std::raise(SIGSEGV);
+  return true;
+}();
+
+class KnownBytes : public Computation {
+ public:
+  KnownBytes(Device& device, const Case& asked) : device_(device), n_(asked["n"]) {}
+
+  void set_up() override { plan_ = device_.create<float>("plan", {1000}); }
+  void create_inputs() override {
+    input_ = device_.create<float>("input", {n_, 100});
+    input_.fill(3);
+  }
+  void create_outputs() override { output_ = device_.create<float>("output", {n_, 300}); }
+  void call() override {
+    const Array<float> temporary = device_.create<float>("temporary", {n_, 100});
+    output_.fill(4);
+  }
+  std::string verify() override {
+    for (const float value : output_.read()) {
+      if (value != 4) return "an element is " + std::to_string(value) + " instead of 4";
+    }
+    return "";
+  }
+  [[nodiscard]] std::optional<Size> bytes_moved() const override { return output_.bytes(); }
+
+ private:
+  Device& device_;
+  Size n_;
+  Array<float> plan_;
+  Array<float> input_;
+  Array<float> output_;
+};
+
+class WrongAnswer final : public KnownBytes {
+ public:
+  using KnownBytes::KnownBytes;
+  std::string verify() override { return "element 7 is 1 instead of 2"; }
+};
+
+/// A host's vector goes to the device and comes back.
+class RoundTrip final : public Computation {
+ public:
+  RoundTrip(Device& device, const Case& asked) : device_(device), n_(asked["n"]) {}
+  void create_inputs() override {
+    for (Size i = 0; i < n_; ++i) host_.push_back(static_cast<std::int16_t>(i - 5));
+    array_ = device_.create<std::int16_t>("numbers", {n_});
+    array_.write(host_);
+  }
+  void call() override { device_.finish(); }
+  std::string verify() override { return array_.read() == host_ ? "" : "other numbers came back"; }
+
+ private:
+  Device& device_;
+  Size n_;
+  std::vector<std::int16_t> host_;
+  Array<std::int16_t> array_;
+};
+
+Variant variant(std::string name) {
+  Variant variant;
+  variant.name = std::move(name);
+  variant.backends = {"opencl", "dry"};
+  variant.axes = {{"n", 20, "slices"}, {"mode", "edge", {"edge", "wrap"}}, {"offset", 0}, {"note", "none"}};
+  variant.slice_axis = "n";
+  return variant;
+}
+
+Variant known_bytes() {
+  Variant known = variant("known/bytes");
+  known.help = "44,000 bytes at n = 20";
+  known.estimators = {
+      Estimator::of_parts([](const Case&) -> std::vector<Part> {
+        return {{"plan", 0, kPlanBytes}, {"input", 400, 0}, {"output", 1200, 0}, {"temporary", 400, 0}};
+      }),
+      Estimator::of_bytes([](const Case& asked) { return kPlanBytes + asked["n"] * kSliceBytes; }, "bytes"),
+      Estimator::of_slices(
+          [](const Case&, Size available) {
+            return std::max<Size>(0, (available - kPlanBytes) / kSliceBytes);
+          },
+          "slices"),
+      Estimator::of_bytes([](const Case& asked) { return asked["depth"]; }, "wrong"),
+  };
+  known.mistake = [](const Case& asked) -> std::string {
+    return asked.word("mode") == "wrap" && asked["n"] % 2 == 1 ? "wrap wants an even n" : "";
+  };
+  return known;
+}
+
+/// The same bytes by lambdas.
+Steps known_steps(Device& device, const Case& asked) {
+  struct Arrays {
+    Array<float> plan, input, output;
+  };
+  const auto arrays = std::make_shared<Arrays>();
+  const Size n = asked["n"];
+  return {
+      .set_up = [=, &device] { arrays->plan = device.create<float>("plan", {1000}); },
+      .create_inputs =
+          [=, &device] {
+            arrays->input = device.create<float>("input", {n, 100});
+          },
+      .create_outputs =
+          [=, &device] {
+            arrays->output = device.create<float>("output", {n, 300});
+          },
+      .call =
+          [=, &device] {
+            const auto temporary = device.create<float>("temporary", {n, 100});
+          },
+      .verify = [] { return std::string(); },
+  };
+}
+
+void add_throwing(Worker& worker, const std::string& name, const std::function<void()>& call) {
+  worker.add(variant(name), [call](Device&, const Case&) {
+    return Steps{.call = call, .verify = [] { return std::string(); }};
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Worker worker("api test 1");
+  worker.add<KnownBytes>(known_bytes());
+  worker.add(variant("known/lambdas"), known_steps);
+  worker.add<WrongAnswer>(variant("known/wrong"));
+  worker.add<RoundTrip>(variant("known/round_trip"));
+  add_throwing(worker, "throws/out_of_memory", [] { throw OutOfMemory("no room for the plan"); });
+  add_throwing(worker, "throws/unsupported", [] { throw Unsupported("no textures here"); });
+  add_throwing(worker, "throws/error", [] { throw std::runtime_error("the library answers 7"); });
+  add_throwing(worker, "throws/number", [] { throw 7; });
+  worker.add(variant("throws/no_verify"), [](Device&, const Case&) { return Steps{.call = [] {}}; });
+#ifdef PEAKMARK_HAS_OPENCL
+  add_opencl(worker);
+#endif
+  if (mistake() == "one name twice") worker.add(variant("known/lambdas"), known_steps);
+  if (mistake() == "no backend")
+    worker.add<KnownBytes>({.name = "bad/one", .backends = {}, .axes = {{"n", 1}}});
+  if (mistake() == "no name")
+    worker.add<KnownBytes>({.name = "bad", .backends = {"dry"}, .axes = {{"n", 1}}});
+  if (mistake() == "a later minor" || mistake() == "another major") {
+    const bool is_major = mistake() == "another major";
+    const peakmark_worker other{.api_major = PEAKMARK_API_MAJOR + (is_major ? 1 : 0),
+                                .api_minor = PEAKMARK_API_MINOR + (is_major ? 0 : 1),
+                                .name = nullptr,
+                                .build = nullptr,
+                                .commit = nullptr,
+                                .variants = nullptr,
+                                .variant_count = 0};
+    return peakmark_worker_run(&other, argc, argv);
+  }
+  return peakmark_seam_compiles_as_c() == PEAKMARK_API_MAJOR ? worker.run(argc, argv) : 1;
+}

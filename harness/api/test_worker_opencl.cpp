@@ -1,0 +1,107 @@
+// Plain OpenCL, as it stands: buffers of its own, a queue of its own.
+#include <peakmark/opencl.hpp>
+
+#include "test_worker.hpp"
+
+namespace {
+
+using namespace peakmark;
+
+constexpr const char* kSource =
+    "kernel void twice(global const float* in, global float* out) { out[get_global_id(0)] = 2 * "
+    "in[get_global_id(0)]; }";
+
+/// clCreateBuffer for everything, on our queue.
+class Raw : public Computation {
+ public:
+  Raw(Device& device, const Case& asked) : device_(device), n_(static_cast<std::size_t>(asked["n"])) {}
+  ~Raw() override {
+    for (cl_mem memory : {in_, out_}) {
+      if (memory != nullptr) clReleaseMemObject(memory);
+    }
+  }
+  void set_up() override { kernel_ = opencl::compile(device_, kSource, "twice"); }
+  void create_inputs() override {
+    in_ = create(CL_MEM_READ_ONLY);
+    device_.name_allocation(in_, "input");
+    const std::vector<float> ones(n_, 1.5F);
+    opencl::check(
+        clEnqueueWriteBuffer(queue(), in_, CL_TRUE, 0, n_ * sizeof(float), ones.data(), 0, nullptr, nullptr),
+        "clEnqueueWriteBuffer");
+  }
+  void create_outputs() override { out_ = create(CL_MEM_READ_WRITE); }
+  void call() override {
+    opencl::check(clSetKernelArg(kernel_, 0, sizeof(in_), &in_), "clSetKernelArg");
+    opencl::check(clSetKernelArg(kernel_, 1, sizeof(out_), &out_), "clSetKernelArg");
+    opencl::check(clEnqueueNDRangeKernel(queue(), kernel_, 1, nullptr, &n_, nullptr, 0, nullptr, nullptr),
+                  "clEnqueueNDRangeKernel");
+  }
+  std::string verify() override {
+    std::vector<float> result(n_);
+    opencl::check(clEnqueueReadBuffer(queue(), out_, CL_TRUE, 0, n_ * sizeof(float), result.data(), 0,
+                                      nullptr, nullptr),
+                  "clEnqueueReadBuffer");
+    return result == std::vector<float>(n_, 3) ? "" : "it is not 3 everywhere";
+  }
+
+ protected:
+  [[nodiscard]] virtual cl_command_queue queue() const { return device_.opencl_queue(); }
+  [[nodiscard]] const Device& device() const { return device_; }
+
+ private:
+  [[nodiscard]] cl_mem create(cl_mem_flags flags) const {
+    cl_int code = CL_SUCCESS;
+    cl_mem memory = clCreateBuffer(device_.opencl_context(), flags, n_ * sizeof(float), nullptr, &code);
+    opencl::check(code, "clCreateBuffer");
+    return memory;
+  }
+
+  Device& device_;
+  std::size_t n_;
+  opencl::Kernel kernel_;
+  cl_mem in_ = nullptr;
+  cl_mem out_ = nullptr;
+};
+
+/// A queue of its own: `call` waits for it.
+class OwnQueue final : public Raw {
+ public:
+  OwnQueue(Device& device, const Case& asked) : Raw(device, asked) {}
+  ~OwnQueue() override {
+    if (queue_ != nullptr) clReleaseCommandQueue(queue_);
+  }
+  void set_up() override {
+    Raw::set_up();
+    cl_int code = CL_SUCCESS;
+    queue_ = clCreateCommandQueue(device().opencl_context(), device().opencl_device(), 0, &code);
+    opencl::check(code, "clCreateCommandQueue");
+  }
+  void call() override {
+    Raw::call();
+    opencl::check(clFinish(queue_), "clFinish");
+  }
+
+ private:
+  [[nodiscard]] cl_command_queue queue() const override { return queue_; }
+  cl_command_queue queue_ = nullptr;
+};
+
+Variant raw(const char* name) {
+  return {.name = name,
+          .backends = {"opencl"},
+          .axes = {{"n", 1000}},
+          .slice_axis = "n",
+          .estimators = {Estimator::of_bytes([](const Case& asked) { return 8 * asked["n"]; })}};
+}
+
+}  // namespace
+
+void add_opencl(Worker& worker) {
+  worker.add<Raw>(raw("opencl/raw"));
+  worker.add<OwnQueue>(raw("opencl/own_queue"));
+  worker.add(raw("opencl/no_kernel"), [](Device& device, const Case&) {
+    return Steps{.set_up = [&device] { const auto kernel = opencl::compile(device, "no kernel", "none"); },
+                 .call = [] {},
+                 .verify = [] { return std::string(); }};
+  });
+}

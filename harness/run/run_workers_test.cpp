@@ -1,0 +1,50 @@
+#include "run/run_workers.hpp"
+
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+
+SweepOptions workers(const std::vector<std::string>& typed) {
+  SweepOptions options;
+  set_workers(options, typed);
+  return options;
+}
+
+TEST(RunWorkers, AreReadAsTyped) {
+  EXPECT_EQ(workers({}).worker, std::nullopt);
+  EXPECT_EQ(workers({"./bench"}).worker, "./bench");
+  const SweepOptions two = workers({"old=./a", "new=/b/c"});
+  EXPECT_EQ(two.worker, std::nullopt);
+  ASSERT_EQ(two.labelled_workers.size(), 2u);
+  EXPECT_EQ(two.labelled_workers[1].label, "new");
+  EXPECT_EQ(two.labelled_workers[1].program, "/b/c");
+  EXPECT_THAT(typed_workers(two), ElementsAre("old=./a", "new=/b/c"));
+  EXPECT_THAT(typed_workers(workers({"./bench"})), ElementsAre("./bench"));
+}
+
+TEST(RunWorkers, APathWithASignIsNoLabel) {
+  EXPECT_EQ(workers({"./build=fast/bench"}).worker, "./build=fast/bench");
+}
+
+TEST(RunWorkers, SeveralNeedLabelsOfTheirOwn) {
+  EXPECT_THROW(workers({"./a", "./b"}), UsageError);
+  EXPECT_THROW(workers({"old=./a", "./b"}), UsageError);
+  EXPECT_THROW(workers({"old=./a", "old=./b"}), UsageError);
+}
+
+TEST(RunWorkers, WhatTheContextSaysOfOneOfThem) {
+  const std::string both = "old=4f2, new=77a+";
+  EXPECT_EQ(of_worker(both, "sum/fast.old"), "4f2");
+  EXPECT_EQ(of_worker(both, "sum/fast.new"), "77a+");
+  EXPECT_EQ(of_worker(both, "sum/fast.third"), both);
+  EXPECT_EQ(of_worker("4f2", "sum/fast.old"), "4f2");
+  EXPECT_EQ(of_worker("", "sum/fast"), "");
+}
+
+}  // namespace
+}  // namespace peakmark
