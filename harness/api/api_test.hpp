@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/environment_list.hpp"
 #include "base/temporary_folder.hpp"
-#include "record/recorder_libraries.hpp"
 #include "run/run_file.hpp"
 #include "run/worker_process.hpp"
 

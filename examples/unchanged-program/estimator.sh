@@ -1,0 +1,14 @@
+#!/bin/sh
+# The same in any other language: a question a line in JSON, an answer a line. n images and their mean, of floats.
+while read -r question; do
+  numbers() { printf '%s' "$question" | tr -d ' ' | sed -n "s/.*\"$1\":$2.*/\1/p"; }
+  ny=$(numbers other_dimensions '\[\([0-9]*\),[0-9]*\]')
+  nx=$(numbers other_dimensions '\[[0-9]*,\([0-9]*\)\]')
+  available=$(numbers available_bytes '\([0-9]*\)')
+  slices=$(numbers slices '\([0-9]*\)')
+  image=$((4 * ny * nx))
+  bytes=null fitting=null
+  [ -z "$slices" ] || bytes=$((image * (slices + 1)))
+  [ -z "$available" ] || fitting=$((available < image ? 0 : available / image - 1))
+  printf '{"slices": %s, "bytes": %s, "dtype": "float32"}\n' "$fitting" "$bytes"
+done
