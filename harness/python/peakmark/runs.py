@@ -87,8 +87,12 @@ def _reports(module: str) -> Any:
         if error.name not in ("peakmark_reports", None):
             raise RunError(f"{error}; runs need pandas and matplotlib: pip install 'peakmark[reports]'") from error
     package = pathlib.Path(__file__).resolve().parent
-    # PREFIX/share/peakmark/python/peakmark, and harness/python/peakmark of the sources
-    for folder in (package.parents[1] / "reports", package.parents[2] / "reports"):
+    folders = (
+        package / "installed" / "share" / "peakmark" / "reports",  # of a wheel
+        package.parents[1] / "reports",  # PREFIX/share/peakmark/python/peakmark
+        package.parents[2] / "reports",  # harness/python/peakmark of the sources
+    )
+    for folder in folders:
         if (folder / "peakmark_reports").is_dir():
             sys.path.append(str(folder))
             try:

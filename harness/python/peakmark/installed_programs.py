@@ -1,0 +1,36 @@
+"""The programs of peakmark that a wheel brings, as commands."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import sys
+from typing import NoReturn
+
+INSTALLED = pathlib.Path(__file__).resolve().parent / "installed"
+
+
+def peakmark() -> NoReturn:
+    _become("peakmark")
+
+
+def peakmark_bench() -> NoReturn:
+    _become("peakmark-bench")
+
+
+def _become(name: str) -> NoReturn:
+    """Puts the program in this one's place: its output, its signals and its exit code are the command's."""
+    program = INSTALLED / "bin" / name
+    # `peakmark report` draws with this Python, in which pandas and matplotlib were installed.
+    os.environ.setdefault("PEAKMARK_PYTHON", sys.executable)
+    # Python ignores these, and a program that is executed goes on ignoring what was ignored.
+    for ignored in ("SIGPIPE", "SIGXFSZ"):
+        signal.signal(getattr(signal, ignored), signal.SIG_DFL)
+    try:
+        os.execv(program, [str(program), *sys.argv[1:]])
+    except OSError as error:
+        sys.exit(
+            f"{name}: {program} cannot be started: {error.strerror}. Install the wheel of peakmark again; the module alone "
+            "(pip install harness/python) brings no programs"
+        )

@@ -1,0 +1,112 @@
+"""The wheel in a new virtual environment: $PEAKMARK_WHEEL, which ci/wheel builds."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+from project import PYOPENCL, outcomes
+
+WHEEL = os.environ.get("PEAKMARK_WHEEL")
+pytestmark = pytest.mark.skipif(not WHEEL, reason="PEAKMARK_WHEEL names no wheel; ci/wheel builds one")
+
+SHARED_BY_NAME = ("libfmt", "libsoci", "libsqlite3", "libtomlplusplus", "libpugixml", "libbenchmark")
+
+
+class Environment:
+    """A new one, with the wheel, and what the tests have beside it: pytest and pyopencl."""
+
+    def __init__(self, folder):
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        self.bin = folder / "bin"
+        self.run(self.bin / "python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", WHEEL)
+        (site,) = folder.glob("lib/python*/site-packages")
+        (site / "beside.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        self.package = site / "peakmark"
+
+    def run(self, *command, cwd=None, code=0, **variables):
+        # No variable of the tests that would say where things are.
+        plain = {name: value for name, value in os.environ.items() if not name.startswith(("PEAKMARK_", "PYTHON"))}
+        run = subprocess.run(
+            [str(word) for word in command], cwd=cwd, env=plain | variables, capture_output=True, text=True, check=False
+        )
+        assert run.returncode == code, run.stdout + run.stderr
+        return run.stdout + run.stderr
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    return Environment(tmp_path_factory.mktemp("wheel") / "environment")
+
+
+TEST = PYOPENCL + """
+@pytest.mark.limit_device_memory({size!r})
+@pytest.mark.limit_device_leaks("0 B")
+def test_two_images(queue):
+    first, second = filled(queue, 1 << 22), filled(queue, 1 << 22)
+"""
+
+
+def test_a_project_passes_and_fails_one_byte_lower(installed, tmp_path):
+    test = tmp_path / "test_images.py"
+    test.write_text(TEST.format(size="8 MiB"))
+    said = installed.run(installed.bin / "python", "-m", "pytest", "-rs", cwd=tmp_path)
+    assert outcomes(said) == {"passed": 1}
+    test.write_text(TEST.format(size="8388607 B"))
+    said = installed.run(installed.bin / "python", "-m", "pytest", "--device-memory", cwd=tmp_path, code=1)
+    assert "Test took 8 MiB (8388608 B) of device memory, out of a limit of 8 MiB (8388607 B)" in said
+    assert "test_images.py D" in said and "DEVICE MEMORY REPORT" in said
+
+
+def test_the_commands_are_there_and_work(installed, tmp_path):
+    said = installed.run(installed.bin / "peakmark", "--version")
+    assert "0.1.0" in said
+    suite = installed.package / "installed" / "share" / "peakmark" / "suites" / "smallest.toml"
+    installed.run(installed.bin / "peakmark", "run", suite, "-o", "run.json", "--backend", "dry", cwd=tmp_path)
+    installed.run(installed.bin / "peakmark", "check", "run.json", cwd=tmp_path)
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import peakmark, pyopencl as cl\ncontext = cl.create_some_context(interactive=False)\n"
+        "with peakmark.phase('call'):\n    buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 1234)\n"
+    )
+    installed.run(installed.bin / "peakmark", "record", "-o", "p", "--", installed.bin / "python", program, cwd=tmp_path)
+    shown = json.loads(installed.run(installed.bin / "peakmark", "show", "p", "--json", cwd=tmp_path))
+    assert shown["requested"]["peak_bytes"] == 1234
+    assert [phase["name"] for phase in shown["phases"]] == ["", "call", ""]
+
+
+def test_a_command_is_the_program_itself(installed):
+    """Its signals too: Python ignores a broken pipe, and what it executes would go on doing so."""
+    command = f"{installed.bin / 'peakmark'} --help | true; echo ${{PIPESTATUS[0]}}"
+    assert installed.run("bash", "-c", command).strip() in ("0", "141")
+    status = installed.run(installed.bin / "peakmark", "record", "-o", "/dev/null/x", "--", "true", code=2)
+    assert "peakmark" in status
+
+
+def test_nothing_of_this_machine_is_needed(installed):
+    """What Debian has and other systems have not travels with it."""
+    for program in [*(installed.package / "installed" / "bin").iterdir()]:
+        for line in installed.run("ldd", program).splitlines():
+            name, _, place = line.strip().partition(" => ")
+            if name.startswith(SHARED_BY_NAME):
+                assert str(installed.package.parent) in str(pathlib.Path(place.split(" (")[0]).resolve()), line
+        assert "not found" not in installed.run("ldd", program)
+
+
+def test_both_recorders_are_in_it(installed):
+    libraries = {path.name for path in (installed.package / "installed" / "lib" / "peakmark").iterdir()}
+    assert "libpeakmark-opencl.so" in libraries
+    if os.environ.get("PEAKMARK_WHEEL_HAS_CUDA"):
+        assert "libpeakmark-cupti.so" in libraries
+
+
+def test_runs_are_drawn_by_the_reports_in_it(installed, tmp_path):
+    pytest.importorskip("matplotlib")
+    suite = installed.package / "installed" / "share" / "peakmark" / "suites" / "smoke.toml"
+    installed.run(installed.bin / "peakmark", "run", suite, "-o", "run.json", "--backend", "dry", cwd=tmp_path)
+    code = "import peakmark; cases = peakmark.load('run.json'); print(len(cases) > 0, peakmark.__file__)"
+    said = installed.run(installed.bin / "python", "-c", code, cwd=tmp_path)
+    assert said.startswith("True") and str(installed.package) in said
