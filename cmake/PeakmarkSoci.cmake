@@ -3,6 +3,9 @@
 # CMake package.
 set(PEAKMARK_HISTORY AUTO CACHE STRING "Build `peakmark history` and what rests on it: ON, OFF, or AUTO where SOCI is found")
 set_property(CACHE PEAKMARK_HISTORY PROPERTY STRINGS AUTO ON OFF)
+# SOCI's backends are libraries of the system, which load the system's SOCI. Where a SOCI of its own travels with the
+# program, as in a wheel, both would be in one process, and crash.
+option(PEAKMARK_SQLITE_ONLY "Refuse histories in PostgreSQL" OFF)
 
 set(PEAKMARK_HAS_HISTORY FALSE)
 if(PEAKMARK_STATIC AND PEAKMARK_HISTORY STREQUAL "ON")
@@ -20,6 +23,9 @@ elseif(PEAKMARK_HISTORY)
     add_library(peakmark_soci INTERFACE)
     target_include_directories(peakmark_soci SYSTEM INTERFACE ${PEAKMARK_SOCI_INCLUDE} ${PEAKMARK_SQLITE_INCLUDE})
     target_link_libraries(peakmark_soci INTERFACE ${PEAKMARK_SOCI_SQLITE} ${PEAKMARK_SOCI_CORE})
+    if(PEAKMARK_SQLITE_ONLY)
+      target_compile_definitions(peakmark_soci INTERFACE PEAKMARK_SQLITE_ONLY)
+    endif()
     if(PEAKMARK_SANITIZE)
       # This check wants the types of SOCI's classes, which its library keeps to itself.
       target_compile_options(peakmark_soci INTERFACE -fno-sanitize=vptr)

@@ -93,6 +93,9 @@ void Database::open_sqlite(Access access) {
 }
 
 void Database::open_postgresql() {
+#ifdef PEAKMARK_SQLITE_ONLY
+  fail("this peakmark, of a Python wheel, keeps histories in SQLite files only; build it for PostgreSQL");
+#endif
   try {
     // Loaded when it is asked for: its libraries are many, and most histories are files.
     sql_.open("postgresql", place_.url);

@@ -58,26 +58,36 @@ class _Follower:
             streams.append(stream)
         for _time, source, event in heapq.merge(*streams, key=lambda one: one[0]):
             self.ledger.replay(source, event)
-        for note in self.ledger.notes:
-            if note.startswith("invalid:"):
-                raise RecorderError(f"the recording cannot be trusted: {note}")
+        check_notes(self.ledger.notes)
+
+
+def check_notes(notes: list[str]) -> None:
+    """Raises RecorderError where the recorder says that its events are not all there were."""
+    for note in notes:
+        if note.startswith("invalid:"):
+            raise RecorderError(f"the recording cannot be trusted: {note}")
+        if note.startswith("not counted:"):
+            raise RecorderError(f"not everything is recorded: {note}")
 
 
 _follower = _Follower()
 
 
-def _settle() -> list[ctypes.CDLL]:
-    """At an edge of a window: garbage is collected, and the devices have done what they were asked for."""
+def _settle() -> tuple[list[ctypes.CDLL], list[str]]:
+    """At an edge of a window: garbage is collected, and the devices have done what they were asked for. The recorders,
+    and why something was not waited for."""
     gc.collect()
     recorders = require_loaded()
+    reasons = []
     for recorder in recorders:
         if not hasattr(recorder, "peakmark_synchronise"):
             raise RecorderError(
                 "the recorder is older than this module: build and install peakmark and its Python module from the "
                 "same sources"
             )
-        recorder.peakmark_synchronise()
-    return recorders
+        if reason := recorder.peakmark_synchronise():
+            reasons.append(f"the device was not waited for: {os.fsdecode(reason)}")
+    return recorders, reasons
 
 
 def _profiles_of_children() -> set[str]:
@@ -120,6 +130,7 @@ class Window:
         self._view: View | None = None
         self._closed = False
         self._children: set[str] = set()
+        self._not_waited_for: list[str] = []
         #: False where neither OpenCL nor CUDA was called in this process: then nothing is known, and no figure is told.
         self.recorded = False
         #: Of libraries that keep memory for later: what they held at the end of the window, and used of it.
@@ -128,7 +139,7 @@ class Window:
     def __enter__(self) -> Window:
         if self._view is not None:
             raise RecorderError("a window is entered once: make another one")
-        recorders = _settle()
+        recorders, self._not_waited_for = _settle()
         with _follower.lock:
             _follower.advance(recorders)
             self._view = _follower.ledger.open_view(None if self._since is None else self._since._view)
@@ -143,7 +154,8 @@ class Window:
         view = self._view
         assert view is not None
         try:
-            recorders = _settle()
+            recorders, not_waited_for = _settle()
+            self._not_waited_for += [reason for reason in not_waited_for if reason not in self._not_waited_for]
             with _follower.lock:
                 _follower.advance(recorders)
                 patience = time.monotonic() + SECONDS_FOR_RELEASES
@@ -222,7 +234,7 @@ class Window:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the recorder has to say of the window, and what it cannot see."""
-        notes = list(self._seen.counts.notes)
+        notes = self._seen.counts.notes + self._not_waited_for
         if self._children:
             notes.append(f"{len(self._children)} other processes used a device: their memory is not in these figures")
         return tuple(notes)

@@ -86,6 +86,16 @@ def test_a_command_is_the_program_itself(installed):
     assert "peakmark" in status
 
 
+def test_histories_are_in_sqlite(installed, tmp_path):
+    suite = installed.package / "installed" / "share" / "peakmark" / "suites" / "smallest.toml"
+    installed.run(installed.bin / "peakmark", "run", suite, "-o", "run.json", "--backend", "dry", cwd=tmp_path)
+    installed.run(installed.bin / "peakmark", "history", "add", "run.json", "--history", "h.db", cwd=tmp_path)
+    said = installed.run(installed.bin / "peakmark", "history", "log", "--history", "h.db", cwd=tmp_path)
+    assert said.strip()
+    said = installed.run(installed.bin / "peakmark", "history", "log", "--history", "postgresql://here/x", code=2)
+    assert "keeps histories in SQLite files only" in said
+
+
 def test_nothing_of_this_machine_is_needed(installed):
     """What Debian has and other systems have not travels with it."""
     for program in [*(installed.package / "installed" / "bin").iterdir()]:

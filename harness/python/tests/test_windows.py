@@ -10,6 +10,8 @@ import pytest
 from recorded import ROOT, environment, library_folder, measured, peakmark
 
 from peakmark.pools import known_pools, usage_of
+from peakmark.recorders import RecorderError
+from peakmark.windows import check_notes
 
 BEGIN = """
 import json, os, sys, peakmark
@@ -78,6 +80,35 @@ print(json.dumps([left, window.peak_bytes]))
 """,
     )
     assert told == [[0] * 20, 1 << 22]
+
+
+def test_a_user_event_that_is_not_set_is_not_waited_for(tmp_path):
+    told = measured(
+        tmp_path,
+        BEGIN
+        + """
+recorders.load()
+import ctypes
+from small_opencl import Context, _library
+context = Context()
+_library.clCreateUserEvent.restype = ctypes.c_void_p
+with Window() as window:
+    event = _library.clCreateUserEvent(context._context, None)
+with Window() as after:
+    _library.clSetUserEventStatus(ctypes.c_void_p(event), 0)
+with Window() as last: pass
+print(json.dumps([window.notes, after.notes, last.notes]))
+""",
+    )
+    note = "the device was not waited for: a user event is not set yet, and a queue may be waiting for it"
+    assert told == [[note], [note], []]
+
+
+@pytest.mark.parametrize("note", ["invalid: CUPTI has ended", "not counted: what comes through another loader"])
+def test_a_recording_that_is_not_whole_has_no_figures(note):
+    check_notes(["clImportMemoryARM was asked for"])
+    with pytest.raises(RecorderError, match=note):
+        check_notes(["something", note])
 
 
 def test_a_window_agrees_with_record_and_show(tmp_path):
