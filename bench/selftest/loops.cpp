@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "loops_source.hpp"
+#include "arithmetic_source.hpp"
 #include "selftest_computation.hpp"
 
 namespace peakmark::selftest {
@@ -18,7 +18,7 @@ class Loops final : public Computation {
       : device_(device), rounds_(parameters.integer("rounds") * (100 + Percent) / 100) {}
 
   void set_up() override {
-    kernel_ = device_.kernel(loops_source(), "selftest_loops", DType::f32);
+    kernel_ = device_.kernel(arithmetic_source(), "fixed_arithmetic", DType::f32);
     if (ExtraBytes > 0) cache_ = device_.create("cache", {ExtraBytes}, DType::u8);
   }
   void create_inputs() override {}

@@ -1,7 +1,7 @@
 // `peakmark history`: the whole program, on a SQLite file.
-#include <nlohmann/json.hpp>
+#include "cli/history_command_test.hpp"
 
-#include "cli/command_test.hpp"
+#include <nlohmann/json.hpp>
 
 namespace peakmark {
 namespace {
@@ -12,22 +12,9 @@ using testing::Not;
 using testing::StartsWith;
 using Json = nlohmann::ordered_json;
 
-class HistoryCommand : public CommandTest {
+class HistoryCommand : public HistoryTest {
  protected:
-  void SetUp() override {
-#ifndef PEAKMARK_HAS_HISTORY
-    GTEST_SKIP() << "built without histories";
-#endif
-    suite({"ok", "ok"});
-    ASSERT_EQ(run().end.exit_code, 0);
-  }
-  Answer history(std::vector<std::string> words) const {
-    words.insert(words.begin(), "history");
-    words.insert(words.end(), {"--history", file_});
-    return peakmark(words);
-  }
-
-  std::string file_ = folder_.path() / "history.db";
+  Answer history(std::vector<std::string> words) const { return on_history("history", std::move(words)); }
 };
 
 TEST_F(HistoryCommand, AddsListsAndExports) {

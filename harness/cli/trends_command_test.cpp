@@ -2,7 +2,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cli/command_test.hpp"
+#include "cli/history_command_test.hpp"
 #include "run/text_file.hpp"
 
 namespace peakmark {
@@ -14,20 +14,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kGrown = "fake/case/dry/n:2";
 
-class TrendsCommand : public CommandTest {
+class TrendsCommand : public HistoryTest {
  protected:
-  void SetUp() override {
-#ifndef PEAKMARK_HAS_HISTORY
-    GTEST_SKIP() << "built without histories";
-#endif
-    suite({"ok", "ok"});
-    ASSERT_EQ(run().end.exit_code, 0);
-  }
-  Answer trends(std::vector<std::string> words = {}) const {
-    words.insert(words.begin(), "trends");
-    words.insert(words.end(), {"--history", file_});
-    return peakmark(words);
-  }
+  Answer trends(std::vector<std::string> words = {}) const { return on_history("trends", std::move(words)); }
   /// The run again, as of another night, in which one case needs so many bytes more.
   void add_night(int day, int more_bytes) const {
     Json json = Json::parse(read_text_file(run_file_));
@@ -41,11 +30,9 @@ class TrendsCommand : public CommandTest {
     }
     const std::string path = folder_.path() / ("night" + std::to_string(day) + ".json");
     std::ofstream(path) << json.dump(1);
-    const Answer added = peakmark({"history", "add", path, "--history", file_});
+    const Answer added = on_history("history", {"add", path});
     ASSERT_EQ(added.end.exit_code, 0) << added.errors;
   }
-
-  std::string file_ = folder_.path() / "history.db";
 };
 
 TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {

@@ -8,22 +8,14 @@
 #include <vector>
 
 #include "history/place.hpp"
+#include "history/run_head.hpp"
 #include "run/run_file.hpp"
 #include "trend/series.hpp"
 
 namespace peakmark::history {
 
 /// One run, as `history log` lists it.
-struct LoggedRun {
-  std::string id;
-  std::string date;
-  std::string suite;
-  std::string commit;
-  std::string device;
-  std::string backend;
-  std::string driver;
-  std::string build;
-  std::string host_name;
+struct LoggedRun : RunHead {
   std::int64_t cases = 0;
   std::int64_t ok = 0;  ///< of them, those that went well
 };

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "history/run_head.hpp"
 #include "run/run_file.hpp"
 #include "trend/series.hpp"
 
@@ -32,16 +33,7 @@ struct ObservationRecord {
 };
 
 /// A run, as the history keeps it.
-struct RunRecord {
-  std::string id;
-  std::string date;
-  std::string suite;
-  std::string commit;
-  std::string device;
-  std::string backend;
-  std::string driver;
-  std::string build;
-  std::string host_name;
+struct RunRecord : RunHead {
   std::string context;  ///< `context.peakmark` of the run file without `planned`, as JSON on one line
   std::string planned;  ///< `planned`, as JSON on one line: the same as long as the suite is
   std::int64_t planned_hash = 0;

@@ -1,4 +1,5 @@
-/* A fixed amount of arithmetic and next to no memory: its time follows the clocks of the device, not its memory. */
+/* Arithmetic and next to no memory: its time is proportional to `rounds`, and follows the clocks of the device, not its
+   memory. */
 
 PM_KERNEL(fixed_arithmetic)
 (PM_GLOBAL pm_element* to, pm_long count, pm_int rounds) {
