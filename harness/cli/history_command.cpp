@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <ctime>
 #include <iomanip>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -172,9 +174,11 @@ struct ExportOptions {
 std::string run_files(History& history, const ExportOptions& options) {
   std::string text;
   const auto ids = options.run == "latest" ? history.latest() : std::vector<std::string>{options.run};
+  std::map<std::string, std::string> devices;  // a run's, as it is called now
+  for (const history::LoggedRun& run : history.log()) devices.emplace(run.id, run.device);
   for (const std::string& id : ids) {
     const Run run = history.run(id);
-    if (options.device.empty() || run.context.device == options.device) text += run_file_text(run, -1) + "\n";
+    if (options.device.empty() || devices.at(id) == options.device) text += run_file_text(run, -1) + "\n";
   }
   return text;
 }
@@ -209,11 +213,12 @@ std::string exported(History& opened, const ExportOptions& options) {
   return history::series_csv(devices.front());
 }
 
-void export_history(const ExportOptions& options) {
+void export_history(ExportOptions options) {
   if (!options.otava.empty() && (options.output.empty() || options.format != "csv")) {
     throw UsageError("--otava tells Otava of a CSV file: name it with -o");
   }
   const auto history = open_history(options.history, History::Purpose::read);
+  if (!options.device.empty()) options.device = history->device_name(options.device);
   const std::string text = exported(*history, options);
   if (options.output.empty()) {
     print(text);
@@ -275,15 +280,13 @@ std::string limit_of(const PruneOptions& options) {
 }
 
 /// What trends say changed: these runs stay, as far as they still can be told.
-std::vector<history::NamedChange> changes_of(History& opened) {
-  std::vector<history::NamedChange> changes;
-  for (const trend::DeviceHistory& device : opened.read()) {
-    for (const trend::Change& change : trend::find_trends(device).changes) {
-      changes.push_back({change.case_name, device.runs[change.first].id});
-      changes.push_back({change.case_name, device.runs[change.last_before].id});
-    }
+std::set<std::string> changes_of(const trend::DeviceHistory& device) {
+  std::set<std::string> runs;
+  for (const trend::Change& change : trend::find_trends(device).changes) {
+    runs.insert(device.runs[change.first].id);
+    runs.insert(device.runs[change.last_before].id);
   }
-  return changes;
+  return runs;
 }
 
 void prune(const PruneOptions& options) {
@@ -292,7 +295,7 @@ void prune(const PruneOptions& options) {
   }
   const std::string limit = limit_of(options);
   const auto history = open_history(options.history, History::Purpose::write);
-  const history::Pruned pruned = history->prune(limit, changes_of(*history), options.dry);
+  const history::Pruned pruned = history->prune(limit, changes_of, options.dry);
   for (const std::string& run : pruned.runs) print(run + "\n");
   fmt::print(stderr, "{}: {} runs from before {} {}; {} as old stay, since something changed there\n",
              history->place().name(), pruned.runs.size(), limit, options.dry ? "would go" : "are gone",

@@ -41,6 +41,24 @@ TEST_F(HistoryCommand, AddsListsAndExports) {
   EXPECT_EQ(history({"add", run_file_.string()}).end.exit_code, 0);
 }
 
+TEST_F(HistoryCommand, ARenamedDeviceIsExportedUnderBothNames) {
+  ASSERT_EQ(history({"add", run_file_.string()}).end.exit_code, 0);
+  peakmark::Run later = read_run(run_file_);
+  later.context.id = "later";
+  later.context.date = "2999-01-01T00:00:00Z";
+  later.context.device = "dry 0";
+  const std::string file = folder_.path() / "later.json";
+  write_run(later, file);
+  ASSERT_EQ(history({"add", file}).end.exit_code, 0);
+  ASSERT_EQ(history({"rename-device", "dry 0", "dry"}).end.exit_code, 0);
+  for (const std::string name : {"dry", "dry 0"}) {
+    const Answer run = history({"export", "--format", "run", "--device", name});
+    EXPECT_THAT(run.output, HasSubstr("\"later\"")) << name << run.errors;
+    EXPECT_THAT(history({"export", "--device", name}).output, HasSubstr(",later,")) << name;
+  }
+  EXPECT_EQ(history({"export", "--format", "run", "--device", "GPU"}).output, "");
+}
+
 TEST_F(HistoryCommand, PrunesByAge) {
   ASSERT_EQ(history({"add", run_file_.string()}).end.exit_code, 0);
   EXPECT_THAT(history({"prune", "--older-than", "0"}).errors, HasSubstr("0 runs from before"));

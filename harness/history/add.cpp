@@ -172,9 +172,7 @@ Added History::add(const Run& run) {
           "has a run {} already, with other contents: was a run file changed by hand? Nothing was added",
           record.id));
     }
-    const auto names = inside_->device_names();
-    const auto renamed = names.find(record.device);
-    const std::string device = renamed == names.end() ? record.device : renamed->second;
+    const std::string device = name_now(inside_->device_names(), record.device);
     const std::vector<LoggedRun> runs = log();
     added.was_there = digest.has_value();
     added.runs_of_device = std::ranges::count_if(

@@ -160,7 +160,9 @@ Transaction::Transaction(Database& database, Access access) : database_(database
     } else if (access == Access::read) {
       sql << "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
     } else {
-      sql << "BEGIN";
+      // Each statement sees what was there when it began: so those after the lock see all that other writers
+      // wrote before it was theirs to give. A server may be set to begin transactions otherwise.
+      sql << "BEGIN ISOLATION LEVEL READ COMMITTED";
       try {
         sql << kLock;
       } catch (...) {

@@ -33,8 +33,7 @@ std::vector<History::Inside::NumberedRun> History::Inside::runs() {
       "runs ORDER BY date, number",
       [&] {
         runs.push_back(row);
-        const auto name = names.find(run.device);
-        if (name != names.end()) runs.back().run.device = name->second;
+        runs.back().run.device = name_now(names, run.device);
       },
       soci::into(row.number), soci::into(run.id), soci::into(run.date), soci::into(run.suite),
       soci::into(run.commit), soci::into(run.device), soci::into(run.backend), soci::into(run.driver),
@@ -48,6 +47,18 @@ std::int64_t History::Inside::number_of(const std::string& run_id) {
     database.fail(fmt::format("has no run '{}'; `peakmark history log` shows those that it has", run_id));
   }
   return *number;
+}
+
+std::vector<trend::Acceptance> History::Inside::acceptances() {
+  std::vector<trend::Acceptance> all;
+  trend::Acceptance row;
+  each_row(
+      sql(),
+      "SELECT case_name, metric, from_run, accepted_by, accepted_at, reason FROM acceptances ORDER BY "
+      "accepted_at, case_name, metric, from_run",
+      [&] { all.push_back(row); }, soci::into(row.case_name), soci::into(row.metric),
+      soci::into(row.from_run), soci::into(row.who), soci::into(row.when), soci::into(row.reason));
+  return all;
 }
 
 History::History(const Place& place, Purpose purpose, std::chrono::milliseconds patience)
@@ -151,26 +162,18 @@ void History::add_acceptance(const trend::Acceptance& acceptance) {
 }
 
 std::vector<trend::Acceptance> History::acceptances() {
-  return inside_->database.told([&] {
-    std::vector<trend::Acceptance> all;
-    trend::Acceptance row;
-    each_row(
-        inside_->sql(),
-        "SELECT case_name, metric, from_run, accepted_by, accepted_at, reason FROM acceptances ORDER BY "
-        "accepted_at, case_name, metric, from_run",
-        [&] { all.push_back(row); }, soci::into(row.case_name), soci::into(row.metric),
-        soci::into(row.from_run), soci::into(row.who), soci::into(row.when), soci::into(row.reason));
-    return all;
-  });
+  return inside_->database.told([&] { return inside_->acceptances(); });
+}
+
+std::string History::device_name(const std::string& device) {
+  return inside_->database.told([&] { return name_now(inside_->device_names(), device); });
 }
 
 void History::rename_device(const std::string& device, const std::string& is_device) {
   inside_->database.told([&] {
     Transaction transaction(inside_->database, Access::write);
     soci::session& sql = inside_->sql();
-    const auto names = inside_->device_names();
-    const auto renamed = names.find(is_device);
-    const std::string target = renamed == names.end() ? is_device : renamed->second;
+    const std::string target = name_now(inside_->device_names(), is_device);
     if (target == device) {
       inside_->database.fail(fmt::format("'{}' is '{}' already the other way round", is_device, device));
     }

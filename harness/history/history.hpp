@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,11 +43,8 @@ struct Pruned {
   std::int64_t kept = 0;          ///< older than the limit, and kept for what changed there
 };
 
-/// A change that somebody (find_trends) found at a run: prune() keeps it and the run before.
-struct NamedChange {
-  std::string case_name;
-  std::string run;
-};
+/// Of a device's history, ids of runs at which something changed.
+using ChangesOf = std::function<std::set<std::string>(const trend::DeviceHistory&)>;
 
 /// Runs over time, in a SQLite file or a PostgreSQL database; docs/history.md tells how they are kept.
 /// Whatever fails is a UsageError that says what, where and what to do, and leaves the history as it was.
@@ -86,13 +85,15 @@ class History {
   void add_acceptance(const trend::Acceptance& acceptance);
   std::vector<trend::Acceptance> acceptances();
 
+  /// The name under which a device of this name is shown and read: another where it was renamed.
+  std::string device_name(const std::string& device);
   /// From now on `device` is shown and read as another name for `is_device`.
   void rename_device(const std::string& device, const std::string& is_device);
 
   /// Drops runs from before `date`, but for those at which something changed: bytes, outcome or estimate of a
-  /// case (and the run before), those that acceptances and `changes` name (and the run before), and the
-  /// newest of each device. `dry`: only says what would go.
-  Pruned prune(const std::string& date, const std::vector<NamedChange>& changes, bool dry);
+  /// case (and the run before), those that acceptances and `changes` (null: none) name (and the run before),
+  /// and the newest of each device. Nobody else writes while that is decided. `dry`: only says what would go.
+  Pruned prune(const std::string& date, const ChangesOf& changes, bool dry);
 
   class Inside;  ///< for the sources of this room
 

@@ -28,10 +28,20 @@ class History::Inside {
   std::vector<NumberedRun> runs();
   /// Its number. UsageError where the run is not there.
   std::int64_t number_of(const std::string& run_id);
+  /// As History's. The transaction is the caller's: what is decided from it must be written in the same one.
+  std::vector<trend::DeviceHistory> read();
+  std::vector<trend::Acceptance> acceptances();
 
   Database database;
   Migration migration;
 };
+
+/// Of `names` (device_names()), the name that a device has now.
+inline const std::string& name_now(const std::map<std::string, std::string>& names,
+                                   const std::string& device) {
+  const auto renamed = names.find(device);
+  return renamed == names.end() ? device : renamed->second;
+}
 
 /// One value of a query that gives one; null where it is null or there is no row.
 template <typename T, typename... Uses>

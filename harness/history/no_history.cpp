@@ -53,11 +53,13 @@ void History::add_acceptance(const trend::Acceptance& /*acceptance*/) {
 std::vector<trend::Acceptance> History::acceptances() {
   refuse();
 }
+std::string History::device_name(const std::string& /*device*/) {
+  refuse();
+}
 void History::rename_device(const std::string& /*device*/, const std::string& /*is_device*/) {
   refuse();
 }
-Pruned History::prune(const std::string& /*date*/, const std::vector<NamedChange>& /*changes*/,
-                      bool /*dry*/) {
+Pruned History::prune(const std::string& /*date*/, const ChangesOf& /*changes*/, bool /*dry*/) {
   refuse();
 }
 

@@ -1,3 +1,4 @@
+#include <optional>
 #include <set>
 
 #include "history/inside.hpp"
@@ -27,11 +28,10 @@ class Changes {
   }
 
   void note_run(const std::string& id) {
-    for (std::size_t run = 0; run < device_.runs.size(); ++run) {
-      if (device_.runs[run].id != id) continue;
-      keep(run);
-      if (run > 0) keep(run - 1);
-    }
+    const std::optional<std::size_t> run = trend::find_run(device_, id);
+    if (!run) return;
+    keep(*run);
+    if (*run > 0) keep(*run - 1);
   }
 
   [[nodiscard]] const std::set<std::string>& kept() const { return kept_; }
@@ -42,6 +42,19 @@ class Changes {
   const trend::DeviceHistory& device_;
   std::set<std::string> kept_;
 };
+
+std::set<std::string> runs_to_keep(const trend::DeviceHistory& device, const ChangesOf& changes) {
+  Changes here(device);
+  for (const trend::Series& series : device.series) {
+    if (series.metric != trend::metric::gpu_time_ns) here.note(series.values);
+  }
+  for (const trend::CaseOutcomes& the_case : device.outcomes) here.note(the_case.outcomes);
+  for (const trend::Acceptance& acceptance : device.acceptances) here.note_run(acceptance.from_run);
+  if (changes) {
+    for (const std::string& run : changes(device)) here.note_run(run);
+  }
+  return here.kept();
+}
 
 void drop(Database& database, const std::vector<std::int64_t>& runs) {
   soci::session& sql = database.sql();
@@ -57,20 +70,12 @@ void drop(Database& database, const std::vector<std::int64_t>& runs) {
 
 }  // namespace
 
-Pruned History::prune(const std::string& date, const std::vector<NamedChange>& changes, bool dry) {
+Pruned History::prune(const std::string& date, const ChangesOf& changes, bool dry) {
   return inside_->database.told([&] {
-    std::set<std::string> kept;
-    for (const trend::DeviceHistory& device : read()) {
-      Changes here(device);
-      for (const trend::Series& series : device.series) {
-        if (series.metric != trend::metric::gpu_time_ns) here.note(series.values);
-      }
-      for (const trend::CaseOutcomes& the_case : device.outcomes) here.note(the_case.outcomes);
-      for (const trend::Acceptance& acceptance : device.acceptances) here.note_run(acceptance.from_run);
-      for (const NamedChange& change : changes) here.note_run(change.run);
-      kept.insert(here.kept().begin(), here.kept().end());
-    }
+    // Before anything is read: a run that another process adds meanwhile may be one of a change.
     Transaction transaction(inside_->database, Access::write);
+    std::set<std::string> kept;
+    for (const trend::DeviceHistory& device : inside_->read()) kept.merge(runs_to_keep(device, changes));
     Pruned pruned;
     std::vector<std::int64_t> numbers;
     for (const Inside::NumberedRun& one : inside_->runs()) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -102,8 +103,7 @@ class Reader {
         sql_, "SELECT number, context FROM runs ORDER BY date, number",
         [&] {
           trend::NightRun night = night_of(context);
-          const auto renamed = names_.find(night.device);
-          const std::string& device = renamed == names_.end() ? night.device : renamed->second;
+          const std::string& device = name_now(names_, night.device);
           trend::DeviceHistory& history = devices[{device, night.backend}];
           history.device = device;
           history.backend = night.backend;
@@ -200,19 +200,21 @@ class Reader {
 
 }  // namespace
 
+std::vector<trend::DeviceHistory> History::Inside::read() {
+  std::vector<trend::DeviceHistory> devices = Reader(*this).read();
+  const std::vector<trend::Acceptance> all = acceptances();
+  for (trend::DeviceHistory& device : devices) {
+    std::ranges::copy_if(all, std::back_inserter(device.acceptances), [&](const trend::Acceptance& one) {
+      return trend::find_run(device, one.from_run).has_value();
+    });
+  }
+  return devices;
+}
+
 std::vector<trend::DeviceHistory> History::read() {
   return inside_->database.told([&] {
     const Transaction transaction(inside_->database, Access::read);
-    std::vector<trend::DeviceHistory> devices = Reader(*inside_).read();
-    const std::vector<trend::Acceptance> all = acceptances();
-    for (trend::DeviceHistory& device : devices) {
-      for (const trend::Acceptance& one : all) {
-        const bool is_here = std::ranges::any_of(
-            device.runs, [&](const trend::NightRun& run) { return run.id == one.from_run; });
-        if (is_here) device.acceptances.push_back(one);
-      }
-    }
-    return devices;
+    return inside_->read();
   });
 }
 

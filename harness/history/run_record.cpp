@@ -82,6 +82,7 @@ void check_figures(const Observation& observation) {
   check_bytes(observation, "requested_peak_bytes", observation.requested_peak_bytes);
   check_bytes(observation, "setup_bytes", observation.setup_bytes);
   check_bytes(observation, "leaked_bytes", observation.leaked_bytes);
+  if (observation.estimate) check_bytes(observation, "bytes_estimated", observation.estimate->bytes_estimated);
   if (!observation.gpu_time) return;
   const GpuTime& time = *observation.gpu_time;
   for (const double ns : {time.median_ns, time.min_ns, time.max_ns}) check_time(observation, ns);

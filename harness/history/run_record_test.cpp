@@ -113,6 +113,10 @@ TEST(RunRecord, WhatSeriesCannotHoldIsRefused) {
   EXPECT_EQ(refusal([&](peakmark::Run& run) { run.observations[0].setup_bytes = most; }), "none");
   EXPECT_THAT(refusal([&](peakmark::Run& run) { run.observations[0].setup_bytes = most + 1; }),
               HasSubstr("0 to 2^53"));
+  EXPECT_EQ(refusal([&](peakmark::Run& run) { run.observations[0].estimate->bytes_estimated = most; }),
+            "none");
+  EXPECT_THAT(refusal([&](peakmark::Run& run) { run.observations[0].estimate->bytes_estimated = most + 1; }),
+              HasSubstr("bytes_estimated of op/b/opencl/n:2 is 9007199254740993; a history takes 0 to 2^53"));
   for (const double ns : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                           -std::numeric_limits<double>::infinity(), -1.0}) {
     EXPECT_THAT(refusal([&](peakmark::Run& run) { run.observations[0].gpu_time->blocks[1][0] = ns; }),

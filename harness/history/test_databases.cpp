@@ -17,6 +17,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/error.hpp"
+
 namespace peakmark::history {
 namespace {
 
@@ -89,6 +91,18 @@ void connect(soci::session& sql, const Place& place) {
   }
 }
 
+constexpr const char* kTakeLock = "SELECT pg_advisory_xact_lock(8098986618920202859)";
+
+void tell(int told) {
+  if (::write(told, "!", 1) != 1) ::_exit(1);
+}
+
+void wait_for_waiters(soci::session& sql, int wanted) {
+  for (int waiting = 0; waiting < wanted;) {
+    sql << "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", soci::into(waiting);
+  }
+}
+
 }  // namespace
 
 PostgresqlServer* PostgresqlServer::get() {
@@ -155,12 +169,47 @@ void OnBothDatabases::hold_lock(int told) const {
   connect(sql, place());
   if (is_postgresql()) {
     sql << "BEGIN";
-    sql << "SELECT pg_advisory_xact_lock(8098986618920202859)";
+    sql << kTakeLock;
   } else {
     sql << "BEGIN EXCLUSIVE";
   }
-  if (::write(told, "!", 1) != 1) ::_exit(1);
+  tell(told);
   for (;;) ::pause();
+}
+
+void OnBothDatabases::hold_lock_until_two_wait(int told) const {
+  soci::session sql;
+  connect(sql, place());
+  sql << "BEGIN";
+  sql << kTakeLock;
+  tell(told);
+  wait_for_waiters(sql, 1);
+  tell(told);
+  wait_for_waiters(sql, 2);
+  sql << "ROLLBACK";
+}
+
+std::vector<std::string> OnBothDatabases::ids_of(History&& history) {
+  std::vector<std::string> ids;
+  for (const LoggedRun& run : history.log()) ids.push_back(run.id);
+  return ids;
+}
+
+Values OnBothDatabases::values_of(const trend::DeviceHistory& device, const std::string& case_name,
+                                  std::string_view metric) {
+  for (const trend::Series& series : device.series) {
+    if (series.case_name == case_name && series.metric == metric) return series.values;
+  }
+  return {};
+}
+
+std::string OnBothDatabases::message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "none";
 }
 
 std::string kind_name(const testing::TestParamInfo<Place::Kind>& info) {

@@ -4,12 +4,18 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/temporary_folder.hpp"
 #include "history/history.hpp"
 
 namespace peakmark::history {
+
+using Values = std::vector<std::optional<double>>;
 
 /// A PostgreSQL server on a socket in a temporary folder, without network, gone with the process. One for all
 /// tests of a program, since it takes a second or two to make.
@@ -35,10 +41,20 @@ class OnBothDatabases : public testing::TestWithParam<Place::Kind> {
   void SetUp() override;
   [[nodiscard]] Place place() const { return parse_place(address_); }
   [[nodiscard]] bool is_postgresql() const { return GetParam() == Place::Kind::postgresql; }
+  [[nodiscard]] History open() const { return History(place(), History::Purpose::write); }
+  [[nodiscard]] History open_to_read() const { return History(place(), History::Purpose::read); }
+  static std::vector<std::string> ids_of(History&& history);
+  static Values values_of(const trend::DeviceHistory& device, const std::string& case_name,
+                          std::string_view metric);
+  /// Of the UsageError that `work` throws; `none` where it throws none.
+  static std::string message_of(const std::function<void()>& work);
   /// Statements of SQL, outside of what is tested.
   void execute(const std::string& sql) const;
   /// Takes the lock of a writer, writes a byte into `told` and never returns: for a process of its own.
   [[noreturn]] void hold_lock(int told) const;
+  /// PostgreSQL: takes the lock of a writer and writes a byte into `told`, another when somebody waits for
+  /// the lock, and lets go when two do: they get it in the order in which they came.
+  void hold_lock_until_two_wait(int told) const;
 
   TemporaryFolder folder_;
   std::string address_;

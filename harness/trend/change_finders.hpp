@@ -51,8 +51,6 @@ void close_gone_regressions(const DeviceHistory& history, const Series& series, 
 
 /// Whether `acceptance`, of the run `from`, means this change.
 bool accepts(const Acceptance& acceptance, std::size_t from, const Change& change);
-/// The index of a run; null where the history has it no more.
-std::optional<std::size_t> find_run(const DeviceHistory& history, const std::string& id);
 /// Marks changes that somebody accepted.
 void apply_acceptances(const DeviceHistory& history, std::vector<Change>& changes);
 

@@ -85,6 +85,9 @@ struct DeviceHistory {
   std::vector<Acceptance> acceptances;
 };
 
+/// The index of a run; null where the history has it no more.
+std::optional<std::size_t> find_run(const DeviceHistory& history, const std::string& id);
+
 /// What was live at the peak of a case in a run; empty where the history does not know it. Asked only for the
 /// runs before and at a change of bytes.
 using AllocationsAtPeak =

@@ -1,0 +1,105 @@
+// Several processes at one history.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+
+#include "history/sample_runs.hpp"
+#include "history/test_databases.hpp"
+
+namespace peakmark::history {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Writers : public OnBothDatabases {
+ protected:
+  /// Work in a process of its own, which says what went wrong and ends with 1 then.
+  template <typename Work>
+  static pid_t start(Work work) {
+    const pid_t process = ::fork();
+    if (process != 0) return process;
+    const std::string error = message_of(work);
+    if (error != "none") std::fprintf(stderr, "%s\n", error.c_str());
+    ::_exit(error == "none" ? 0 : 1);
+  }
+  static int end_of(pid_t process) {
+    int status = -1;
+    ::waitpid(process, &status, 0);
+    return status;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(, Writers, testing::Values(Place::Kind::sqlite, Place::Kind::postgresql), kind_name);
+
+TEST_P(Writers, TwoRunnersAddAtOnce) {
+  constexpr int kNights = 10;
+  // Both begin the history too.
+  std::vector<pid_t> processes;
+  for (const std::string device : {"one", "two"}) {
+    processes.push_back(start([&] {
+      for (int day = 1; day <= kNights; ++day) open().add(sample_night(day, day, 1000, device).run);
+    }));
+  }
+  for (const pid_t process : processes) EXPECT_EQ(end_of(process), 0);
+  const auto devices = open_to_read().read();
+  ASSERT_EQ(devices.size(), 2U);
+  for (const trend::DeviceHistory& device : devices) {
+    ASSERT_EQ(device.runs.size(), static_cast<std::size_t>(kNights));
+    const Values peaks = values_of(device, "op/b/opencl/n:2", "requested_peak_bytes");
+    for (int day = 1; day <= kNights; ++day) EXPECT_EQ(peaks.at(day - 1), 2 * day * kMiB);
+    EXPECT_EQ(values_of(device, "op/a/opencl", "gpu_time_ns"), Values(kNights, 2000));
+  }
+}
+
+TEST_P(Writers, ALockThatIsHeldTooLongIsTold) {
+  open().add(sample_night(1).run);
+  // Another runner, which never ends.
+  std::array<int, 2> holds{};
+  ASSERT_EQ(::pipe(holds.data()), 0);
+  const pid_t process = start([&] { hold_lock(holds[1]); });
+  char word = 0;
+  ASSERT_EQ(::read(holds[0], &word, 1), 1);
+  EXPECT_THAT(
+      message_of([&] {
+        History(place(), History::Purpose::write, std::chrono::milliseconds(20)).add(sample_night(2).run);
+      }),
+      testing::AllOf(HasSubstr("another process holds its lock, and did so for 20 ms"),
+                     HasSubstr("try again")));
+  ::kill(process, SIGKILL);
+  end_of(process);
+  EXPECT_EQ(open().add(sample_night(2).run).runs_of_device, 2);
+}
+
+// Night 2 is added while the pruning waits, and what changed there and in night 3 must stay.
+TEST_P(Writers, APruningSeesWhatWasAddedWhileItWaited) {
+  if (!is_postgresql()) GTEST_SKIP() << "SQLite does not tell who waits";
+  for (const std::string setting : {"", "&options=-cdefault_transaction_isolation%3Dserializable"}) {
+    SetUp();
+    address_ += setting;
+    for (const int day : {1, 3, 4}) open().add(sample_night(day).run);
+    std::array<int, 2> told{};
+    ASSERT_EQ(::pipe(told.data()), 0);
+    const auto next = [&] {
+      char word = 0;
+      return ::read(told[0], &word, 1);
+    };
+    const pid_t holder = start([&] { hold_lock_until_two_wait(told[1]); });
+    ASSERT_EQ(next(), 1);
+    const pid_t adder = start([&] { open().add(sample_night(2, 3).run); });
+    ASSERT_EQ(next(), 1);
+    EXPECT_THAT(open().prune("2026-01-04T00:00:00Z", nullptr, false).runs, IsEmpty()) << setting;
+    EXPECT_EQ(end_of(adder), 0);
+    EXPECT_EQ(end_of(holder), 0);
+    EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02", "night-03", "night-04")) << setting;
+    for (const int end : told) ::close(end);
+  }
+}
+
+}  // namespace
+}  // namespace peakmark::history
