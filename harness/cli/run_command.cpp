@@ -33,8 +33,10 @@ struct RunOptions {
 /// This run as the newest night of its device's history: the cases whose times look other than before.
 std::vector<std::string> suspicious_cases(const std::string& history, const Run& run) {
   const RunContext& context = run.context;
-  for (trend::DeviceHistory& device : open_history(history, history::History::Purpose::read)->read()) {
-    if (device.device != context.device || device.backend != context.backend) continue;
+  const auto opened = open_history(history, history::History::Purpose::read);
+  const std::string name = opened->device_name(context.device);
+  for (trend::DeviceHistory& device : opened->read()) {
+    if (device.device != name || device.backend != context.backend) continue;
     trend::NightRun night;
     night.id = context.id;
     night.date = context.date;

@@ -80,5 +80,27 @@ TEST_F(TrendsCommand, ARunTakesTheHistoryToConfirmAgainst) {
   EXPECT_EQ(run({"--confirm", file_, "--memory-only"}).end.exit_code, 2);
 }
 
+TEST_F(TrendsCommand, ARunOfARenamedDeviceIsHeldAgainstAllOfItsNights) {
+  suite({"timed"});
+  ASSERT_EQ(run().end.exit_code, 0);
+  constexpr int kNights = 26;
+  std::vector<std::string> files{"add"};
+  for (int night = 1; night <= kNights; ++night) {
+    peakmark::Run of_night = read_run(run_file_);
+    of_night.context.id = "night-" + std::to_string(night);
+    of_night.context.date = "2026-01-" + std::to_string(100 + night).substr(1) + "T02:00:00Z";
+    if (night < kNights) of_night.context.device = "dry of old";
+    files.push_back(folder_.path() / (of_night.context.id + ".json"));
+    write_run(of_night, files.back());
+  }
+  ASSERT_EQ(on_history("history", files).end.exit_code, 0);
+  ASSERT_EQ(on_history("history", {"rename-device", "dry", "dry of old"}).end.exit_code, 0);
+  environment_.push_back("FAKE_WORKER_SLOWDOWN=1.5");
+  const Answer confirmed = run({"--confirm", file_});
+  EXPECT_EQ(confirmed.end.exit_code, 0);
+  EXPECT_THAT(confirmed.errors, HasSubstr("1 of 1 cases look suspicious: timed again"));
+  EXPECT_TRUE(read_run(run_file_).observations.at(0).gpu_time_again);
+}
+
 }  // namespace
 }  // namespace peakmark
