@@ -1,4 +1,3 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -23,6 +22,7 @@
 #include "cli/json_value.hpp"
 #include "history/exports.hpp"
 #include "history/history.hpp"
+#include "run/run_context.hpp"
 #include "run/text_file.hpp"
 #include "trend/trends.hpp"
 
@@ -267,10 +267,7 @@ struct PruneOptions {
 };
 
 std::string limit_of(const PruneOptions& options) {
-  if (options.days) {
-    const auto limit = std::chrono::system_clock::now() - std::chrono::days(*options.days);
-    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(limit)));
-  }
+  if (options.days) return utc_date(std::chrono::system_clock::now() - std::chrono::days(*options.days));
   std::tm read{};
   std::istringstream text(options.before);
   if (!(text >> std::get_time(&read, "%Y-%m-%d")) || options.before.size() != 10) {

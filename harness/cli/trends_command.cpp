@@ -1,11 +1,9 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <pwd.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -18,6 +16,7 @@
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
 #include "history/history.hpp"
+#include "run/run_context.hpp"
 #include "run/text_file.hpp"
 #include "trend/reports.hpp"
 
@@ -77,11 +76,6 @@ std::string who_am_i() {
   return user == nullptr ? fmt::format("user {}", ::geteuid()) : user->pw_name;
 }
 
-std::string now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
-}
-
 /// The runs from which on levels of this case are to be accepted: of its open regressions and suspicions.
 std::vector<trend::Acceptance> open_changes(const std::vector<DeviceTrends>& devices,
                                             const AcceptOptions& options) {
@@ -90,9 +84,8 @@ std::vector<trend::Acceptance> open_changes(const std::vector<DeviceTrends>& dev
     for (const Change& change : device.trends.changes) {
       if (change.case_name != options.case_name) continue;
       if (options.metric && change.metric != *options.metric) continue;
-      const bool is_open = change.state == trend::State::open ||
-                           (change.verdict == trend::Verdict::suspicious && !change.state);
-      if (is_open)
+      const bool is_suspicion = change.verdict == trend::Verdict::suspicious && !change.state;
+      if (trend::is_open(change) || is_suspicion)
         open.push_back({change.case_name, change.metric, device.history->runs[change.first].id, {}, {}, {}});
     }
   }
@@ -123,7 +116,7 @@ void accept(const AcceptOptions& options) {
   }
   for (trend::Acceptance& acceptance : acceptances) {
     acceptance.who = options.who.value_or(who_am_i());
-    acceptance.when = now();
+    acceptance.when = utc_date();
     acceptance.reason = options.reason;
     history->add_acceptance(acceptance);
     fmt::print(stderr, "accepted: {} {} from {} on, by {}\n", acceptance.case_name,

@@ -17,9 +17,8 @@ namespace {
 
 constexpr double kReferenceTolerance = 0.05;
 
-std::string utc(const char* format) {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format(fmt::runtime(format), fmt::gmtime(now));
+std::string utc(const char* format, std::chrono::system_clock::time_point when) {
+  return fmt::format(fmt::runtime(format), fmt::gmtime(std::chrono::system_clock::to_time_t(when)));
 }
 
 std::string host_name() {
@@ -39,13 +38,14 @@ std::string cpu_name() {
 
 }  // namespace
 
-std::string utc_date() {
-  return utc("{:%Y-%m-%dT%H:%M:%SZ}");
+std::string utc_date(std::chrono::system_clock::time_point when) {
+  return utc("{:%Y-%m-%dT%H:%M:%SZ}", when);
 }
 
 std::string make_run_id() {
   std::random_device random;
-  return fmt::format("{}-{:08x}{:08x}", utc("{:%Y%m%dT%H%M%SZ}"), random(), random());
+  return fmt::format("{}-{:08x}{:08x}", utc("{:%Y%m%dT%H%M%SZ}", std::chrono::system_clock::now()), random(),
+                     random());
 }
 
 std::map<std::string, std::string> measurement_environment() {
@@ -96,14 +96,14 @@ void add_machine_facts(RunContext& context, const MachineFacts& facts, const Dev
   };
   context.environment["cpus"] = std::to_string(facts.cpus);
   add("cpu governor", facts.governor);
-  add("load average", facts.load_average);
+  add(environment_key::load_average, facts.load_average);
   if (facts.nvml) context.environment["nvidia driver"] = facts.nvml->driver;
   const GpuFacts* const gpu = find_gpu(facts, device);
   if (gpu == nullptr) return;
   context.clocks = {gpu->sm_clock_mhz, gpu->max_sm_clock_mhz, gpu->memory_clock_mhz,
                     gpu->max_memory_clock_mhz};
-  add("memory used bytes", gpu->used_bytes);
-  add("other processes", gpu->other_processes);
+  add(environment_key::memory_used, gpu->used_bytes);
+  add(environment_key::other_processes, gpu->other_processes);
 }
 
 std::string reference_warning(const ReferenceTimes& times) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 
@@ -16,8 +17,8 @@ RunContext make_run_context(const Selection& selection, const Description& descr
 /// there.
 void add_machine_facts(RunContext& context, const MachineFacts& facts, const DeviceInfo& device);
 
-/// Now, as dates stand in files: `2026-01-31T02:00:00Z`.
-std::string utc_date();
+/// A moment, as dates stand in files: `2026-01-31T02:00:00Z`.
+std::string utc_date(std::chrono::system_clock::time_point when = std::chrono::system_clock::now());
 
 /// `20260131T020000Z-0123456789abcdef`: sorts by time, and no two are alike.
 std::string make_run_id();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -24,6 +25,14 @@ struct Clocks {
 };
 
 /// What was true of the whole run.
+/// Keys of a run's environment that tell of the moment in which it began, not of the machine.
+namespace environment_key {
+inline constexpr const char* load_average = "load average";
+inline constexpr const char* memory_used = "memory used bytes";
+inline constexpr const char* other_processes = "other processes";
+inline constexpr std::array<std::string_view, 3> of_the_moment{load_average, memory_used, other_processes};
+}  // namespace environment_key
+
 struct RunContext {
   std::string id;    ///< unique to this run
   std::string date;  ///< ISO 8601, UTC

@@ -49,6 +49,8 @@ class OpenRegressions {
 /// series, in order.
 void close_gone_regressions(const DeviceHistory& history, const Series& series, std::vector<Change>& changes);
 
+/// Whether no later run is of the suite of this one.
+bool is_last_of_suite(const DeviceHistory& history, std::size_t run);
 /// Whether `acceptance`, of the run `from`, means this change.
 bool accepts(const Acceptance& acceptance, std::size_t from, const Change& change);
 /// Marks changes that somebody accepted.
@@ -57,8 +59,5 @@ void apply_acceptances(const DeviceHistory& history, std::vector<Change>& change
 /// What is called another environment from one run to the next; what changes from run to run by nature
 /// (load, free memory, clocks of the moment) is none.
 std::vector<EnvironmentChange> find_environment_changes(const std::vector<NightRun>& runs);
-
-/// Cases that the last run of their suite does not have, or has for the first time.
-void find_comings_and_goings(const DeviceHistory& history, Trends& trends);
 
 }  // namespace peakmark::trend

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "trend/change_finders.hpp"
 
@@ -77,6 +78,11 @@ std::optional<std::size_t> find_run(const DeviceHistory& history, const std::str
   return static_cast<std::size_t>(found - history.runs.begin());
 }
 
+bool is_last_of_suite(const DeviceHistory& history, std::size_t run) {
+  const auto later = std::span(history.runs).subspan(run + 1);
+  return std::ranges::find(later, history.runs[run].suite, &NightRun::suite) == later.end();
+}
+
 bool accepts(const Acceptance& acceptance, std::size_t from, const Change& change) {
   return acceptance.case_name == change.case_name &&
          (acceptance.metric.empty() || acceptance.metric == change.metric) && change.last_before < from &&
@@ -88,7 +94,7 @@ void apply_acceptances(const DeviceHistory& history, std::vector<Change>& change
     const std::optional<std::size_t> from = find_run(history, acceptance.from_run);
     if (!from) continue;
     for (Change& change : changes) {
-      if (change.state == State::open && accepts(acceptance, *from, change)) change.state = State::accepted;
+      if (is_open(change) && accepts(acceptance, *from, change)) change.state = State::accepted;
     }
   }
 }

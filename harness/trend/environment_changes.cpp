@@ -1,16 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <set>
 
+#include "run/run_file.hpp"
 #include "trend/change_finders.hpp"
 
 namespace peakmark::trend {
 namespace {
-
-/// Of the moment, not of the machine. Run contexts name them so (run/run_context.cpp).
-constexpr std::array<std::string_view, 8> kVolatile{
-    "load average", "memory used bytes", "other processes",   "sm_mhz",
-    "memory_mhz",   "clocks.sm_mhz",     "clocks.memory_mhz", "date"};
 
 std::optional<std::string> known(const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -47,7 +42,8 @@ void compare(const NightRun& before, const NightRun& after, Comparison compariso
     for (const auto& [key, value] : *environment) keys.insert(key);
   }
   for (const std::string& key : keys) {
-    if (std::ranges::find(kVolatile, key) != kVolatile.end()) continue;
+    if (std::ranges::find(environment_key::of_the_moment, key) != environment_key::of_the_moment.end())
+      continue;
     comparison.look(key, find(before.environment, key), find(after.environment, key));
   }
   // Runs come by date: where the later one began first, somebody set a clock.

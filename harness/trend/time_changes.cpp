@@ -10,8 +10,7 @@
 namespace peakmark::trend {
 namespace {
 
-/// P that noise alone scores so much: the scan takes the best of several windows, which doubles the tail of
-/// one (measured: bench/trend_experiments p).
+/// P that noise alone scores so much. The scan takes the best of several windows: twice the tail of one.
 double chance_of(double score) {
   return std::min(1.0, std::erfc(std::abs(score) / M_SQRT2));
 }
@@ -26,7 +25,7 @@ struct Watched {
   std::vector<std::size_t> runs;  ///< that have a value, in order
   std::vector<Change> changes;
   OpenRegressions open;
-  std::vector<std::size_t> restarts;  ///< runs at which an acceptance begins a level, in order
+  std::vector<std::size_t> restarts;  ///< runs that have a value, at which an acceptance begins a level
 
   // Of the night being looked at.
   TimeLook look;
@@ -34,22 +33,27 @@ struct Watched {
   Evidence evidence{};
   double pending = 0;  ///< the sign of what last night's single measurement showed
 
-  Watched(const Series& of, const DeviceHistory& history, const TrendOptions& options)
-      : series(&of), views(of, history.runs, options) {}
+  Watched(const Series& of, const References& references, const TrendOptions& options)
+      : series(&of), views(of, references, options) {}
 };
 
 class Replay {
  public:
-  Replay(const DeviceHistory& history, const TrendOptions& options) : history_(history), options_(options) {
+  Replay(const DeviceHistory& history, const References& references, const TrendOptions& options)
+      : history_(history), options_(options) {
     for (const Series& series : history.series) {
-      if (series.metric == metric::gpu_time_ns) watched_.emplace_back(series, history, options);
+      if (series.metric == metric::gpu_time_ns) watched_.emplace_back(series, references, options);
     }
   }
 
-  /// An acceptance of a change that the replay does not find itself.
-  void restart(const Series& series, std::size_t run) {
+  /// An acceptance, from the run `from` on, of a change that the replay does not find itself. A run need not
+  /// have a time of every case: the level begins with the first that has one.
+  void restart(const std::string& case_name, std::size_t from) {
     for (Watched& one : watched_) {
-      if (one.series == &series) one.restarts.push_back(run);
+      if (one.series->case_name != case_name) continue;
+      std::size_t run = from;
+      while (run < history_.runs.size() && !one.views.has(run)) ++run;
+      one.restarts.push_back(run);
     }
   }
 
@@ -58,10 +62,12 @@ class Replay {
     TimeTrends trends;
     for (Watched& one : watched_) {
       if (!one.runs.empty() && one.runs.size() <= options_.watch.least_nights) {
-        trends.not_enough_data.push_back({one.series->case_name, one.series->metric, one.runs.size()});
+        trends.not_enough_data.push_back(
+            {one.series->case_name, one.series->metric, one.runs.size(), options_.watch.least_nights});
       }
       close_gone_regressions(history_, *one.series, one.changes);
-      if (is_of_its_last_night(one)) add_suspicion(one, trends);
+      // Of suspicions the last night alone is told: those before came to something, or to nothing.
+      if (!one.runs.empty() && is_last_of_suite(history_, one.runs.back())) add_suspicion(one, trends);
       std::ranges::move(one.changes, std::back_inserter(trends.changes));
     }
     std::ranges::stable_sort(trends.changes, {}, &Change::raised);
@@ -159,16 +165,6 @@ class Replay {
     return change;
   }
 
-  /// Of suspicions the last night alone is told: those before came to something, or to nothing.
-  bool is_of_its_last_night(const Watched& one) const {
-    if (one.runs.empty()) return false;
-    const std::string& suite = history_.runs[one.runs.back()].suite;
-    for (std::size_t run = history_.runs.size(); run-- > one.runs.back() + 1;) {
-      if (history_.runs[run].suite == suite) return false;
-    }
-    return true;
-  }
-
   void add_suspicion(const Watched& one, TimeTrends& trends) const {
     const Look& scan = one.look.scan;
     if (!scan.enough) return;
@@ -190,7 +186,8 @@ class Replay {
 }  // namespace
 
 TimeTrends find_time_changes(const DeviceHistory& history, const TrendOptions& options) {
-  TimeTrends trends = Replay(history, options).run();
+  const References references(history.runs);
+  TimeTrends trends = Replay(history, references, options).run();
   // Somebody may accept a change before it is found, or one too small to be: the level begins there anyway.
   std::optional<Replay> other;
   for (const Acceptance& acceptance : history.acceptances) {
@@ -201,10 +198,8 @@ TimeTrends find_time_changes(const DeviceHistory& history, const TrendOptions& o
       return change.verdict != Verdict::suspicious && accepts(acceptance, *from, change);
     });
     if (is_found) continue;
-    if (!other) other.emplace(history, options);
-    for (const Series& series : history.series) {
-      if (series.case_name == acceptance.case_name) other->restart(series, *from);
-    }
+    if (!other) other.emplace(history, references, options);
+    other->restart(acceptance.case_name, *from);
   }
   return other ? other->run() : trends;
 }

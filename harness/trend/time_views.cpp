@@ -13,15 +13,15 @@ constexpr double kCovered = 0.8;
 constexpr std::size_t kTypicalOf = 31;  ///< nights
 /// The noise that counts is that of a level of a week.
 constexpr int kWeek = 7;
-constexpr std::array<const char*, 3> kNames{"", "copy", "arithmetic"};
+constexpr std::array<const char*, References::kViews> kNames{"", "copy", "arithmetic"};
 
 std::optional<double> log_of(const std::optional<double>& value) {
   if (!value || !std::isfinite(*value) || *value <= 0) return std::nullopt;
   return std::log(*value);
 }
 
-std::optional<double> reference_of(const NightRun& run, std::size_t view) {
-  return log_of(view == 1 ? run.reference_copy_ns : run.reference_arithmetic_ns);
+std::optional<double> reference_of(const NightRun& run, References::View view) {
+  return log_of(view == References::copy ? run.reference_copy_ns : run.reference_arithmetic_ns);
 }
 
 double typical(const std::deque<double>& last) {
@@ -36,31 +36,33 @@ double noise_of_a_week(const LevelWatch& watch) {
 
 }  // namespace
 
-TimeViews::TimeViews(const Series& series, const std::vector<NightRun>& runs, const TrendOptions& options)
-    : options_(options),
-      watches_{LevelWatch(options.watch), LevelWatch(options.watch), LevelWatch(options.watch)} {
-  for (const auto& value : series.values) logs_.push_back(log_of(value));
-  for (const auto& value : series.confirmations) confirmations_.push_back(log_of(value));
-  for (std::size_t view = copy; view < kViews; ++view) {
+References::References(const std::vector<NightRun>& runs) {
+  for (const View view : {copy, arithmetic}) {
     std::deque<double> last;
     for (const NightRun& run : runs) {
       if (const auto first = reference_of(run, view); first && last.empty()) last.push_back(*first);
     }
     if (last.empty()) continue;  // nobody timed it
-    const double first = last.front();
-    last.assign(1, first);
     for (const NightRun& run : runs) {
       const std::optional<double> known = reference_of(run, view);
-      references_[view].push_back(known ? *known : typical(last));
-      has_reference_[view].push_back(known.has_value());
+      logs_[view].push_back(known ? *known : typical(last));
+      is_known_[view].push_back(known.has_value());
       if (known) last.push_back(*known);
       if (last.size() > kTypicalOf) last.pop_front();
     }
   }
 }
 
+TimeViews::TimeViews(const Series& series, const References& references, const TrendOptions& options)
+    : references_(references),
+      options_(options),
+      watches_{LevelWatch(options.watch), LevelWatch(options.watch), LevelWatch(options.watch)} {
+  for (const auto& value : series.values) logs_.push_back(log_of(value));
+  for (const auto& value : series.confirmations) confirmations_.push_back(log_of(value));
+}
+
 double TimeViews::value(std::size_t run, bool both, View view) const {
-  const double reference = references_[view].empty() ? 0 : references_[view][run];
+  const double reference = references_.log(view, run);
   const double first = *logs_[run] - reference;
   return both ? watches_[view].settle(first, *confirmations_[run] - reference) : first;
 }
@@ -69,17 +71,16 @@ TimeLook TimeViews::look(std::size_t run, bool both) const {
   TimeLook look;
   look.scan = watches_[chosen_].look(value(run, both, chosen_));
   if (look.scan.nights == 0) return look;  // as on most nights
-  LevelWatch plain_now = watches_[plain];
-  plain_now.add(value(run, both, plain));
-  const double step = plain_now.step(look.scan.nights);
-  if (chosen_ == plain) {
+  if (chosen_ == References::plain) {
     look.level_ns = std::exp(look.scan.before);
     return look;
   }
+  LevelWatch plain_now = watches_[References::plain];
+  plain_now.add(value(run, both, References::plain));
   look.reference = kNames[chosen_];
   look.level_ns = std::exp(plain_now.level_before(look.scan.nights));
   // A step of the reference alone is none of the case: the plain time must have made half of it at least.
-  if (step / look.scan.effect < 0.5) {
+  if (plain_now.step(look.scan.nights) / look.scan.effect < 0.5) {
     look.scan.score = 0;
     look.scan.suspicion = 0;
     look.scan.nights = 0;
@@ -88,9 +89,9 @@ TimeLook TimeViews::look(std::size_t run, bool both) const {
 }
 
 void TimeViews::add(std::size_t run, bool both) {
-  for (std::size_t view = plain; view < kViews; ++view) {
-    watches_[view].add(value(run, both, static_cast<View>(view)));
-    if (view != plain) measured_[view].push_back(!has_reference_[view].empty() && has_reference_[view][run]);
+  for (const View view : {References::plain, References::copy, References::arithmetic}) {
+    watches_[view].add(value(run, both, view));
+    measured_[view].push_back(references_.has(view, run));
   }
   if (++nights_ % kChooseEvery == 0) choose();
 }
@@ -104,10 +105,10 @@ void TimeViews::return_to_former_level(std::size_t nights) {
 }
 
 void TimeViews::choose() {
-  if (watches_[plain].nights() < options_.watch.least_nights) return;  // a young level: as before
-  double least = options_.quieter * noise_of_a_week(watches_[plain]);
-  chosen_ = plain;
-  for (const View view : {copy, arithmetic}) {
+  if (watches_[References::plain].nights() < options_.watch.least_nights) return;  // a young level: as before
+  double least = options_.quieter * noise_of_a_week(watches_[References::plain]);
+  chosen_ = References::plain;
+  for (const View view : {References::copy, References::arithmetic}) {
     const std::vector<bool>& measured = measured_[view];
     const std::size_t looked_at = std::min(measured.size(), options_.watch.baseline_nights);
     const auto covered =

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,33 @@ struct TimeLook {
   std::string reference;  ///< empty: the plain time
 };
 
-/// The times of one case in three views: as they are, and as ratios to the run's device copy and to its
-/// arithmetic. Where the machine is what differs from night to night, a ratio is quieter; which view is
-/// looked at is decided by the noise that each had so far.
+/// What the runs of a device timed beside their cases, once for all of them.
+class References {
+ public:
+  /// Times as they are, or as ratios to the run's device copy or to its arithmetic.
+  enum View : std::size_t { plain, copy, arithmetic };
+  static constexpr std::size_t kViews = 3;
+
+  explicit References(const std::vector<NightRun>& runs);
+
+  /// Its logarithm; of a run without one, that of a typical run before; 0 where no run has one.
+  [[nodiscard]] double log(View view, std::size_t run) const {
+    return logs_[view].empty() ? 0 : logs_[view][run];
+  }
+  [[nodiscard]] bool has(View view, std::size_t run) const {
+    return !is_known_[view].empty() && is_known_[view][run];
+  }
+
+ private:
+  std::array<std::vector<double>, kViews> logs_;
+  std::array<std::vector<bool>, kViews> is_known_;
+};
+
+/// The times of one case in the three views. Where the machine is what differs from night to night, a ratio
+/// is quieter; which view is looked at is decided by the noise that each had so far.
 class TimeViews {
  public:
-  TimeViews(const Series& series, const std::vector<NightRun>& runs, const TrendOptions& options);
+  TimeViews(const Series& series, const References& references, const TrendOptions& options);
 
   /// The run has a time.
   [[nodiscard]] bool has(std::size_t run) const { return logs_[run].has_value(); }
@@ -38,21 +60,19 @@ class TimeViews {
   void return_to_former_level(std::size_t nights);
 
  private:
-  enum View : std::size_t { plain, copy, arithmetic };
-  static constexpr std::size_t kViews = 3;
+  using View = References::View;
+  static constexpr std::size_t kViews = References::kViews;
 
   [[nodiscard]] double value(std::size_t run, bool both, View view) const;
   void choose();
 
+  const References& references_;
   const TrendOptions& options_;
   std::vector<std::optional<double>> logs_;
   std::vector<std::optional<double>> confirmations_;
-  /// log of the reference of each run, and of a typical one where a run has none; empty where no run has one.
-  std::array<std::vector<double>, kViews> references_;
-  std::array<std::vector<bool>, kViews> has_reference_;
   std::array<LevelWatch, kViews> watches_;
   std::array<std::vector<bool>, kViews> measured_;  ///< night by night of the case: with its run's reference
-  View chosen_ = plain;
+  View chosen_ = References::plain;
   std::size_t nights_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "run/observation.hpp"
 #include "trend/change_finders.hpp"
 
 namespace peakmark::trend {
@@ -51,8 +52,7 @@ std::map<std::string, std::size_t> last_runs(const std::vector<NightRun>& runs) 
   return last;
 }
 
-}  // namespace
-
+/// Cases that the last run of their suite does not have, or has for the first time.
 void find_comings_and_goings(const DeviceHistory& history, Trends& trends) {
   const std::map<std::string, std::size_t> last = last_runs(history.runs);
   std::map<std::string, std::size_t> first;  // run of each suite
@@ -63,7 +63,7 @@ void find_comings_and_goings(const DeviceHistory& history, Trends& trends) {
     for (std::size_t run = 0; run < one.outcomes.size(); ++run) {
       if (!one.outcomes[run]) continue;
       if (!first_planned) first_planned = run;
-      if (*one.outcomes[run] == "ok") last_measured = run;
+      if (*one.outcomes[run] == name_of(Outcome::ok)) last_measured = run;
     }
     if (!first_planned) continue;
     const std::string& suite = history.runs[last_measured.value_or(*first_planned)].suite;
@@ -76,6 +76,8 @@ void find_comings_and_goings(const DeviceHistory& history, Trends& trends) {
     }
   }
 }
+
+}  // namespace
 
 Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
                    const AllocationsAtPeak& at_peak) {
@@ -101,10 +103,12 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
   return trends;
 }
 
+bool is_open(const Change& change) {
+  return change.verdict == Verdict::regression && change.state == State::open;
+}
+
 bool has_open_regression(const Trends& trends) {
-  return std::ranges::any_of(trends.changes, [](const Change& change) {
-    return change.verdict == Verdict::regression && change.state == State::open;
-  });
+  return std::ranges::any_of(trends.changes, is_open);
 }
 
 }  // namespace peakmark::trend

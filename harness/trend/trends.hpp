@@ -49,6 +49,7 @@ struct NotEnoughData {
   std::string case_name;
   std::string metric;
   std::size_t nights = 0;
+  std::size_t least = 0;  ///< more nights than these are needed before anything is told
 };
 
 struct Vanished {
@@ -97,7 +98,8 @@ struct TrendOptions {
 Trends find_trends(const DeviceHistory& history, const TrendOptions& options = {},
                    const AllocationsAtPeak& at_peak = {});
 
-/// Regressions that are confirmed and neither accepted nor undone.
+/// A regression that is confirmed and neither accepted nor undone.
+bool is_open(const Change& change);
 bool has_open_regression(const Trends& trends);
 
 }  // namespace peakmark::trend

@@ -162,6 +162,16 @@ TEST(Trends, AnAcceptanceBeforeTheAlarmBeginsALevel) {
   EXPECT_FALSE(has_open_regression(find_trends(history)));
 }
 
+TEST(Trends, AnAcceptanceFromARunWithoutATimeBeginsALevelWithTheNext) {
+  // Neither step is large enough to be told, but for both together.
+  DeviceHistory history = history_of(120);
+  add_times(history, [](std::size_t night) { return night < 60 ? 1000.0 : night < 80 ? 1015.0 : 1030.0; });
+  history.series[0].values[60] = std::nullopt;
+  ASSERT_TRUE(has_open_regression(find_trends(history)));
+  history.acceptances = {{kCase, "gpu_time_ns", "run60", "ada", "2026-03-01", "known"}};
+  EXPECT_FALSE(has_open_regression(find_trends(history)));
+}
+
 TEST(Trends, FewNightsAreNotEnough) {
   DeviceHistory history = history_of(20);
   add_times(history, step_at(15, 2));

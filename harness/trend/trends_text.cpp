@@ -8,6 +8,7 @@
 #include "base/plain_text.hpp"
 #include "base/size.hpp"
 #include "base/text_table.hpp"
+#include "trend/change_finders.hpp"
 #include "trend/reports.hpp"
 
 namespace peakmark::trend {
@@ -15,17 +16,9 @@ namespace {
 
 constexpr std::size_t kMostOfAList = 10;
 
-bool is_open(const Change& change) {
-  return change.verdict == Verdict::regression && change.state == State::open;
-}
-
-/// Told in the last run of the suite that it is of: news.
+/// Told in the last run of the suite that it is of.
 bool is_news(const DeviceTrends& device, const Change& change) {
-  const std::vector<NightRun>& runs = device.history->runs;
-  for (std::size_t run = change.raised + 1; run < runs.size(); ++run) {
-    if (runs[run].suite == runs[change.raised].suite) return false;
-  }
-  return true;
+  return is_last_of_suite(*device.history, change.raised);
 }
 
 bool needs_a_look(const DeviceTrends& device, const Change& change) {
@@ -140,8 +133,8 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
   if (!trends.not_enough_data.empty()) {
     std::size_t most = 0;
     for (const NotEnoughData& one : trends.not_enough_data) most = std::max(most, one.nights);
-    add(fmt::format("times of {} cases have not enough data yet: {} nights at most, more than 20 are needed",
-                    trends.not_enough_data.size(), most));
+    add(fmt::format("times of {} cases have not enough data yet: {} nights at most, more than {} are needed",
+                    trends.not_enough_data.size(), most, trends.not_enough_data.front().least));
   }
   std::vector<EnvironmentChange> last;
   std::ranges::copy_if(trends.environment_changes, std::back_inserter(last),
