@@ -8,11 +8,14 @@
 #include "base/size.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
-#include "cli/json_value.hpp"
 #include "device/device.hpp"
+#include "run/json_fields.hpp"
 
 namespace peakmark::cli {
 namespace {
+
+using json_fields::Json;
+using json_fields::or_null;
 
 Json json_of(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
@@ -80,9 +83,7 @@ void print_table(const DeviceList& list) {
 void print_json(const DeviceList& list) {
   Json devices = Json::array();
   for (const DeviceInfo& info : list.devices) devices.push_back(json_of(info));
-  std::cout << Json{{"devices", devices}, {"reasons", list.reasons}}.dump(2, ' ', false,
-                                                                          Json::error_handler_t::replace)
-            << '\n';
+  std::cout << json_fields::pretty(Json{{"devices", devices}, {"reasons", list.reasons}});
 }
 
 }  // namespace

@@ -6,11 +6,14 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/json_value.hpp"
 #include "device/doctor/doctor.hpp"
+#include "run/json_fields.hpp"
 
 namespace peakmark::cli {
 namespace {
+
+using json_fields::Json;
+using json_fields::or_null;
 
 Json json_of(const GpuFacts& gpu) {
   return {{"name", gpu.name},
@@ -63,9 +66,7 @@ void print_json(const MachineFacts& facts, const std::vector<Finding>& findings)
                     {"what", finding.what},
                     {"mend", finding.mend}});
   }
-  std::cout << Json{{"findings", list}, {"facts", json_of(facts)}}.dump(2, ' ', false,
-                                                                        Json::error_handler_t::replace)
-            << '\n';
+  std::cout << json_fields::pretty(Json{{"findings", list}, {"facts", json_of(facts)}});
 }
 
 void print_text(const MachineFacts& facts, const std::vector<Finding>& findings) {

@@ -19,9 +19,9 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
-#include "cli/json_value.hpp"
 #include "history/exports.hpp"
 #include "history/history.hpp"
+#include "run/json_fields.hpp"
 #include "run/run_context.hpp"
 #include "run/text_file.hpp"
 #include "trend/trends.hpp"
@@ -30,10 +30,8 @@ namespace peakmark::cli {
 namespace {
 
 using history::History;
-
-std::string pretty(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+using json_fields::Json;
+using json_fields::pretty;
 
 void print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -186,10 +184,10 @@ std::string run_files(History& history, const ExportOptions& options) {
 std::vector<trend::DeviceHistory> chosen_devices(History& history, const ExportOptions& options) {
   std::vector<trend::DeviceHistory> devices;
   std::string known;
-  for (const trend::DeviceHistory& device : history.read()) {
+  for (trend::DeviceHistory& device : history.read()) {
     known += fmt::format("{}'{}' ({})", known.empty() ? "" : ", ", device.device, device.backend);
     if (!options.device.empty() && device.device != options.device) continue;
-    devices.push_back(peakmark::history::chosen(device, options.choice));
+    devices.push_back(peakmark::history::chosen(std::move(device), options.choice));
   }
   if (devices.empty() && !known.empty()) {
     throw UsageError(fmt::format("--device '{}': not in this history, which has {}", options.device, known));

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/text_table.hpp"
+#include "run/json_fields.hpp"
 
 namespace peakmark {
 namespace {
@@ -96,8 +96,8 @@ std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced) {
 }
 
 std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<std::string>& program) {
-  using Json = nlohmann::ordered_json;
-  const auto known = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+  using json_fields::Json;
+  using json_fields::or_null;
   const auto said = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
   Json runs = Json::array();
   for (const RepeatedRun& run : peaks.runs) {
@@ -113,11 +113,11 @@ std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<st
   }
   const Json json = {{"program", program},
                      {"runs", std::move(runs)},
-                     {"peaks_agree", known(peaks.agree)},
-                     {"least_bytes", known(peaks.least_bytes)},
-                     {"most_bytes", known(peaks.most_bytes)},
+                     {"peaks_agree", or_null(peaks.agree)},
+                     {"least_bytes", or_null(peaks.least_bytes)},
+                     {"most_bytes", or_null(peaks.most_bytes)},
                      {"moved", std::move(moved)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_fields::pretty(json);
 }
 
 }  // namespace peakmark

@@ -98,14 +98,15 @@ void note_incomplete(RunComparison& comparison, const RunToCompare& run) {
 using Observations = std::vector<const Observation*>;
 
 void fill(RunComparison& comparison, const Observations& base, const Observations& next, PairBy by,
-          const TimesTaken& taken) {
+          const std::optional<Rounds>& in_turns) {
+  comparison.in_turns = in_turns.has_value();
   const CasePairs pairs = pair_cases(base, next, by);
   std::vector<TimePair> times;
   for (const auto& [base_place, new_place] : pairs.pairs) {
     comparison.cases.push_back(case_of(*base[base_place], *next[new_place]));
     times.push_back({base[base_place], next[new_place]});
   }
-  const auto compared = compare_times(times, taken);
+  const auto compared = compare_times(times, in_turns);
   for (std::size_t i = 0; i < compared.size(); ++i) comparison.cases[i].time = compared[i];
   for (const std::size_t place : pairs.only_base) comparison.only_base.push_back(base[place]->case_name);
   for (const std::size_t place : pairs.only_new) comparison.only_new.push_back(next[place]->case_name);
@@ -174,9 +175,9 @@ RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, b
   if (!difference.empty()) comparison.notes.push_back("not alike: " + difference);
   note_incomplete(comparison, base);
   note_incomplete(comparison, next);
-  comparison.in_turns = difference.empty() && were_in_turns(base.run.context, next.run.context);
+  const bool in_turns = difference.empty() && were_in_turns(base.run.context, next.run.context);
   fill(comparison, observations_of(base.run), observations_of(next.run), PairBy::variant_and_axes,
-       {comparison.in_turns, next.run.context.rounds});
+       in_turns ? next.run.context.rounds : std::nullopt);
   check_common(comparison);
   return comparison;
 }
@@ -187,16 +188,15 @@ RunComparison compare_variants(const RunToCompare& run, const std::string& old_v
   comparison.base = side_of(run, old_variant);
   comparison.next = side_of(run, new_variant);
   note_incomplete(comparison, run);
-  comparison.in_turns = run.run.context.rounds.has_value();
-  TimesTaken taken{comparison.in_turns, run.run.context.rounds};
+  std::optional<Rounds> rounds = run.run.context.rounds;
   // A second look at other variants says nothing of these.
-  const bool of_these = taken.rounds && taken.rounds->variants == std::pair(old_variant, new_variant);
-  const bool the_other_way = taken.rounds && taken.rounds->variants == std::pair(new_variant, old_variant);
-  if (taken.rounds && !of_these && !the_other_way) {
-    taken.rounds->two_looks = false;
-    taken.rounds->second_look.reset();
+  const bool of_these = rounds && (rounds->variants == std::pair(old_variant, new_variant) ||
+                                   rounds->variants == std::pair(new_variant, old_variant));
+  if (rounds && !of_these) {
+    rounds->two_looks = false;
+    rounds->second_look.reset();
   }
-  fill(comparison, of_variant(run, old_variant), of_variant(run, new_variant), PairBy::axes, taken);
+  fill(comparison, of_variant(run, old_variant), of_variant(run, new_variant), PairBy::axes, rounds);
   check_common(comparison);
   return comparison;
 }

@@ -1,16 +1,11 @@
-#include <nlohmann/json.hpp>
-
+#include "compare/moved_json.hpp"
 #include "compare/run_comparison.hpp"
 
 namespace peakmark {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json known(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
+using json_fields::Json;
+using json_fields::or_null;
 
 Json side_json(const ComparedSide& side) {
   return {{"file", side.file},
@@ -26,20 +21,12 @@ Json side_json(const ComparedSide& side) {
           {"host_name", side.host_name}};
 }
 
-/// As for profiles: allocations of one name, kind and size, and how many of them each side has. One that
-/// grew went in its old size and came in its new one.
+/// As for profiles: one that grew went in its old size and came in its new one.
 Json allocations_json(const std::vector<MovedEntries>& moved) {
   Json list = Json::array();
   for (const MovedEntries& one : moved) {
-    const auto add = [&](Size bytes, std::int64_t base_count, std::int64_t new_count) {
-      list.push_back({{"name", one.name},
-                      {"kind", one.kind},
-                      {"bytes", bytes},
-                      {"base_count", base_count},
-                      {"new_count", new_count}});
-    };
-    if (one.base_bytes) add(*one.base_bytes, one.count, 0);
-    if (one.new_bytes) add(*one.new_bytes, 0, one.count);
+    if (one.base_bytes) list.push_back(moved_json(one.name, one.kind, *one.base_bytes, one.count, 0));
+    if (one.new_bytes) list.push_back(moved_json(one.name, one.kind, *one.new_bytes, 0, one.count));
   }
   return list;
 }
@@ -50,9 +37,9 @@ Json row_of(const CaseComparison& one, const std::string& metric) {
 
 Json bytes_json(const CaseComparison& one, const BytesComparison& bytes) {
   Json row = row_of(one, bytes.metric);
-  row["base"] = known(bytes.base);
-  row["new"] = known(bytes.next);
-  row["relative"] = known(bytes.relative);
+  row["base"] = or_null(bytes.base);
+  row["new"] = or_null(bytes.next);
+  row["relative"] = or_null(bytes.relative);
   row["interval"] = nullptr;
   row["verdict"] = bytes.change ? Json(name_of(*bytes.change)) : Json(nullptr);
   row["allocations"] = bytes.metric == "requested_peak_bytes" ? allocations_json(bytes.moved) : Json(nullptr);
@@ -110,7 +97,7 @@ std::string comparison_json(const RunComparison& comparison) {
       {"in_turns", comparison.in_turns},    {"cases", std::move(cases)},
       {"only_base", comparison.only_base},  {"only_new", comparison.only_new},
       {"notes", comparison.notes}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_fields::pretty(json);
 }
 
 }  // namespace peakmark

@@ -69,7 +69,7 @@ class Simulation {
     }
     std::vector<TimePair> pairs;
     for (int i = 0; i < sweep_.cases; ++i) pairs.push_back({&base[i], &next[i]});
-    return count(compare_times(pairs, {true, rounds}), static_cast<int>(chosen.size() / 2));
+    return count(compare_times(pairs, rounds), static_cast<int>(chosen.size() / 2));
   }
 
  private:

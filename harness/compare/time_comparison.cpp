@@ -21,30 +21,26 @@ enum class Stage {
 
 class Looks {
  public:
-  explicit Looks(const TimesTaken& taken) : taken_(taken) {
-    if (!taken.rounds || !taken.rounds->second_look) return;
-    chosen_.insert(taken.rounds->second_look->begin(), taken.rounds->second_look->end());
+  explicit Looks(const std::optional<Rounds>& rounds) : rounds_(rounds) {
+    if (!rounds || !rounds->second_look) return;
+    chosen_.insert(rounds->second_look->begin(), rounds->second_look->end());
   }
 
   [[nodiscard]] Stage stage_of(const TimePair& pair) const {
-    if (!taken_.in_turns || !taken_.rounds) return Stage::not_in_turns;
-    if (!taken_.rounds->two_looks) return Stage::only_look;
-    if (!taken_.rounds->second_look) return Stage::first_look;
+    if (!rounds_) return Stage::not_in_turns;
+    if (!rounds_->two_looks) return Stage::only_look;
+    if (!rounds_->second_look) return Stage::first_look;
     return chosen_.contains(pair.next->case_name) ? Stage::second_look : Stage::not_candidate;
   }
 
  private:
-  const TimesTaken& taken_;
+  const std::optional<Rounds>& rounds_;
   std::unordered_set<std::string_view> chosen_;
 };
 
 Evidence evidence_of(Stage stage) {
   if (stage == Stage::not_in_turns) return Evidence::not_in_turns;
   return stage == Stage::second_look ? Evidence::second_look : Evidence::one_look;
-}
-
-std::vector<double> all_medians(const Observation& observation) {
-  return block_medians(observation, std::nullopt, 1);
 }
 
 std::string more_rounds(const TimeChange& change) {
@@ -93,8 +89,8 @@ std::string clocks_differ(const TimePair& pair) {
 }  // namespace
 
 std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimePair>& pairs,
-                                                         const TimesTaken& taken) {
-  const Looks looks(taken);
+                                                         const std::optional<Rounds>& in_turns) {
+  const Looks looks(in_turns);
   std::vector<std::optional<TimeComparison>> comparisons(pairs.size());
   // The cases of one second look are judged together, and all others together. A case that gave no reason for
   // a second look cannot be a change any more.
@@ -105,9 +101,9 @@ std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimeP
     TimeComparison& one = comparisons[i].emplace();
     const Stage stage = looks.stage_of(pair);
     one.look = stage == Stage::second_look ? 2 : 1;
-    const bool all = stage == Stage::not_in_turns;
-    const auto base = all ? all_medians(*pair.base) : block_medians(*pair.base, taken.rounds, one.look);
-    const auto next = all ? all_medians(*pair.next) : block_medians(*pair.next, taken.rounds, one.look);
+    // Without rounds in common all blocks count.
+    const auto base = block_medians(*pair.base, in_turns, one.look);
+    const auto next = block_medians(*pair.next, in_turns, one.look);
     one.advice = time_trouble(base, next);
     if (!one.advice.empty() && stage == Stage::second_look)
       one.advice += " in its second look: --resume takes it";

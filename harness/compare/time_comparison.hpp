@@ -10,12 +10,6 @@
 
 namespace peakmark {
 
-/// How the times of two sides were taken.
-struct TimesTaken {
-  bool in_turns = false;         ///< in one job, a block a round
-  std::optional<Rounds> rounds;  ///< where they were in turns
-};
-
 /// One case's two sides.
 struct TimePair {
   const Observation* base = nullptr;
@@ -30,8 +24,9 @@ struct TimeComparison {
   std::string advice;  ///< what to do, where the verdict is undecided or suspicious
 };
 
-/// In the order of the pairs; none where neither side has a time.
+/// In the order of the pairs; none where neither side has a time. `in_turns`: the rounds of the job in which
+/// both sides were measured; null where they were not.
 std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimePair>& pairs,
-                                                         const TimesTaken& taken);
+                                                         const std::optional<Rounds>& in_turns);
 
 }  // namespace peakmark

@@ -118,21 +118,20 @@ Json spread(const std::vector<std::optional<T>>& values, const std::vector<std::
 
 }  // namespace
 
-trend::DeviceHistory chosen(const trend::DeviceHistory& device, const ExportChoice& choice) {
+trend::DeviceHistory chosen(trend::DeviceHistory device, const ExportChoice& choice) {
   check_metrics(choice.metrics);
   const std::regex filter = expression_of(choice.filter);
   const auto is_out = [&](const std::string& case_name) {
     return !choice.filter.empty() && !std::regex_search(case_name, filter);
   };
-  trend::DeviceHistory copy = device;
-  std::erase_if(copy.outcomes, [&](const trend::CaseOutcomes& one) { return is_out(one.case_name); });
-  std::erase_if(copy.series, [&](const trend::Series& series) {
+  std::erase_if(device.outcomes, [&](const trend::CaseOutcomes& one) { return is_out(one.case_name); });
+  std::erase_if(device.series, [&](const trend::Series& series) {
     const bool is_asked =
         choice.metrics.empty() || std::ranges::find(choice.metrics, series.metric) != choice.metrics.end();
     const bool has_gap = std::ranges::any_of(series.values, [](const auto& value) { return !value; });
     return !is_asked || (choice.without_gaps && has_gap) || is_out(series.case_name);
   });
-  return copy;
+  return device;
 }
 
 std::string series_csv(const trend::DeviceHistory& device) {

@@ -18,8 +18,8 @@ struct ExportChoice {
   bool without_gaps = false;         ///< only series with a value for every run
 };
 
-/// A copy with the series and outcomes chosen. UsageError for a metric or expression that is none.
-trend::DeviceHistory chosen(const trend::DeviceHistory& device, const ExportChoice& choice);
+/// With the series and outcomes chosen alone. UsageError for a metric or expression that is none.
+trend::DeviceHistory chosen(trend::DeviceHistory device, const ExportChoice& choice);
 
 /// CSV (RFC 4180, but lines end in a newline) of one device: `time,commit,run`, then a column a case and
 /// metric, called `CASE METRIC`; a line a run; empty where nothing was measured.

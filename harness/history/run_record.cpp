@@ -14,6 +14,7 @@
 #include "history/run_record.hpp"
 #include "run/context_json.hpp"
 #include "run/observation_json.hpp"
+#include "run/rounds.hpp"
 
 namespace peakmark::history {
 namespace {
@@ -82,7 +83,8 @@ void check_figures(const Observation& observation) {
   check_bytes(observation, "requested_peak_bytes", observation.requested_peak_bytes);
   check_bytes(observation, "setup_bytes", observation.setup_bytes);
   check_bytes(observation, "leaked_bytes", observation.leaked_bytes);
-  if (observation.estimate) check_bytes(observation, "bytes_estimated", observation.estimate->bytes_estimated);
+  if (observation.estimate)
+    check_bytes(observation, "bytes_estimated", observation.estimate->bytes_estimated);
   if (!observation.gpu_time) return;
   const GpuTime& time = *observation.gpu_time;
   for (const double ns : {time.median_ns, time.min_ns, time.max_ns}) check_time(observation, ns);
@@ -220,10 +222,7 @@ std::int64_t RunRecord::ok() const {
 
 std::optional<double> median_of_block_medians(const std::optional<GpuTime>& time) {
   if (!time) return std::nullopt;
-  std::vector<double> medians;
-  for (const std::vector<double>& block : time->blocks) {
-    if (!block.empty()) medians.push_back(quantile(block, 0.5));
-  }
+  const std::vector<double> medians = block_medians(*time);
   return medians.empty() ? time->median_ns : quantile(medians, 0.5);
 }
 

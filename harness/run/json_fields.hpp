@@ -121,6 +121,11 @@ inline std::string one_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// `json`'s text for people and files, ended by a newline; the same of bytes that are no UTF-8.
+inline std::string pretty(const Json& json, int indent = 2) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 /// An exception's message without nlohmann's own number in front.
 inline std::string message_of(const Json::exception& error) {
   const std::string text = error.what();

@@ -11,9 +11,8 @@ using json_fields::Json;
 std::string list_json(const Suite& suite, const std::vector<PlannedCase>& cases) {
   Json list = Json::array();
   for (const PlannedCase& planned : cases) list.push_back(to_json(planned));
-  return Json{{"suite", suite.name}, {"fingerprint", suite.fingerprint}, {"cases", list}}.dump(
-             1, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return json_fields::pretty(Json{{"suite", suite.name}, {"fingerprint", suite.fingerprint}, {"cases", list}},
+                             1);
 }
 
 }  // namespace peakmark

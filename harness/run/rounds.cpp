@@ -23,6 +23,16 @@ bool can_be_timed(const Observation& observation) {
   return observation.outcome == Outcome::ok && observation.gpu_time.has_value();
 }
 
+/// Of the blocks that count and hold something, in their order.
+template <typename Counts>
+std::vector<double> medians_of(const GpuTime& time, Counts counts) {
+  std::vector<double> medians;
+  for (std::size_t block = 0; block < time.blocks.size(); ++block) {
+    if (counts(block) && !time.blocks[block].empty()) medians.push_back(quantile(time.blocks[block], 0.5));
+  }
+  return medians;
+}
+
 }  // namespace
 
 std::vector<PlannedCase> in_order_of_round(std::vector<PlannedCase> cases, std::uint64_t seed, int round) {
@@ -103,17 +113,18 @@ bool rounds_are_through(const Run& run) {
   return true;
 }
 
+std::vector<double> block_medians(const GpuTime& time) {
+  return medians_of(time, [](std::size_t) { return true; });
+}
+
 std::vector<double> block_medians(const Observation& observation, const std::optional<Rounds>& rounds,
                                   int look) {
-  std::vector<double> medians;
-  if (!observation.gpu_time) return medians;
+  if (!observation.gpu_time) return {};
   const GpuTime& time = *observation.gpu_time;
-  for (std::size_t i = 0; i < time.blocks.size(); ++i) {
-    const bool has_a_round = rounds && time.rounds && i < time.rounds->size();
-    const int look_of_block = has_a_round && (*time.rounds)[i] > rounds->rounds ? 2 : 1;
-    if (look_of_block == look && !time.blocks[i].empty()) medians.push_back(quantile(time.blocks[i], 0.5));
-  }
-  return medians;
+  return medians_of(time, [&](std::size_t block) {
+    const bool has_a_round = rounds && time.rounds && block < time.rounds->size();
+    return look == (has_a_round && (*time.rounds)[block] > rounds->rounds ? 2 : 1);
+  });
 }
 
 }  // namespace peakmark

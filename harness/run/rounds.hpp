@@ -50,6 +50,8 @@ std::vector<PlannedCase> left_in_round(const Run& run, int round);
 /// Every round of every look is through.
 bool rounds_are_through(const Run& run);
 
+/// Medians of all blocks that hold something, in their order.
+std::vector<double> block_medians(const GpuTime& time);
 /// Medians of the blocks of a look (1 or 2), in the order of rounds; of a run without rounds all blocks, as
 /// its only look. Empty where there is no time.
 std::vector<double> block_medians(const Observation& observation, const std::optional<Rounds>& rounds,

@@ -1,35 +1,17 @@
-#include <cmath>
-#include <nlohmann/json.hpp>
-
+#include "compare/moved_json.hpp"
 #include "trend/change_finders.hpp"
 #include "trend/reports.hpp"
 
 namespace peakmark::trend {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
+using json_fields::Json;
+using json_fields::or_null;
 
 /// Bytes are integers; a time has no more digits than it deserves.
 Json level(const std::string& metric, double value) {
   if (metric::is_exact(metric)) return static_cast<std::int64_t>(value);
   return value;
-}
-
-Json to_json(const std::vector<MovedAllocations>& moved) {
-  Json list = Json::array();
-  for (const MovedAllocations& one : moved) {
-    list.push_back({{"name", one.name},
-                    {"kind", name_of(one.kind)},
-                    {"bytes", one.bytes},
-                    {"base_count", one.base_count},
-                    {"new_count", one.new_count}});
-  }
-  return list;
 }
 
 class Writer {
@@ -101,7 +83,7 @@ class Writer {
     entry["state"] = change.state ? Json(name_of(*change.state)) : Json(nullptr);
     entry["evidence"] = change.evidence ? Json(name_of(*change.evidence)) : Json(nullptr);
     entry["reference"] = change.reference.empty() ? Json(nullptr) : Json(change.reference);
-    entry["allocations"] = change.allocations ? to_json(*change.allocations) : Json(nullptr);
+    entry["allocations"] = change.allocations ? moved_json(*change.allocations) : Json(nullptr);
     entry["environment"] = change.environment;
     json_["changes"].push_back(std::move(entry));
   }
@@ -142,8 +124,7 @@ std::string trends_json(const std::vector<DeviceTrends>& devices) {
     writer.add(device);
   }
   json["nights"] = nights;
-  // A device's name need not be UTF-8; JSON must be.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_fields::pretty(json, 1);
 }
 
 }  // namespace peakmark::trend
