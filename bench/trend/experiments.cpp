@@ -59,6 +59,11 @@ Ask theirs(const Detector& detector) {
   return [=](const Simulated& simulated, std::size_t from) { return detector(simulated.times, from); };
 }
 
+/// 1 where a slower level is told, else 0: for sums.
+double tells_slower(const std::vector<Alarm>& alarms) {
+  return std::ranges::any_of(alarms, [](const Alarm& alarm) { return alarm.direction > 0; }) ? 1 : 0;
+}
+
 /// Per 1,000 case-nights, of either direction.
 double false_alarms(Family family, double shared, std::size_t series, const Ask& ask) {
   const double alarms = sum_of(series, [&](std::size_t i) {
@@ -75,7 +80,7 @@ double found(Family family, double shared, std::size_t series, const Ask& ask, d
     const Simulated simulated =
         simulate(family, seed_of(family, 1, i), kBaseline + within, shared, step_of(part, kBaseline));
     const std::vector<Alarm> alarms = ask(simulated, kBaseline);
-    return std::ranges::any_of(alarms, [](const Alarm& alarm) { return alarm.direction > 0; }) ? 1.0 : 0.0;
+    return tells_slower(alarms);
   });
   return hits / static_cast<double>(series);
 }
@@ -133,7 +138,7 @@ void tabulate_finds(std::size_t series) {
       };
       const Simulated simulated = simulate(family, seed_of(family, 2, i), kBaseline + 30, kShared, drift);
       const auto alarms = ours(true)(simulated, kBaseline);
-      return std::ranges::any_of(alarms, [](const Alarm& alarm) { return alarm.direction > 0; }) ? 1.0 : 0.0;
+      return tells_slower(alarms);
     });
     fmt::print("| drift of 10 % over 30 nights | {} | 30 nights | {:.3f} | |\n", name_of(family),
                hits / static_cast<double>(series / 4));
@@ -146,7 +151,7 @@ void tabulate_finds(std::size_t series) {
       const Simulated simulated = simulate(Family::gaussian_3, seed_of(Family::gaussian_3, 3, i),
                                            kBaseline + gap + 7, kShared, level);
       const auto alarms = ours(true)(simulated, kBaseline + gap);
-      return std::ranges::any_of(alarms, [](const Alarm& alarm) { return alarm.direction > 0; }) ? 1.0 : 0.0;
+      return tells_slower(alarms);
     });
     fmt::print("| +10 %, {} nights after another | gaussian_3 | 7 nights | {:.3f} | |\n", gap,
                hits / static_cast<double>(series / 2));
@@ -186,7 +191,6 @@ void tabulate_cases(std::size_t nights_of_a_trial) {
     double in_fourteen = 0;
     double others = 0;
     const std::size_t changed = std::max<std::size_t>(1, cases / 100);
-    sum_of(1, [](std::size_t) { return 0.0; });
     for (std::size_t trial = 0; trial < trials; ++trial) {
       trend::DeviceHistory history;
       for (std::size_t i = 0; i < cases; ++i) {
@@ -248,12 +252,8 @@ void tabulate_reference(std::size_t series) {
       const auto found_in = [&](std::size_t within) {
         return sum_of(series,
                       [&](std::size_t i) {
-                        const auto all =
-                            our_alarms(run(i, 6, kBaseline + within, step_of(0.05, kBaseline)), kBaseline);
-                        return std::ranges::any_of(all,
-                                                   [](const Alarm& alarm) { return alarm.direction > 0; })
-                                   ? 1.0
-                                   : 0.0;
+                        return tells_slower(
+                            our_alarms(run(i, 6, kBaseline + within, step_of(0.05, kBaseline)), kBaseline));
                       }) /
                static_cast<double>(series);
       };

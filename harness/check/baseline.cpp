@@ -59,7 +59,7 @@ void read(const Json& json, std::vector<PeakEntry>& entries) {
 std::string line_of(const std::string& name, const BaselineCase& the_case) {
   return json_fields::one_line(
       Json{{"case", name},
-           {"outcome", the_case.outcome},
+           {"outcome", name_of(the_case.outcome)},
            {"requested_peak_bytes", json_fields::or_null(the_case.requested_peak_bytes)},
            {"setup_bytes", json_fields::or_null(the_case.setup_bytes)},
            {"at_peak", to_json(the_case.at_peak)}});
@@ -78,8 +78,9 @@ void read_line(const Json& json, Baseline& baseline) {
   std::string name;
   BaselineCase the_case;
   json_fields::field(json, "case", name);
-  json_fields::field(json, "outcome", the_case.outcome);
-  parse_outcome(the_case.outcome);
+  std::string outcome;
+  json_fields::field(json, "outcome", outcome);
+  the_case.outcome = parse_outcome(outcome);
   json_fields::field(json, "requested_peak_bytes", the_case.requested_peak_bytes);
   json_fields::field(json, "setup_bytes", the_case.setup_bytes);
   read(json.at("at_peak"), the_case.at_peak);
@@ -125,8 +126,8 @@ Baseline baseline_of(const Run& run) {
   }
   Baseline baseline;
   for (const Observation& observation : run.observations) {
-    BaselineCase the_case{std::string(name_of(observation.outcome)), observation.requested_peak_bytes,
-                          observation.setup_bytes, observation.at_peak};
+    BaselineCase the_case{observation.outcome, observation.requested_peak_bytes, observation.setup_bytes,
+                          observation.at_peak};
     std::ranges::sort(the_case.at_peak, stands_before);
     baseline.cases.emplace(observation.case_name, std::move(the_case));
   }

@@ -13,7 +13,7 @@ namespace peakmark {
 
 /// What a case needed when the baseline was taken.
 struct BaselineCase {
-  std::string outcome;
+  Outcome outcome = Outcome::ok;
   std::optional<Size> requested_peak_bytes;
   std::optional<Size> setup_bytes;
   std::vector<PeakEntry> at_peak;  ///< equal ones together, then by name, kind and bytes

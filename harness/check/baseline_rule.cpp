@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "base/error.hpp"
@@ -44,7 +43,7 @@ bool is_more(const std::optional<Size>& base, const std::optional<Size>& now) {
 
 Verdict verdict_on(const BaselineCase& base, const Observation& now) {
   Verdict verdict{now.case_name, Rule::baseline, Judgement::pass, "", std::nullopt, std::nullopt, ""};
-  const bool was_ok = base.outcome == name_of(Outcome::ok);
+  const bool was_ok = base.outcome == Outcome::ok;
   const bool is_ok = now.outcome == Outcome::ok;
   if (!is_ok) {
     const bool has_ended = now.outcome == Outcome::out_of_memory || now.outcome == Outcome::unsupported;
@@ -56,7 +55,7 @@ Verdict verdict_on(const BaselineCase& base, const Observation& now) {
   }
   if (!was_ok) {
     verdict.judgement = Judgement::counted;
-    verdict.advice = fmt::format("goes well now: {} in the baseline{}", base.outcome, kAdvice);
+    verdict.advice = fmt::format("goes well now: {} in the baseline{}", name_of(base.outcome), kAdvice);
     return verdict;
   }
   if (base.requested_peak_bytes && now.requested_peak_bytes) {
@@ -81,10 +80,7 @@ Verdict verdict_on(const BaselineCase& base, const Observation& now) {
 }  // namespace
 
 std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline) {
-  std::unordered_map<std::string_view, const Observation*> observations;
-  for (const Observation& observation : run.observations) {
-    observations.emplace(observation.case_name, &observation);
-  }
+  const auto observations = by_name(run);
   std::vector<Verdict> verdicts;
   std::set<std::string> planned;
   bool has_common = false;

@@ -14,7 +14,7 @@ namespace peakmark {
 /// names the allocations that moved. Fewer bytes are counted aloud until somebody writes the baseline anew,
 /// and so are cases that came or went. A crash, a hang or a wrong answer is the rule `outcome`'s alone.
 ///
-/// UsageError where run and baseline have no case in common: nothing would be judged.
+/// UsageError where run and baseline have no case in common: nothing would be judged; and as by_name().
 std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline);
 
 }  // namespace peakmark

@@ -164,7 +164,7 @@ TEST(BaselineRule, WhatWentWellMustGoOnDoingSo) {
 
   SampleRun now = base();
   Baseline baseline = baseline_of(now.run);
-  baseline.cases.at(kCase).outcome = "unsupported";
+  baseline.cases.at(kCase).outcome = Outcome::unsupported;
   baseline.cases.at(kCase).requested_peak_bytes.reset();
   const auto verdicts = judge_baseline(now.run, baseline);
   EXPECT_EQ(verdicts[0].judgement, Judgement::counted);

@@ -63,15 +63,14 @@ bool is_told(const JudgedCase& the_case, const Verdict& verdict) {
 std::string headline(const Run& run, const std::vector<Verdict>& verdicts) {
   std::map<Judgement, int> cases;
   std::map<std::string, int> counted;
-  for (const JudgedCase& the_case : by_case(run, verdicts)) {
+  const std::vector<JudgedCase> all = by_case(run, verdicts);
+  for (const JudgedCase& the_case : all) {
     ++cases[the_case.judgement()];
     if (the_case.judgement() != Judgement::counted) continue;
     const std::string& advice = the_case.worst()->advice;
     ++counted[advice.substr(0, advice.find(':'))];
   }
-  int all = 0;
-  for (const auto& [judgement, number] : cases) all += number;
-  std::string text = fmt::format("{} cases: {} pass", all, cases[Judgement::pass]);
+  std::string text = fmt::format("{} cases: {} pass", all.size(), cases[Judgement::pass]);
   if (cases[Judgement::counted] != 0) {
     text += fmt::format(", {} counted (", cases[Judgement::counted]);
     bool first = true;

@@ -202,17 +202,6 @@ class Bench {
   std::vector<Verdict>& verdicts_;
 };
 
-std::unordered_map<std::string_view, const Observation*> by_name(const Run& run) {
-  std::unordered_map<std::string_view, const Observation*> found;
-  for (const Observation& observation : run.observations) {
-    if (!found.emplace(observation.case_name, &observation).second) {
-      throw UsageError(fmt::format("the run has two observations of {}: merge runs with `peakmark merge`",
-                                   observation.case_name));
-    }
-  }
-  return found;
-}
-
 }  // namespace
 
 std::string_view name_of(Rule rule) {
@@ -225,6 +214,17 @@ std::string_view name_of(Rule rule) {
 std::string_view name_of(Judgement judgement) {
   constexpr std::array<std::string_view, 4> names{"pass", "counted", "fail", "failed_measurement"};
   return names.at(static_cast<std::size_t>(judgement));
+}
+
+std::unordered_map<std::string_view, const Observation*> by_name(const Run& run) {
+  std::unordered_map<std::string_view, const Observation*> found;
+  for (const Observation& observation : run.observations) {
+    if (!found.emplace(observation.case_name, &observation).second) {
+      throw UsageError(fmt::format("the run has two observations of {}: merge runs with `peakmark merge`",
+                                   observation.case_name));
+    }
+  }
+  return found;
 }
 
 std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {

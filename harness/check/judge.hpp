@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/error.hpp"
@@ -56,6 +57,9 @@ struct JudgeOptions {
 /// Below so many slices one slice is more than the window's width, and no over-estimate could pass: the rule
 /// in slices is left out there (`counted`), the rule in bytes stays.
 inline constexpr Size kLeastSlicesToJudge = 5;
+
+/// The observations of a run by the names of their cases. UsageError where a case has two.
+std::unordered_map<std::string_view, const Observation*> by_name(const Run& run);
 
 /// Judges every planned case of a run, in the order planned; then cases that only the baseline has. The one
 /// judge: console, JUnit, markdown and GoogleTest show its verdicts.

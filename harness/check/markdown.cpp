@@ -5,27 +5,21 @@
 #include <vector>
 
 #include "base/duration.hpp"
-#include "base/plain_text.hpp"
+#include "base/markdown_text.hpp"
 #include "base/size.hpp"
 #include "check/reports.hpp"
 
 namespace peakmark {
 namespace {
 
-std::string cell(const std::string& raw) {
-  std::string text = plain_text(raw);
-  for (std::size_t at = 0; (at = text.find_first_of("|\n", at)) != std::string::npos; at += 2) {
-    text.replace(at, 1, text[at] == '|' ? "\\|" : "  ");
-  }
-  return text;
-}
-
 /// Of all that fails, or of the verdict that is counted.
 std::string what_to_do(const JudgedCase& the_case) {
-  if (the_case.judgement() < Judgement::fail) return cell(the_case.worst()->advice);
+  if (the_case.judgement() < Judgement::fail) return markdown_cell(the_case.worst()->advice);
   std::string text;
   for (const Verdict& verdict : the_case.verdicts) {
-    if (verdict.judgement >= Judgement::fail) text += (text.empty() ? "" : "<br>") + cell(verdict.advice);
+    if (verdict.judgement >= Judgement::fail) {
+      text += (text.empty() ? "" : "<br>") + markdown_cell(verdict.advice);
+    }
   }
   return text;
 }
@@ -46,7 +40,7 @@ std::string row_of(const JudgedCase& the_case) {
     if (observation.gpu_time) time = format_duration(observation.gpu_time->median_ns);
   }
   const auto figure = the_case.figure(Rule::window_bytes);
-  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", cell(the_case.name), judgement, peak, time,
+  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", markdown_code(the_case.name), judgement, peak, time,
                      figure ? fmt::format("{:.3f}", *figure) : "–", advice);
 }
 
@@ -60,7 +54,8 @@ std::string device_line(const RunContext& context) {
   // `dry` has no driver, and its name is its backend's.
   std::string details = context.device == context.backend ? "" : context.backend;
   if (!context.driver.empty()) details += (details.empty() ? "driver " : ", driver ") + context.driver;
-  std::string line = "Device: " + context.device + (details.empty() ? "" : " (" + details + ")");
+  std::string line =
+      "Device: " + markdown_cell(context.device) + (details.empty() ? "" : " (" + details + ")");
   if (context.device_is_cpu) line += ". Times are CPU times, not a GPU's";
   return line + ".\n";
 }
@@ -72,7 +67,7 @@ std::string markdown(const Run& run, const std::vector<Verdict>& verdicts) {
   std::string text = code == ExitCode::clean ? "**No action needed.** " : "**Action needed.** ";
   text += headline(run, verdicts) + ".\n\n" + device_line(run.context);
   if (!run.context.warnings.empty()) text += "\nWhat the run warned of:\n\n";
-  for (const std::string& warning : run.context.warnings) text += "- " + plain_text(warning) + "\n";
+  for (const std::string& warning : run.context.warnings) text += "- " + markdown_cell(warning) + "\n";
 
   std::vector<JudgedCase> cases = by_case(run, verdicts);
   std::stable_sort(cases.begin(), cases.end(), [](const JudgedCase& a, const JudgedCase& b) {

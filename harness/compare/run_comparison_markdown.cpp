@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/plain_text.hpp"
+#include "base/markdown_text.hpp"
 #include "compare/case_lines.hpp"
 
 namespace peakmark {
@@ -12,48 +12,19 @@ namespace {
 constexpr std::size_t kMost = 900'000;
 constexpr std::size_t kMostListed = 100;
 
-std::string cell(const std::string& raw) {
-  std::string text;
-  for (const char letter : plain_text(raw)) {
-    switch (letter) {
-      case '|':
-        text += "\\|";
-        break;
-      case '\n':
-      case '\r':
-        text += ' ';
-        break;
-      case '<':
-        text += "&lt;";
-        break;
-      default:
-        text += letter;
-    }
-  }
-  return text;
-}
-
-/// A name between backticks, in which neither backticks nor bars may stand.
-std::string code(const std::string& raw) {
-  std::string text = plain_text(raw);
-  std::ranges::replace_if(
-      text, [](char letter) { return letter == '`' || letter == '|' || letter == '\n'; }, ' ');
-  return "`" + text + "`";
-}
-
 std::string row_of(const CaseComparison& one) {
   std::string remarks;
   for (const std::string& remark : remarks_on(one)) {
-    remarks += (remarks.empty() ? "" : "<br>") + cell(remark.substr(remark.find_first_not_of(' ')));
+    remarks += (remarks.empty() ? "" : "<br>") + markdown_cell(remark.substr(remark.find_first_not_of(' ')));
   }
-  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", code(one.name), verdict_text(one), peak_text(one),
-                     time_text(one), effect_text(one), remarks);
+  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", markdown_code(one.name), verdict_text(one),
+                     peak_text(one), time_text(one), effect_text(one), remarks);
 }
 
 std::string names_of(const char* where, const std::vector<std::string>& names) {
   if (names.empty()) return {};
   std::string text = fmt::format("\nOnly {} ({}):", where, names.size());
-  for (std::size_t i = 0; i < std::min(kMostListed, names.size()); ++i) text += " " + code(names[i]);
+  for (std::size_t i = 0; i < std::min(kMostListed, names.size()); ++i) text += " " + markdown_code(names[i]);
   if (names.size() > kMostListed) text += fmt::format(" and {} more", names.size() - kMostListed);
   return text + "\n";
 }
@@ -65,13 +36,15 @@ std::string comparison_markdown(const RunComparison& comparison) {
       exit_code_of(comparison) == ExitCode::clean ? "**No action needed.** " : "**Action needed.** ";
   text += headline(comparison) + ".\n\n";
   for (const auto& [side, one] : {std::pair{"Base", &comparison.base}, {"New", &comparison.next}}) {
-    text += fmt::format("{}: {}{}, {}, {}.\n", side, code(one->variant.empty() ? one->file : one->variant),
-                        one->commit.empty() ? "" : " at " + code(one->commit), one->date, cell(one->device));
+    text += fmt::format("{}: {}{}, {}, {}.\n", side,
+                        markdown_code(one->variant.empty() ? one->file : one->variant),
+                        one->commit.empty() ? "" : " at " + markdown_code(one->commit), one->date,
+                        markdown_cell(one->device));
   }
   if (!comparison.in_turns) {
     text += "\nThe sides were not measured in turns: bytes are exact, times end at `suspicious`.\n";
   }
-  for (const std::string& note : comparison.notes) text += "\n- " + cell(note) + "\n";
+  for (const std::string& note : comparison.notes) text += "\n- " + markdown_cell(note) + "\n";
   std::size_t left_out = 0;
   for (const auto& [standing, cases] : by_standing(comparison)) {
     const bool folded = standing == Standing::same || standing == Standing::undecided;

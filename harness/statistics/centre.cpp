@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/quantile.hpp"
@@ -21,14 +20,6 @@ double median(std::span<const double> values) {
   if (values.empty()) throw UsageError("there is no median of no values");
   check_finite(values);
   return quantile({values.begin(), values.end()}, 0.5);
-}
-
-double median_absolute_deviation(std::span<const double> values) {
-  const double middle = median(values);
-  std::vector<double> distances;
-  distances.reserve(values.size());
-  for (const double value : values) distances.push_back(std::abs(value - middle));
-  return quantile(std::move(distances), 0.5);
 }
 
 }  // namespace peakmark

@@ -14,7 +14,6 @@ TEST(Centre, AgreesWithScipy) {
   struct Vector {
     std::vector<double> values;
     double median;
-    double deviation;
   };
   static const Vector vectors[] = {
 #define CENTRE_VECTORS
@@ -23,15 +22,13 @@ TEST(Centre, AgreesWithScipy) {
   };
   for (const Vector& vector : vectors) {
     EXPECT_DOUBLE_EQ(median(vector.values), vector.median);
-    EXPECT_DOUBLE_EQ(median_absolute_deviation(vector.values), vector.deviation);
   }
 }
 
 TEST(Centre, RefusesWhatHasNoOrder) {
   EXPECT_THROW(median(std::vector<double>{}), UsageError);
   EXPECT_THROW(median(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN()}), UsageError);
-  EXPECT_THROW(median_absolute_deviation(std::vector<double>{std::numeric_limits<double>::infinity()}),
-               UsageError);
+  EXPECT_THROW(median(std::vector<double>{std::numeric_limits<double>::infinity()}), UsageError);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/duration.hpp"
+#include "base/markdown_text.hpp"
 #include "base/plain_text.hpp"
 #include "base/size.hpp"
 #include "base/text_table.hpp"
@@ -102,6 +103,7 @@ std::vector<Row> rows_of(const DeviceTrends& device) {
 
 const std::vector<std::string> kTitles{"verdict", "case",  "metric", "before", "after",
                                        "step",    "since", "told",   "why"};
+constexpr std::size_t kCaseColumn = 1;
 
 template <typename T>
 std::string list_of(const std::vector<T>& all, const std::string& one, const std::string& more,
@@ -161,13 +163,6 @@ std::string title_of(const DeviceTrends& device) {
   return title;
 }
 
-std::string escaped(std::string text) {
-  for (std::size_t at = 0; (at = text.find_first_of("|\n", at)) != std::string::npos; at += 2) {
-    text.replace(at, 1, text[at] == '|' ? "\\|" : "  ");
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string headline(const std::vector<DeviceTrends>& devices) {
@@ -206,7 +201,7 @@ std::string trends_table(const std::vector<DeviceTrends>& devices) {
 std::string trends_markdown(const std::vector<DeviceTrends>& devices) {
   std::string text = "## " + headline(devices) + "\n";
   for (const DeviceTrends& device : devices) {
-    text += "\n### " + escaped(title_of(device)) + "\n\n";
+    text += "\n### " + markdown_cell(title_of(device)) + "\n\n";
     const std::vector<Row> rows = rows_of(device);
     if (!rows.empty()) {
       text += fmt::format("| {} |\n|{}\n", fmt::join(kTitles, " | "), [] {
@@ -215,13 +210,14 @@ std::string trends_markdown(const std::vector<DeviceTrends>& devices) {
         return line;
       }());
       for (Row row : rows) {
-        for (std::string& cell : row) cell = escaped(cell);
-        row[1] = "`" + row[1] + "`";
+        for (std::size_t column = 0; column < row.size(); ++column) {
+          row[column] = column == kCaseColumn ? markdown_code(row[column]) : markdown_cell(row[column]);
+        }
         text += fmt::format("| {} |\n", fmt::join(row, " | "));
       }
       text += "\n";
     }
-    for (const std::string& line : remarks(device)) text += "- " + escaped(line) + "\n";
+    for (const std::string& line : remarks(device)) text += "- " + markdown_cell(line) + "\n";
   }
   return text;
 }
