@@ -280,6 +280,11 @@ trend::NightRun night_of(const std::string& text) {
     night.platform = std::move(context.platform);
     night.build = std::move(context.build);
     night.host_name = std::move(context.host_name);
+    night.fingerprint = std::move(context.fingerprint);
+    night.filter = std::move(context.filter);
+    if (context.rounds && context.rounds->variants) {
+      night.variants = {context.rounds->variants->first, context.rounds->variants->second};
+    }
     const ReferenceTime reference = context.reference.median();
     night.reference_copy_ns = reference.copy_ns;
     night.reference_arithmetic_ns = reference.arithmetic_ns;

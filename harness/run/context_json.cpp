@@ -101,6 +101,7 @@ Json to_json(const RunContext& context) {
               {"complete", context.complete},
               {"suite", context.suite},
               {"fingerprint", context.fingerprint},
+              {"filter", or_null(context.filter)},
               {"shard", shard},
               {"commit", context.commit},
               {"build", context.build},
@@ -133,6 +134,7 @@ RunContext run_context_from_json(const Json& json) {
   field(json, "complete", context.complete);
   field(json, "suite", context.suite);
   field(json, "fingerprint", context.fingerprint);
+  if (json.contains("filter")) field(json, "filter", context.filter);  // younger than the format
   if (const Json& shard = json.at("shard"); !shard.is_null()) {
     context.shard.emplace();
     field(shard, "index", context.shard->index);

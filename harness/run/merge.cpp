@@ -24,6 +24,7 @@ void check_alike(const NamedRun& first, const NamedRun& other) {
   if (const auto difference = first_difference(a, b)) {
     fail(difference->what, difference->one, difference->other);
   }
+  if (a.filter != b.filter) fail("--filter", a.filter.value_or("none"), b.filter.value_or("none"));
   if (a.shard->count != b.shard->count) {
     fail("number of shards", std::to_string(a.shard->count), std::to_string(b.shard->count));
   }

@@ -102,6 +102,7 @@ TEST(Merge, RefusesMixtures) {
   EXPECT_THAT(mixed([](RunContext& context) { context.backend = "cuda"; }), HasSubstr("another backend"));
   EXPECT_THAT(mixed([](RunContext& context) { context.commit = "ff"; }), HasSubstr("another commit"));
   EXPECT_THAT(mixed([](RunContext& context) { context.fingerprint = "ff"; }), HasSubstr("another suite"));
+  EXPECT_THAT(mixed([](RunContext& context) { context.filter = "x"; }), HasSubstr("another --filter"));
   EXPECT_THAT(mixed([](RunContext& context) { context.memory_only = false; }), HasSubstr("passes"));
   EXPECT_THAT(mixed([](RunContext& context) { context.shard->count = 4; }), HasSubstr("number of shards"));
 }

@@ -72,6 +72,7 @@ RunContext make_run_context(const Selection& selection, const Description& descr
   context.host_name = host_name();
   context.suite = selection.suite.name;
   context.fingerprint = selection.suite.fingerprint;
+  context.filter = selection.filter;
   context.planned = selection.planned;
   context.shard = selection.shard;
   context.commit = description.commit;

@@ -46,6 +46,7 @@ inline Run example_run() {
   context.host_name = "bench";
   context.suite = "nightly";
   context.fingerprint = "abcd";
+  context.filter = "^padding/";
   PlannedCase planned;
   planned.name = "padding/coords1d/opencl/n:20/ny:512";
   planned.the_case = {"padding/coords1d", "opencl", Parameters({{"n", Size{20}}, {"ny", Size{512}}})};

@@ -37,8 +37,10 @@ struct RunContext {
   std::string id;    ///< unique to this run
   std::string date;  ///< ISO 8601, UTC
   std::string host_name;
-  std::string suite;                 ///< name
-  std::string fingerprint;           ///< of the suite
+  std::string suite;        ///< name
+  std::string fingerprint;  ///< of the suite: of all its cases, whether they were planned or not
+  std::optional<std::string>
+      filter;  ///< `--filter`, which left cases of the suite out; null: none, or not told
   std::vector<PlannedCase> planned;  ///< every case that the run was to measure, after filter and shard
   std::optional<Shard> shard;
   std::string commit;  ///< of the sources; empty where unknown

@@ -110,6 +110,7 @@ Listing list_cases(const SelectionOptions& options, const Description& descripti
 Selection select(const SelectionOptions& options, const Description& description, const DeviceList& devices,
                  const CaseCheck& check) {
   Selection selection;
+  selection.filter = options.filter;
   if (options.shard) selection.shard = parse_shard(*options.shard);
   Choice choice = choose(options, devices);
   Listing listing = list_on(choice.device, options, description, check);

@@ -28,6 +28,7 @@ struct Selection {
   DeviceInfo device;  ///< `dry` where every case is
   Suite suite;
   std::vector<PlannedCase> planned;  ///< after filter, then shard
+  std::optional<std::string> filter;
   std::optional<Shard> shard;
 };
 

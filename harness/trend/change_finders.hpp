@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "trend/plans.hpp"
 #include "trend/series.hpp"
 #include "trend/trends.hpp"
 
@@ -21,7 +22,7 @@ struct TimeTrends {
 };
 
 /// Night by night over all series of times together, since the cases of a night share its false discoveries.
-TimeTrends find_time_changes(const DeviceHistory& history, const TrendOptions& options);
+TimeTrends find_time_changes(const DeviceHistory& history, const Plans& plans, const TrendOptions& options);
 
 /// Larger is worse.
 using Badness = double (*)(double);
@@ -49,8 +50,6 @@ class OpenRegressions {
 /// series, in order.
 void close_gone_regressions(const DeviceHistory& history, const Series& series, std::vector<Change>& changes);
 
-/// Whether no later run is of the suite of this one.
-bool is_last_of_suite(const DeviceHistory& history, std::size_t run);
 /// Whether `acceptance`, of the run `from`, means this change.
 bool accepts(const Acceptance& acceptance, std::size_t from, const Change& change);
 /// Marks changes that somebody accepted.

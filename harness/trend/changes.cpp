@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include "trend/change_finders.hpp"
 
@@ -76,11 +75,6 @@ std::optional<std::size_t> find_run(const DeviceHistory& history, const std::str
   const auto found = std::ranges::find(history.runs, id, &NightRun::id);
   if (found == history.runs.end()) return std::nullopt;
   return static_cast<std::size_t>(found - history.runs.begin());
-}
-
-bool is_last_of_suite(const DeviceHistory& history, std::size_t run) {
-  const auto later = std::span(history.runs).subspan(run + 1);
-  return std::ranges::find(later, history.runs[run].suite, &NightRun::suite) == later.end();
 }
 
 bool accepts(const Acceptance& acceptance, std::size_t from, const Change& change) {

@@ -39,6 +39,12 @@ struct NightRun {
   std::string platform;
   std::string build;
   std::string host_name;
+  /// Of all cases of the suite, whether the run planned them or not.
+  std::string fingerprint;
+  /// Why the run did not plan them all: a regular expression that names had to hold, and the variants that
+  /// were compared. Null and empty: for no reason, or the run does not tell.
+  std::optional<std::string> filter;
+  std::vector<std::string> variants;
   /// ns, median over the run. Null where the run timed no such case.
   std::optional<double> reference_copy_ns;
   std::optional<double> reference_arithmetic_ns;

@@ -39,8 +39,9 @@ struct Watched {
 
 class Replay {
  public:
-  Replay(const DeviceHistory& history, const References& references, const TrendOptions& options)
-      : history_(history), options_(options) {
+  Replay(const DeviceHistory& history, const Plans& plans, const References& references,
+         const TrendOptions& options)
+      : history_(history), plans_(plans), options_(options) {
     for (const Series& series : history.series) {
       if (series.metric == metric::gpu_time_ns) watched_.emplace_back(series, references, options);
     }
@@ -67,7 +68,9 @@ class Replay {
       }
       close_gone_regressions(history_, *one.series, one.changes);
       // Of suspicions the last night alone is told: those before came to something, or to nothing.
-      if (!one.runs.empty() && is_last_of_suite(history_, one.runs.back())) add_suspicion(one, trends);
+      if (!one.runs.empty() && plans_.is_last(one.series->case_name, one.runs.back())) {
+        add_suspicion(one, trends);
+      }
       std::ranges::move(one.changes, std::back_inserter(trends.changes));
     }
     std::ranges::stable_sort(trends.changes, {}, &Change::raised);
@@ -179,15 +182,16 @@ class Replay {
   }
 
   const DeviceHistory& history_;
+  const Plans& plans_;
   const TrendOptions& options_;
   std::vector<Watched> watched_;
 };
 
 }  // namespace
 
-TimeTrends find_time_changes(const DeviceHistory& history, const TrendOptions& options) {
+TimeTrends find_time_changes(const DeviceHistory& history, const Plans& plans, const TrendOptions& options) {
   const References references(history.runs);
-  TimeTrends trends = Replay(history, references, options).run();
+  TimeTrends trends = Replay(history, plans, references, options).run();
   // Somebody may accept a change before it is found, or one too small to be: the level begins there anyway.
   std::optional<Replay> other;
   for (const Acceptance& acceptance : history.acceptances) {
@@ -198,7 +202,7 @@ TimeTrends find_time_changes(const DeviceHistory& history, const TrendOptions& o
       return change.verdict != Verdict::suspicious && accepts(acceptance, *from, change);
     });
     if (is_found) continue;
-    if (!other) other.emplace(history, references, options);
+    if (!other) other.emplace(history, plans, references, options);
     other->restart(acceptance.case_name, *from);
   }
   return other ? other->run() : trends;

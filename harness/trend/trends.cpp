@@ -1,9 +1,6 @@
 #include "trend/trends.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
 
 #include "base/error.hpp"
 #include "run/observation.hpp"
@@ -45,18 +42,17 @@ void add_environment(const std::vector<EnvironmentChange>& environment, Change& 
   }
 }
 
-/// The last run of each suite.
-std::map<std::string, std::size_t> last_runs(const std::vector<NightRun>& runs) {
-  std::map<std::string, std::size_t> last;
-  for (std::size_t run = 0; run < runs.size(); ++run) last[runs[run].suite] = run;
-  return last;
+/// Whether a run of the suite before this one, which has the case, can tell that it was not there yet.
+bool is_new(const DeviceHistory& history, const Plans& plans, const CaseOutcomes& one, std::size_t run) {
+  for (std::size_t before = 0; before < run; ++before) {
+    if (history.runs[before].suite == history.runs[run].suite && plans.can_tell(one, before)) return true;
+  }
+  return false;
 }
 
-/// Cases that the last run of their suite does not have, or has for the first time.
-void find_comings_and_goings(const DeviceHistory& history, Trends& trends) {
-  const std::map<std::string, std::size_t> last = last_runs(history.runs);
-  std::map<std::string, std::size_t> first;  // run of each suite
-  for (std::size_t run = history.runs.size(); run-- > 0;) first[history.runs[run].suite] = run;
+/// Cases that the last run of their suite does not have, or has for the first time; of runs that were asked
+/// for other cases nothing follows.
+void find_comings_and_goings(const DeviceHistory& history, const Plans& plans, Trends& trends) {
   for (const CaseOutcomes& one : history.outcomes) {
     std::optional<std::size_t> first_planned;
     std::optional<std::size_t> last_measured;
@@ -67,8 +63,8 @@ void find_comings_and_goings(const DeviceHistory& history, Trends& trends) {
     }
     if (!first_planned) continue;
     const std::string& suite = history.runs[last_measured.value_or(*first_planned)].suite;
-    const std::size_t last_run = last.at(suite);
-    if (*first_planned == last_run && first.at(suite) != last_run) {
+    const std::size_t last_run = plans.last(one, suite);
+    if (*first_planned == last_run && is_new(history, plans, one, last_run)) {
       trends.new_cases.push_back({one.case_name, *first_planned});
     }
     if (last_measured && *last_measured != last_run) {
@@ -87,7 +83,8 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
     if (series.metric == metric::gpu_time_ns) continue;
     std::ranges::move(find_exact_changes(history, series), std::back_inserter(trends.changes));
   }
-  TimeTrends times = find_time_changes(history, options);
+  const Plans plans(history);
+  TimeTrends times = find_time_changes(history, plans, options);
   std::ranges::move(times.changes, std::back_inserter(trends.changes));
   trends.not_enough_data = std::move(times.not_enough_data);
   trends.to_measure_again = std::move(times.to_measure_again);
@@ -98,8 +95,9 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
   for (Change& change : trends.changes) {
     add_allocations(history, at_peak, change);
     add_environment(trends.environment_changes, change);
+    change.is_news = plans.is_last(change.case_name, change.raised);
   }
-  find_comings_and_goings(history, trends);
+  find_comings_and_goings(history, plans, trends);
   return trends;
 }
 

@@ -31,6 +31,7 @@ struct Change {
   std::size_t first = 0;  ///< the run that is the first night of the new level; an index of the history's
   std::size_t last_before = 0;  ///< the last night of the former level
   std::size_t raised = 0;       ///< the run after which it was first told
+  bool is_news = false;         ///< which is the last that can tell of the case
   double before = 0;            ///< the former level, in the metric's unit
   double after = 0;
   Verdict verdict{};
@@ -54,8 +55,9 @@ struct NotEnoughData {
 
 struct Vanished {
   std::string case_name;
-  std::size_t last = 0;                ///< the last run that measured it
-  std::optional<std::string> outcome;  ///< in the last run of its suite; null where that did not plan it
+  std::size_t last = 0;  ///< the last run that measured it
+  std::optional<std::string>
+      outcome;  ///< in the last run that can tell of it; null: its suite has it no more
 };
 
 struct NewCase {

@@ -318,26 +318,6 @@ TEST(Trends, AnEstimateThatBecomesTooLowIsARegression) {
   EXPECT_EQ(trends.changes[3].state, State::open);
 }
 
-TEST(Trends, CasesVanishAndComeNew) {
-  DeviceHistory history = history_of(4);
-  history.runs[3].suite = "weekly";
-  const std::optional<std::string> ok = "ok";
-  history.outcomes = {{"a/always", {ok, ok, ok, std::nullopt}},
-                      {"b/crashes", {ok, ok, "crashed", std::nullopt}},
-                      {"c/gone", {ok, std::nullopt, std::nullopt, std::nullopt}},
-                      {"d/new", {std::nullopt, std::nullopt, ok, std::nullopt}},
-                      {"e/weekly", {std::nullopt, std::nullopt, std::nullopt, ok}}};
-  const Trends trends = find_trends(history);
-  ASSERT_THAT(trends.vanished, SizeIs(2));
-  EXPECT_EQ(trends.vanished[0].case_name, "b/crashes");
-  EXPECT_EQ(trends.vanished[0].outcome, "crashed");
-  EXPECT_EQ(trends.vanished[0].last, 1u);
-  EXPECT_EQ(trends.vanished[1].case_name, "c/gone");
-  EXPECT_FALSE(trends.vanished[1].outcome);
-  ASSERT_THAT(trends.new_cases, SizeIs(1));
-  EXPECT_EQ(trends.new_cases[0].case_name, "d/new");
-}
-
 TEST(Trends, TheEnvironmentIsCompared) {
   DeviceHistory history = history_of(3);
   history.runs[0].environment = {{"load average", "0.1"}, {"POCL_MEMORY_LIMIT", "4"}};

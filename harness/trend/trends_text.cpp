@@ -9,7 +9,6 @@
 #include "base/plain_text.hpp"
 #include "base/size.hpp"
 #include "base/text_table.hpp"
-#include "trend/change_finders.hpp"
 #include "trend/reports.hpp"
 
 namespace peakmark::trend {
@@ -17,14 +16,8 @@ namespace {
 
 constexpr std::size_t kMostOfAList = 10;
 
-/// Told in the last run of the suite that it is of.
-bool is_news(const DeviceTrends& device, const Change& change) {
-  return is_last_of_suite(*device.history, change.raised);
-}
-
-bool needs_a_look(const DeviceTrends& device, const Change& change) {
-  return is_open(change) ||
-         (change.verdict == Verdict::suspicious && !change.state && is_news(device, change));
+bool needs_a_look(const Change& change) {
+  return is_open(change) || (change.verdict == Verdict::suspicious && !change.state && change.is_news);
 }
 
 std::string day_of(const std::string& date) {
@@ -82,12 +75,12 @@ std::vector<Row> rows_of(const DeviceTrends& device) {
   std::vector<Row> rows;
   std::vector<const Change*> shown;
   for (const Change& change : device.trends.changes) {
-    if (is_open(change) || is_news(device, change)) shown.push_back(&change);
+    if (is_open(change) || change.is_news) shown.push_back(&change);
   }
   // What is to be looked at comes first, the largest step of it before others.
-  std::ranges::stable_sort(shown, [&](const Change* a, const Change* b) {
-    const bool first = needs_a_look(device, *a);
-    const bool second = needs_a_look(device, *b);
+  std::ranges::stable_sort(shown, [](const Change* a, const Change* b) {
+    const bool first = needs_a_look(*a);
+    const bool second = needs_a_look(*b);
     if (first != second) return first;
     return std::abs(a->relative().value_or(1)) > std::abs(b->relative().value_or(1));
   });
@@ -173,7 +166,7 @@ std::string headline(const std::vector<DeviceTrends>& devices) {
     nights += device.history->runs.size();
     has_baseline = has_baseline || device.history->runs.size() > 1;
     for (const Change& change : device.trends.changes) {
-      if (needs_a_look(device, change)) cases.emplace(&device, change.case_name);
+      if (needs_a_look(change)) cases.emplace(&device, change.case_name);
     }
   }
   if (nights == 0) return "no baseline yet: the history holds no run";

@@ -1,0 +1,108 @@
+// What becomes of cases from run to run, where runs are asked for all cases of their suite or for some.
+#include "trend/plans.hpp"
+
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "trend/trends.hpp"
+
+namespace peakmark::trend {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const std::optional<std::string> kOk = "ok";
+constexpr std::nullopt_t kNo = std::nullopt;
+
+class Plan : public testing::Test {
+ protected:
+  /// Nights of a suite; letters are its fingerprints.
+  explicit Plan(const std::string& fingerprints = "aaaa") {
+    for (const char fingerprint : fingerprints) {
+      NightRun& run = history_.runs.emplace_back();
+      run.id = "run" + std::to_string(history_.runs.size() - 1);
+      run.suite = "nightly";
+      run.fingerprint = fingerprint;
+    }
+  }
+  void add(const std::string& name, std::vector<std::optional<std::string>> outcomes) {
+    history_.outcomes.push_back({name, std::move(outcomes)});
+  }
+  std::vector<std::string> vanished() const {
+    std::vector<std::string> names;
+    for (const Vanished& one : find_trends(history_).vanished) names.push_back(one.case_name);
+    return names;
+  }
+  std::vector<std::string> come_new() const {
+    std::vector<std::string> names;
+    for (const NewCase& one : find_trends(history_).new_cases) names.push_back(one.case_name);
+    return names;
+  }
+
+  DeviceHistory history_;
+};
+
+TEST_F(Plan, CasesVanishAndComeNew) {
+  for (NightRun& run : history_.runs) run.fingerprint = run.id;
+  history_.runs[3].suite = "weekly";
+  add("a/always", {kOk, kOk, kOk, kNo});
+  add("b/crashes", {kOk, kOk, "crashed", kNo});
+  add("c/gone", {kOk, kNo, kNo, kNo});
+  add("d/new", {kNo, kNo, kOk, kNo});
+  add("e/weekly", {kNo, kNo, kNo, kOk});
+  const Trends trends = find_trends(history_);
+  EXPECT_THAT(vanished(), ElementsAre("b/crashes", "c/gone"));
+  EXPECT_EQ(trends.vanished[0].outcome, "crashed");
+  EXPECT_EQ(trends.vanished[0].last, 1u);
+  EXPECT_FALSE(trends.vanished[1].outcome);
+  EXPECT_THAT(come_new(), ElementsAre("d/new"));
+}
+
+TEST_F(Plan, ARunOfTheVerySuiteThatDidNotPlanACaseSaysNothingOfIt) {
+  add("a/always", {kOk, kOk, kOk, kOk});
+  add("b/left_out", {kOk, kOk, kOk, kNo});
+  add("c/crashed_before", {kOk, kOk, "crashed", kNo});
+  EXPECT_THAT(vanished(), ElementsAre("c/crashed_before"));
+  EXPECT_EQ(find_trends(history_).vanished[0].outcome, "crashed");
+}
+
+TEST_F(Plan, ACaseThatASmallerRunLeftOutIsNotNewLater) {
+  add("a/always", {kOk, kOk, kOk, kOk});
+  add("b/left_out", {kNo, kNo, kNo, kOk});
+  EXPECT_THAT(come_new(), IsEmpty());
+}
+
+TEST_F(Plan, AFilterTellsWhichCasesItLeftOutOfASuiteThatChanged) {
+  history_.runs[3].fingerprint = "b";
+  history_.runs[3].filter = "^a/.*n:20$";
+  add("a/always/n:20", {kOk, kOk, kOk, kOk});
+  add("a/gone/n:20", {kOk, kOk, kOk, kNo});
+  add("a/other/n:2", {kOk, kOk, kOk, kNo});
+  EXPECT_THAT(vanished(), ElementsAre("a/gone/n:20"));
+  history_.runs[3].filter = "(";
+  EXPECT_THROW(find_trends(history_), UsageError);
+}
+
+TEST_F(Plan, SoDoVariants) {
+  history_.runs[3].fingerprint = "b";
+  history_.runs[3].variants = {"a/old", "a/new"};
+  add("a/new/opencl", {kOk, kOk, kOk, kOk});
+  add("a/newer/opencl", {kOk, kOk, kOk, kNo});
+  add("a/old/opencl", {kOk, kOk, kOk, kNo});
+  EXPECT_THAT(vanished(), ElementsAre("a/old/opencl"));
+}
+
+TEST_F(Plan, NewsIsOfTheLastRunThatCanTell) {
+  add("a/grows", {kOk, kOk, kOk, kNo});
+  add("b/always", {kOk, kOk, kOk, kOk});
+  history_.series = {{"a/grows", "requested_peak_bytes", {1, 1, 2, kNo}, {}},
+                     {"b/always", "requested_peak_bytes", {1, 1, 2, 2}, {}}};
+  const Trends trends = find_trends(history_);
+  ASSERT_EQ(trends.changes.size(), 2u);
+  EXPECT_TRUE(trends.changes[0].is_news);
+  EXPECT_FALSE(trends.changes[1].is_news);
+}
+
+}  // namespace
+}  // namespace peakmark::trend
