@@ -80,6 +80,16 @@ TEST_F(TrendsCommand, ARunTakesTheHistoryToConfirmAgainst) {
   EXPECT_EQ(run({"--confirm", file_, "--memory-only"}).end.exit_code, 2);
 }
 
+TEST_F(TrendsCommand, ARunWithAFilterIsNoNightOnWhichOtherCasesVanished) {
+  add_night(1, 0);
+  ASSERT_EQ(run({"--filter", "n:2$"}).end.exit_code, 0);
+  EXPECT_EQ(read_run(run_file_).context.filter, "n:2$");
+  ASSERT_EQ(on_history("history", {"add", run_file_.string()}).end.exit_code, 0);
+  const Json json = Json::parse(trends({"--json"}).output);
+  EXPECT_EQ(json.at("nights"), 2);
+  EXPECT_EQ(json.at("vanished"), Json::array());
+}
+
 TEST_F(TrendsCommand, ARunOfARenamedDeviceIsHeldAgainstAllOfItsNights) {
   suite({"timed"});
   ASSERT_EQ(run().end.exit_code, 0);
