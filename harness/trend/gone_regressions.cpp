@@ -71,8 +71,7 @@ void close_gone_regressions(const DeviceHistory& history, const Series& series,
                             std::vector<Change>& changes) {
   std::size_t level_begins = 0;
   for (Change& change : changes) {
-    const bool is_open = change.verdict == Verdict::regression && change.state == State::open;
-    if (is_open && is_gone(history, series, change, level_begins)) change.state = State::recovered;
+    if (is_open(change) && is_gone(history, series, change, level_begins)) change.state = State::recovered;
     level_begins = change.first;
   }
 }
