@@ -2,7 +2,8 @@
  * compiler, C++ library or flags. Programs include worker.hpp, which stands before this; nothing here is for people.
  *
  * The version is semantic. MAJOR changes when what stands here changes its meaning or its place: the library's file name
- * has it, and peakmark refuses a worker of another. MINOR changes when something is added at the end of a struct: a
+ * has it, and peakmark refuses a worker of another. MINOR changes when something is added at the end of a struct that is
+ * handed over alone (peakmark_device, _computation, _variant, _worker; those that stand in arrays keep their size): a
  * library serves every program that was compiled against a lower or the same MINOR, and refuses a higher one.
  */
 #ifndef PEAKMARK_WORKER_SEAM_H
