@@ -33,7 +33,9 @@ struct Loaded {
   Loaded() {
     const std::string profile = folder.path() / "p";
     setenv("PEAKMARK_PROFILE", profile.c_str(), 1);
+    // Both put a hook before every enqueue, for each loader that comes: none may come to stand before itself.
     setenv("PEAKMARK_SYNC", "1", 1);
+    setenv("PEAKMARK_WORK", "1", 1);
     // An old loader first, whose table ends before pipes; then a new one.
     cl_icd_dispatch old_table = fake_table();
     const auto end = static_cast<cl_uint>(offsetof(cl_icd_dispatch, clCreatePipe) / sizeof(void*));

@@ -49,7 +49,7 @@ void finish_after() {
   using Function = std::remove_reference_t<decltype(layer.next.*Slot)>;
   using Finish = Finishing<Slot, Function>;
   Function& hooked = layer.hooks.*Slot;
-  if (layer.next.*Slot == nullptr || hooked == Finish::call) return;
+  if (layer.next.*Slot == nullptr || Finish::forward != nullptr) return;
   Finish::forward = hooked != nullptr ? hooked : layer.next.*Slot;
   hooked = Finish::call;
 }

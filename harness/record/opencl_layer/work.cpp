@@ -69,7 +69,7 @@ void time() {
   using Function = std::remove_reference_t<decltype(layer.next.*Slot)>;
   using Time = Timing<Slot, Function>;
   Function& hooked = layer.hooks.*Slot;
-  if (layer.next.*Slot == nullptr || hooked == Time::call) return;
+  if (layer.next.*Slot == nullptr || Time::forward != nullptr) return;
   Time::forward = hooked != nullptr ? hooked : layer.next.*Slot;
   hooked = Time::call;
 }
@@ -113,7 +113,7 @@ cl_command_queue CL_API_CALL create_timed_queue_with_properties(cl_context conte
 template <typename Function>
 void put_before(Function cl_icd_dispatch::*slot, Function hook_of_ours, Function& forward) {
   Function& hooked = layer.hooks.*slot;
-  if (layer.next.*slot == nullptr || hooked == hook_of_ours) return;
+  if (layer.next.*slot == nullptr || forward != nullptr) return;
   forward = hooked != nullptr ? hooked : layer.next.*slot;
   hooked = hook_of_ours;
 }
