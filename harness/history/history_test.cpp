@@ -232,6 +232,15 @@ TEST_P(HistoryTest, PruningKeepsWhereSomethingChanged) {
   EXPECT_THAT(ids_of(open()), ElementsAre("night-02", "night-03", "night-07", "night-08", "night-20"));
 }
 
+TEST_P(HistoryTest, PruningKeepsTheNewestOfEachSuite) {
+  SampleNight weekly = sample_night(1);
+  weekly.run.context.suite = "weekly";
+  open().add(weekly.run);
+  for (const int day : {2, 3}) open().add(sample_night(day).run);
+  open().prune("2027-01-01T00:00:00Z", nullptr, false);
+  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-03"));
+}
+
 TEST_P(HistoryTest, ARefusedRunLeavesNothing) {
   open().add(sample_night(1).run);
   SampleNight bad = sample_night(2);

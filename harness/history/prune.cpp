@@ -10,7 +10,11 @@ namespace {
 class Changes {
  public:
   explicit Changes(const trend::DeviceHistory& device) : device_(device) {
-    if (!device.runs.empty()) keep(device.runs.size() - 1);
+    // The newest of each suite is what the next night is held against.
+    std::set<std::string> suites;
+    for (std::size_t run = device.runs.size(); run-- > 0;) {
+      if (suites.insert(device.runs[run].suite).second) keep(run);
+    }
   }
 
   /// Where a value that is there differs from the one before, however long that is ago.
