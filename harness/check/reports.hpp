@@ -16,10 +16,8 @@ std::string headline(const Run& run, const std::vector<Verdict>& verdicts);
 /// advice on whatever did not pass, and the headline.
 std::string console_table(const Run& run, const std::vector<Verdict>& verdicts);
 
-/// Markdown for a job's summary: verdict first, worst cases first, under 1 MiB (GitHub refuses more); what is
-/// left out is said.
+/// Markdown for a job's summary: verdict first, worst cases first, at most kMarkdownLimit.
 std::string markdown(const Run& run, const std::vector<Verdict>& verdicts);
-inline constexpr std::size_t kMarkdownLimit = 1'000'000;
 
 /// JUnit XML: a test a case, peak and ratios as properties; `fail` a failure, `failed_measurement` an error,
 /// a case whose outcome was counted is skipped with the reason.

@@ -1,8 +1,11 @@
 #include "trend/reports.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+
+#include "base/markdown_text.hpp"
 
 namespace peakmark::trend {
 namespace {
@@ -76,6 +79,25 @@ TEST_F(TrendReports, TextSaysTheVerdictFirstAndWhy) {
   const std::string markdown = trends_markdown(trends());
   EXPECT_THAT(markdown, StartsWith("## 1 case needs a look\n"));
   EXPECT_THAT(markdown, HasSubstr("\\| one"));
+}
+
+TEST_F(TrendReports, AnAcceptanceNamesWhatItIsOf) {
+  history_.acceptances = {{"a/b/cuda", "gpu_time_ns", "run2", "ada", "2026-02-09T00:00:00Z", "why not"},
+                          {"a/b/cuda", "", "run2", "bob", "2026-02-09T00:00:00Z", "all of it"}};
+  EXPECT_THAT(trends_table(trends()),
+              HasSubstr("a/b/cuda gpu_time_ns by ada: why not, a/b/cuda by bob: all of it"));
+}
+
+TEST_F(TrendReports, MarkdownStaysBelowWhatASummaryMayHave) {
+  const std::string name(200, 'x');
+  for (int i = 0; i < 5000; ++i) {
+    history_.series.push_back(
+        {fmt::format("a/{}/n:{}", name, i), "requested_peak_bytes", {1024, 1024, 1280}, {}});
+  }
+  const std::string markdown = trends_markdown(trends());
+  EXPECT_LE(markdown.size(), kMarkdownLimit);
+  EXPECT_GT(markdown.size(), 800'000U);
+  EXPECT_THAT(markdown, HasSubstr(" more rows were left out (--json has all)"));
 }
 
 TEST_F(TrendReports, ANewHistoryHasNoBaseline) {

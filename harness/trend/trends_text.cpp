@@ -15,6 +15,8 @@ namespace peakmark::trend {
 namespace {
 
 constexpr std::size_t kMostOfAList = 10;
+/// Of the markdown: what stands after a device's table, and before the next, needs some room too.
+constexpr std::size_t kMostInRows = kMarkdownLimit - 100'000;
 
 bool needs_a_look(const Change& change) {
   return is_open(change) || (change.verdict == Verdict::suspicious && !change.state && change.is_news);
@@ -140,10 +142,11 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
         return fmt::format("{}: {} → {}", one.what, one.before.value_or("–"), one.after.value_or("–"));
       }));
   if (!device.history->acceptances.empty()) {
-    add(list_of<Acceptance>(device.history->acceptances, "change accepted", "changes accepted",
-                            [](const Acceptance& one) {
-                              return fmt::format("{} by {}: {}", one.case_name, one.who, one.reason);
-                            }));
+    add(list_of<Acceptance>(
+        device.history->acceptances, "change accepted", "changes accepted", [](const Acceptance& one) {
+          return fmt::format("{}{} by {}: {}", one.case_name, one.metric.empty() ? "" : " " + one.metric,
+                             one.who, one.reason);
+        }));
   }
   return lines;
 }
@@ -202,12 +205,19 @@ std::string trends_markdown(const std::vector<DeviceTrends>& devices) {
         for (std::size_t i = 0; i < kTitles.size(); ++i) line += "---|";
         return line;
       }());
+      std::size_t left_out = 0;
       for (Row row : rows) {
         for (std::size_t column = 0; column < row.size(); ++column) {
           row[column] = column == kCaseColumn ? markdown_code(row[column]) : markdown_cell(row[column]);
         }
-        text += fmt::format("| {} |\n", fmt::join(row, " | "));
+        const std::string line = fmt::format("| {} |\n", fmt::join(row, " | "));
+        if (left_out > 0 || text.size() + line.size() > kMostInRows) {
+          ++left_out;
+        } else {
+          text += line;
+        }
       }
+      if (left_out > 0) text += fmt::format("\n{} more rows were left out (--json has all)\n", left_out);
       text += "\n";
     }
     for (const std::string& line : remarks(device)) text += "- " + markdown_cell(line) + "\n";
