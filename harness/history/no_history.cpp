@@ -10,7 +10,8 @@ namespace {
 
 [[noreturn]] void refuse() {
   throw UsageError(
-      "this peakmark was built without histories: install SOCI (Debian 12: libsoci-dev) and build it with "
+      "this peakmark was built without histories: install SOCI (Debian 12: libsoci-dev libboost-dev) and "
+      "build it with "
       "-DPEAKMARK_HISTORY=ON");
 }
 

@@ -39,10 +39,12 @@ class Project:
 
     def pytest(self, *options, code, **variables):
         """What it says; `code` is the exit code that it must have."""
+        # Not a part of the run of tests that asks, be that one of xdist's.
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         run = subprocess.run(
             [sys.executable, "-m", "pytest", "-p", "peakmark.pytest_plugin", *options],
             cwd=self.folder,
-            env={**os.environ, **environment(), "PEAKMARK_LIBRARY_DIR": str(library_folder()), **variables},
+            env={**inherited, **environment(), "PEAKMARK_LIBRARY_DIR": str(library_folder()), **variables},
             capture_output=True,
             text=True,
             check=False,
