@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
+#include "base/markdown_text.hpp"
 #include "check/sample_run.hpp"
 
 namespace peakmark {
