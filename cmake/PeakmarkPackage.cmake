@@ -11,5 +11,6 @@ install(FILES
   ${PROJECT_BINARY_DIR}/peakmarkConfig.cmake
   ${PROJECT_BINARY_DIR}/peakmarkConfigVersion.cmake
   ${CMAKE_CURRENT_LIST_DIR}/PeakmarkAddWorker.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/PeakmarkWorkerInfo.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/PeakmarkBuildInfo.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/PeakmarkWorkerInfo.cpp.in
   DESTINATION ${package})
