@@ -43,19 +43,31 @@ class CompareCommand : public CommandTest {
     std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
     return folder_.path() / name;
   }
+  std::vector<std::string> comparison_of_builds(const std::string& base, const std::string& next,
+                                                const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments{
+        "compare",  (folder_.path() / "suite.toml").string(),
+        "--build",  (folder_.path() / base).string(),
+        "--worker", (folder_.path() / next / "bin" / "peakmark-bench").string(),
+        "-o",       (folder_.path() / "two").string(),
+        "--rounds", "9"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
   Answer compare_builds(const std::string& base, const std::string& next,
                         const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> arguments{(folder_.path() / "suite.toml").string(),
-                                       "--build",
-                                       (folder_.path() / base).string(),
-                                       "--worker",
-                                       (folder_.path() / next / "bin" / "peakmark-bench").string(),
-                                       "-o",
-                                       (folder_.path() / "two").string(),
-                                       "--rounds",
-                                       "9"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return compare(arguments);
+    return peakmark(comparison_of_builds(base, next, more));
+  }
+  /// Two equal builds, interrupted at the case that waits; the seed says when that comes.
+  Answer stopped_comparison(int seed) {
+    suite({"timed", "tell_pid"});
+    build("base", "");
+    build("new", "");
+    const std::filesystem::path fifo = make_fifo();
+    WorkerProcess process(command(comparison_of_builds("base", "new", {"--seed", std::to_string(seed)})));
+    EXPECT_GT(told_pid(fifo), 0);
+    ::kill(process.pid(), SIGINT);
+    return rest_of(process);
   }
 };
 
@@ -232,33 +244,13 @@ TEST_F(CompareCommand, EqualBuildsAreTheSame) {
 }
 
 TEST_F(CompareCommand, AStoppedComparisonOfBuildsKeepsWhatItHas) {
-  suite({"timed", "tell_pid"});
-  build("base", "");
-  build("new", "");
-  const std::filesystem::path fifo = make_fifo();
-  WorkerProcess process(command({"compare", (folder_.path() / "suite.toml").string(), "--build",
-                                 (folder_.path() / "base").string(), "--worker",
-                                 (folder_.path() / "new/bin/peakmark-bench").string(), "-o",
-                                 (folder_.path() / "two").string(), "--rounds", "9", "--seed", "1"}));
-  ASSERT_GT(told_pid(fifo), 0);
-  ::kill(process.pid(), SIGINT);
-  EXPECT_EQ(rest_of(process).end.exit_code, 130);
+  EXPECT_EQ(stopped_comparison(1).end.exit_code, 130);
 }
 
 TEST_F(CompareCommand, OneSideAloneIsNotCompared) {
-  suite({"timed", "tell_pid"});
-  build("base", "");
-  build("new", "");
-  const std::filesystem::path fifo = make_fifo();
   // Of this seed the case that waits comes second: the base has measured the first by then, the new build
   // none.
-  WorkerProcess process(command({"compare", (folder_.path() / "suite.toml").string(), "--build",
-                                 (folder_.path() / "base").string(), "--worker",
-                                 (folder_.path() / "new/bin/peakmark-bench").string(), "-o",
-                                 (folder_.path() / "two").string(), "--rounds", "9", "--seed", "2"}));
-  ASSERT_GT(told_pid(fifo), 0);
-  ::kill(process.pid(), SIGINT);
-  const Answer stopped = rest_of(process);
+  const Answer stopped = stopped_comparison(2);
   EXPECT_EQ(stopped.end.exit_code, 130) << stopped.errors;
   EXPECT_THAT(stopped.errors,
               HasSubstr("one side alone is measured, and cannot be compared; --resume goes on"));
