@@ -34,7 +34,11 @@ class KnownBytes : public Computation {
   }
   void create_outputs() override { output_ = device_.create<float>("output", {n_, 300}); }
   void call() override {
-    const Array<float> temporary = device_.create<float>("temporary", {n_, 100});
+    // One after the other, each with work still enqueued when it dies: one is live at a time.
+    for (int i = 0; i < 8; ++i) {
+      Array<float> temporary = device_.create<float>("temporary", {n_, 100});
+      temporary.fill(static_cast<float>(i));
+    }
     output_.fill(4);
   }
   std::string verify() override {

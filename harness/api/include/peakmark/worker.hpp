@@ -170,7 +170,9 @@ constexpr const char* dtype_name() {
 
 }  // namespace detail
 
-/// An array of the device, released when it dies. An offer: memory of your own counts just the same.
+/// An array of the device, released when it dies. That waits for what was enqueued, as cudaFree does: else
+/// its bytes would stay for as long as the driver pleases, and a peak with them. An offer: memory of your own
+/// counts just the same.
 template <typename T>
 class Array {
  public:
@@ -216,7 +218,7 @@ class Array {
       device_->fill(device_->self, array_, static_cast<double>(value), failure);
     });
   }
-  /// Releases the memory now.
+  /// Releases the memory now, and waits for that.
   void reset() {
     if (array_ != nullptr) device_->release(device_->self, std::exchange(array_, nullptr));
   }

@@ -61,6 +61,7 @@ typedef struct peakmark_device {
   /* An array of zeros. NULL where it failed. */
   void* (*create)(void* self, const char* name, const char* dtype, const int64_t* extents, size_t dimensions,
                   peakmark_failure* failure);
+  /* Waits for what was enqueued: the memory is free when it returns. */
   void (*release)(void* self, void* array);
   int64_t (*bytes)(void* self, void* array);
   uint64_t (*handle)(void* self, void* array); /* cl_mem, a device pointer */
