@@ -1,7 +1,6 @@
 # peakmark_add_worker(NAME SOURCES a.cpp b.cpp … [LINK lib…])
 # A worker program of your own: its sources include <peakmark/worker.hpp>. `peakmark run SUITE --worker …/NAME` measures
 # with it. What it says of itself has the build type and the commit of the folder it stands in, as they are when it is built.
-set(_peakmark_package ${CMAKE_CURRENT_LIST_DIR})
 function(peakmark_add_worker name)
   cmake_parse_arguments(PARSE_ARGV 1 WORKER "" "" "SOURCES;LINK")
   if(WORKER_UNPARSED_ARGUMENTS)
@@ -14,7 +13,7 @@ function(peakmark_add_worker name)
   set(info ${CMAKE_CURRENT_BINARY_DIR}/${name}_info.cpp)
   add_custom_target(${name}_info
     COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${CMAKE_CURRENT_SOURCE_DIR} -DOUTPUT=${info} -DBUILD_TYPE=$<CONFIG>
-            -DTEMPLATE=${_peakmark_package}/PeakmarkWorkerInfo.cpp.in -P ${_peakmark_package}/PeakmarkBuildInfo.cmake
+            -DTEMPLATE=${CMAKE_CURRENT_FUNCTION_LIST_DIR}/PeakmarkWorkerInfo.cpp.in -P ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/PeakmarkBuildInfo.cmake
     BYPRODUCTS ${info} COMMENT "Commit of ${name}" VERBATIM)
   add_executable(${name} ${WORKER_SOURCES} ${info})
   add_dependencies(${name} ${name}_info)
