@@ -33,7 +33,7 @@ class Loops final : public Computation {
     }
     return {true, {}};
   }
-  [[nodiscard]] Size bytes_moved() const override { return kItems * size_of(DType::f32); }
+  [[nodiscard]] std::optional<Size> bytes_moved() const override { return kItems * size_of(DType::f32); }
   [[nodiscard]] DType output_dtype() const override { return DType::f32; }
 
  private:

@@ -49,7 +49,7 @@ Verification SelftestComputation::verify() {
   return {true, {}};
 }
 
-Size SelftestComputation::bytes_moved() const {
+std::optional<Size> SelftestComputation::bytes_moved() const {
   return 2 * input_.bytes() + output_.bytes();
 }
 

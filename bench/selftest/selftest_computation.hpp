@@ -18,7 +18,7 @@ class SelftestComputation : public Computation {
   void create_outputs() override;
   void call() override;
   Verification verify() override;
-  [[nodiscard]] Size bytes_moved() const override;
+  [[nodiscard]] std::optional<Size> bytes_moved() const override;
   [[nodiscard]] DType output_dtype() const override { return DType::f32; }
 
  protected:

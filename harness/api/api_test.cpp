@@ -1,5 +1,8 @@
 #include "api/api_test.hpp"
 
+#include <sys/stat.h>
+
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "run/description_json.hpp"
@@ -70,6 +73,19 @@ TEST_F(ApiTest, EstimatorsOfThreeFormsAnswerAlikeAndOneThatThrowsHasAnError) {
   EXPECT_EQ(one.other_estimates[2].bytes_estimated, std::nullopt);
 }
 
+// It waits for what never comes, so any limit is too short for it and none is too long for the test.
+TEST_F(ApiTest, AnEstimatorThatDoesNotAnswerIsEndedByTheLimitOfItsCase) {
+  const std::filesystem::path fifo = folder_.path() / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  ASSERT_EQ(setenv("API_WORKER_FIFO", fifo.c_str(), 1), 0);
+  const Answer answer = run(std::string(kDry) + "\"waits/estimator\"\n", {"--timeout", "0.3"});
+  unsetenv("API_WORKER_FIFO");
+  EXPECT_EQ(answer.end.exit_code, 3) << answer.errors;
+  const Observation one = observations().at("waits/estimator");
+  EXPECT_EQ(one.outcome, Outcome::timeout);
+  EXPECT_THAT(one.message, HasSubstr("no result after 0.3 s (--timeout)"));
+}
+
 TEST_F(ApiTest, AMistakeInASuiteIsToldBeforeAnythingIsMeasured) {
   const Answer answer = run(std::string(kDry) + "\"known/bytes\"\naxes.n = 21\naxes.mode = \"wrap\"\n");
   EXPECT_EQ(answer.end.exit_code, 2);
@@ -123,6 +139,7 @@ TEST_F(ApiTest, MistakesOfAProgramAreMessages) {
       {"one name twice", "variant known/lambdas is registered twice; give one of them another name"},
       {"no backend", "variant bad/one names no backend"},
       {"no name", "'bad' is no variant's name: write OPERATION/WAY"},
+      {"slices of words", "variant bad/one: its slice axis 'mode' is an axis of words"},
       {"crash at load", "--describe ended with signal SIGSEGV"}};
   for (const auto& [mistake, message] : messages) {
     const Answer answer = run(std::string(kDry) + "\"known/bytes\"\n", {}, mistake);

@@ -65,16 +65,16 @@ class ForeignComputation final : public Computation {
     raise_failure(failure);
     return {true, {}};
   }
-  [[nodiscard]] bool knows_bytes_moved() const override { return asked_bytes_moved() >= 0; }
-  [[nodiscard]] Size bytes_moved() const override { return asked_bytes_moved(); }
+  [[nodiscard]] std::optional<Size> bytes_moved() const override {
+    const Size bytes =
+        call_program([&](peakmark_failure* failure) { return made_.bytes_moved(made_.self, failure); });
+    return bytes < 0 ? std::nullopt : std::optional<Size>(bytes);
+  }
   [[nodiscard]] DType output_dtype() const override { return output_dtype_; }
 
  private:
   void step(std::int32_t which) {
     call_program([&](peakmark_failure* failure) { made_.step(made_.self, which, failure); });
-  }
-  [[nodiscard]] Size asked_bytes_moved() const {
-    return call_program([&](peakmark_failure* failure) { return made_.bytes_moved(made_.self, failure); });
   }
 
   DType output_dtype_;
@@ -88,7 +88,7 @@ class LookedAt final : public Computation {
   void create_inputs() override { no(); }
   void call() override { no(); }
   Verification verify() override { no(); }
-  [[nodiscard]] Size bytes_moved() const override { no(); }
+  [[nodiscard]] std::optional<Size> bytes_moved() const override { no(); }
   [[nodiscard]] DType output_dtype() const override { no(); }
 
  private:
@@ -146,6 +146,22 @@ std::shared_ptr<const Estimator> estimator_of(const peakmark_estimator& seam,
   throw UsageError(fmt::format("variant {}: its estimator '{}' has no formula", variant.name, traits.name));
 }
 
+/// Slices are counted: an axis of words has none.
+void check_slice_axis(const VariantDescription& variant) {
+  if (variant.slice_axis.empty()) return;
+  const AxisDescription* const axis = variant.axis(variant.slice_axis);
+  if (axis == nullptr) {
+    throw UsageError(fmt::format("variant {}: its slice axis '{}' is no axis of it{}", variant.name,
+                                 variant.slice_axis, suggest_word(variant.slice_axis, variant.axis_names())));
+  }
+  if (!std::holds_alternative<Size>(axis->default_value)) {
+    throw UsageError(fmt::format(
+        "variant {}: its slice axis '{}' is an axis of words; slices are counted, so name an axis "
+        "of numbers, as {{\"n\", 20}}",
+        variant.name, variant.slice_axis));
+  }
+}
+
 VariantDescription description_of(const peakmark_variant& seam) {
   VariantDescription description;
   description.name = text(seam.name);
@@ -168,11 +184,7 @@ VariantDescription description_of(const peakmark_variant& seam) {
                     description.name));
   }
   description.slice_axis = text(seam.slice_axis);
-  if (!description.slice_axis.empty() && description.axis(description.slice_axis) == nullptr) {
-    throw UsageError(fmt::format("variant {}: its slice axis '{}' is no axis of it{}", description.name,
-                                 description.slice_axis,
-                                 suggest_word(description.slice_axis, description.axis_names())));
-  }
+  check_slice_axis(description);
   if (description.slice_axis.empty() && seam.estimator_count != 0) {
     throw UsageError(fmt::format(
         "variant {} has an estimator and no slice_axis: say along which axis of numbers it counts slices",

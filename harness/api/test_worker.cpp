@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -137,6 +138,21 @@ Steps known_steps(Device& device, const Case& asked) {
   };
 }
 
+/// Its estimator waits for a FIFO that nobody writes.
+Variant waiting_estimator() {
+  Variant waiting = variant("waits/estimator");
+  waiting.estimators = {Estimator::of_bytes(
+      [](const Case&) -> Size {
+        const char* const fifo = std::getenv("API_WORKER_FIFO");
+        if (fifo == nullptr) return 0;
+        Size bytes = 0;
+        std::ifstream(fifo) >> bytes;
+        return bytes;
+      },
+      "waiting")};
+  return waiting;
+}
+
 void add_throwing(Worker& worker, const std::string& name, const std::function<void()>& call) {
   worker.add(variant(name), [call](Device&, const Case&) {
     return Steps{.call = call, .verify = [] { return std::string(); }};
@@ -156,6 +172,7 @@ int main(int argc, char** argv) {
   add_throwing(worker, "throws/error", [] { throw std::runtime_error("the library answers 7"); });
   add_throwing(worker, "throws/number", [] { throw 7; });
   worker.add(variant("throws/no_verify"), [](Device&, const Case&) { return Steps{.call = [] {}}; });
+  worker.add(waiting_estimator(), known_steps);
 #ifdef PEAKMARK_HAS_OPENCL
   add_opencl(worker);
 #endif
@@ -164,6 +181,10 @@ int main(int argc, char** argv) {
     worker.add<KnownBytes>({.name = "bad/one", .backends = {}, .axes = {{"n", 1}}});
   if (mistake() == "no name")
     worker.add<KnownBytes>({.name = "bad", .backends = {"dry"}, .axes = {{"n", 1}}});
+  if (mistake() == "slices of words") {
+    worker.add<KnownBytes>(
+        {.name = "bad/one", .backends = {"dry"}, .axes = {{"mode", "edge"}}, .slice_axis = "mode"});
+  }
   if (mistake() == "a later minor" || mistake() == "another major") {
     const bool is_major = mistake() == "another major";
     const peakmark_worker other{.api_major = PEAKMARK_API_MAJOR + (is_major ? 1 : 0),

@@ -33,7 +33,7 @@ class FakeComputation final : public Computation {
   void call() override { do_step(steps_.call); }
   void restore_inputs() override { do_step(steps_.restore); }
   Verification verify() override { return {true, {}}; }
-  [[nodiscard]] Size bytes_moved() const override { return 12; }
+  [[nodiscard]] std::optional<Size> bytes_moved() const override { return 12; }
   [[nodiscard]] DType output_dtype() const override { return DType::f32; }
 
   void hold(const std::string& name, Size bytes) {

@@ -30,7 +30,7 @@ class ReferenceCopy final : public Computation {
   void create_outputs() override { to_ = device_.create("reference copy", {kCopiedBytes}, DType::u8); }
   void call() override { device_.copy(from_, 0, to_, 0, kCopiedBytes); }
   Verification verify() override { return {true, {}}; }
-  [[nodiscard]] Size bytes_moved() const override { return 2 * kCopiedBytes; }
+  [[nodiscard]] std::optional<Size> bytes_moved() const override { return 2 * kCopiedBytes; }
   [[nodiscard]] DType output_dtype() const override { return DType::u8; }
 
  private:
@@ -56,7 +56,9 @@ class ReferenceArithmetic final : public Computation {
     device_.launch(kernel_, {.x = amount_.items}, {&to_, amount_.items, amount_.rounds});
   }
   Verification verify() override { return {true, {}}; }
-  [[nodiscard]] Size bytes_moved() const override { return amount_.items * size_of(DType::f32); }
+  [[nodiscard]] std::optional<Size> bytes_moved() const override {
+    return amount_.items * size_of(DType::f32);
+  }
   [[nodiscard]] DType output_dtype() const override { return DType::f32; }
 
  private:

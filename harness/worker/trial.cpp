@@ -75,7 +75,7 @@ void Trial::run_steps(Computation& computation, bool verify) {
   computation.call();
   device_.finish();
   mark(phase::verify);
-  if (computation.knows_bytes_moved()) observation_.bytes_moved = computation.bytes_moved();
+  observation_.bytes_moved = computation.bytes_moved();
   observation_.output_dtype = std::string(name_of(computation.output_dtype()));
   if (!verify || device_.is_dry()) return;
   const Verification verification = computation.verify();

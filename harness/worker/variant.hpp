@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,10 +38,9 @@ class Computation {
   virtual void restore_inputs() {}
   /// Compares the result of one call on fresh inputs with the reference. Runs outside the peak.
   virtual Verification verify() = 0;
-  /// Bytes read and written by one call at the least: what a perfect kernel would move.
-  [[nodiscard]] virtual Size bytes_moved() const = 0;
-  /// False: nobody knows what it moves, and `bytes_moved` is not asked.
-  [[nodiscard]] virtual bool knows_bytes_moved() const { return true; }
+  /// Bytes read and written by one call at the least: what a perfect kernel would move; nothing where nobody
+  /// knows.
+  [[nodiscard]] virtual std::optional<Size> bytes_moved() const = 0;
   /// dtype of the real output: what an estimator must answer.
   [[nodiscard]] virtual DType output_dtype() const = 0;
 };

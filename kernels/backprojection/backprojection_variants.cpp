@@ -61,7 +61,7 @@ class BackprojectionComputation final : public Computation {
     return with_floating(dtype_, [&](auto zero) { return verify_as<decltype(zero)>(); });
   }
 
-  [[nodiscard]] Size bytes_moved() const override {
+  [[nodiscard]] std::optional<Size> bytes_moved() const override {
     return checked_add(sinograms_shape_.bytes(dtype_), slices_shape_.bytes(dtype_));
   }
 

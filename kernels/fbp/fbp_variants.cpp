@@ -79,7 +79,7 @@ class FbpComputation final : public Computation {
   Verification verify() override {
     return verify_fbp(device_, slices_, filter_problem(shape_, options_), reconstructor_.geometry());
   }
-  [[nodiscard]] Size bytes_moved() const override {
+  [[nodiscard]] std::optional<Size> bytes_moved() const override {
     return checked_add(reconstructor_.sinograms_shape().bytes(DType::f32),
                        reconstructor_.slices_shape().bytes(DType::f32));
   }

@@ -44,7 +44,7 @@ class FilterComputation : public Computation {
     return comparison.verification();
   }
 
-  [[nodiscard]] Size bytes_moved() const override {
+  [[nodiscard]] std::optional<Size> bytes_moved() const override {
     return checked_multiply(2, problem_.shape().bytes(DType::f32));
   }
 

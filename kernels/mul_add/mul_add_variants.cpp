@@ -87,7 +87,7 @@ class MulAddComputation final : public Computation {
     return with_floating(problem_.dtype, [&](auto zero) { return verify_as<decltype(zero)>(); });
   }
 
-  [[nodiscard]] Size bytes_moved() const override {
+  [[nodiscard]] std::optional<Size> bytes_moved() const override {
     const Region& dst = problem_.dst;
     const Size region = checked_multiply(dst.h, dst.w);
     Size read = checked_multiply(2, region);

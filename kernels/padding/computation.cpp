@@ -143,7 +143,7 @@ Verification PaddingComputation::verify() {
   });
 }
 
-Size PaddingComputation::bytes_moved() const {
+std::optional<Size> PaddingComputation::bytes_moved() const {
   Size read = problem_.input_shape().bytes(problem_.dtype);
   if (problem_.mode == PaddingMode::custom)
     read = Shape{problem_.n, distinct(problem_.rows), distinct(problem_.columns)}.bytes(problem_.dtype);

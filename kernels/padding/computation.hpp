@@ -24,7 +24,7 @@ class PaddingComputation : public Computation {
   /// Bit by bit. Outputs below 64 MiB whole; of larger ones the rows at the borders of the first, the middle
   /// and the last slice, and 256 more. Throws Unsupported on `dry`.
   Verification verify() override;
-  [[nodiscard]] Size bytes_moved() const override;
+  [[nodiscard]] std::optional<Size> bytes_moved() const override;
   [[nodiscard]] DType output_dtype() const override { return problem_.dtype; }
 
   /// Enqueues the padding of a stack of the problem's shapes, after set_up; `custom` needs the inputs too.

@@ -94,7 +94,7 @@ class VerticalShiftComputation final : public Computation {
     return with_floating(problem_.dtype, [&](auto zero) { return verify_as<decltype(zero)>(); });
   }
 
-  [[nodiscard]] Size bytes_moved() const override {
+  [[nodiscard]] std::optional<Size> bytes_moved() const override {
     const Size n_z = problem_.radios[1];
     Size rows = 0;
     for (const float shift : problem_.shifts)
