@@ -1,0 +1,189 @@
+// A variant of a program as the library sees it, through the seam. Nothing here is for programs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "peakmark/worker/device.hpp"
+#include "peakmark/worker/seam_calls.hpp"
+#include "peakmark/worker/variant.hpp"
+#include "peakmark/worker_seam.h"
+
+namespace peakmark {
+inline namespace api_1 {
+namespace detail {
+
+using MakeComputation = std::function<std::unique_ptr<Computation>(Device&, const Case&)>;
+
+/// Lambdas as a class.
+class OfSteps final : public Computation {
+ public:
+  explicit OfSteps(Steps steps) : steps_(std::move(steps)) {
+    if (!steps_.call) throw std::invalid_argument("its Steps have no `call`");
+    if (!steps_.verify)
+      throw std::invalid_argument("its Steps have no `verify`: no speed of a wrong answer is told");
+  }
+  void set_up() override { take(steps_.set_up); }
+  void create_inputs() override { take(steps_.create_inputs); }
+  void create_outputs() override { take(steps_.create_outputs); }
+  void call() override { steps_.call(); }
+  void restore_inputs() override { take(steps_.restore_inputs); }
+  std::string verify() override { return steps_.verify(); }
+  [[nodiscard]] std::optional<Size> bytes_moved() const override { return steps_.bytes_moved; }
+
+ private:
+  static void take(const std::function<void()>& step) {
+    if (step) step();
+  }
+  Steps steps_;
+};
+
+/// A case that was made: the device lives as long as what was made on it.
+struct MadeCase {
+  explicit MadeCase(const peakmark_device& seam) : device(seam) {}
+  Device device;
+  std::unique_ptr<Computation> computation;
+};
+
+/// A variant, and the seam's view of it, whose texts are the variant's.
+class HeldVariant {
+ public:
+  HeldVariant(Variant variant, MakeComputation make) : variant_(std::move(variant)), make_(std::move(make)) {
+    view_axes();
+    view();
+  }
+  HeldVariant(const HeldVariant&) = delete;
+  HeldVariant& operator=(const HeldVariant&) = delete;
+
+  [[nodiscard]] const peakmark_variant* seam() const { return &seam_; }
+
+ private:
+  void view_axes() {
+    for (const Axis& axis : variant_.axes) {
+      std::vector<const char*>& choices = choices_.emplace_back();
+      for (const std::string& choice : axis.choices) choices.push_back(choice.c_str());
+      const auto* word = std::get_if<std::string>(&axis.default_value);
+      axes_.push_back({axis.name.c_str(), word == nullptr ? nullptr : word->c_str(),
+                       word == nullptr ? std::get<Size>(axis.default_value) : 0, axis.least, choices.data(),
+                       choices.size(), axis.help.c_str()});
+    }
+  }
+  void view() {
+    for (const std::string& backend : variant_.backends) backends_.push_back(backend.c_str());
+    for (const Estimator& estimator : variant_.estimators) estimators_.push_back(view(estimator));
+    seam_.name = variant_.name.c_str();
+    seam_.help = variant_.help.c_str();
+    seam_.backends = backends_.data();
+    seam_.backend_count = backends_.size();
+    seam_.axes = axes_.data();
+    seam_.axis_count = axes_.size();
+    seam_.slice_axis = variant_.slice_axis.empty() ? nullptr : variant_.slice_axis.c_str();
+    seam_.slice_dimension = variant_.slice_dimension;
+    seam_.destroys_input = variant_.destroys_input ? 1 : 0;
+    seam_.output_dtype = variant_.output_dtype.empty() ? nullptr : variant_.output_dtype.c_str();
+    seam_.estimators = estimators_.data();
+    seam_.estimator_count = estimators_.size();
+    seam_.self = this;
+    if (variant_.mistake) seam_.check = check;
+    seam_.make = make_case;
+  }
+  static peakmark_estimator view(const Estimator& estimator) {
+    peakmark_estimator seam{};
+    seam.name = estimator.name.c_str();
+    seam.self = const_cast<Estimator*>(&estimator);
+    if (estimator.parts) seam.parts = parts;
+    if (estimator.bytes) seam.bytes = bytes;
+    if (estimator.slices) seam.slices = slices;
+    return seam;
+  }
+
+  // What the library calls.
+
+  static void check(void* self, const peakmark_case* asked, peakmark_failure* failure) {
+    detail::guard(failure, [&] {
+      const std::string mistake = static_cast<HeldVariant*>(self)->variant_.mistake(Case(*asked));
+      if (!mistake.empty()) detail::note(failure, PEAKMARK_USAGE, mistake.c_str());
+    });
+  }
+  static void make_case(void* self, const peakmark_device* device, const peakmark_case* asked,
+                        peakmark_computation* made, peakmark_failure* failure) {
+    detail::guard(failure, [&] {
+      auto one = std::make_unique<MadeCase>(*device);
+      one->computation = static_cast<HeldVariant*>(self)->make_(one->device, Case(*asked));
+      *made = {one.release(), step, bytes_moved, destroy};
+    });
+  }
+  static void step(void* self, std::int32_t which, peakmark_failure* failure) {
+    detail::guard(failure, [&] {
+      Computation& computation = *static_cast<MadeCase*>(self)->computation;
+      switch (which) {
+        case PEAKMARK_SET_UP:
+          return computation.set_up();
+        case PEAKMARK_CREATE_INPUTS:
+          return computation.create_inputs();
+        case PEAKMARK_CREATE_OUTPUTS:
+          return computation.create_outputs();
+        case PEAKMARK_CALL:
+          return computation.call();
+        case PEAKMARK_RESTORE_INPUTS:
+          return computation.restore_inputs();
+        case PEAKMARK_VERIFY: {
+          const std::string wrong = computation.verify();
+          if (!wrong.empty()) detail::note(failure, PEAKMARK_WRONG_ANSWER, wrong.c_str());
+          return;
+        }
+        default:
+          throw std::logic_error("a step that this program does not know");
+      }
+    });
+  }
+  static std::int64_t bytes_moved(void* self, peakmark_failure* failure) {
+    std::int64_t bytes = -1;
+    detail::guard(failure,
+                  [&] { bytes = static_cast<MadeCase*>(self)->computation->bytes_moved().value_or(-1); });
+    return bytes;
+  }
+  static void destroy(void* self) { delete static_cast<MadeCase*>(self); }
+
+  static std::int64_t bytes(void* self, const peakmark_case* asked, peakmark_failure* failure) {
+    std::int64_t answer = -1;
+    detail::guard(failure, [&] { answer = static_cast<const Estimator*>(self)->bytes(Case(*asked)); });
+    return answer;
+  }
+  static void parts(void* self, const peakmark_case* asked,
+                    void (*part)(void* sink, const char* name, std::int64_t bytes_a_slice,
+                                 std::int64_t fixed_bytes),
+                    void* sink, peakmark_failure* failure) {
+    detail::guard(failure, [&] {
+      for (const Part& one : static_cast<const Estimator*>(self)->parts(Case(*asked)))
+        part(sink, one.name.c_str(), one.bytes_a_slice, one.fixed_bytes);
+    });
+  }
+  static std::int64_t slices(void* self, const peakmark_case* asked, std::int64_t available_bytes,
+                             peakmark_failure* failure) {
+    std::int64_t answer = -1;
+    detail::guard(failure, [&] {
+      answer = static_cast<const Estimator*>(self)->slices(Case(*asked), available_bytes);
+    });
+    return answer;
+  }
+
+  Variant variant_;
+  MakeComputation make_;
+  std::vector<const char*> backends_;
+  std::vector<std::vector<const char*>> choices_;
+  std::vector<peakmark_axis> axes_;
+  std::vector<peakmark_estimator> estimators_;
+  peakmark_variant seam_{};
+};
+
+}  // namespace detail
+}  // namespace api_1
+}  // namespace peakmark
