@@ -48,6 +48,10 @@ function(peakmark_tell_ctest program)
     endif()
     add_test(NAME ${program}${TEST_SUFFIX} COMMAND ${program} --gtest_brief=1 ${filter})
     set_tests_properties(${program}${TEST_SUFFIX} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT 900)
+    if("opencl" IN_LIST TEST_LABELS)
+      # These start first: they take longest, and what is short fills the cores at the end.
+      set_tests_properties(${program}${TEST_SUFFIX} PROPERTIES COST 1)
+    endif()
   else()
     include(GoogleTest)
     gtest_discover_tests(${program} TEST_FILTER ${TEST_FILTER} TEST_LIST ${program}${TEST_SUFFIX}_tests
