@@ -1,5 +1,5 @@
-# The CMake package: find_package(peakmark) gives peakmark::worker, peakmark::peakmark (the command) and
-# peakmark_add_worker. Everything in it is relative to where it stands, so an install prefix may be moved.
+# The CMake package: find_package(peakmark) gives peakmark::worker, peakmark::benchmark, peakmark::peakmark (the command)
+# and peakmark_add_worker. Everything in it is relative to where it stands, so an install prefix may be moved.
 include(CMakePackageConfigHelpers)
 set(package lib/cmake/peakmark)
 install(EXPORT peakmarkTargets NAMESPACE peakmark:: DESTINATION ${package})

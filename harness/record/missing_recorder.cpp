@@ -54,13 +54,6 @@ std::string what_is_missing(const RecorderLibraries& libraries) {
       fmt::join(folders, ", "));
 }
 
-/// A loader that knows layers reads this variable, and has its name in itself.
-bool knows_layers(const fs::path& loader) {
-  std::ifstream file(loader, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  return bytes.find("OPENCL_LAYERS") != std::string::npos;
-}
-
 bool is_opencl(const std::string& loader) {
   return fs::path(loader).filename().string().starts_with("libOpenCL");
 }
@@ -164,6 +157,12 @@ std::string what_this_system_lacks(const RecorderLibraries& libraries) {
 }
 
 }  // namespace
+
+bool knows_layers(const fs::path& loader) {
+  std::ifstream file(loader, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  return bytes.find("OPENCL_LAYERS") != std::string::npos;
+}
 
 std::string why_no_recorder(const MissingRecorder& evidence) {
   const RecorderLibraries& libraries = evidence.libraries;

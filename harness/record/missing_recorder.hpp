@@ -24,4 +24,7 @@ struct MissingRecorder {
 /// system lacks.
 std::string why_no_recorder(const MissingRecorder& evidence);
 
+/// Whether this loader of OpenCL knows layers: then it reads OPENCL_LAYERS, and has that name in itself.
+bool knows_layers(const std::filesystem::path& loader);
+
 }  // namespace peakmark

@@ -12,10 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> folders() {
-  if (const char* const folder = std::getenv("PEAKMARK_LIBRARY_DIR"); folder != nullptr && *folder != '\0') {
-    return {fs::absolute(folder)};
-  }
+std::vector<fs::path> folders_beside_program() {
   std::vector<fs::path> found;
   for (const fs::path& folder : prefixes_of_own_program()) found.push_back(folder / "lib" / "peakmark");
   return found;
@@ -32,8 +29,15 @@ std::optional<fs::path> find(const std::vector<fs::path>& folders, const char* n
 }  // namespace
 
 RecorderLibraries find_recorder_libraries() {
+  return find_recorder_libraries(folders_beside_program());
+}
+
+RecorderLibraries find_recorder_libraries(const std::vector<fs::path>& folders) {
   RecorderLibraries libraries;
-  libraries.folders = folders();
+  libraries.folders = folders;
+  if (const char* const folder = std::getenv("PEAKMARK_LIBRARY_DIR"); folder != nullptr && *folder != '\0') {
+    libraries.folders = {fs::absolute(folder)};
+  }
   libraries.opencl = find(libraries.folders, "libpeakmark-opencl.so");
   libraries.cuda = find(libraries.folders, "libpeakmark-cupti.so");
   return libraries;

@@ -18,6 +18,8 @@ struct RecorderLibraries {
 /// Looks in $PEAKMARK_LIBRARY_DIR where that is set, and nowhere else then; otherwise beside this program:
 /// `../lib/peakmark` from an installed `bin`, and further up in a build folder.
 RecorderLibraries find_recorder_libraries();
+/// The same in these folders, instead of beside the program.
+RecorderLibraries find_recorder_libraries(const std::vector<std::filesystem::path>& folders);
 
 /// Sets in `environment` (a list of NAME=value) what makes the loaders of OpenCL and CUDA load the recorders,
 /// which then write `profile`.<pid>. Layers that the user has asked for by OPENCL_LAYERS stay, after ours.

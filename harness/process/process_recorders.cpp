@@ -1,0 +1,294 @@
+#include "process/process_recorders.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+#include "base/environment_list.hpp"
+#include "base/error.hpp"
+#include "record/attached_recorder.hpp"
+#include "record/marks.h"
+#include "record/missing_recorder.hpp"
+#include "record/profile.hpp"
+
+namespace peakmark {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kOpenclLoader = "libOpenCL.so.1";
+constexpr std::string_view kOpenclRecorder = "libpeakmark-opencl.so";
+constexpr std::string_view kCudaRecorder = "libpeakmark-cupti.so";
+constexpr const char* kCudaLoader = "libcuda.so.1";
+/// Drivers may destroy what was released a little later than they say that they are done.
+constexpr std::chrono::milliseconds kForReleases{100};
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// The recorder that a variable of a loader names; the first of several layers.
+std::optional<fs::path> named_in(const char* name, std::string_view file) {
+  const std::string value = variable(name);
+  const fs::path path = value.substr(0, value.find(':'));
+  return path.filename() == file ? std::optional(path) : std::nullopt;
+}
+
+/// A loader that is in this process; `load`: or is to come into it. Null where there is none.
+void* loader(const char* name, bool load) {
+  return dlopen(name, RTLD_LAZY | RTLD_LOCAL | (load ? 0 : RTLD_NOLOAD));
+}
+
+template <typename Function>
+Function function(void* library, const char* name) {
+  return library == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library, name));
+}
+
+using clGetPlatformIDs_t = std::int32_t (*)(std::uint32_t, void*, std::uint32_t*);
+
+/// Calls OpenCL's loader, which at its first call loads the layers it is told of. False where there is none.
+bool ask_opencl(bool load) {
+  const auto ask = function<clGetPlatformIDs_t>(loader(kOpenclLoader, load), "clGetPlatformIDs");
+  std::uint32_t count = 0;
+  if (ask != nullptr) ask(0, nullptr, &count);
+  return ask != nullptr;
+}
+
+/// Initialises CUDA, which then loads what it is told to; whatever it answers.
+void ask_cuda(bool load) {
+  const auto initialise = function<int (*)(unsigned)>(loader(kCudaLoader, load), "cuInit");
+  if (initialise != nullptr) initialise(0);
+}
+
+/// Whether CUDA was initialised; asking does not initialise it.
+bool cuda_is_up() {
+  const auto ask = function<int (*)(int*)>(loader(kCudaLoader, false), "cuDeviceGetCount");
+  int count = 0;
+  return ask != nullptr && ask(&count) == 0;
+}
+
+/// The file of OpenCL's loader, where it is here and has drivers.
+std::optional<fs::path> opencl_with_drivers() {
+  const auto ask = function<clGetPlatformIDs_t>(loader(kOpenclLoader, false), "clGetPlatformIDs");
+  std::uint32_t count = 0;
+  Dl_info info{};
+  if (ask == nullptr || ask(0, nullptr, &count) != 0 || count == 0) return std::nullopt;
+  if (dladdr(reinterpret_cast<void*>(ask), &info) == 0) return std::nullopt;
+  return info.dli_fname;
+}
+
+fs::path new_folder() {
+  std::string pattern = fs::temp_directory_path() / "peakmark-XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr) {
+    throw RecorderError(
+        fmt::format("no folder can be made in {} for what is recorded: let TMPDIR name another",
+                    fs::temp_directory_path().string()));
+  }
+  return pattern;
+}
+
+}  // namespace
+
+struct ProcessRecorders::Recorder {
+  /// `library` is in this process. Throws RecorderError where it records nothing.
+  explicit Recorder(const fs::path& library)
+      : path(library),
+        handle(dlopen(library.c_str(), RTLD_NOLOAD | RTLD_LAZY)),
+        count(function<peakmark_event_count_t>(handle, PEAKMARK_EVENT_COUNT_SYMBOL)),
+        synchronise(function<peakmark_synchronise_t>(handle, PEAKMARK_SYNCHRONISE_SYMBOL)),
+        reader((require_it_records(library),
+                function<peakmark_profile_path_t>(handle, PEAKMARK_PROFILE_PATH_SYMBOL)())) {
+    if (synchronise == nullptr) {
+      throw RecorderError(fmt::format(
+          "{} is older than this library: build and install both from the same sources", library.string()));
+    }
+  }
+
+  static void require_it_records(const fs::path& library) {
+    const auto version = function<peakmark_marks_version_t>(dlopen(library.c_str(), RTLD_NOLOAD | RTLD_LAZY),
+                                                            PEAKMARK_MARKS_VERSION_SYMBOL);
+    if (library.filename() == kCudaRecorder && version != nullptr && version() == 0)
+      throw RecorderError("the recorder of CUDA could not come up: it says why on standard error");
+    attach_recorder(library);
+  }
+
+  /// The events since the last call, at most `most`, up to one that another thread has begun and not yet
+  /// written; for that one it waits a little, and then leaves it out.
+  std::vector<Event> read(std::uint64_t most) {
+    const Clock::time_point patience = Clock::now() + kForReleases;
+    const std::uint64_t end = std::min(count(), next + most);
+    std::vector<Event> events = reader.events(next, end);
+    while (events.size() < end - next && Clock::now() < patience) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      events = reader.events(next, end);
+    }
+    next = end;
+    if (reader.header().lost > 0) {
+      throw RecorderError(fmt::format(
+          "the recording stopped for want of room, {} events are lost; make room for {}, raise the "
+          "limit on file sizes (ulimit -f), or let TMPDIR name another folder",
+          reader.header().lost, path.string()));
+    }
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      if (events[i].type != EventType::note) continue;
+      const std::string note = text_of(events, i);
+      if (note.starts_with(kInvalidNote) || note.starts_with("not counted:")) throw RecorderError(note);
+    }
+    return events;
+  }
+
+  fs::path path;
+  void* handle;
+  peakmark_event_count_t count;
+  peakmark_synchronise_t synchronise;
+  ProfileReader reader;
+  std::uint64_t next = 0;
+};
+
+ProcessRecorders::ProcessRecorders(const fs::path& beside) : process_(getpid()) {
+  if (variable("PEAKMARK_PROFILE").empty()) {
+    tell_loaders(beside);
+  } else {
+    libraries_.opencl = named_in("OPENCL_LAYERS", kOpenclRecorder);
+    libraries_.cuda = named_in("CUDA_INJECTION64_PATH", kCudaRecorder);
+  }
+  // Asked at once: nothing that the program does to its environment afterwards keeps the recorder out.
+  const bool asked_opencl = ask_opencl(false);
+  ask_cuda(false);
+  connect();
+  if (recorders_.empty() && libraries_.cuda) {
+    ask_cuda(true);
+    connect();
+  }
+  if (recorders_.empty() && libraries_.opencl && !asked_opencl) {
+    ask_opencl(true);
+    connect();
+  }
+  if (!recorders_.empty()) return;
+  const std::string why = why_none();
+  remove_folder();
+  throw RecorderError(why);
+}
+
+ProcessRecorders::~ProcessRecorders() {
+  remove_folder();
+}
+
+void ProcessRecorders::remove_folder() const {
+  std::error_code ignored;
+  if (!folder_.empty() && getpid() == process_) fs::remove_all(folder_, ignored);
+}
+
+void ProcessRecorders::tell_loaders(const fs::path& beside) {
+  libraries_ = find_recorder_libraries({beside});
+  if (!libraries_.opencl && !libraries_.cuda) return;
+  folder_ = new_folder();
+  std::vector<std::string> environment = current_environment();
+  add_recorders(environment, libraries_, folder_ / "profile", false);
+  for (const char* const name :
+       {"PEAKMARK_PROFILE", "PEAKMARK_SYNC", "PEAKMARK_STACKS", "OPENCL_LAYERS", "CUDA_INJECTION64_PATH"}) {
+    if (const auto value = variable_of(environment, name)) setenv(name, value->c_str(), 1);
+  }
+}
+
+void ProcessRecorders::connect() {
+  for (const std::optional<fs::path>& library : {libraries_.opencl, libraries_.cuda}) {
+    if (!library || dlopen(library->c_str(), RTLD_NOLOAD | RTLD_LAZY) == nullptr) continue;
+    const bool is_connected = std::any_of(recorders_.begin(), recorders_.end(),
+                                          [&](const auto& recorder) { return recorder->path == *library; });
+    if (!is_connected) recorders_.push_back(std::make_unique<Recorder>(*library));
+  }
+}
+
+std::string ProcessRecorders::why_none() const {
+  const std::optional<fs::path> opencl = opencl_with_drivers();
+  if (libraries_.opencl && opencl && knows_layers(*opencl) &&
+      dlopen(libraries_.opencl->c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) {
+    return "OpenCL was called before its recorder could come in: register before the first call into OpenCL, "
+           "or "
+           "run the whole program by `peakmark record -- PROGRAM`";
+  }
+  MissingRecorder evidence{.libraries = libraries_, .static_program = {}, .seen = {}, .still_running = {}};
+  if (opencl) {
+    std::error_code ignored;
+    evidence.seen[process_] = {.program = fs::read_symlink("/proc/self/exe", ignored), .loaders = {*opencl}};
+  }
+  return why_no_recorder(evidence);
+}
+
+void ProcessRecorders::require_all_recorded() const {
+  if (getpid() != process_) throw RecorderError("this process was forked from the one that is recorded");
+  const bool has_cuda = std::any_of(recorders_.begin(), recorders_.end(), [&](const auto& recorder) {
+    return libraries_.cuda && recorder->path == *libraries_.cuda;
+  });
+  if (has_cuda || !cuda_is_up()) return;
+  throw RecorderError(
+      libraries_.cuda ? "CUDA was called before its recorder could come in: register before the first call "
+                        "into CUDA, or run the whole program by `peakmark record -- PROGRAM`"
+                      : "CUDA is in use, and its recorder libpeakmark-cupti.so is not installed: build "
+                        "peakmark where there is a CUDA toolkit");
+}
+
+std::size_t ProcessRecorders::begin() {
+  settle(settled_);
+  const std::size_t stretch = memory_.begin();
+  live_at_begin_.resize(std::max(live_at_begin_.size(), stretch + 1));
+  live_at_begin_[stretch] = memory_.live_bytes();
+  return stretch;
+}
+
+MemoryUse ProcessRecorders::end(std::size_t stretch) {
+  settle(live_at_begin_.at(stretch));
+  return memory_.end(stretch);
+}
+
+void ProcessRecorders::settle(Size least) {
+  connect();
+  require_all_recorded();
+  // Why a device was not waited for is no news here: what it does with memory was recorded when it was asked
+  // for, and releases that come late are waited for below.
+  for (const auto& recorder : recorders_) recorder->synchronise();
+  const Clock::time_point patience = Clock::now() + kForReleases;
+  advance();
+  while (memory_.live_bytes() > least && Clock::now() < patience) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    advance();
+  }
+  settled_ = memory_.live_bytes();
+}
+
+void ProcessRecorders::advance() {
+  if (recorders_.size() == 1) {
+    constexpr std::uint64_t kMost = 1U << 16;
+    for (std::vector<Event> events; !(events = recorders_.front()->read(kMost)).empty();)
+      for (const Event& event : events) memory_.replay(0, event);
+    return;
+  }
+  // Slots are the order of each recorder; times only tell which of two was first.
+  struct Placed {
+    std::int64_t time_ns;
+    std::size_t recorder;
+    Event event;
+  };
+  std::vector<Placed> placed;
+  for (std::size_t recorder = 0; recorder < recorders_.size(); ++recorder) {
+    std::int64_t latest = 0;
+    for (const Event& event : recorders_[recorder]->read(UINT64_MAX / 2)) {
+      latest = std::max(latest, event.time_ns);
+      placed.push_back({latest, recorder, event});
+    }
+  }
+  std::stable_sort(placed.begin(), placed.end(),
+                   [](const Placed& a, const Placed& b) { return a.time_ns < b.time_ns; });
+  for (const Placed& one : placed) memory_.replay(one.recorder, one.event);
+}
+
+}  // namespace peakmark
