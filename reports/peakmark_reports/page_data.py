@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import string
 from typing import Any
 
 from .assessment import NEED_A_LOOK, STATES, Assessment, Finding, Standing
@@ -14,6 +16,8 @@ from .trend_file import EnvironmentChange
 CASES_A_FILE = 64
 # Digits of a time that are kept: noise is in the second or third.
 TIME_DIGITS = 4
+# Two of these tell 4,095 values and a gap, where four digits and a comma take five. The page's script has them too.
+LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"
 COLUMNS = (
     "name", "device", "state", "operation", "peak", "time", "ratio", "outcome", "change", "state_metric", "window",
     "changes", "reasons", "chunk", "place",
@@ -33,8 +37,24 @@ def packed(values: list[Any]) -> list[Any]:
     return out
 
 
+def _lettered(values: list[int | None], least: int) -> str:
+    """Two letters a value, `AA` where there is none."""
+    numbers = [0 if value is None else value - least + 1 for value in values]
+    return "".join(LETTERS[number // 64] + LETTERS[number % 64] for number in numbers)
+
+
+def _shortest(unit: float, values: list[int | None]) -> dict[str, Any]:
+    told = {"unit": unit, "values": packed(values)}
+    known = [value for value in values if value is not None]
+    if max(known) - min(known) + 1 >= len(LETTERS) ** 2:
+        return told
+    lettered = {"unit": unit, "least": min(known), "letters": _lettered(values, min(known))}
+    return min(told, lettered, key=lambda one: len(json.dumps(one, separators=(",", ":"))))
+
+
 def packed_series(metric: str, values: list[float | int | None]) -> dict[str, Any]:
-    """`unit` times a value of `values` is the measured one; times are rounded to four digits of their median."""
+    """`unit` times a value of `values` is the measured one, or `unit` times (`least` − 1 and what two of `letters`
+    count), whichever is shorter; times are rounded to four digits of their median."""
     if metric.endswith("_bytes"):
         return {"unit": 1, "values": packed(values)}
     measured = sorted(abs(value) for value in values if value)
@@ -48,7 +68,7 @@ def packed_series(metric: str, values: list[float | int | None]) -> dict[str, An
     scaled = [
         None if value is None else round(value * divide) if divide else round(value / unit) for value in values
     ]
-    return {"unit": unit, "values": packed(scaled)}
+    return _shortest(unit, scaled)
 
 
 def environment_marks(device: DeviceHistory, changes: list[EnvironmentChange]) -> list[dict[str, Any]]:

@@ -45,8 +45,8 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def page(browser, report):
-    browser.errors.clear()
     browser.look(*SIZES["desk"], dark=False)
+    browser.errors.clear()  # after a call, whose answer comes behind what the page before still had to say
     browser.open(report)
     yield browser
     assert browser.errors == []

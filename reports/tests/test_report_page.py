@@ -7,7 +7,7 @@ import pytest
 from peakmark_reports.__main__ import main
 from peakmark_reports.estimators import estimator_rows
 from peakmark_reports.page import render_page
-from peakmark_reports.page_data import packed, packed_series
+from peakmark_reports.page_data import LETTERS, packed, packed_series
 from peakmark_reports.sources import ask_peakmark, parse_runs
 from sample_history import (
     HOSTILE, PEAK, TIME, assessed, case, change, night, run_text, series_text, shapes, trends_text, write_files,
@@ -52,8 +52,12 @@ def rendered(*arguments, **more):
 def unpacked(series):
     """As the page's script does it."""
     values = []
-    for one in series["values"]:
+    for one in series.get("values", []):
         values += [one[1]] * one[0] if isinstance(one, list) else [one]
+    letters = series.get("letters", "")
+    for first, second in zip(letters[::2], letters[1::2]):
+        number = 64 * LETTERS.index(first) + LETTERS.index(second)
+        values.append(series["least"] - 1 + number if number else None)
     return [None if value is None else value * series["unit"] for value in values]
 
 
@@ -248,6 +252,13 @@ def test_series_are_told_to_the_digits_that_count(metric, scale):
     for value, expected in zip(told, values):
         assert (value is None) == (expected is None)
         assert value is None or value == pytest.approx(expected, rel=precision, abs=0)
+
+
+@pytest.mark.parametrize(("most", "is_lettered"), [(5094, True), (5095, False)])
+def test_times_far_apart_are_told_in_digits(most, is_lettered):
+    values = [1000, None, most, 1001, 1002] * 9
+    series = packed_series("gpu_time_ns", values)
+    assert ("letters" in series, unpacked(series)) == (is_lettered, values)
 
 
 def test_equal_values_are_counted():

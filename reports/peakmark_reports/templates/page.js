@@ -49,10 +49,18 @@ function chunk(number) {
   }
   return chunks.get(number).promise;
 }
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+// Two letters a value: how far above `least`, from 1 on; "AA" is a gap.
+function lettered(packed) {
+  return Array.from({ length: packed.letters.length / 2 }, (_, i) => {
+    const number = LETTERS.indexOf(packed.letters[2 * i]) * 64 + LETTERS.indexOf(packed.letters[2 * i + 1]);
+    return number === 0 ? null : packed.least - 1 + number;
+  });
+}
 // [count, value] stands for as many of the value; `unit` is what a number counts.
 function unpacked(packed) {
-  const values = [];
-  for (const one of packed.values) {
+  const values = packed.letters === undefined ? [] : lettered(packed);
+  for (const one of packed.values || []) {
     if (Array.isArray(one)) for (let i = 0; i < one[0]; ++i) values.push(one[1]);
     else values.push(one);
   }
