@@ -99,7 +99,7 @@ def _standing_lines(assessment: Assessment) -> list[str]:
     elif 1 < assessment.nights < LEAST_NIGHTS:
         lines.append(f"Times are judged after {LEAST_NIGHTS} nights; bytes are compared already.")
     elif young := assessment.count("young"):
-        lines.append(f"{young:,} case{'' if young == 1 else 's'} have too few nights for a verdict on times.")
+        lines.append(f"{young:,} case{' has' if young == 1 else 's have'} too few nights for a verdict on times.")
     return lines
 
 
