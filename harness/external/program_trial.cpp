@@ -162,6 +162,18 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
   return true;
 }
 
+bool ProgramTrial::measure_memory(Observation& observation) {
+  const Look look = program_.sync ? Look::synced_peak : Look::peak;
+  const Pass first = run(observation.axes, look, "first");
+  if (!judge(first, observation)) return false;
+  const Pass second = run(observation.axes, look, "second");
+  if (!judge(second, observation)) return false;
+  note_memory(first.record->memory_pass(), second.record->memory_pass(), observation);
+  observation.leaked_bytes = first.record->leaked_bytes;
+  observation.message = first.note_on_marks;
+  return true;
+}
+
 void ProgramTrial::measure_time(Observation& observation) {
   std::vector<std::vector<double>> blocks;
   for (int repetition = 0; repetition < options_.repetitions; ++repetition) {
@@ -207,15 +219,8 @@ Observation ProgramTrial::measure(const Case& the_case, const std::string& name)
     return observation;
   }
   try {
-    const Look look = program_.sync ? Look::synced_peak : Look::peak;
-    const Pass first = run(observation.axes, look, "first");
-    if (!judge(first, observation)) return observation;
-    const Pass second = run(observation.axes, look, "second");
-    if (!judge(second, observation)) return observation;
-    note_memory(first.record->memory_pass(), second.record->memory_pass(), observation);
-    observation.leaked_bytes = first.record->leaked_bytes;
-    observation.message = first.note_on_marks;
-    if (!options_.memory_only) measure_time(observation);
+    const bool is_well = options_.times_only || measure_memory(observation);
+    if (is_well && !options_.memory_only) measure_time(observation);
   } catch (const std::exception& error) {
     observation.outcome = Outcome::crashed;
     observation.message = error.what();

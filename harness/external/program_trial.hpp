@@ -14,15 +14,16 @@ struct ProgramTrialOptions {
   std::string backend;  ///< of the run's device
   std::string device;   ///< its index
   bool memory_only = false;
-  int repetitions = 1;  ///< runs that are timed
+  int repetitions = 1;      ///< runs that are timed
+  bool times_only = false;  ///< its memory was measured before
 };
 
 /// Exit codes by which a program says what became of it (peakmark.UNSUPPORTED, peakmark.WRONG_ANSWER).
 inline constexpr int kExitUnsupported = 77;
 inline constexpr int kExitWrongAnswer = 78;
 
-/// One case of a program of a suite: it runs twice under the recorder for its memory, and again for its time.
-/// Nothing that goes wrong with the program is thrown: it becomes the outcome.
+/// One case of a program of a suite: it runs twice under the recorder for its memory, and again for its time;
+/// either can be left out. Nothing that goes wrong with the program is thrown: it becomes the outcome.
 class ProgramTrial {
  public:
   /// Profiles and scratch folders are made in `folder`.
@@ -37,6 +38,8 @@ class ProgramTrial {
   Pass run(const Parameters& parameters, Look look, const std::string& label);
   /// False when the pass did not go well, which is in the observation then.
   static bool judge(const Pass& pass, Observation& observation);
+  /// As judge().
+  bool measure_memory(Observation& observation);
   void measure_time(Observation& observation);
   [[nodiscard]] std::vector<std::string> environment_for(const Parameters& parameters,
                                                          const ProgramPlaces& places) const;

@@ -31,7 +31,7 @@ struct Options {
   bool require_recorder = false;
   std::string cases;
   int observations_fd = -1;
-  ProgramTrialOptions trial{"opencl", "0", false, 1};
+  ProgramTrialOptions trial{"opencl", "0"};
 };
 
 void add_options(CLI::App& app, Options& options) {
@@ -42,7 +42,9 @@ void add_options(CLI::App& app, Options& options) {
                  "Descriptor for observations; else standard output");
   app.add_option("--backend", options.trial.backend, "Backend of the run's device")->capture_default_str();
   app.add_option("--device", options.trial.device, "Index of the run's device")->capture_default_str();
-  app.add_flag("--memory-only", options.trial.memory_only, "No timings");
+  CLI::Option* const memory_only = app.add_flag("--memory-only", options.trial.memory_only, "No timings");
+  app.add_flag("--times-only", options.trial.times_only, "Only timings: the memory was measured before")
+      ->excludes(memory_only);
   app.add_flag("--require-recorder", options.require_recorder, "Exit 5 when there is no recorder to load");
   app.add_option("--repetitions", options.trial.repetitions, "Runs that are timed")
       ->check(CLI::Range(1, 1000));

@@ -21,7 +21,7 @@ struct CasesOfRound {
     std::vector<PlannedCase> known;  ///< timed
   };
   std::vector<OfWorker> workers;
-  std::vector<PlannedCase> programs;
+  OfWorker programs;
   std::size_t total = 0;
 };
 
@@ -34,11 +34,8 @@ CasesOfRound cases_of_round(const RoundsOfRun& run, int round) {
   for (PlannedCase& planned :
        in_order_of_round(left_in_round(measured, round), measured.context.rounds->seed, round)) {
     ++cases.total;
-    if (is_program_of(run.selection, planned)) {
-      cases.programs.push_back(std::move(planned));
-      continue;
-    }
-    CasesOfRound::OfWorker& worker = cases.workers.at(run.worker_of(planned));
+    CasesOfRound::OfWorker& worker =
+        is_program_of(run.selection, planned) ? cases.programs : cases.workers.at(run.worker_of(planned));
     auto& list = known.contains(planned.name) ? worker.known : worker.fresh;
     list.push_back(std::move(planned));
   }
@@ -102,6 +99,12 @@ void Journaling::finished(const PlannedCase& planned, const Observation& measure
   if (is_failure(planned, observation)) {
     progress_.message("  alone: " + repeat_command(options_, device_, planned));
   }
+}
+
+WorkerCall WorkerCall::for_times_only() const {
+  WorkerCall call = *this;
+  call.arguments.emplace_back("--times-only");
+  return call;
 }
 
 SupervisorOptions supervisor_options(const SweepOptions& options, const DeviceInfo& device,
@@ -179,23 +182,20 @@ Stop measure_round(const RoundsOfRun& run, int round) {
   if (cases.total == 0) return Stop::done;
   Journaling journaling(run.journal, run.options, run.selection, cases.total, 0, round);
   Stop stop = Stop::done;
+  const auto measure = [&](const WorkerCall& call, const std::vector<PlannedCase>& some) {
+    if (stop == Stop::done && !some.empty()) stop = supervise(run.supervisor_of(call), some, journaling);
+  };
   for (std::size_t i = 0; i < run.workers.size(); ++i) {
     // Every other round the other way round: what drifts evenly falls on all alike.
     const std::size_t turn = round % 2 == 1 ? i : run.workers.size() - 1 - i;
     const CasesOfRound::OfWorker& of_worker = cases.workers[turn];
     WorkerCall worker = run.workers[turn];
     if (run.takes_blocks) worker.arguments.insert(worker.arguments.end(), {"--blocks", "1"});
-    if (stop == Stop::done && !of_worker.fresh.empty()) {
-      stop = supervise(run.supervisor_of(worker), of_worker.fresh, journaling);
-    }
-    if (run.takes_blocks) worker.arguments.emplace_back("--times-only");
-    if (stop == Stop::done && !of_worker.known.empty()) {
-      stop = supervise(run.supervisor_of(worker), of_worker.known, journaling);
-    }
+    measure(worker, of_worker.fresh);
+    measure(run.takes_blocks ? worker.for_times_only() : worker, of_worker.known);
   }
-  if (stop == Stop::done && !cases.programs.empty()) {
-    stop = supervise(run.supervisor_of(run.programs), cases.programs, journaling);
-  }
+  measure(run.programs, cases.programs.fresh);
+  measure(run.programs.for_times_only(), cases.programs.known);
   journaling.write_references();
   return stop;
 }

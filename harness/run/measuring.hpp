@@ -57,6 +57,9 @@ class Journaling final : public SupervisorListener {
 struct WorkerCall {
   std::filesystem::path program;
   std::vector<std::string> arguments;
+
+  /// The same, told that all but the times was measured before.
+  [[nodiscard]] WorkerCall for_times_only() const;
 };
 
 /// How a worker is supervised in a run.
@@ -80,7 +83,8 @@ void change_context(RunJournal& journal, const std::function<void(RunContext&)>&
 void note_reference(RunJournal& journal, const SupervisorOptions& supervisor, SupervisorListener& listener,
                     const DeviceInfo& device, bool last);
 
-/// A case of a program that the suite names, which a worker of its own measures.
+/// A case of a program that the suite names, which a worker of its own measures. It takes no number of
+/// blocks: a run of the program is one.
 bool is_program_of(const Selection& selection, const PlannedCase& planned);
 
 /// A run that takes its times in rounds, and what measures it.

@@ -129,22 +129,25 @@ class Sweep {
     return stop;
   }
 
-  /// Times again what looks suspicious. Programs are not: they are a process a call.
+  /// Times again what looks suspicious.
   Stop confirm(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of) {
     std::vector<PlannedCase> cases = cases_to_confirm(journal.run(), options_.confirm(journal.run()));
-    std::erase_if(cases, [&](const PlannedCase& planned) { return is_program_of(selection, planned); });
     say(fmt::format("against the history {} of {} cases look suspicious{}", cases.size(),
                     journal.run().context.planned.size(), cases.empty() ? "" : ": timed again"));
     if (cases.empty()) return Stop::done;
     Confirming confirming(journal, cases.size());
-    return supervise_each(
-        cases, supervisor_of, confirming,
-        takes_blocks() ? std::vector<std::string>{"--times-only"} : std::vector<std::string>{});
+    const auto programs = std::ranges::stable_partition(
+        cases, [&](const PlannedCase& planned) { return !is_program_of(selection, planned); });
+    const std::vector<PlannedCase> of_programs(programs.begin(), programs.end());
+    cases.erase(programs.begin(), programs.end());
+    const Stop stop = supervise_each(cases, supervisor_of, confirming, takes_blocks());
+    if (stop != Stop::done || of_programs.empty()) return stop;
+    return supervise(supervisor_of(programs_call().for_times_only()), of_programs, confirming);
   }
 
   Stop measure_once(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of,
                     Journaling& journaling) {
-    Stop stop = supervise_each(missing(journal, selection, false), supervisor_of, journaling, {});
+    Stop stop = supervise_each(missing(journal, selection, false), supervisor_of, journaling, false);
     if (const auto programs = missing(journal, selection, true); stop == Stop::done && !programs.empty()) {
       stop = supervise(supervisor_of(programs_call()), programs, journaling);
     }
@@ -153,11 +156,11 @@ class Sweep {
 
   /// Each worker its cases, one worker after the other.
   Stop supervise_each(const std::vector<PlannedCase>& cases, const SupervisorOf& supervisor_of,
-                      SupervisorListener& listener, const std::vector<std::string>& arguments) const {
+                      SupervisorListener& listener, bool times_only) const {
     Stop stop = Stop::done;
     for (std::size_t i = 0; i < workers_->calls().size() && stop == Stop::done; ++i) {
-      WorkerCall worker = workers_->calls()[i];
-      worker.arguments.insert(worker.arguments.end(), arguments.begin(), arguments.end());
+      const WorkerCall& call = workers_->calls()[i];
+      const WorkerCall worker = times_only ? call.for_times_only() : call;
       const bool is_only_one = workers_->calls().size() == 1;
       stop = supervise(supervisor_of(worker), is_only_one ? cases : workers_->cases_of(i, cases), listener);
     }

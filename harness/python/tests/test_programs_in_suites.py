@@ -1,5 +1,6 @@
 """Programs of a suite, from suite file to verdict, on the OpenCL device that is here: bytes, times, outcomes."""
 
+import json
 import sys
 
 import pytest
@@ -188,3 +189,67 @@ def test_children_one_after_another_are_no_sum(folder, end):
     cases, _ = run(folder, "--memory-only")
     (case,) = cases.values()
     assert (case["outcome"], case["requested_peak_bytes"]) == ("ok", 1000)
+
+
+COUNTED = """
+import peakmark
+from small_opencl import Context
+with open("starts", "a") as starts:
+    starts.write("x")
+context = Context()
+buffer = context.buffer(10)
+for call in range(3):
+    with peakmark.phase("call"):
+        sum(range(100_000))
+"""
+
+
+def write_counted(folder):
+    """A program that tells how often it was started."""
+    (folder / "counted.py").write_text(COUNTED)
+    write_suite(
+        folder,
+        f'[[program]]\nvariant = "toy/counted"\ncommand = ["{sys.executable}", "counted.py"]\n'
+        + sweep("", "toy/counted"),
+    )
+
+
+def starts(folder):
+    count = len((folder / "starts").read_text())
+    (folder / "starts").unlink()
+    return count
+
+
+def test_later_rounds_only_time_a_program(folder):
+    write_counted(folder)
+    cases, _ = run(folder, "--rounds", "2")
+    (case,) = cases.values()
+    assert (case["outcome"], case["requested_peak_bytes"], len(case["gpu_time_ns"]["blocks"])) == ("ok", 10, 2)
+    assert starts(folder) == 2 + 2  # its memory twice, and a time a round
+
+
+def test_a_program_that_looks_suspicious_is_timed_again(folder):
+    write_counted(folder)
+    run(folder)
+    assert starts(folder) == 3
+    nights = []
+    for night in range(1, 27):  # all of them much faster
+        document = json.loads((folder / "run.json").read_text())
+        context = document["context"]["peakmark"]
+        context["id"], context["date"] = f"night-{night}", f"2026-01-{night:02}T02:00:00Z"
+        for row in document["benchmarks"]:
+            if "peakmark" in row:
+                time = row["peakmark"]["gpu_time_ns"]
+                time["blocks"] = [[1e4 + night % 3 for _ in block] for block in time["blocks"]]
+        nights.append(folder / f"night-{night}.json")
+        nights[-1].write_text(json.dumps(document))
+    added = peakmark("history", "add", *nights, "--history", folder / "history.db")
+    if "built without histories" in added.stderr:
+        pytest.skip("built without histories")
+    assert added.returncode == 0, added.stderr
+    cases, result = run(folder, "--confirm", folder / "history.db")
+    (case,) = cases.values()
+    assert "1 of 1 cases look suspicious: timed again" in result.stderr
+    assert len(case["gpu_time_again_ns"]["blocks"][0]) == 3
+    assert case["requested_peak_bytes"] == 10
+    assert starts(folder) == 4
