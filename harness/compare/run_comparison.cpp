@@ -85,6 +85,11 @@ std::string what_differs(const RunContext& base, const RunContext& next) {
   return text;
 }
 
+bool is_same_device(const RunContext& base, const RunContext& next) {
+  return base.device == next.device && base.backend == next.backend && base.platform == next.platform &&
+         base.driver == next.driver;
+}
+
 bool were_in_turns(const RunContext& base, const RunContext& next) {
   return base.rounds && next.rounds && base.rounds->job == next.rounds->job &&
          base.rounds->rounds == next.rounds->rounds && base.id != next.id;
@@ -147,7 +152,8 @@ const BytesComparison* CaseComparison::find(std::string_view metric) const {
 }
 
 bool CaseComparison::is_lost() const {
-  return base_outcome == Outcome::ok && new_outcome != Outcome::ok && new_outcome != Outcome::unsupported;
+  if (base_outcome != Outcome::ok || new_outcome == Outcome::ok) return false;
+  return same_device || new_outcome != Outcome::unsupported;
 }
 
 bool CaseComparison::is_regression() const {
@@ -178,6 +184,9 @@ RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, b
   const bool in_turns = difference.empty() && were_in_turns(base.run.context, next.run.context);
   fill(comparison, observations_of(base.run), observations_of(next.run), PairBy::variant_and_axes,
        in_turns ? next.run.context.rounds : std::nullopt);
+  for (CaseComparison& one : comparison.cases) {
+    one.same_device = is_same_device(base.run.context, next.run.context);
+  }
   check_common(comparison);
   return comparison;
 }
@@ -204,7 +213,9 @@ RunComparison compare_variants(const RunToCompare& run, const std::string& old_v
 ExitCode exit_code_of(const RunComparison& comparison) {
   ExitCode code = ExitCode::clean;
   for (const CaseComparison& one : comparison.cases) {
-    if (one.is_lost() && one.new_outcome != Outcome::out_of_memory) return ExitCode::measurement;
+    const bool has_ended =
+        one.new_outcome == Outcome::out_of_memory || one.new_outcome == Outcome::unsupported;
+    if (one.is_lost() && !has_ended) return ExitCode::measurement;
     if (one.is_regression()) code = ExitCode::verdict;
   }
   return code;

@@ -34,11 +34,12 @@ struct CaseComparison {
   Outcome base_outcome = Outcome::ok;
   Outcome new_outcome = Outcome::ok;
   std::string message;  ///< of the new side, where it is not ok
+  bool same_device = true;
   std::vector<BytesComparison> bytes;
   std::optional<TimeComparison> time;
 
   [[nodiscard]] const BytesComparison* find(std::string_view metric) const;
-  /// It went well and does not any more.
+  /// It went well and does not any more. What another device does not support says nothing of the code.
   [[nodiscard]] bool is_lost() const;
   [[nodiscard]] bool is_regression() const;
   [[nodiscard]] bool is_improvement() const;
@@ -74,8 +75,8 @@ RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, b
 RunComparison compare_variants(const RunToCompare& run, const std::string& old_variant,
                                const std::string& new_variant);
 
-/// verdict: a peak or a leak grew, a time is slower, a case finds no memory any more; measurement: a case
-/// that went well crashes, hangs or is wrong; else clean.
+/// verdict: a peak or a leak grew, a time is slower, a case finds no memory or is not supported any more;
+/// measurement: a case that went well crashes, hangs or is wrong; else clean.
 ExitCode exit_code_of(const RunComparison& comparison);
 
 /// `3 of 40 cases regressed: …`: the first line of every form.

@@ -149,7 +149,7 @@ TEST(CompareRuns, ACaseThatNoLongerGoesWellIsLost) {
   for (const auto& [outcome, code] : {std::pair{Outcome::out_of_memory, ExitCode::verdict},
                                       {Outcome::crashed, ExitCode::measurement},
                                       {Outcome::wrong_answer, ExitCode::measurement},
-                                      {Outcome::unsupported, ExitCode::clean}}) {
+                                      {Outcome::unsupported, ExitCode::verdict}}) {
     Measured base;
     base.add("pad/old", 1);
     Measured next;
@@ -159,6 +159,19 @@ TEST(CompareRuns, ACaseThatNoLongerGoesWellIsLost) {
   Measured both;
   both.add("pad/old", 1).outcome = Outcome::crashed;
   EXPECT_EQ(exit_code_of(compare_runs(both.get(), both.get(), false)), ExitCode::clean) << "nothing new";
+}
+
+TEST(CompareRuns, WhatAnotherDeviceDoesNotSupportIsNotLost) {
+  Measured base;
+  base.add("pad/old", 1);
+  Measured next;
+  next.run().context.device = "another device";
+  next.add("pad/old", 1).outcome = Outcome::unsupported;
+  const RunComparison comparison = compare_runs(base.get(), next.get(), true);
+  EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
+  EXPECT_EQ(standing_of(comparison.cases[0]), Standing::changed);
+  next.run().observations[0].outcome = Outcome::out_of_memory;
+  EXPECT_EQ(exit_code_of(compare_runs(base.get(), next.get(), true)), ExitCode::verdict);
 }
 
 TEST(CompareRuns, CasesOfOneSideAreNamed) {
