@@ -82,8 +82,9 @@ TEST_F(TrendsCommand, ARunTakesTheHistoryToConfirmAgainst) {
 
 TEST_F(TrendsCommand, ARunWithAFilterIsNoNightOnWhichOtherCasesVanished) {
   add_night(1, 0);
-  ASSERT_EQ(run({"--filter", "n:2$"}).end.exit_code, 0);
+  ASSERT_EQ(run({"--filter", "n:2$", "--backend", "dry"}).end.exit_code, 0);
   EXPECT_EQ(read_run(run_file_).context.filter, "n:2$");
+  EXPECT_EQ(read_run(run_file_).context.asked_backend, "dry");
   ASSERT_EQ(on_history("history", {"add", run_file_.string()}).end.exit_code, 0);
   const Json json = Json::parse(trends({"--json"}).output);
   EXPECT_EQ(json.at("nights"), 2);

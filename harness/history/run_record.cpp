@@ -282,6 +282,7 @@ trend::NightRun night_of(const std::string& text) {
     night.host_name = std::move(context.host_name);
     night.fingerprint = std::move(context.fingerprint);
     night.filter = std::move(context.filter);
+    night.asked_backend = std::move(context.asked_backend);
     if (context.rounds && context.rounds->variants) {
       night.variants = {context.rounds->variants->first, context.rounds->variants->second};
     }

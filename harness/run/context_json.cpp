@@ -102,6 +102,7 @@ Json to_json(const RunContext& context) {
               {"suite", context.suite},
               {"fingerprint", context.fingerprint},
               {"filter", or_null(context.filter)},
+              {"asked_backend", or_null(context.asked_backend)},
               {"shard", shard},
               {"commit", context.commit},
               {"build", context.build},
@@ -135,6 +136,7 @@ RunContext run_context_from_json(const Json& json) {
   field(json, "suite", context.suite);
   field(json, "fingerprint", context.fingerprint);
   if (json.contains("filter")) field(json, "filter", context.filter);  // younger than the format
+  if (json.contains("asked_backend")) field(json, "asked_backend", context.asked_backend);  // so is this
   if (const Json& shard = json.at("shard"); !shard.is_null()) {
     context.shard.emplace();
     field(shard, "index", context.shard->index);

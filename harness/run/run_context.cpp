@@ -73,6 +73,7 @@ RunContext make_run_context(const Selection& selection, const Description& descr
   context.suite = selection.suite.name;
   context.fingerprint = selection.suite.fingerprint;
   context.filter = selection.filter;
+  context.asked_backend = selection.asked_backend;
   context.planned = selection.planned;
   context.shard = selection.shard;
   context.commit = description.commit;

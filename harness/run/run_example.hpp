@@ -47,6 +47,7 @@ inline Run example_run() {
   context.suite = "nightly";
   context.fingerprint = "abcd";
   context.filter = "^padding/";
+  context.asked_backend = "opencl";
   PlannedCase planned;
   planned.name = "padding/coords1d/opencl/n:20/ny:512";
   planned.the_case = {"padding/coords1d", "opencl", Parameters({{"n", Size{20}}, {"ny", Size{512}}})};

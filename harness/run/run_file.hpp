@@ -41,6 +41,8 @@ struct RunContext {
   std::string fingerprint;  ///< of the suite: of all its cases, whether they were planned or not
   std::optional<std::string>
       filter;  ///< `--filter`, which left cases of the suite out; null: none, or not told
+  std::optional<std::string>
+      asked_backend;  ///< `--backend`, instead of the suite's own backends; null: none, or not told
   std::vector<PlannedCase> planned;  ///< every case that the run was to measure, after filter and shard
   std::optional<Shard> shard;
   std::string commit;  ///< of the sources; empty where unknown

@@ -111,6 +111,7 @@ Selection select(const SelectionOptions& options, const Description& description
                  const CaseCheck& check) {
   Selection selection;
   selection.filter = options.filter;
+  selection.asked_backend = options.backend;
   if (options.shard) selection.shard = parse_shard(*options.shard);
   Choice choice = choose(options, devices);
   Listing listing = list_on(choice.device, options, description, check);

@@ -29,6 +29,7 @@ struct Selection {
   Suite suite;
   std::vector<PlannedCase> planned;  ///< after filter, then shard
   std::optional<std::string> filter;
+  std::optional<std::string> asked_backend;  ///< which took the place of the suites' own
   std::optional<Shard> shard;
 };
 

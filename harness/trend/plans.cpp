@@ -1,10 +1,21 @@
 #include "trend/plans.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/error.hpp"
 
 namespace peakmark::trend {
+namespace {
+
+/// Of operation/variant/BACKEND/axis:value/…: the last part without a value.
+std::string_view backend_of(std::string_view case_name) {
+  const std::string_view path = case_name.substr(0, case_name.find(':'));
+  const std::string_view head = path.size() == case_name.size() ? path : path.substr(0, path.rfind('/'));
+  return head.substr(head.rfind('/') + 1);
+}
+
+}  // namespace
 
 Plans::Plans(const DeviceHistory& history) : history_(history) {
   for (const NightRun& run : history.runs) {
@@ -18,17 +29,27 @@ Plans::Plans(const DeviceHistory& history) : history_(history) {
   }
 }
 
-bool Plans::is_left_out(const std::string& case_name, const NightRun& run) const {
+bool Plans::is_left_out(const CaseOutcomes& of, const NightRun& run) const {
+  const std::string& case_name = of.case_name;
   if (run.filter && !std::regex_search(case_name, filters_.at(*run.filter))) return true;
+  if (run.asked_backend && backend_of(case_name) != *run.asked_backend) return true;
+  if (!run.asked_backend && is_of_asked_backends(of)) return true;
   return !run.variants.empty() && std::ranges::none_of(run.variants, [&](const std::string& variant) {
     return case_name.starts_with(variant + "/");
   });
 }
 
+bool Plans::is_of_asked_backends(const CaseOutcomes& of) const {
+  for (std::size_t run = 0; run < of.outcomes.size(); ++run) {
+    if (of.outcomes[run] && !history_.runs[run].asked_backend) return false;
+  }
+  return true;
+}
+
 bool Plans::can_tell(const CaseOutcomes& of, std::size_t run) const {
   if (of.outcomes[run]) return true;
   const NightRun& night = history_.runs[run];
-  if (is_left_out(of.case_name, night)) return false;
+  if (is_left_out(of, night)) return false;
   if (night.fingerprint.empty()) return true;
   for (std::size_t other = 0; other < of.outcomes.size(); ++other) {
     const NightRun& one = history_.runs[other];

@@ -93,6 +93,29 @@ TEST_F(Plan, SoDoVariants) {
   EXPECT_THAT(vanished(), ElementsAre("a/old/opencl"));
 }
 
+TEST_F(Plan, ARunWithABackendSaysNothingOfCasesOfOthers) {
+  history_.runs[3].fingerprint = "b";
+  history_.runs[3].asked_backend = "opencl";
+  add("a/always/opencl", {kOk, kOk, kOk, kOk});
+  add("a/dry/dry/n:20", {kOk, kOk, kOk, kNo});  // its variant is called as a backend is
+  add("a/gone/opencl/n:20", {kOk, kOk, kOk, kNo});
+  EXPECT_THAT(vanished(), ElementsAre("a/gone/opencl/n:20"));
+}
+
+TEST_F(Plan, CasesThatABackendMadeNeitherComeNewNorVanish) {
+  for (NightRun& run : history_.runs) run.fingerprint = run.id;
+  history_.runs[2].asked_backend = "opencl";
+  add("a/always/opencl", {kOk, kOk, kOk, kOk});
+  add("a/gone/opencl", {kOk, kOk, kOk, kNo});
+  add("a/of_dry/dry", {kOk, kOk, kNo, kOk});
+  add("a/of_dry/opencl", {kNo, kNo, kOk, kNo});
+  EXPECT_THAT(vanished(), ElementsAre("a/gone/opencl"));
+  history_.runs.pop_back();
+  for (CaseOutcomes& one : history_.outcomes) one.outcomes.pop_back();
+  EXPECT_THAT(vanished(), IsEmpty());
+  EXPECT_THAT(come_new(), IsEmpty());
+}
+
 TEST_F(Plan, NewsIsOfTheLastRunThatCanTell) {
   add("a/grows", {kOk, kOk, kOk, kNo});
   add("b/always", {kOk, kOk, kOk, kOk});

@@ -44,6 +44,8 @@ struct NightRun {
   /// Why the run did not plan them all: a regular expression that names had to hold, and the variants that
   /// were compared. Null and empty: for no reason, or the run does not tell.
   std::optional<std::string> filter;
+  /// `run --backend`, which took the place of the suite's own backends. Null: none, or the run does not tell.
+  std::optional<std::string> asked_backend;
   std::vector<std::string> variants;
   /// ns, median over the run. Null where the run timed no such case.
   std::optional<double> reference_copy_ns;
