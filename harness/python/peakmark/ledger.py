@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from peakmark.profiles import (
     ALLOCATION,
@@ -20,6 +21,17 @@ from peakmark.profiles import (
 )
 
 
+class Source(NamedTuple):
+    """Whose events: each recorder of each process has its own addresses and stacks, each process its own phases."""
+
+    process: int
+    recorder: int
+
+
+#: What a process that looks at itself calls itself; what it has started goes by the process's number.
+OWN = 0
+
+
 @dataclass(slots=True, eq=False)
 class Allocation:
     """One that is live, or was. `serial` counts allocations in the order in which they were made."""
@@ -29,27 +41,29 @@ class Allocation:
     bytes: int
     time_ns: int
     phase: str
-    stack: tuple[int, int]
+    stack: tuple[Source, int]
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Allocations that are alike: `bytes` of all `count` of them."""
+    """Allocations that are alike: `bytes` of all `count` of them. `child`: made by processes that this one started."""
 
     name: str
     kind: str
     phase: str
     site: str
+    child: bool
     bytes: int
     count: int
 
 
 def grouped(allocations: Iterable[Allocation], site_of: Callable[[Allocation], str]) -> tuple[Group, ...]:
     """The largest first. `site_of` names the place that asked for one; empty where it is not known."""
-    groups: dict[tuple[str, str, str, str], list[int]] = {}
+    groups: dict[tuple[str, str, str, str, bool], list[int]] = {}
     for one in allocations:
-        key = (one.name, KINDS.get(one.kind, "unknown"), one.phase, site_of(one))
+        child = one.stack[0].process != OWN
+        key = (one.name, KINDS.get(one.kind, "unknown"), one.phase, site_of(one), child)
         groups.setdefault(key, []).append(one.bytes)
     made = [Group(*key, bytes=sum(sizes), count=len(sizes)) for key, sizes in groups.items()]
     return tuple(sorted(made, key=lambda one: -one.bytes))
@@ -142,13 +156,13 @@ class View:
 
 
 class Ledger:
-    """Replays the events of a process from its first one on, and tells those who look on."""
+    """Replays the events of processes from their first ones on, and tells those who look on."""
 
     def __init__(self) -> None:
-        self._live: dict[tuple[int, int], Allocation] = {}
-        self._stacks: dict[tuple[int, int], str] = {}
+        self._live: dict[tuple[Source, int], Allocation] = {}
+        self._stacks: dict[tuple[Source, int], str] = {}
         self._last_serial = 0
-        self._phase = ""
+        self._phases: dict[int, str] = {}
         self._views: list[View] = []
         self.notes: list[str] = []
 
@@ -168,14 +182,14 @@ class Ledger:
         """The text of its call stack; empty where none was recorded."""
         return self._stacks.get(one.stack, "")
 
-    def replay(self, source: int, event: Event) -> None:
-        """`source` tells the recorders apart: each has its own addresses and stacks."""
+    def replay(self, source: Source, event: Event) -> None:
         at = (source, event.address)
         if event.type == ALLOCATION:
             self._release(at, event.time_ns)  # its release was lost
             self._last_serial += 1
             stack = (source, event.stack)
-            one = Allocation(self._last_serial, event.kind, event.amount, event.time_ns, self._phase, stack)
+            phase = self._phases.get(source.process, "")
+            one = Allocation(self._last_serial, event.kind, event.amount, event.time_ns, phase, stack)
             self._live[at] = one
             for view in self._views:
                 view.allocated(one)
@@ -189,7 +203,7 @@ class Ledger:
             if (named := self._live.get(at)) is not None:
                 named.name = event.text
         elif event.type == PHASE:
-            self._phase = event.text
+            self._phases[source.process] = event.text
         elif event.type == POOL:
             for view in self._views:
                 counts = view.counts
@@ -201,7 +215,12 @@ class Ledger:
         elif event.type == STACK:
             self._stacks[(source, event.address)] = event.text
 
-    def _release(self, at: tuple[int, int], time_ns: int) -> None:
+    def end(self, source: Source, time_ns: int) -> None:
+        """The process is over: the system has released what it held."""
+        for at in [at for at in self._live if at[0] == source]:
+            self._release(at, time_ns)
+
+    def _release(self, at: tuple[Source, int], time_ns: int) -> None:
         if (one := self._live.pop(at, None)) is not None:
             for view in self._views:
                 view.released(one, time_ns)

@@ -23,9 +23,11 @@ BESIDE_THE_PEAK = frozenset((0, 6, 22, 23, 26))
 _MAGIC = b"PEAKMARK"
 _VERSION = 1
 _HEADER = struct.Struct("<8sII")
-_PROCESS = struct.Struct("<8sIIii")
+_PROCESS = struct.Struct("<8sIIiiqqQQQ64s")
 _LOST = struct.Struct("<Q")
 _LOST_OFFSET = 8 + 4 + 4 + 4 + 4 + 8 + 8 + 8 + 8
+_END = struct.Struct("<q")
+_END_OFFSET = HEADER_BYTES - 8
 _SLOT = struct.Struct("<QqQIBBH32s")
 _AMOUNTS = struct.Struct("<qqiIQ")
 _TEXTS = frozenset((NAME, PHASE, NOTE, STACK))
@@ -86,6 +88,23 @@ class EventReader:
         self._next = end
         return _events_of(slots)
 
+    def read_written(self, is_over: bool) -> list[Event]:
+        """What another process has written since, up to what it is still writing; all of it where the process is over."""
+        with open(self.path, "rb") as file:
+            length = (os.fstat(file.fileno()).st_size - HEADER_BYTES) // SLOT_BYTES - self._next
+            if length <= 0:
+                return []
+            offset = HEADER_BYTES + self._next * SLOT_BYTES
+            commits = [slot[0] for slot in _SLOT.iter_unpack(_whole(os.pread(file.fileno(), length * SLOT_BYTES, offset)))]
+            written = [commit == self._next + i + 1 for i, commit in enumerate(commits)]
+            if not is_over and False in written:
+                del written[written.index(False) :]
+            slots = list(_SLOT.iter_unpack(_whole(os.pread(file.fileno(), len(written) * SLOT_BYTES, offset))))
+        if not is_over:
+            slots = slots[: _end_of_texts(slots)]
+        self._next += len(slots) if not is_over else len(commits)
+        return _events_of([slot for slot, is_written in zip(slots, written) if is_written])
+
     def _whole_slots(self, descriptor: int, first: int, end: int) -> list[tuple[int, ...]]:
         """Those that are written: a slot is when its commit is there, and it is looked at before the slot is copied."""
         length, offset = (end - first) * SLOT_BYTES, HEADER_BYTES + first * SLOT_BYTES
@@ -101,21 +120,44 @@ class EventReader:
         return [slot for i, (slot, commit) in enumerate(zip(slots, commits)) if commit == first + i + 1]
 
 
-def process_of(path: str) -> tuple[int, int] | None:
-    """The process that writes a profile, and its parent; None for another file, or a header that is not written yet."""
+class Process(NamedTuple):
+    """Whose a profile is. `end_ns` is when the process was over, 0 where nobody has written it."""
+
+    pid: int
+    parent: int
+    start_ns: int
+    end_ns: int
+    recorder: bytes
+
+
+def process_of(path: str) -> Process | None:
+    """The process that writes a profile; None for another file, or a header that is not written yet."""
     try:
         with open(path, "rb") as file:
-            header = file.read(_PROCESS.size)
+            header = file.read(HEADER_BYTES)
     except OSError:
         return None
-    if len(header) < _PROCESS.size:
+    if len(header) < HEADER_BYTES:
         return None
-    magic, _version, _bytes, pid, parent = _PROCESS.unpack(header)
-    return (pid, parent) if magic == _MAGIC else None
+    magic, version, _bytes, pid, parent, start_ns, _time, _closed, _end, _lost, recorder = _PROCESS.unpack_from(header)
+    if magic != _MAGIC or version != _VERSION or start_ns == 0:
+        return None
+    (end_ns,) = _END.unpack_from(header, _END_OFFSET)
+    return Process(pid, parent, start_ns, end_ns, recorder.rstrip(b"\0"))
 
 
 def _whole(data: bytes) -> bytes:
     return data[: len(data) // SLOT_BYTES * SLOT_BYTES]
+
+
+def _end_of_texts(slots: list[tuple[int, ...]]) -> int:
+    """Where the last text is not whole, its head; else the end."""
+    head = len(slots) - 1
+    while head >= 0 and slots[head][4] == TEXT:
+        head -= 1
+    if head >= 0 and slots[head][4] in _TEXTS and head + max(1, -(-slots[head][6] // _TEXT_BYTES)) > len(slots):
+        return head
+    return len(slots)
 
 
 def _events_of(slots: list[tuple[int, ...]]) -> list[Event]:

@@ -34,10 +34,10 @@ class Profile(Window):
         return [((time_ns - begin) / 1e9, live) for time_ns, live in points]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """What was live at the peak: `name`, `kind`, `phase`, `site`, `bytes`, `count`."""
+        """What was live at the peak: `name`, `kind`, `phase`, `site`, `child`, `bytes`, `count`."""
         import pandas
 
-        columns = ["name", "kind", "phase", "site", "bytes", "count"]
+        columns = ["name", "kind", "phase", "site", "child", "bytes", "count"]
         return pandas.DataFrame([[getattr(one, column) for column in columns] for one in self.at_peak()], columns=columns)
 
     def __repr__(self) -> str:
@@ -97,7 +97,7 @@ def _table(groups: tuple[Group, ...]) -> str:
     has_site = any(one.site for one in groups)
     head = ["at the peak", "kind", "phase", *(["place"] if has_site else []), "count", "bytes"]
     lines = [
-        [one.name or "(unnamed)", one.kind, one.phase, *([one.site] if has_site else []), str(one.count), exact_size(one.bytes)]
+        [one.name or "(unnamed)", one.kind + (", child process" if one.child else ""), one.phase, *([one.site] if has_site else []), str(one.count), exact_size(one.bytes)]
         for one in groups
     ]
     cells = "".join(f"<th style='text-align:left'>{cell}</th>" for cell in head)

@@ -55,12 +55,17 @@ def find_library(name: str) -> pathlib.Path | None:
     return None
 
 
-_loaded_here = False
+_loaded_by: int | None = None
 
 
 def is_loaded_here() -> bool:
     """Whether this process's profile is one that `load` has asked for: then it goes with the process."""
-    return _loaded_here
+    return _loaded_by is not None
+
+
+def is_loaded_by_this_process() -> bool:
+    """And not by one that has forked this one."""
+    return _loaded_by == os.getpid()
 
 
 def is_asked_for() -> bool:
@@ -78,7 +83,7 @@ def load(*, sync: bool = False, stacks: bool = False) -> None:
     after each command, so that peaks repeat; `stacks` records call stacks. The profile goes into a temporary folder,
     and with the process. Raises NoRecorder where no recorder is installed.
     """
-    global _loaded_here
+    global _loaded_by
     if is_asked_for():
         return
     if not sys.platform.startswith("linux"):
@@ -90,7 +95,7 @@ def load(*, sync: bool = False, stacks: bool = False) -> None:
             f"the recorders ({OPENCL_RECORDER}, {CUDA_RECORDER}) are not installed: looked in {looked}. Install the "
             "wheel of peakmark, or let PEAKMARK_LIBRARY_DIR name the folder lib/peakmark of an installed peakmark"
         )
-    _loaded_here = True
+    _loaded_by = os.getpid()
     folder = tempfile.mkdtemp(prefix="peakmark-")
     _remove_at_exit(folder)
     os.environ["PEAKMARK_PROFILE"] = os.path.join(folder, "profile")

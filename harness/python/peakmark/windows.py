@@ -12,9 +12,10 @@ from types import TracebackType
 from typing import Any
 
 from peakmark.call_sites import site_of
-from peakmark.ledger import Allocation, Group, Ledger, View, grouped
+from peakmark.child_profiles import ChildProfile, ChildProfiles
+from peakmark.ledger import OWN, Allocation, Group, Ledger, Source, View, grouped
 from peakmark.pools import PoolUsage, known_pools, usage_of
-from peakmark.profiles import Event, EventReader, process_of
+from peakmark.profiles import Event, EventReader
 from peakmark.recorders import RecorderError, require_loaded
 from peakmark.sizes import exact_size, format_size
 
@@ -23,7 +24,8 @@ SECONDS_FOR_RELEASES = 0.1
 
 
 class _Follower:
-    """Follows the profiles of this process into one ledger. A forked child begins anew, as its profile does."""
+    """Follows the profiles of this process, and of those that it has started, into one ledger. A forked child begins
+    anew, as its profile does."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -33,32 +35,53 @@ class _Follower:
         self.pid = os.getpid()
         self.ledger = Ledger()
         self._readers: dict[str, EventReader] = {}
+        self.children = ChildProfiles()
 
     def advance(self, recorders: list[ctypes.CDLL]) -> None:
         """Reads what has come since."""
         if self.pid != os.getpid():
             self._begin()
-        streams: list[list[tuple[int, int, Event]]] = []
-        for source, recorder in enumerate(recorders):
+        streams: list[list[tuple[int, Source, Event | None]]] = []
+        for number, recorder in enumerate(recorders):
             path = recorder.peakmark_profile_path()
             if not path:
                 raise RecorderError("the recorder has no profile to write: it says why on standard error")
             reader = self._readers.setdefault(os.fsdecode(path), EventReader(os.fsdecode(path)))
             events = reader.read(recorder.peakmark_event_count())
-            if lost := reader.lost_events():
-                raise RecorderError(
-                    f"{reader.path}: the recording stopped for want of room, {lost} events are lost: make room there, "
-                    "or let TMPDIR name another folder"
-                )
-            # Slots are the order, times only tell which of two recorders was first.
-            latest, stream = 0, []
-            for event in events:
-                latest = max(latest, event.time_ns)
-                stream.append((latest, source, event))
-            streams.append(stream)
-        for _time, source, event in heapq.merge(*streams, key=lambda one: one[0]):
-            self.ledger.replay(source, event)
+            _check_lost(reader.path, reader.lost_events())
+            streams.append(_stream_of(Source(OWN, number), events, None))
+        self.children.look()
+        for child in self.children.found():
+            if not child.is_over:
+                events, end_ns = child.advance(self.children.replaced_ns(child))
+                _check_lost(child.path, child.lost_events())
+                streams.append(_stream_of(child.source, events, end_ns))
+        for time_ns, source, event in heapq.merge(*streams, key=lambda one: one[0]):
+            if event is None:
+                self.ledger.end(source, time_ns)
+            else:
+                self.ledger.replay(source, event)
         check_notes(self.ledger.notes)
+
+
+def _stream_of(source: Source, events: list[Event], end_ns: int | None) -> list[tuple[int, Source, Event | None]]:
+    """Slots are the order, times only tell which of two recorders was first. No event: the process is over."""
+    latest = 0
+    stream: list[tuple[int, Source, Event | None]] = []
+    for event in events:
+        latest = max(latest, event.time_ns)
+        stream.append((latest, source, event))
+    if end_ns is not None:
+        stream.append((max(latest, end_ns), source, None))
+    return stream
+
+
+def _check_lost(path: str, lost: int) -> None:
+    if lost:
+        raise RecorderError(
+            f"{path}: the recording stopped for want of room, {lost} events are lost: make room there, or let TMPDIR "
+            "name another folder"
+        )
 
 
 def check_notes(notes: list[str]) -> None:
@@ -90,31 +113,9 @@ def _settle() -> tuple[list[ctypes.CDLL], list[str]]:
     return recorders, reasons
 
 
-def _profiles_of_children() -> set[str]:
-    """Profiles of processes that this one has started, or that those have; they stand beside its own."""
-    folder, name = os.path.split(os.environ.get("PEAKMARK_PROFILE", ""))
-    parents: dict[int, tuple[str, int]] = {}
-    try:
-        for file in os.listdir(folder or "."):
-            if file.startswith(name + ".") and (made_by := process_of(os.path.join(folder, file))) is not None:
-                parents[made_by[0]] = (file, made_by[1])
-    except OSError:
-        return set()
-    family = {os.getpid()}
-    found: set[str] = set()
-    grew = True
-    while grew:
-        grew = False
-        for pid, (file, parent) in parents.items():
-            if parent in family and pid not in family:
-                family.add(pid)
-                found.add(file)
-                grew = True
-    return found
-
-
 class Window:
-    """Device memory from `with` to its end, exact to the byte, of the whole process and all its threads.
+    """Device memory from `with` to its end, exact to the byte, of the whole process with all its threads, and of the
+    processes that it has started.
 
     Bytes are requested bytes. Attributes count when the window has ended; `peak_bytes` and the other figures of a
     window that is open raise RecorderError.
@@ -129,9 +130,10 @@ class Window:
         self.pools_of_the_program: dict[str, Any] = pools if pools is not None else {}
         self._view: View | None = None
         self._closed = False
-        self._children: set[str] = set()
+        self._children_before = 0
+        self._children: list[str] = []
         self._not_waited_for: list[str] = []
-        #: False where neither OpenCL nor CUDA was called in this process: then nothing is known, and no figure is told.
+        #: False where neither OpenCL nor CUDA was called in this process or a child of it: then nothing is known, and no figure is told.
         self.recorded = False
         #: Of libraries that keep memory for later: what they held at the end of the window, and used of it.
         self.pools: tuple[PoolUsage, ...] = ()
@@ -145,7 +147,7 @@ class Window:
             self._view = _follower.ledger.open_view(None if self._since is None else self._since._view)
             if self._has_timeline:
                 self._view.timeline = []
-        self._children = _profiles_of_children()
+            self._children_before = len(_follower.children.found())
         return self
 
     def __exit__(
@@ -162,13 +164,13 @@ class Window:
                 while view.own.live_bytes > 0 and time.monotonic() < patience:
                     time.sleep(0.001)
                     _follower.advance(recorders)
-            self.recorded = bool(recorders)
+                self.recorded = bool(recorders) or bool(_follower.children.found())
+                self._children = _notes_on(_follower.children.found()[self._children_before :])
         finally:
             with _follower.lock:
                 if _follower.ledger.has_view(view):  # not in a forked child
                     _follower.ledger.close_view(view)
         self.pools = (*known_pools(), *(usage_of(pool, name) for name, pool in self.pools_of_the_program.items()))
-        self._children = _profiles_of_children() - self._children
         self._closed = True
 
     @property
@@ -235,9 +237,7 @@ class Window:
     def notes(self) -> tuple[str, ...]:
         """What the recorder has to say of the window, and what it cannot see."""
         notes = self._seen.counts.notes + self._not_waited_for
-        if self._children:
-            notes.append(f"{len(self._children)} other processes used a device: their memory is not in these figures")
-        return tuple(notes)
+        return (*notes, *self._children)
 
     def at_peak(self) -> tuple[Group, ...]:
         """What of the window's own was live at the first moment of `peak_bytes`, the largest first."""
@@ -261,6 +261,23 @@ class Window:
         if not self.recorded:
             return f"<Window {self.name!r}, nothing recorded>"
         return f"<Window {self.name!r}, peak {exact_size(self.peak_bytes)}, left {format_size(self.left_bytes)}>"
+
+
+def _notes_on(children: list[ChildProfile]) -> list[str]:
+    """Of the processes that began within a window."""
+    notes = []
+    if processes := len({child.process.pid for child in children}):
+        notes.append(f"the memory of {_child_processes(processes)} is in these figures")
+    if unseen := len({child.process.pid for child in children if child.ended_unseen}):
+        notes.append(
+            f"{_child_processes(unseen)} ended unseen, killed or by os._exit: counted as holding memory until the end was "
+            "noticed; `peakmark record -- python -m pytest` sees when it was"
+        )
+    return notes
+
+
+def _child_processes(number: int) -> str:
+    return f"{number} child process{'' if number == 1 else 'es'}"
 
 
 def _site(one: Allocation) -> str:

@@ -5,10 +5,11 @@ import random
 import pytest
 from recorded import recorded
 
-from peakmark.ledger import Ledger, grouped
+from peakmark.ledger import OWN, Ledger, Source, grouped
 from peakmark.profiles import HEADER_BYTES, SLOT_BYTES, Event, EventReader, ProfileError
 
-ALLOCATION, FAILED, RELEASE, NAME = 1, 2, 3, 4
+ALLOCATION, FAILED, RELEASE, NAME, PHASE = 1, 2, 3, 4, 5
+RECORDER = Source(OWN, 0)
 
 
 def event(kind_of_event, address, amount=0, kind=1, text=""):
@@ -19,7 +20,7 @@ def replayed(events, ledger=None):
     ledger = ledger or Ledger()
     view = ledger.open_view()
     for one in events:
-        ledger.replay(0, one)
+        ledger.replay(RECORDER, one)
     return view
 
 
@@ -45,10 +46,10 @@ def test_what_was_live_before_is_everything_s_and_not_its_own():
 
 def test_since_an_earlier_view_counts_what_was_made_in_between():
     ledger = Ledger()
-    ledger.replay(0, event(ALLOCATION, 9, 5000))
+    ledger.replay(RECORDER, event(ALLOCATION, 9, 5000))
     set_up = replayed([event(ALLOCATION, 1, 1000)], ledger)
     call = ledger.open_view(set_up)
-    ledger.replay(0, event(ALLOCATION, 2, 10))
+    ledger.replay(RECORDER, event(ALLOCATION, 2, 10))
     assert (call.own.peak_bytes, call.since.peak_bytes, call.everything.peak_bytes) == (10, 1010, 6010)
 
 
@@ -67,10 +68,25 @@ def test_memory_of_the_host_stands_beside_the_peak():
 def test_two_recorders_have_addresses_of_their_own():
     ledger = Ledger()
     view = ledger.open_view()
-    for source in (0, 1):
+    for source in (RECORDER, Source(OWN, 1)):
         ledger.replay(source, event(ALLOCATION, 1, 10))
-    ledger.replay(1, event(RELEASE, 1))
+    ledger.replay(Source(OWN, 1), event(RELEASE, 1))
     assert (view.own.peak_bytes, view.own.live_bytes) == (20, 10)
+
+
+def test_a_child_has_phases_of_its_own_and_holds_nothing_when_it_is_over():
+    ledger = Ledger()
+    view = ledger.open_view()
+    child = Source(4711, 0)
+    for source, amount in ((RECORDER, 100), (child, 30), (RECORDER, 5)):
+        ledger.replay(source, event(PHASE, 0, text=f"of {source.process}"))
+        ledger.replay(source, event(ALLOCATION, amount, amount))
+    ledger.end(child, 0)
+    ledger.replay(RECORDER, event(ALLOCATION, 7, 7))
+    assert (view.own.peak_bytes, view.own.live_bytes) == (135, 112)
+    assert [(one.phase, one.child, one.bytes) for one in grouped(view.own.at_peak(), lambda _: "")] == [
+        ("of 0", False, 105), ("of 4711", True, 30),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -96,7 +112,7 @@ def test_a_random_program_has_the_figures_of_show(tmp_path, seed):
     ledger = Ledger()
     view = ledger.open_view()
     for one in reader.read(slots):
-        ledger.replay(0, one)
+        ledger.replay(RECORDER, one)
     assert reader.read(slots) == []
     requested = shown["requested"]
     assert view.own.peak_bytes == view.everything.peak_bytes == requested["peak_bytes"]

@@ -203,6 +203,23 @@ def test_windows_of_the_fixture(project):
     assert "Peak device memory: 1.098 KiB (1124 B)" in said
 
 
+def test_what_a_child_process_takes_counts(project):
+    said = project.write(
+        test_child="""
+        import subprocess, sys
+        script = "import os, pyopencl as cl\\nn = cl.create_some_context(interactive=False)\\n"
+        script += "one, two = [cl.Buffer(n, cl.mem_flags.READ_WRITE, 500) for _ in range(2)]"
+
+        @pytest.mark.limit_device_memory("999 B")
+        def test_it():
+            subprocess.run([sys.executable, "-c", script], check=True)
+        """
+    ).pytest("--device-memory", code=1)
+    assert "Test took 1000 B of device memory, out of a limit of 999 B" in said
+    assert "\t- (unnamed): buffer x 2 of child processes -> 1000 B" in said
+    assert "Note: the memory of 1 child process is in these figures" in said
+
+
 def test_pools_are_named_where_a_limit_fails(project):
     said = project.write(
         test_pool="""
@@ -247,7 +264,7 @@ def test_the_report_shows_the_highest_peaks(project):
         "test_sizes[100]": 100, "test_sizes[300]": 300, "test_sizes[200]": 200, "test_nothing": 0,
     }  # fmt: skip
     assert told["test_sizes[300]"]["memory"]["at_peak"] == [
-        {"name": "", "kind": "buffer", "phase": "", "site": "", "bytes": 300, "count": 1}
+        {"name": "", "kind": "buffer", "phase": "", "site": "", "child": False, "bytes": 300, "count": 1}
     ]
     properties = xml.parse(project.folder / "junit.xml").iter("property")
     assert ("device_memory_peak_bytes", "300") in [(one.get("name"), one.get("value")) for one in properties]

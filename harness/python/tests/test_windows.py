@@ -18,16 +18,31 @@ import json, os, sys, peakmark
 from peakmark import recorders
 from peakmark.windows import Window
 """
+CONTEXT = BEGIN + """
+recorders.load()
+from small_opencl import Context
+context = Context()
+"""
+CHILD = """
+def child(*sizes, ends="sys.exit()"):
+    script = f"import os, sys\\nfrom small_opencl import *\\ncontext = Context()\\nkept = [context.buffer(n) for n in {sizes}]"
+    return [sys.executable, "-c", script + "\\nprint(flush=True)\\nsys.stdin.read()\\n" + ends]
+
+class Child:
+    def __init__(self, *sizes, through=(), **how):
+        self.process = subprocess.Popen([*through, *child(*sizes, **how)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process.stdout.readline()  # it has allocated
+
+    def end(self):
+        self.process.communicate()
+"""
 
 
 def test_a_window_is_exact_and_windows_nest(tmp_path):
     told = measured(
         tmp_path,
-        BEGIN
+        CONTEXT
         + """
-recorders.load()
-from small_opencl import Context
-context = Context()
 before = context.buffer(7000)
 with Window("outer") as outer:
     kept = context.buffer(1000)
@@ -64,11 +79,8 @@ def test_what_a_queue_still_works_on_is_waited_for(tmp_path):
     """A command keeps its memory; at the edge of a window every queue is finished."""
     told = measured(
         tmp_path,
-        BEGIN
+        CONTEXT
         + """
-recorders.load()
-from small_opencl import Context
-context = Context()
 left = []
 for i in range(20):
     with Window() as window:
@@ -114,23 +126,26 @@ def test_a_recording_that_is_not_whole_has_no_figures(note):
 def test_a_window_agrees_with_record_and_show(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
-        BEGIN
+        CONTEXT
+        + CHILD
         + """
-from small_opencl import Context
-context = Context()
+import subprocess
 with Window() as window:
     kept = [context.buffer(size) for size in range(1, 2000, 7)]
     for one in kept[::2]: one.release()
     kept += [context.buffer(999) for _ in range(100)]
-print(json.dumps([window.peak_bytes, window.allocations, window.left_bytes, window.total_bytes]))
+with Window() as children:
+    for size in (10**6, 2 * 10**6): Child(size).end()
+print(json.dumps([window.peak_bytes, window.allocations, window.left_bytes, window.total_bytes, children.live_peak_bytes]))
 """
     )
     profile = tmp_path / "profile"
     record = peakmark("record", "-o", profile, "--", sys.executable, program, **environment())
     assert record.returncode == 0, record.stderr
-    shown = json.loads(peakmark("show", profile, "--json").stdout)["requested"]
+    shown = json.loads(peakmark("show", profile, "--json").stdout)
+    own = shown["requested"]
     assert json.loads(record.stdout) == [
-        shown["peak_bytes"], shown["allocations"], shown["live_at_end_bytes"], shown["total_bytes"],
+        own["peak_bytes"], own["allocations"], own["live_at_end_bytes"], own["total_bytes"], shown["tree_peak_bytes"],
     ]  # fmt: skip
 
 
@@ -156,31 +171,73 @@ print(json.dumps([one.site for one in window.at_peak()]))
     assert len(told) == 1 and told[0].startswith("Buffer.__init__ small_opencl.py:")
 
 
-def test_children_are_told_of_and_not_counted(tmp_path):
+def test_children_count_merged_by_time(tmp_path):
+    """Never a sum of peaks: what has ended holds nothing."""
+    told = measured(
+        tmp_path,
+        CONTEXT
+        + CHILD
+        + """
+import subprocess
+with Window("all") as window:
+    first = context.buffer(1000)
+    Child(50, 60).end()
+    with Window("two") as two:
+        together = [Child(30), Child(31, through=["sh", "-c", '"$@"; true', "sh"])]
+    for one in together: one.end()
+    with Window("after") as after: pass
+print(json.dumps([
+    window.peak_bytes, window.left_bytes, window.notes, [[one.bytes, one.child] for one in window.at_peak()],
+    two.peak_bytes, two.left_bytes, two.live_peak_bytes, two.allocations, [after.live_at_start_bytes, after.peak_bytes],
+]))
+""",
+    )
+    assert told == [
+        1110, 1000, ["the memory of 3 child processes is in these figures"], [[1000, False], [110, True]],
+        61, 61, 1061, 2, [1000, 0],
+    ]  # fmt: skip
+
+
+def test_a_child_that_ends_unseen_is_counted_until_that_is_noticed(tmp_path):
+    told = measured(
+        tmp_path,
+        CONTEXT
+        + CHILD
+        + """
+import subprocess
+with Window() as window:
+    Child(50, ends="os._exit(0)").end()
+    other = Child(7)
+    other.process.kill()
+    os.waitid(os.P_PID, other.process.pid, os.WEXITED | os.WNOWAIT)
+print(json.dumps([window.peak_bytes, window.left_bytes, window.notes]))
+""",
+    )
+    assert told[:2] == [57, 0]
+    assert told[2][1].startswith("2 child processes ended unseen, killed or by os._exit: counted as holding memory until")
+
+
+def test_a_child_alone_is_enough_for_figures(tmp_path):
     told = measured(
         tmp_path,
         BEGIN
+        + CHILD
         + """
 import subprocess
 recorders.load()
-from small_opencl import Context
-context = Context()
 with Window() as window:
-    subprocess.run([sys.executable, "-c", "from small_opencl import *; Context().buffer(50)"], check=True)
-print(json.dumps([window.peak_bytes, window.notes]))
+    Child(50).end()
+print(json.dumps([window.recorded, window.peak_bytes, window.left_bytes]))
 """,
     )
-    assert told == [0, ["1 other processes used a device: their memory is not in these figures"]]
+    assert told == [True, 50, 0]
 
 
 def test_a_forked_child_has_windows_of_its_own(tmp_path):
     told = measured(
         tmp_path,
-        BEGIN
+        CONTEXT
         + """
-recorders.load()
-from small_opencl import Context
-context = Context()
 read, write = os.pipe()
 with Window() as window:
     kept = context.buffer(1000)
@@ -193,7 +250,7 @@ with Window() as window:
 print(json.dumps([json.loads(os.read(read, 100)), window.peak_bytes]))
 """,
     )
-    assert told == [[30, 30], 1000]
+    assert told == [[30, 30], 1030]
 
 
 REFUSALS = {

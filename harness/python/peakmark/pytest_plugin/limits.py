@@ -194,7 +194,8 @@ def describe(one: Group) -> str:
     where = f" in {one.phase}" if one.phase else ""
     site = f", {one.site}" if one.site else ""
     times = f" x {one.count}" if one.count > 1 else ""
-    return f"{one.name or '(unnamed)'}: {one.kind}{times}{where}{site} -> {exact_size(one.bytes)}"
+    whose = (" of child processes" if one.count > 1 else " of a child process") if one.child else ""
+    return f"{one.name or '(unnamed)'}: {one.kind}{times}{where}{site}{whose} -> {exact_size(one.bytes)}"
 
 
 def describe_pool(pool: PoolUsage) -> str:

@@ -42,6 +42,7 @@ def _group(one: Group, prefix: str) -> dict[str, Any]:
         "kind": one.kind,
         "phase": one.phase.removeprefix(prefix).removeprefix("/"),
         "site": one.site,
+        "child": one.child,
         "bytes": one.bytes,
         "count": one.count,
     }
