@@ -1,4 +1,4 @@
-"""The programs of peakmark that a wheel brings, as commands."""
+"""The programs of peakmark that stand beside this module, as commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import signal
 import sys
 from typing import NoReturn
 
-INSTALLED = pathlib.Path(__file__).resolve().parent / "installed"
+
+def prefix() -> pathlib.Path:
+    """Where bin, lib, include and share of peakmark are: in the package of a wheel, or around an installed module."""
+    package = pathlib.Path(__file__).resolve().parent
+    around = package.parents[3]  # PREFIX/share/peakmark/python/peakmark
+    if around / "share" / "peakmark" / "python" == package.parent:
+        return around
+    return package / "installed"
 
 
 def peakmark() -> NoReturn:
@@ -21,7 +28,7 @@ def peakmark_bench() -> NoReturn:
 
 def _become(name: str) -> NoReturn:
     """Puts the program in this one's place: its output, its signals and its exit code are the command's."""
-    program = INSTALLED / "bin" / name
+    program = prefix() / "bin" / name
     # `peakmark report` draws with this Python, in which pandas and matplotlib were installed.
     os.environ.setdefault("PEAKMARK_PYTHON", sys.executable)
     # Python ignores these, and a program that is executed goes on ignoring what was ignored.

@@ -298,6 +298,13 @@ def test_a_peak_that_grew_fails(project):
     project.write(test_grows=text.format(1000)).pytest(option, code=1)
 
 
+def test_a_cache_that_is_switched_off_is_missed_by_what_needs_it_only(project):
+    project.write(test_report="def test_it(queue): kept = filled(queue, 10)")
+    project.pytest("-p", "no:cacheprovider", "--device-memory", code=0)
+    said = project.pytest("-p", "no:cacheprovider", "--device-memory-fail-on-increase", code=4)
+    assert "keeps peaks in pytest's cache, and it is switched off: leave out -p no:cacheprovider" in said
+
+
 TOO_LATE = """
 context = cl.create_some_context(interactive=False)
 

@@ -9,6 +9,7 @@ import sysconfig
 
 import pytest
 from project import PYOPENCL, outcomes
+from recorded import ROOT
 
 WHEEL = os.environ.get("PEAKMARK_WHEEL")
 pytestmark = pytest.mark.skipif(not WHEEL, reason="PEAKMARK_WHEEL names no wheel; ci/wheel builds one")
@@ -64,6 +65,7 @@ def test_a_project_passes_and_fails_one_byte_lower(installed, tmp_path):
 def test_the_commands_are_there_and_work(installed, tmp_path):
     said = installed.run(installed.bin / "peakmark", "--version")
     assert "0.1.0" in said
+    assert installed.run(installed.bin / "python", "-m", "peakmark", "--version") == said
     suite = installed.package / "installed" / "share" / "peakmark" / "suites" / "smallest.toml"
     installed.run(installed.bin / "peakmark", "run", suite, "-o", "run.json", "--backend", "dry", cwd=tmp_path)
     installed.run(installed.bin / "peakmark", "check", "run.json", cwd=tmp_path)
@@ -111,6 +113,21 @@ def test_both_recorders_are_in_it(installed):
     assert "libpeakmark-opencl.so" in libraries
     if os.environ.get("PEAKMARK_WHEEL_HAS_CUDA"):
         assert "libpeakmark-cupti.so" in libraries
+
+
+def test_a_worker_is_built_measured_and_drawn_with_it(installed, tmp_path):
+    """The page for those with kernels of their own, followed as ci/test follows it with the installed tree."""
+    prefix = installed.run(installed.bin / "python", "-m", "peakmark.cmake_prefix", cwd=tmp_path).strip()
+    assert prefix == str(installed.package / "installed")
+    (tmp_path / "peakmark").symlink_to(prefix)
+    (tmp_path / "venv").symlink_to(installed.bin.parent)
+    folder = tmp_path / "own-kernels"
+    folder.mkdir()
+    installed.run(
+        sys.executable, ROOT / "ci/follow_page.py", ROOT / "docs/own-kernels.md", folder,
+        HOME=str(tmp_path), CMAKE_GENERATOR="Ninja",
+    )  # fmt: skip
+    assert list(folder.glob("plots/*.png"))
 
 
 def test_runs_are_drawn_by_the_reports_in_it(installed, tmp_path):

@@ -28,8 +28,14 @@ class Measuring:
     def __init__(self, config: pytest.Config, settings: Settings):
         self._settings = settings
         self._in_set_up: pytest.Item | None = None
-        cache = config.cache
-        self._before: dict[str, int] = cache.get(_CACHE, {}) if cache is not None and settings.fail_on_increase else {}
+        self._before: dict[str, int] = {}
+        if settings.fail_on_increase:
+            if (cache := getattr(config, "cache", None)) is None:
+                raise pytest.UsageError(
+                    "--device-memory-fail-on-increase keeps peaks in pytest's cache, and it is switched off: leave out "
+                    "-p no:cacheprovider"
+                )
+            self._before = cache.get(_CACHE, {})
 
     @staticmethod
     def load_recorders(settings: Settings) -> None:
