@@ -29,7 +29,14 @@ class NoRecorder(RecorderError):
 
 
 class RecorderTooLate(RecorderError):
-    """OpenCL or CUDA was called before a recorder could come in."""
+    """OpenCL or CUDA was called before a recorder could come in. `fact` is the message without what to do."""
+
+    def __init__(self, fact: str):
+        super().__init__(
+            f"{fact}. Run the whole program by `peakmark record -- PROGRAM`, or call peakmark.load_recorders() before "
+            "anything imports or calls it; with pytest give --device-memory, or set `device_memory = true` in its ini file"
+        )
+        self.fact = fact
 
 
 def library_folders() -> list[pathlib.Path]:
@@ -148,7 +155,7 @@ def require_loaded() -> list[ctypes.CDLL]:
     if cuda and CUDA_RECORDER not in found and _cuda_is_up(cuda):
         raise RecorderTooLate(
             f"CUDA was called before peakmark could load its recorder {CUDA_RECORDER}, or the recorder could not come "
-            f"up: it says why on standard error. {_how_to_be_earlier()}"
+            "up: it says why on standard error"
         )
     recorders = loaded_recorders()
     if trouble is not None and not recorders:
@@ -177,14 +184,7 @@ def _ask_opencl(loaders: list[str]) -> RecorderError | None:
             f"the OpenCL loader {loaders[0]} knows no layers, by which the recorder comes in: let LD_PRELOAD name "
             "another one, such as that of ocl-icd 2.3 or Khronos's"
         )
-    return RecorderTooLate(f"OpenCL was called before peakmark could load its recorder. {_how_to_be_earlier()}")
-
-
-def _how_to_be_earlier() -> str:
-    return (
-        "Run the whole program by `peakmark record -- PROGRAM`, or call peakmark.load_recorders() before anything "
-        "imports or calls it; with pytest give --device-memory, or set `device_memory = true` in its ini file"
-    )
+    return RecorderTooLate("OpenCL was called before peakmark could load its recorder")
 
 
 def _knows_layers(loader: str) -> bool:

@@ -318,8 +318,9 @@ def test_opencl_that_was_called_before_fails_with_what_to_do(project):
     """Modules are imported before their marks are seen; an option or the ini file is there before them."""
     project.write(test_late=TOO_LATE)
     said = project.pytest(code=1)
-    assert "OpenCL was called before peakmark could load its recorder" in said
-    assert "with pytest give --device-memory, or set `device_memory = true` in its ini file" in said
+    assert "OpenCL was called before peakmark could load its recorder: with marks alone" in said
+    assert "Set `device_memory = true` in pytest's ini file, or give --device-memory: then it is there before" in said
+    assert "During handling" not in said
     assert outcomes(project.pytest("--device-memory", code=0)) == {"passed": 1}
 
 

@@ -14,7 +14,7 @@ from peakmark.pytest_plugin.fixture import DeviceMemory, nothing_called
 from peakmark.pytest_plugin.limits import Limits, MarkError, limits_of, listed, problems
 from peakmark.pytest_plugin.results import result_of
 from peakmark.pytest_plugin.settings import Settings
-from peakmark.recorders import NoRecorder, RecorderError
+from peakmark.recorders import NoRecorder, RecorderError, RecorderTooLate
 from peakmark.sizes import exact_size
 from peakmark.windows import Window
 
@@ -93,9 +93,21 @@ class Measuring:
 
     def refuse(self, error: RecorderError) -> NoReturn:
         """Where there is no recorder a test is skipped; one that came too late, or was cut short, fails."""
+        why = f"device memory is not recorded: {self._told(error)}"
+        # Without the error that it is about, which says the same.
         if isinstance(error, NoRecorder) and not self._settings.required:
-            pytest.skip(f"device memory is not recorded: {error}")
-        pytest.fail(f"device memory is not recorded: {error}", pytrace=False)
+            raise pytest.skip.Exception(why) from None
+        raise pytest.fail.Exception(why, pytrace=False) from None
+
+    def _told(self, error: RecorderError) -> str:
+        if not isinstance(error, RecorderTooLate):
+            return str(error)
+        if self._settings.measures_all:
+            return f"{error.fact}, by a plugin it seems. Run the tests by `peakmark record -- python -m pytest`"
+        return (
+            f"{error.fact}: with marks alone it comes in when all tests have been imported, and one of them calls it then. "
+            "Set `device_memory = true` in pytest's ini file, or give --device-memory: then it is there before"
+        )
 
     def require(self, item: pytest.Item) -> None:
         try:
