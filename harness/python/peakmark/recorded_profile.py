@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas
 
 MOST_POINTS = 2000
-_WIDTH, _HEIGHT = 640, 120
+_WIDTH, _HEIGHT, _LABEL = 640, 120, 16
 
 
 class Profile(Window):
@@ -65,12 +65,14 @@ class Profile(Window):
         return f"<div>{title}<table>{rows}</table>{self._drawing()}{_table(self.at_peak())}</div>"
 
     def _drawing(self) -> str:
-        """The live bytes over time, in steps."""
+        """The live bytes over time, in steps, from the first allocation to the end."""
         points = self.timeline()
-        if len(points) < 2 or self.peak_bytes == 0:
+        if not points or self.peak_bytes == 0:
             return ""
+        begin_ns = (self._seen.timeline or [])[0][0]
+        duration = max(points[-1][0], (self._end_ns - begin_ns) / 1e9, 1e-9)
         points = _thinned(points, MOST_POINTS)
-        across = _WIDTH / (points[-1][0] or 1e-9)
+        across = _WIDTH / duration
         up = _HEIGHT / self.peak_bytes
         path, last = [f"M0 {_HEIGHT:g}"], _HEIGHT * 1.0
         for seconds, live in points:
@@ -78,11 +80,19 @@ class Profile(Window):
             path.append(f"L{x:.1f} {last:.1f}L{x:.1f} {y:.1f}")
             last = y
         path.append(f"L{_WIDTH} {last:.1f}L{_WIDTH} {_HEIGHT}Z")
+        peak, below = format_size(self.peak_bytes), _HEIGHT + _LABEL - 4
         return (
-            f'<svg role="img" aria-label="Live device memory over time, at most {format_size(self.peak_bytes)}" '
-            f'viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" style="max-width:100%">'
-            f'<path d="{"".join(path)}" fill="#0072B2" fill-opacity="0.3" stroke="#0072B2"/></svg>'
+            f'<svg role="img" aria-label="Live device memory over {_duration(duration)}, at most {peak}" '
+            f'viewBox="0 {-_LABEL} {_WIDTH} {_HEIGHT + 2 * _LABEL}" width="{_WIDTH}" height="{_HEIGHT + 2 * _LABEL}" '
+            'style="max-width:100%" font-size="12" font-family="sans-serif" fill="currentColor">'
+            f'<path d="{"".join(path)}" fill="#0072B2" fill-opacity="0.3" stroke="#0072B2"/>'
+            f'<text x="0" y="-4">{peak}</text><text x="0" y="{below}">0</text>'
+            f'<text x="{_WIDTH}" y="{below}" text-anchor="end">{_duration(duration)}</text></svg>'
         )
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
 
 
 def _thinned(points: list[tuple[float, int]], most: int) -> list[tuple[float, int]]:

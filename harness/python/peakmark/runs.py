@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import io
 import os
 import pathlib
 import sys
@@ -56,11 +58,19 @@ def plot_memory(run: pandas.DataFrame | str | os.PathLike[str], operation: str |
             names = ", ".join(sorted(figure.name for figure in figures))
             raise RunError(f"several operations are in it: let operation= name one of {names}")
         drawing: Figure = memory_plot.draw(figures[0], cases.attrs["peakmark"])
-        # A notebook shows what a cell gives, and once more what pyplot still has.
+        # A notebook shows what a cell gives, and once more what pyplot still has. It knows how to show a figure only where
+        # the notebook itself has asked for matplotlib.
         memory_plot.pyplot.close(drawing)
+        drawing._repr_png_ = functools.partial(_png_of, drawing)  # type: ignore[attr-defined]
     finally:
         _use_again(backend)
     return drawing
+
+
+def _png_of(drawing: Figure) -> bytes:
+    file = io.BytesIO()
+    drawing.savefig(file, format="png", dpi=100, bbox_inches="tight")
+    return file.getvalue()
 
 
 def _backend_in_use() -> str | None:

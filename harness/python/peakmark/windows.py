@@ -133,6 +133,7 @@ class Window:
         self._children_before = 0
         self._children: list[str] = []
         self._not_waited_for: list[str] = []
+        self._end_ns = 0
         #: False where neither OpenCL nor CUDA was called in this process or a child of it: then nothing is known, and no figure is told.
         self.recorded = False
         #: Of libraries that keep memory for later: what they held at the end of the window, and used of it.
@@ -155,6 +156,7 @@ class Window:
     ) -> None:
         view = self._view
         assert view is not None
+        self._end_ns = time.monotonic_ns()
         try:
             recorders, not_waited_for = _settle()
             self._not_waited_for += [reason for reason in not_waited_for if reason not in self._not_waited_for]

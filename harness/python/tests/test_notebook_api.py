@@ -31,7 +31,7 @@ def test_record_knows_the_peak_and_shows_itself(tmp_path):
     assert told[2] == "<Profile 'two <buffers>', peak 1.465 KiB (1500 B), left 1000 B>"
     page = told[3]
     assert "two &lt;buffers&gt;" in page and "&lt;b&gt;first&lt;/b&gt;" in page and "<b>first" not in page
-    assert "1.465 KiB (1500 B)" in page and "<svg" in page
+    assert "1.465 KiB (1500 B)" in page and "<svg" in page and ">1.465 KiB</text>" in page
     assert told[4:] == [[1000, 1500, 1000], [1000, 500]]
 
 
@@ -127,6 +127,7 @@ def test_a_run_is_drawn_whole_or_in_part_and_keeps_the_program_s_backend(run_fil
     cases = module.load(run_file)
     for drawn in (run_file, str(run_file), cases, cases[cases["axis:ny"] > 16]):
         figure = module.plot_memory(drawn)
+        assert figure._repr_png_().startswith(b"\x89PNG")  # by which a notebook shows it
         assert figure.axes and matplotlib.pyplot.get_fignums() == []
     assert matplotlib.get_backend() == "svg"
     assert module.plot_memory(cases, operation="padding").axes

@@ -168,7 +168,8 @@ with Window() as window:
 print(json.dumps([one.site for one in window.at_peak()]))
 """,
     )
-    assert len(told) == 1 and told[0].startswith("Buffer.__init__ small_opencl.py:")
+    # Python names the class from 3.11 on.
+    assert len(told) == 1 and "__init__ small_opencl.py:" in told[0]
 
 
 def test_children_count_merged_by_time(tmp_path):
