@@ -15,6 +15,7 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/output_file.hpp"
+#include "cli/value_name.hpp"
 #include "run/run_file.hpp"
 
 namespace peakmark::cli {
@@ -106,15 +107,21 @@ void add_check_command(CLI::App& app, Result& result) {
       app.add_subcommand("check", "Judge runs: outcomes, estimators against the window, leaks");
   command->add_option("RUN", options->runs, "Run files")->required();
   command->add_option("--window", options->window, "lo:hi instead of the suite's window, such as 0.8:1.0");
-  command->add_option("--junit", options->junit, "Write the verdicts as JUnit XML")->check(kFileName);
-  command->add_option("--markdown", options->markdown, "Write a summary in markdown")->check(kFileName);
+  command->add_option("--junit", options->junit, "Write the verdicts as JUnit XML")
+      ->type_name(value_name::kFile)
+      ->check(kFileName);
+  command->add_option("--markdown", options->markdown, "Write a summary in markdown")
+      ->type_name(value_name::kFile)
+      ->check(kFileName);
   command
       ->add_option("--baseline", options->baseline,
                    "Fail what needs more bytes than there: a file of --update-baseline, or a run file")
+      ->type_name(value_name::kFile)
       ->check(kFileName);
   command
       ->add_option("--update-baseline", options->update_baseline,
                    "Write the bytes of the run's cases there, a line a case, to be committed")
+      ->type_name(value_name::kFile)
       ->check(kFileName);
   command->add_flag("--json", options->json, "Print the verdicts as JSON instead of a table");
   command->footer(

@@ -37,5 +37,7 @@ void add_compare_command(CLI::App& app, Result& result);
 void add_history_command(CLI::App& app, Result& result);
 void add_trends_command(CLI::App& app, Result& result);
 void add_report_command(CLI::App& app, Result& result);
+void add_completion_command(CLI::App& app, Result& result);
+void add_manual_command(CLI::App& app, Result& result);
 
 }  // namespace peakmark::cli

@@ -14,6 +14,7 @@
 #include "cli/file_name.hpp"
 #include "cli/output_file.hpp"
 #include "cli/seconds.hpp"
+#include "cli/value_name.hpp"
 #include "compare/recordings.hpp"
 #include "compare/run_comparison.hpp"
 #include "run/two_builds.hpp"
@@ -127,9 +128,12 @@ ExitCode compare_builds(const CompareOptions& options) {
 void add_build_options(CLI::App* command, CompareOptions& options) {
   SweepOptions& sweep = options.sweep;
   SelectionOptions& selection = sweep.selection;
-  CLI::Option* const build = command->add_option(
-      "--build", options.build,
-      "The base: a build tree, an install prefix or a worker; measures SUITE with both in turns");
+  CLI::Option* const build =
+      command
+          ->add_option(
+              "--build", options.build,
+              "The base: a build tree, an install prefix or a worker; measures SUITE with both in turns")
+          ->type_name(value_name::kProgram);
   const auto with_build = [&](CLI::Option* option) { option->needs(build)->group("With --build"); };
   sweep.rounds = 15;
   with_build(command->add_option("--rounds", sweep.rounds, "Rounds of each look, 9 or more")
@@ -140,17 +144,21 @@ void add_build_options(CLI::App* command, CompareOptions& options) {
   with_build(command
                  ->add_option("-o,--output", options.prefix,
                               "The runs are kept as OUTPUT.base.json and OUTPUT.new.json")
+                 ->type_name(value_name::kFile)
                  ->capture_default_str()
                  ->check(kFileName));
   with_build(command->add_option("--filter", selection.filter,
                                  "Only cases whose name this regular expression finds"));
   with_build(
-      command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own"));
+      command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own")
+          ->type_name(value_name::kBackend));
   with_build(command->add_option("--device", selection.device, "Index, or part of the name, of the device"));
   with_build(command->add_option("--require", selection.require, "cuda or gpu: exit 4 where there is none")
                  ->check(CLI::IsMember({"cuda", "gpu"})));
-  with_build(command->add_option("--worker", sweep.worker,
-                                 "The new build's program; default: peakmark-bench beside peakmark"));
+  with_build(command
+                 ->add_option("--worker", sweep.worker,
+                              "The new build's program; default: peakmark-bench beside peakmark")
+                 ->type_name(value_name::kProgram));
   with_build(command->add_option("--timeout", options.timeout, "Seconds that a case may take")
                  ->capture_default_str());
   with_build(command->add_option("--deadline", options.deadline, "Seconds that all may take"));
@@ -174,7 +182,9 @@ void add_compare_command(CLI::App& app, Result& result) {
   command->add_flag("--even-if-different", options->even_if_different,
                     "Also where device, driver, platform or build type differ");
   command->add_flag("--json", options->json, "The whole comparison as JSON");
-  command->add_option("--markdown", options->markdown, "Write a summary in markdown")->check(kFileName);
+  command->add_option("--markdown", options->markdown, "Write a summary in markdown")
+      ->type_name(value_name::kFile)
+      ->check(kFileName);
   add_build_options(command, *options);
   command->footer(
       "Bytes are compared exactly. Times need two sides measured in turns (--build, or run --rounds): else "

@@ -9,6 +9,7 @@
 
 #include "base/size.hpp"
 #include "cli/command.hpp"
+#include "cli/value_name.hpp"
 #include "run/estimate_question.hpp"
 #include "run/external_estimates.hpp"
 #include "run/orphans.hpp"
@@ -190,18 +191,20 @@ void add_estimate_command(CLI::App& app, Result& /*result*/) {
                    "Such as padding/coords1d; or an estimator of yours: python:package.module:function, "
                    "command:PROGRAM")
       ->required();
-  command->add_option("--suite", options->suites, "Suites whose programs and estimators may be asked");
+  command->add_option("--suite", options->suites, "Suites whose programs and estimators may be asked")
+      ->type_name(value_name::kSuite);
   command->add_option("KEY=VALUE", options->parameters,
                       "Axes, such as n=20; the others at their default. Of an estimator of yours: its "
                       "parameters, as JSON or as text");
   command->add_option("--available", options->available,
                       "Memory, such as 16GiB: how many slices fit? Without it: how many bytes are needed?");
   command->add_option("--estimator", options->estimator, "One of the variant's other estimators");
-  command->add_option("--worker", options->worker,
-                      "Program that knows the variants; default: peakmark-bench");
+  command->add_option("--worker", options->worker, "Program that knows the variants; default: peakmark-bench")
+      ->type_name(value_name::kProgram);
   command->add_flag("--json", options->json, "Print the answer as JSON");
   const char* const of_yours = "For an estimator of yours";
   command->add_option("--form", options->call.form, "documented, direct, module or iterative")
+      ->type_name("{documented,direct,module,iterative}")
       ->capture_default_str()
       ->group(of_yours);
   command

@@ -19,6 +19,7 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
+#include "cli/value_name.hpp"
 #include "history/exports.hpp"
 #include "history/history.hpp"
 #include "run/json_fields.hpp"
@@ -242,14 +243,17 @@ void add_export_command(CLI::App& app) {
   command->add_option("--device", options->device, "Of this device only");
   command->add_option("--filter", options->choice.filter,
                       "Only cases whose name holds this regular expression");
-  command->add_option(
-      "--metric", options->choice.metrics,
-      "Only these: requested_peak_bytes, setup_bytes, leaked_bytes, gpu_time_ns, estimate_ratio");
+  command
+      ->add_option("--metric", options->choice.metrics,
+                   "Only these: requested_peak_bytes, setup_bytes, leaked_bytes, gpu_time_ns, estimate_ratio")
+      ->type_name("{requested_peak_bytes,setup_bytes,leaked_bytes,gpu_time_ns,estimate_ratio}");
   command->add_flag("--without-gaps", options->choice.without_gaps,
                     "Only series that have a value for every run, as some programs want them");
   command->add_option("-o,--output", options->output, "File to write; else standard output")
+      ->type_name(value_name::kFile)
       ->check(kFileName);
   command->add_option("--otava", options->otava, "Of csv with -o: write a configuration for Apache Otava too")
+      ->type_name(value_name::kFile)
       ->check(kFileName);
   command->footer("Exit code: 0 clean, 2 wrong usage, or the history cannot be read.");
   command->callback([options] { export_history(*options); });

@@ -7,12 +7,15 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
+#include "cli/value_name.hpp"
 
 namespace peakmark::cli {
 
 void add_history_option(CLI::App& command, std::string& history) {
-  command.add_option("--history", history,
-                     "SQLite file or postgresql://…, where runs are kept; else $PEAKMARK_HISTORY");
+  command
+      .add_option("--history", history,
+                  "SQLite file or postgresql://…, where runs are kept; else $PEAKMARK_HISTORY")
+      ->type_name(value_name::kHistory);
 }
 
 std::unique_ptr<history::History> open_history(const std::string& option, history::History::Purpose purpose) {

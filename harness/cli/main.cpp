@@ -15,6 +15,23 @@
 
 namespace {
 
+/// Headings with indented names below them become sections of the manual page (manual_page.cpp).
+constexpr const char* kFooter =
+    "Exit code: 0 clean, 1 a verdict failed, 2 wrong usage or input, 3 a measurement failed, 4 nothing was\n"
+    "measured, 5 the recorder could not work, 130 interrupted.\n"
+    "\n"
+    "Environment:\n"
+    "  PEAKMARK_HISTORY       the history where --history names none: a SQLite file or postgresql://…\n"
+    "  PEAKMARK_REQUIRE       cuda or gpu, as --require\n"
+    "  PEAKMARK_ENVIRONMENTS  folder of the Python environments that suites name; else build/environments\n"
+    "  PEAKMARK_PYTHON        the Python of `report`; else python3\n"
+    "  PEAKMARK_LIBRARY_DIR   folder of the recorders; else lib/peakmark beside the program\n"
+    "\n"
+    "Files:\n"
+    "  share/peakmark/suites   shipped suites, and the schema by which editors complete and check suites\n"
+    "  share/peakmark/reports  the pages of `report`, in Python, and what they require\n"
+    "  share/peakmark/python   the Python module of marks and estimators";
+
 int run(int argc, char** argv) {
   using peakmark::ExitCode;
   CLI::App app("Device memory peaks, run times and estimators of GPU kernels, measured and checked",
@@ -22,6 +39,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", PEAKMARK_VERSION);
   app.require_subcommand(1);
   app.fallthrough(false);
+  app.footer(kFooter);
   app.failure_message(peakmark::cli::usage_message);
   peakmark::cli::Result result;
   result.words.assign(argv + (argc > 0 ? 1 : 0), argv + argc);
@@ -40,6 +58,8 @@ int run(int argc, char** argv) {
   peakmark::cli::add_history_command(app, result);
   peakmark::cli::add_trends_command(app, result);
   peakmark::cli::add_report_command(app, result);
+  peakmark::cli::add_completion_command(app, result);
+  peakmark::cli::add_manual_command(app, result);
 
   try {
     std::vector<std::string> words = peakmark::cli::with_program_apart(app, result.words);

@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
+#include "cli/value_name.hpp"
 #include "run/merge.hpp"
 
 namespace peakmark::cli {
@@ -31,7 +32,10 @@ void add_merge_command(CLI::App& app, Result& /*result*/) {
   const auto options = std::make_shared<MergeOptions>();
   CLI::App* const command = app.add_subcommand("merge", "Make one run of its shards");
   command->add_option("RUN", options->runs, "Run files of all shards")->required();
-  command->add_option("-o,--output", options->output, "Run file to write")->required()->check(kFileName);
+  command->add_option("-o,--output", options->output, "Run file to write")
+      ->type_name(value_name::kRun)
+      ->required()
+      ->check(kFileName);
   command->footer(
       "Refused: gaps, duplicates, and shards of different suites, devices, drivers or builds.\n"
       "Exit code: 0 clean, 2 wrong usage, refused, or a file cannot be read or written.");

@@ -16,6 +16,7 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/usage_message.hpp"
+#include "cli/value_name.hpp"
 #include "compare/repeated_peaks.hpp"
 #include "record/profile.hpp"
 #include "record/profile_files.hpp"
@@ -171,6 +172,7 @@ void add_record_command(CLI::App& app, Result& result) {
                                          "record [-o PROFILE] -- PROGRAM ARGS...");
   command
       ->add_option("-o,--output", options->profile, "The profile to write; further processes: PROFILE.<pid>")
+      ->type_name(value_name::kProfile)
       ->capture_default_str()
       ->check(kFileName);
   command->add_flag(

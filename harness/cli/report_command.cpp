@@ -16,6 +16,7 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
+#include "cli/value_name.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -111,12 +112,14 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
   command
       ->add_option("-o,--output", options->output,
                    "Folder of the page; default: report, or none where a form is asked for")
+      ->type_name(value_name::kFolder)
       ->check(kFileName);
   add_history_option(*command, options->history);
   command->add_option("--title", options->title, "Text above the verdict");
   options->step_summary = command
                               ->add_option("--step-summary", options->step_summary_file,
                                            "Markdown, added to this file; else to $GITHUB_STEP_SUMMARY")
+                              ->type_name(value_name::kFile)
                               ->expected(0, 1);
   const std::vector<std::pair<std::string, std::string>> forms{
       {"gitlab-metrics", "GitLab's metrics report to write"},
@@ -128,7 +131,9 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
   options->forms.reserve(forms.size());  // the options below keep its addresses
   for (const auto& [name, help] : forms) {
     options->forms.emplace_back(name, "");
-    command->add_option("--" + name, options->forms.back().second, help)->check(kFileName);
+    command->add_option("--" + name, options->forms.back().second, help)
+        ->type_name(value_name::kFile)
+        ->check(kFileName);
   }
   command->footer(
       "Needs Python 3.11 or later with matplotlib, pandas and jinja2: python3, or what $PEAKMARK_PYTHON "

@@ -10,6 +10,7 @@
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
 #include "cli/seconds.hpp"
+#include "cli/value_name.hpp"
 #include "history/run_record.hpp"
 #include "run/rounds.hpp"
 #include "run/run_workers.hpp"
@@ -100,10 +101,12 @@ void add_run_command(CLI::App& app, Result& result) {
   CLI::App* const command = app.add_subcommand("run", "Measure every case of suites into a run file");
   command->add_option("SUITE", selection.suites, "Suite files")->required();
   command->add_option("-o,--output", sweep.run_file, "Run file to write")
+      ->type_name(value_name::kRun)
       ->capture_default_str()
       ->check(kFileName);
   command->add_option("--filter", selection.filter, "Only cases whose name this regular expression finds");
-  command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own");
+  command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own")
+      ->type_name(value_name::kBackend);
   command->add_option("--device", selection.device, "Index, or part of the name, of the device");
   command->add_option("--require", selection.require, "cuda or gpu: exit 4 where there is none")
       ->check(CLI::IsMember({"cuda", "gpu"}))
@@ -135,11 +138,13 @@ void add_run_command(CLI::App& app, Result& result) {
           "--worker", options->workers,
           "PROGRAM that measures, or, once or more, LABEL=PROGRAM: the names of its variants end with the "
           "label; default: peakmark-bench beside peakmark")
+      ->type_name(value_name::kProgram)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
       ->add_option("--confirm", options->confirm,
                    "History (file or URL): what looks suspicious against it is timed again at the end")
+      ->type_name(value_name::kHistory)
       ->excludes(memory_only)
       ->excludes(rounds);
   command->add_flag("--json", options->json, "Print the run file on standard output as well");

@@ -15,6 +15,7 @@
 #include "cli/file_contents.hpp"
 #include "cli/file_name.hpp"
 #include "cli/output_file.hpp"
+#include "cli/value_name.hpp"
 #include "run/run_file.hpp"
 #include "show/page.hpp"
 #include "show/process_tree.hpp"
@@ -120,8 +121,10 @@ void add_show_command(CLI::App& app, Result& /*result*/) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
       ->capture_default_str();
   command->add_option("--trace", options->trace, "Write a timeline that ui.perfetto.dev opens")
+      ->type_name(value_name::kFile)
       ->check(kFileName);
   command->add_option("--html", options->page, "Write one page for a browser, which needs nothing else")
+      ->type_name(value_name::kFile)
       ->check(kFileName);
   command->footer(
       "Exit code: 0 clean, 2 wrong usage, or a file cannot be read or written, 5 a profile has no events "

@@ -15,6 +15,7 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
+#include "cli/value_name.hpp"
 #include "history/history.hpp"
 #include "run/run_context.hpp"
 #include "run/text_file.hpp"
@@ -132,7 +133,8 @@ void add_accept_command(CLI::App& trends) {
   command->add_option("CASE", options->case_name, "Name of the case, as `peakmark trends` prints it")
       ->required();
   command->add_option("--reason", options->reason, "Why it is intended")->required();
-  command->add_option("--metric", options->metric, "Only this metric of the case; default: every open one");
+  command->add_option("--metric", options->metric, "Only this metric of the case; default: every open one")
+      ->type_name("{requested_peak_bytes,setup_bytes,leaked_bytes,gpu_time_ns,estimate_ratio}");
   command->add_option("--from", options->from, "Run id: the level from this run on, found or not");
   command->add_option("--who", options->who, "Who accepts; default: the user");
   add_history_option(*command, options->history);
@@ -150,7 +152,9 @@ void add_trends_command(CLI::App& app, Result& result) {
   add_accept_command(*command);
   add_history_option(*command, options->history);
   command->add_flag("--json", options->json, "Print all of it as JSON instead of tables");
-  command->add_option("--markdown", options->markdown, "Write a summary in markdown")->check(kFileName);
+  command->add_option("--markdown", options->markdown, "Write a summary in markdown")
+      ->type_name(value_name::kFile)
+      ->check(kFileName);
   command->footer(
       "Bytes change on the night they change. Times change when a second measurement of the night (`run "
       "--confirm`),\n"

@@ -1,0 +1,167 @@
+// Completion in the shells themselves, and manual pages as their readers see them.
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "cli/command_test.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using Words = std::set<std::string>;
+
+/// In a folder with two suites, a run file and a folder, and with peakmark in PATH.
+class Completion : public CommandTest {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"a.toml", "b.toml", "c.json"}) std::ofstream(folder_.path() / name) << "";
+    std::filesystem::create_directories(folder_.path() / "inside");
+    std::filesystem::create_directories(folder_.path() / "bin");
+    std::filesystem::create_symlink(PEAKMARK_PROGRAM, folder_.path() / "bin/peakmark");
+  }
+
+  static bool has_program(const std::string& name) {
+    return ask({"/bin/sh", {"-c", "command -v " + name}, current_environment(), ""}, kLimit).end.exit_code ==
+           0;
+  }
+
+  /// The lines that the script prints.
+  std::vector<std::string> printed_by(const std::string& shell, const std::string& script) const {
+    const std::filesystem::path file = folder_.path() / "script";
+    std::ofstream(file) << script;
+    const std::string go = "cd '" + folder_.path().string() + "' && PATH=\"$PWD/bin:$PATH\" HOME=\"$PWD\" " +
+                           shell + " '" + file.string() + "'";
+    const Answer answer = ask({"/bin/sh", {"-c", go}, current_environment(), ""}, kLimit);
+    EXPECT_EQ(answer.end.exit_code, 0) << answer.errors << answer.output;
+    EXPECT_THAT(answer.errors, IsEmpty());
+    std::vector<std::string> printed;
+    std::istringstream lines(answer.output);
+    for (std::string line; std::getline(lines, line);) printed.push_back(line);
+    return printed;
+  }
+};
+
+/// Every shell is asked the same: a command line up to the cursor, and what is offered.
+const std::map<std::string, Words> kOffered{
+    {"peakmark re", {"record", "report"}},
+    {"peakmark run --re", {"--repetitions", "--require", "--resume"}},
+    {"peakmark run --require ", {"cuda", "gpu"}},
+    {"peakmark history export --format j", {"jsonl"}},
+    {"peakmark history re", {"rename-device"}},
+    {"peakmark completion f", {"fish"}},
+    {"peakmark record --s", {"--stacks", "--sync"}},
+    // A value is no command, and what follows `--` is no option of ours.
+    {"peakmark list --filter history --s", {"--shard"}},
+    {"peakmark record --sync -- ls a.", {"a.toml"}},
+};
+
+/// "line LINE" begins what is offered for it.
+void expect_all(const std::vector<std::string>& printed) {
+  std::map<std::string, Words> offered;
+  std::string line;
+  for (const std::string& one : printed) {
+    if (one.starts_with("line ")) {
+      line = one.substr(5);
+      offered[line];
+    } else {
+      offered[line].insert(one);
+    }
+  }
+  EXPECT_EQ(offered, kOffered);
+}
+
+TEST_F(Completion, InBash) {
+  const auto offered = [&](const std::string& line) {
+    std::string words;  // as readline has them, which ends words at `=` too
+    for (const char letter : line) words += letter == '=' ? std::string(" = ") : std::string(1, letter);
+    if (words.ends_with(' ')) words += "''";
+    const auto printed =
+        printed_by("bash", "source <(peakmark completion bash)\nCOMP_WORDS=(" + words +
+                               ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\ncompopt() { :; }\n_peakmark\n"
+                               "printf '%s\\n' \"${COMPREPLY[@]}\"\n");
+    return Words(printed.begin(), printed.end());
+  };
+  for (const auto& [line, words] : kOffered) EXPECT_EQ(offered(line), words) << line;
+  EXPECT_THAT(offered("peakmark list x --backend=cu"), Words({"cuda"}));
+  EXPECT_THAT(offered("peakmark run "), Words({"a.toml", "b.toml", "bin", "inside"}));
+  EXPECT_THAT(offered("peakmark check "), Words({"c.json", "bin", "inside"}));
+  EXPECT_THAT(offered("peakmark run -o c"), Words({"c.json"}));
+  EXPECT_THAT(offered("peakmark report -o i"), Words({"inside"}));
+}
+
+TEST_F(Completion, InFish) {
+  if (!has_program("fish")) GTEST_SKIP() << "there is no fish here";
+  std::string script = "peakmark completion fish | source\n";
+  for (const auto& [line, words] : kOffered) {
+    script += "echo 'line " + line + "'\ncomplete -C '" + line + "' | string replace -r '\\t.*' ''\n";
+  }
+  expect_all(printed_by("fish --no-config", script + "true\n"));
+}
+
+// zsh completes where somebody types only: so it is given a terminal, and each word that it offers is
+// printed. Starting it takes longer than all else here, so all lines are asked in one.
+constexpr const char* kTypist = R"zsh(
+zmodload zsh/zpty
+zpty typed zsh -f -i
+zpty -w typed 'PS1=; stty columns 250; autoload -U compinit; compinit -u -D; source <(peakmark completion zsh)
+compadd () {
+  if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then builtin compadd "$@"; return; fi
+  local -a offered; builtin compadd -A offered "$@"; local one
+  for one in $offered; do print -r -- "<""offered $one>"; done
+}
+tell () { zle complete-word; print "<""told>"; BUFFER= }; zle -N tell; bindkey "^I" tell; print "<""ready>"'
+zpty -r typed output '*<ready>*'
+ask () {
+  zpty -w -n typed "$1"$'\t'
+  zpty -r typed output '*<told>*'
+  print -r -- "line $1"
+  print -r -- $output | grep -o '<offered [^>]*>' | sed 's/<offered //; s/>$//'
+}
+)zsh";
+
+TEST_F(Completion, InZsh) {
+  if (!has_program("zsh")) GTEST_SKIP() << "there is no zsh here";
+  std::string script = kTypist;
+  for (const auto& [line, words] : kOffered) script += "ask '" + line + "'\n";
+  expect_all(printed_by("zsh -f", script));
+}
+
+TEST_F(Completion, OfAnUnknownShellIsRefused) {
+  const Answer answer = peakmark({"completion", "tcsh"});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("bash"));
+}
+
+TEST_F(Completion, PagesAreThereForEveryCommand) {
+  const std::filesystem::path pages = folder_.path() / "man1";
+  ASSERT_EQ(peakmark({"manual", "--all", pages.string()}).end.exit_code, 0);
+  const std::string run = read_text_file(pages / "peakmark-run.1");
+  EXPECT_THAT(
+      run,
+      HasSubstr("\\fB\\-o\\fR, \\fB\\-\\-output\\fR \\fIRUN\\fR\nRun file to write. Default: \\fBrun.json"));
+  EXPECT_THAT(run, HasSubstr(".SH EXIT STATUS\n.TP\n\\fB0\\fR\nclean.\n"));
+  EXPECT_THAT(run, HasSubstr("\\fBcuda\\fR|\\fBgpu\\fR"));
+  EXPECT_THAT(run, HasSubstr("\\fBPEAKMARK_REQUIRE\\fR"));
+  EXPECT_EQ(run, peakmark({"manual", "run"}).output);
+  EXPECT_TRUE(std::filesystem::exists(pages / "peakmark-history-add.1"));
+  EXPECT_THAT(read_text_file(pages / "peakmark.1"),
+              HasSubstr(".SH ENVIRONMENT\n.TP\n\\fBPEAKMARK_HISTORY\\fR\n"));
+  const Answer none = peakmark({"manual", "rnu"});
+  EXPECT_EQ(none.end.exit_code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("manual: no command 'rnu'; did you mean 'run'?"));
+
+  if (!has_program("mandoc")) GTEST_SKIP() << "there is no mandoc here to look at the pages";
+  const Answer lint =
+      ask({"/bin/sh",
+           {"-c", "mandoc -T lint -W warning '" + pages.string() + "'/*.1 | grep -v 'missing date' || :"},
+           current_environment(),
+           ""},
+          kLimit);
+  EXPECT_THAT(lint.output, IsEmpty());
+}
+
+}  // namespace
+}  // namespace peakmark

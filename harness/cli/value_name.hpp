@@ -1,0 +1,19 @@
+#pragma once
+
+// What stands for an option's value in the help. Completion knows by these names what a shell should offer
+// (command_words.hpp), so an option whose value is one of them has it as its type_name.
+
+namespace peakmark::cli::value_name {
+
+inline constexpr const char* kFile = "FILE";
+inline constexpr const char* kFolder = "FOLDER";
+inline constexpr const char* kProgram = "PROGRAM";
+inline constexpr const char* kProfile = "PROFILE";
+inline constexpr const char* kRun = "RUN";          ///< a run file, *.json
+inline constexpr const char* kSuite = "SUITE";      ///< a suite, *.toml
+inline constexpr const char* kHistory = "HISTORY";  ///< a file or a URL
+inline constexpr const char* kVariant = "VARIANT";  ///< of the worker that the command would ask
+/// Not checked where the command line is read: a word that is none is told with the nearest one.
+inline constexpr const char* kBackend = "{auto,opencl,cuda,dry}";
+
+}  // namespace peakmark::cli::value_name
