@@ -30,4 +30,6 @@ function(peakmark_add_worker name)
   endif()
   # Where it is installed it still finds libpeakmark-worker.
   set_target_properties(${name} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  # The header is C++20 for sources of CUDA too; CUDA_STANDARD 20 is unknown to CMake 3.25.
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-std=c++20>)
 endfunction()

@@ -3,14 +3,15 @@
 include(CMakePackageConfigHelpers)
 set(package lib/cmake/peakmark)
 install(EXPORT peakmarkTargets NAMESPACE peakmark:: DESTINATION ${package})
-configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/peakmarkConfig.cmake.in ${PROJECT_BINARY_DIR}/peakmarkConfig.cmake
+# In a build folder it stands where it does when installed: CMAKE_PREFIX_PATH may name either.
+set(built ${PROJECT_BINARY_DIR}/${package})
+export(EXPORT peakmarkTargets NAMESPACE peakmark:: FILE ${built}/peakmarkTargets.cmake)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/peakmarkConfig.cmake.in ${built}/peakmarkConfig.cmake
   INSTALL_DESTINATION ${package})
 # Before 1.0 a minor version may break what was before.
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/peakmarkConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES
-  ${PROJECT_BINARY_DIR}/peakmarkConfig.cmake
-  ${PROJECT_BINARY_DIR}/peakmarkConfigVersion.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/PeakmarkAddWorker.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/PeakmarkBuildInfo.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/PeakmarkWorkerInfo.cpp.in
-  DESTINATION ${package})
+write_basic_package_version_file(${built}/peakmarkConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+foreach(file PeakmarkAddWorker.cmake PeakmarkBuildInfo.cmake PeakmarkWorkerInfo.cpp.in)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${file} ${built}/${file} COPYONLY)
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/${file} DESTINATION ${package})
+endforeach()
+install(FILES ${built}/peakmarkConfig.cmake ${built}/peakmarkConfigVersion.cmake DESTINATION ${package})

@@ -7,13 +7,14 @@
 
 #include "peakmark/worker.hpp"
 
+// No namespace `cuda` here: CUDA's own headers (CUB, Thrust, libcu++) have one, and a program that is `using
+// namespace peakmark` would mean both.
 namespace peakmark {
 inline namespace api_1 {
-namespace cuda {
 
 /// Throws where `code` is no success: OutOfMemory where the device has no room. `call`: what was called, for
-/// the message. After a launch: check(cudaGetLastError(), "my_kernel").
-inline void check(cudaError_t code, const std::string& call) {
+/// the message. After a launch: check_cuda(cudaGetLastError(), "my_kernel").
+inline void check_cuda(cudaError_t code, const std::string& call) {
   if (code == cudaSuccess) return;
   const std::string message = call + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")";
   cudaGetLastError();  // or the next launch of anybody fails with it
@@ -21,6 +22,5 @@ inline void check(cudaError_t code, const std::string& call) {
   throw std::runtime_error(message);
 }
 
-}  // namespace cuda
 }  // namespace api_1
 }  // namespace peakmark
