@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "sweep/nearest_word.hpp"
 #include "sweep/program_toml.hpp"
+#include "sweep/suite_keys.hpp"
 #include "sweep/toml_reader.hpp"
 
 namespace peakmark {
@@ -28,6 +29,7 @@ class EstimatorReader : private TomlReader {
 
  private:
   void read_key(const TomlEntry& entry, const Place& place) {
+    only_known(place, entry.key, suite_keys::estimator());
     const toml::node& node = *entry.node;
     if (entry.key == "name") {
       estimator_.name = word(node, place);
@@ -58,9 +60,7 @@ class EstimatorReader : private TomlReader {
       if (seconds < 1) fail(place, fmt::format("is 1 or more, not {}", seconds));
       estimator_.seconds = static_cast<double>(seconds);
     } else {
-      unknown(place, entry.key,
-              {"name", "call", "form", "other_dimensions", "dtype", "parameters", "output_dimensions",
-               "padding", "python", "seconds"});
+      unknown(place, entry.key, suite_keys::estimator());
     }
   }
 

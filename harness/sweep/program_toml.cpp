@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "sweep/nearest_word.hpp"
+#include "sweep/suite_keys.hpp"
 #include "sweep/toml_reader.hpp"
 
 namespace peakmark {
@@ -31,6 +32,7 @@ class ProgramReader : private TomlReader {
 
  private:
   void read_key(const TomlEntry& entry, const Place& place) {
+    only_known(place, entry.key, suite_keys::program());
     const toml::node& node = *entry.node;
     VariantDescription& variant = program_.variant;
     if (entry.key == "variant") {
@@ -72,9 +74,7 @@ class ProgramReader : private TomlReader {
     } else if (entry.key == "estimator") {
       program_.estimator = word(node, place);
     } else {
-      unknown(place, entry.key,
-              {"variant", "help", "command", "shell", "environment", "python", "python_made_by", "backends",
-               "sync", "time", "axes", "slice_axis", "slice_dimension", "destroys_input", "estimator"});
+      unknown(place, entry.key, suite_keys::program());
     }
   }
 
@@ -149,6 +149,7 @@ class ProgramReader : private TomlReader {
       bool has_default = false;
       for (const TomlEntry& entry : in_file_order(*table)) {
         const Place here = at(entry, place.key + ".");
+        only_known(here, entry.key, suite_keys::program_axis());
         if (entry.key == "default") {
           axis.default_value = scalar(*entry.node, here).value;
           has_default = true;
@@ -159,7 +160,7 @@ class ProgramReader : private TomlReader {
         } else if (entry.key == "help") {
           axis.help = word(*entry.node, here);
         } else {
-          unknown(here, entry.key, {"default", "least", "choices", "help"});
+          unknown(here, entry.key, suite_keys::program_axis());
         }
       }
       if (!has_default) fail(place, "has no default: { default = 512, least = 1 }");

@@ -9,6 +9,7 @@
 #include "sweep/program_toml.hpp"
 #include "sweep/suite.hpp"
 #include "sweep/suite_document.hpp"
+#include "sweep/suite_keys.hpp"
 #include "sweep/toml_reader.hpp"
 
 namespace peakmark {
@@ -24,6 +25,7 @@ class Reader : private TomlReader {
     suite.name = file_.stem().string();
     for (const TomlEntry& entry : in_file_order(table)) {
       const Place place = at(entry, "");
+      only_known(place, entry.key, suite_keys::suite());
       if (entry.key == "name") {
         suite.name = word(*entry.node, place);
         if (suite.name.empty()) fail(place, "the name is empty");
@@ -42,8 +44,7 @@ class Reader : private TomlReader {
           suite.estimators.push_back(read_external_estimator(*estimator, file_));
         }
       } else if (!read_expectation(entry, place, suite.expectation)) {
-        unknown(place, entry.key,
-                {"name", "window", "expect", "estimators", "backend", "program", "estimator", "sweep"});
+        unknown(place, entry.key, suite_keys::suite());
       }
     }
     if (suite.sweeps.empty()) fail({file_name(), 1, "sweep"}, "the suite has no [[sweep]]");
@@ -57,6 +58,7 @@ class Reader : private TomlReader {
     std::vector<std::pair<toml::source_position, Dimension>> dimensions;
     for (const TomlEntry& entry : in_file_order(table)) {
       const Place place = at(entry, "");
+      only_known(place, entry.key, suite_keys::sweep());
       if (entry.key == "variants") {
         sweep.variants = words(*entry.node, place);
       } else if (entry.key == "backend") {
@@ -74,8 +76,7 @@ class Reader : private TomlReader {
           sweep.rules.push_back(read_rule(*rule));
         }
       } else if (!read_expectation(entry, place, sweep.expectation)) {
-        unknown(place, entry.key,
-                {"variants", "backend", "figure", "axes", "zip", "window", "expect", "estimators", "rule"});
+        unknown(place, entry.key, suite_keys::sweep());
       }
     }
     if (sweep.variants.empty())
@@ -191,6 +192,7 @@ class Reader : private TomlReader {
     rule.place = {file_name(), table.source().begin.line, "rule"};
     for (const TomlEntry& entry : in_file_order(table)) {
       const Place place = at(entry, "rule.");
+      only_known(place, entry.key, suite_keys::rule());
       if (entry.key == "when") {
         const toml::table* when = entry.node->as_table();
         if (when == nullptr) fail(place, "is a table: when = { mode = \"edge\" }");
@@ -201,7 +203,7 @@ class Reader : private TomlReader {
       } else if (entry.key == "skip") {
         rule.skip = truth(*entry.node, place);
       } else if (!read_expectation(entry, place, rule.expectation)) {
-        unknown(place, entry.key, {"when", "skip", "window", "expect", "estimators"});
+        unknown(place, entry.key, suite_keys::rule());
       }
     }
     if (rule.when.empty()) fail(rule.place, "a rule says when it holds: when = { mode = \"edge\" }");
@@ -218,8 +220,7 @@ class Reader : private TomlReader {
       }
     } else if (entry.key == "expect") {
       const std::string outcome = word(*entry.node, place);
-      const std::vector<std::string> outcomes{"ok",      "wrong_answer", "out_of_memory",
-                                              "timeout", "crashed",      "unsupported"};
+      const std::vector<std::string>& outcomes = suite_keys::outcomes();
       if (std::ranges::find(outcomes, outcome) == outcomes.end()) {
         fail(place, fmt::format("no outcome '{}'{}", outcome, suggest_word(outcome, outcomes)));
       }
@@ -264,7 +265,7 @@ class Reader : private TomlReader {
   void only(const toml::table& table, const Place& place, const std::vector<std::string>& keys) {
     for (const TomlEntry& entry : in_file_order(table)) {
       if (std::ranges::find(keys, entry.key) == keys.end()) {
-        const std::vector<std::string> known{"formula", "from", "pow2", "step", "to"};
+        const std::vector<std::string>& known = suite_keys::axis();
         const bool mixed = std::ranges::find(known, entry.key) != known.end();
         if (mixed) fail(at(entry, place.key + "."), fmt::format("does not go with '{}'", keys.front()));
         unknown(at(entry, place.key + "."), entry.key, known);

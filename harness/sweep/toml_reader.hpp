@@ -63,6 +63,8 @@ class TomlReader {
   static std::vector<const toml::table*> tables(const toml::node& node, const Place& place,
                                                 std::string_view form);
 
+  /// Else it is `unknown`: what no list has, no reader takes.
+  static void only_known(const Place& place, const std::string& key, const std::vector<std::string>& known);
   [[noreturn]] static void unknown(const Place& place, const std::string& key,
                                    const std::vector<std::string>& known);
 

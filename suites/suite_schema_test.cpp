@@ -1,0 +1,100 @@
+// The schema by which editors complete and check suites has the keys that the readers take: no more, no
+// fewer.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "sweep/suite_document.hpp"
+#include "sweep/suite_keys.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::UnorderedElementsAreArray;
+
+const nlohmann::json& schema() {
+  static const nlohmann::json read =
+      nlohmann::json::parse(std::ifstream(PEAKMARK_SUITES "/suite.schema.json"));
+  return read;
+}
+
+std::vector<std::string> keys_of(const nlohmann::json& table) {
+  std::vector<std::string> keys;
+  for (const auto& [key, rest] : table.at("properties").items()) {
+    keys.push_back(key);
+    EXPECT_TRUE(rest.contains("$ref") || rest.contains("description"))
+        << "an editor has nothing to tell of " << key;
+  }
+  EXPECT_EQ(table.at("additionalProperties"), false);
+  return keys;
+}
+
+/// A table of a suite: where its keys stand in the schema, and a suite in which `KEY` is one of them.
+struct Table {
+  const char* name;
+  const nlohmann::json& in_schema;
+  const suite_keys::Keys& keys;
+  const char* suite;
+};
+
+std::string message_of(const std::string& text) {
+  try {
+    (void)parse_suite_document(text, "s.toml");
+    return "";
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+}
+
+TEST(SuiteSchema, HasTheKeysThatTheReadersTake) {
+  const nlohmann::json& parts = schema().at("definitions");
+  const Table tables[] = {
+      {"the suite", schema(), suite_keys::suite(), "KEY = {}\n"},
+      {"sweep", parts.at("sweep"), suite_keys::sweep(), "[[sweep]]\nKEY = {}\n"},
+      {"rule", parts.at("rule"), suite_keys::rule(), "[[sweep]]\n[[sweep.rule]]\nKEY = {}\n"},
+      {"program", parts.at("program"), suite_keys::program(), "[[program]]\nKEY = {}\n"},
+      {"program.axes", parts.at("program_axis"), suite_keys::program_axis(),
+       "[[program]]\naxes.n = { KEY = {} }\n"},
+      {"estimator", parts.at("estimator"), suite_keys::estimator(), "[[estimator]]\nKEY = {}\n"},
+  };
+  for (const Table& table : tables) {
+    EXPECT_THAT(keys_of(table.in_schema), UnorderedElementsAreArray(table.keys)) << table.name;
+    const auto message_with = [&](const std::string& key) {
+      std::string text = table.suite;
+      text.replace(text.find("KEY"), 3, key);
+      return message_of(text);
+    };
+    // A key that is listed is read: whatever is wrong with {}, it is not the key.
+    for (const std::string& key : table.keys)
+      EXPECT_THAT(message_with(key), Not(HasSubstr("unknown key"))) << key;
+    EXPECT_THAT(message_with("zebra"), HasSubstr("unknown key")) << table.name;
+  }
+}
+
+TEST(SuiteSchema, HasTheFormsOfAnAxis) {
+  std::vector<std::string> keys;
+  const nlohmann::json& parts = schema().at("definitions");
+  for (const nlohmann::json& form : parts.at("span").at("oneOf")) {
+    for (const std::string& key : keys_of(form)) keys.push_back(key);
+  }
+  for (const std::string& key : keys_of(parts.at("axis").at("oneOf").back())) keys.push_back(key);
+  EXPECT_THAT(keys, UnorderedElementsAreArray(suite_keys::axis()));
+}
+
+TEST(SuiteSchema, HasTheWordsOfClosedSets) {
+  const nlohmann::json& parts = schema().at("definitions");
+  EXPECT_THAT(parts.at("expect").at("enum").get<std::vector<std::string>>(),
+              UnorderedElementsAreArray(suite_keys::outcomes()));
+  EXPECT_THAT(parts.at("backend_name").at("enum").get<std::vector<std::string>>(),
+              UnorderedElementsAreArray(known_backends()));
+}
+
+}  // namespace
+}  // namespace peakmark
