@@ -13,7 +13,10 @@ constexpr std::array<std::size_t, 15> kWindows{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 1
 constexpr double kWindowClip = 3.1;  ///< spreads: one night off the chart is no level
 constexpr double kLeastClip = 0.03;
 /// A level so near that came and went may come again: a state of the machine, and part of its noise.
-constexpr double kNear = 6;   ///< spreads
+constexpr double kNear = 6;  ///< spreads
+/// So many nights that lie farther off, all on one side, are a level: they count for as much as they agree
+/// on.
+constexpr std::size_t kTogether = 3;
 constexpr double kApart = 4;  ///< spreads, between two measurements of a night
 /// Of the rank statistic, in its own standard deviations; and, since few nights cannot reach that, the part
 /// of what complete separation gives.
@@ -60,6 +63,17 @@ bool ranks_agree(std::span<const double> before, std::span<const double> last, d
   const double rank = sign * (wins - n * k / 2) / std::sqrt(n * k * (n + k + 1) / 12);
   const double most = std::sqrt(3 * n * k / (n + k + 1));
   return rank >= std::min(kLeastRank, kLeastRankPart * most);
+}
+
+/// How far off all of these are, in spreads; 0 where they are not on one side.
+double least_distance(std::span<const double> last, double tonight, const Noise& noise) {
+  double least = tonight - noise.centre;
+  for (const double value : last) {
+    const double distance = value - noise.centre;
+    if (distance * least <= 0) return 0;
+    if (std::abs(distance) < std::abs(least)) least = distance;
+  }
+  return std::abs(least) / noise.spread;
 }
 
 double median_with(std::span<const double> values, double another) {
@@ -122,20 +136,24 @@ Look LevelWatch::look(double value) const {
   const std::size_t least_before = former_ ? kLeastOfNewLevel : options_.least_nights / 2;
   // Whether a step is large enough is asked of values that quiet noise does not clip to nothing.
   const double loose = std::max(kWindowClip, kLeastClip / noise.spread);
+  const double far = least_distance(nights.last(kTogether - 1), value, noise);
+  const double wide = far > kNear ? far : kWindowClip;
   double sum = clipped(value, kWindowClip);
+  double wide_sum = clipped(value, wide);
   double loose_sum = clipped(value, loose);
   std::size_t summed = 1;
   for (const std::size_t window : kWindows) {
     if (window + least_before > count + 1 || window - 1 > since_return_) break;
     for (; summed < window; ++summed) {
       sum += clipped(nights[count - summed], kWindowClip);
+      wide_sum += clipped(nights[count - summed], wide);
       loose_sum += clipped(nights[count - summed], loose);
     }
     const std::size_t before = count + 1 - window;
     const double level = sums[before] / static_cast<double>(before);
     const auto length = static_cast<double>(window);
     if (std::abs(loose_sum / length - level) < std::log1p(options_.least_effect)) continue;
-    const double effect = sum / length - level;
+    const double effect = (window < kTogether ? sum : wide_sum) / length - level;
     const double variance = tabled_variance_of_mean(window, noise.persistence) +
                             tabled_variance_of_mean(before, noise.persistence);
     const double score = normal_equivalent(effect / (noise.spread * std::sqrt(variance)), freedom);

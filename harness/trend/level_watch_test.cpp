@@ -44,6 +44,22 @@ TEST(LevelWatch, AnOutlierIsNoLevelNextNight) {
   EXPECT_LT(watch.look(noise(62)).suspicion, 2.6);
 }
 
+// Where nights hang together as in a drift, the mean of a few that count for 3 spreads each says little; one
+// that doubled is a level all the same.
+TEST(LevelWatch, AStepFarOffIsALevelWhereNightsDriftToo) {
+  LevelWatch watch{WatchOptions{}};
+  const auto drift = [](int night) { return 1e-4 * night; };
+  for (int night = 0; night < 40; ++night) watch.add(drift(night));
+  for (int night = 40; night < 42; ++night) {
+    EXPECT_EQ(watch.look(0.7 + drift(night)).score, 0) << night;
+    watch.add(0.7 + drift(night));
+  }
+  const Look third = watch.look(0.7 + drift(42));
+  EXPECT_GT(third.score, 3.18);
+  EXPECT_EQ(third.nights, 3u);
+  EXPECT_EQ(watch.look(drift(42)).score, 0) << "two of three nights";
+}
+
 TEST(LevelWatch, AStepBelowTheLeastEffectIsNoNews) {
   LevelWatch watch = watch_of(60);
   for (int night = 60; night < 90; ++night) {
