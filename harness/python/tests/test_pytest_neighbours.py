@@ -15,17 +15,18 @@ def project(tmp_path):
     return Project(tmp_path)
 
 
+SHARED = """
+@pytest.mark.limit_device_memory("300 B")
+@pytest.mark.parametrize("i", range(4))
+def test_sizes(queue, i):
+    buffer = filled(queue, {}[i])
+"""
+
+
 def test_with_xdist_the_report_has_the_tests_of_all_workers(project):
     pytest.importorskip("xdist")
-    project.write(
-        test_shared="""
-        @pytest.mark.limit_device_memory("300 B")
-        @pytest.mark.parametrize("size", [100, 200, 300, 301])
-        def test_sizes(queue, size):
-            buffer = filled(queue, size)
-        """
-    )
-    options = ("-n", "2", "--device-memory", "--device-memory-json", "memory.json")
+    project.write(test_shared=SHARED.format([100, 200, 300, 301]))
+    options = ("-n", "2", "--device-memory", "--device-memory-json", "memory.json", "--device-memory-fail-on-increase")
     said = project.pytest(*options, code=1)
     assert outcomes(said) == {"failed": 1, "passed": 3}
     assert "Test took 301 B of device memory, out of a limit of 300 B" in said
@@ -33,12 +34,9 @@ def test_with_xdist_the_report_has_the_tests_of_all_workers(project):
     told = project.told()
     assert sorted(one["memory"]["peak_bytes"] for one in told.values()) == [100, 200, 300, 301]
     assert all(one["memory"]["notes"] == [] for one in told.values())
-    option = "--device-memory-fail-on-increase"
-    project.pytest("-n", "2", option, code=1)
-    said = project.write(test_shared="def test_sizes(queue): kept = filled(queue, 9)").pytest("-n", "2", option, code=0)
-    assert outcomes(said) == {"passed": 1}
-    said = project.write(test_shared="def test_sizes(queue): kept = filled(queue, 10)").pytest("-n", "2", option, code=1)
-    assert "more than the 9 B of the last run" in said
+    said = project.write(test_shared=SHARED.format([100, 201, 30, 3])).pytest(*options, code=1)
+    assert outcomes(said) == {"failed": 1, "passed": 3}
+    assert "Test took 201 B of device memory, more than the 200 B of the last run in which it passed" in said
 
 
 def test_with_memray_both_measure(project):

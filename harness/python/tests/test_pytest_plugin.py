@@ -93,6 +93,7 @@ def with_bad_marks(tmp_path_factory):
     return Project(tmp_path_factory.mktemp("bad_marks")).write(test_bad="\n".join(tests)).pytest(code=1)
 
 
+@pytest.mark.xdist_group("bad marks")
 @pytest.mark.parametrize("mark", BAD_MARKS)
 def test_a_mark_that_cannot_be_followed_is_an_error_with_what_to_write(with_bad_marks, mark):
     assert outcomes(with_bad_marks) == {"errors": len(BAD_MARKS)}
@@ -157,6 +158,7 @@ def estimated(tmp_path_factory):
     return said, project.told()
 
 
+@pytest.mark.xdist_group("estimators")
 @pytest.mark.parametrize("i", range(len(ESTIMATES)), ids=lambda i: "-".join(map(str, ESTIMATES[i][:4])))
 def test_estimators_are_held_against_the_peak(estimated, i):
     """What fixtures of the test allocate counts, what others have live does not."""
@@ -287,15 +289,17 @@ def test_a_number_of_tests_that_is_none(project):
 
 
 def test_a_peak_that_grew_fails(project):
-    text = "def test_it(queue):\n    buffer = filled(queue, {})\n"
+    def write(first, second):
+        text = "def test_{}(queue):\n    buffer = filled(queue, {})\n"
+        return project.write(test_grows=text.format("first", first) + text.format("second", second))
+
     option = "--device-memory-fail-on-increase"
-    project.write(test_grows=text.format(1000)).pytest(option, code=0)
-    said = project.write(test_grows=text.format(1001)).pytest(option, code=1)
+    write(1000, 1000).pytest(option, code=0)
+    said = write(1001, 10).pytest(option, code=1)
     assert "Test took 1001 B of device memory, more than the 1000 B of the last run in which it passed" in said
-    assert "test_grows.py D" in said
-    project.pytest(option, code=1)  # a run that failed is no new measure
-    project.write(test_grows=text.format(10)).pytest(option, code=0)
-    project.write(test_grows=text.format(1000)).pytest(option, code=1)
+    assert "test_grows.py D." in said
+    said = write(1001, 11).pytest(option, code=1)  # a test that failed is no new measure
+    assert "more than the 1000 B" in said and "more than the 10 B" in said
 
 
 def test_a_cache_that_is_switched_off_is_missed_by_what_needs_it_only(project):
