@@ -273,7 +273,7 @@ def _notes_on(children: list[ChildProfile]) -> list[str]:
     if unseen := len({child.process.pid for child in children if child.ended_unseen}):
         notes.append(
             f"{_child_processes(unseen)} ended unseen, killed or by os._exit: counted as holding memory until the end was "
-            "noticed; `peakmark record -- python -m pytest` sees when it was"
+            "noticed; under `peakmark record` that is seen"
         )
     return notes
 

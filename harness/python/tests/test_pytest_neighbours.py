@@ -39,6 +39,35 @@ def test_with_xdist_the_report_has_the_tests_of_all_workers(project):
     assert "Test took 201 B of device memory, more than the 200 B of the last run in which it passed" in said
 
 
+def test_pyclesperanto_which_calls_opencl_when_it_is_imported(project):
+    pytest.importorskip("pyclesperanto", reason="it is in ci/requirements-test.txt")
+    (project.folder / "test_blur.py").write_text(
+        """
+import numpy as np
+import pyclesperanto as cle
+import pytest
+
+image = np.ones((16, 64, 64), dtype=np.float32)
+
+def blurred():  # along one axis after the other: a second image of the size is needed beside the result
+    return cle.pull(cle.gaussian_blur(cle.push(image), sigma_x=1, sigma_y=1, sigma_z=1))
+
+@pytest.mark.limit_device_memory("768 KiB")
+@pytest.mark.limit_device_leaks("0 B")
+def test_kept():
+    assert blurred().shape == image.shape
+
+@pytest.mark.limit_device_memory("786431 B")
+def test_one_byte_too_low():
+    blurred()
+"""
+    )
+    said = project.pytest("--device-memory", "--device-memory-sync", code=1)
+    assert outcomes(said) == {"failed": 1, "passed": 1}
+    assert "Test took 768 KiB (786432 B) of device memory, out of a limit of 768 KiB (786431 B)" in said
+    assert "\t- (unnamed): buffer x 3 -> 768 KiB (786432 B)" in said
+
+
 def test_with_memray_both_measure(project):
     pytest.importorskip("pytest_memray")
     said = project.write(
