@@ -27,6 +27,10 @@ constexpr const char* kOpenclLoader = "libOpenCL.so.1";
 constexpr std::string_view kOpenclRecorder = "libpeakmark-opencl.so";
 constexpr std::string_view kCudaRecorder = "libpeakmark-cupti.so";
 constexpr const char* kCudaLoader = "libcuda.so.1";
+constexpr const char* kCudaTooLate =
+    "CUDA was called before its recorder could come in: register before the first call into CUDA, or run the "
+    "whole "
+    "program by `peakmark record -- PROGRAM`";
 /// Drivers may destroy what was released a little later than they say that they are done.
 constexpr std::chrono::milliseconds kForReleases{100};
 
@@ -154,16 +158,26 @@ struct ProcessRecorders::Recorder {
 };
 
 ProcessRecorders::ProcessRecorders(const fs::path& beside) : process_(getpid()) {
-  if (variable("PEAKMARK_PROFILE").empty()) {
-    tell_loaders(beside);
-  } else {
-    libraries_.opencl = named_in("OPENCL_LAYERS", kOpenclRecorder);
-    libraries_.cuda = named_in("CUDA_INJECTION64_PATH", kCudaRecorder);
+  try {
+    if (variable("PEAKMARK_PROFILE").empty()) {
+      tell_loaders(beside);
+    } else {
+      libraries_.opencl = named_in("OPENCL_LAYERS", kOpenclRecorder);
+      libraries_.cuda = named_in("CUDA_INJECTION64_PATH", kCudaRecorder);
+    }
+    bring_in();
+  } catch (...) {
+    remove_folder();
+    throw;
   }
+}
+
+void ProcessRecorders::bring_in() {
   // Asked at once: nothing that the program does to its environment afterwards keeps the recorder out.
   const bool asked_opencl = ask_opencl(false);
-  ask_cuda(false);
+  if (libraries_.cuda) ask_cuda(false);
   connect();
+  require_all_recorded();
   if (recorders_.empty() && libraries_.cuda) {
     ask_cuda(true);
     connect();
@@ -172,10 +186,7 @@ ProcessRecorders::ProcessRecorders(const fs::path& beside) : process_(getpid()) 
     ask_opencl(true);
     connect();
   }
-  if (!recorders_.empty()) return;
-  const std::string why = why_none();
-  remove_folder();
-  throw RecorderError(why);
+  if (recorders_.empty()) throw RecorderError(why_none());
 }
 
 ProcessRecorders::~ProcessRecorders() {
@@ -230,11 +241,10 @@ void ProcessRecorders::require_all_recorded() const {
     return libraries_.cuda && recorder->path == *libraries_.cuda;
   });
   if (has_cuda || !cuda_is_up()) return;
-  throw RecorderError(
-      libraries_.cuda ? "CUDA was called before its recorder could come in: register before the first call "
-                        "into CUDA, or run the whole program by `peakmark record -- PROGRAM`"
-                      : "CUDA is in use, and its recorder libpeakmark-cupti.so is not installed: build "
-                        "peakmark where there is a CUDA toolkit");
+  throw RecorderError(libraries_.cuda
+                          ? kCudaTooLate
+                          : "CUDA is in use, and its recorder libpeakmark-cupti.so is not installed: build "
+                            "peakmark where there is a CUDA toolkit");
 }
 
 std::size_t ProcessRecorders::begin() {

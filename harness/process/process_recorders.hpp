@@ -35,6 +35,7 @@ class ProcessRecorders {
   struct Recorder;
 
   void tell_loaders(const std::filesystem::path& beside);
+  void bring_in();
   void connect();
   /// Waits for the devices, then for releases that come late, until no more is live than `least`.
   void settle(Size least);

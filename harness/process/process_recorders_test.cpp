@@ -1,0 +1,135 @@
+// Recorders in this process, without a device: a library stands in for CUDA's driver, another for the
+// recorders. What a loader has loaded stays, so each test is a process of its own.
+#include "process/process_recorders.hpp"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+
+#include "base/error.hpp"
+#include "base/temporary_folder.hpp"
+
+namespace peakmark {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ProcessRecordersTest : public testing::Test {
+ protected:
+  ProcessRecordersTest() {
+    fs::copy_file(PEAKMARK_FAKE_RECORDER, opencl_);
+    fs::copy_file(PEAKMARK_FAKE_RECORDER, cuda_);
+  }
+
+  /// What `body` tells on standard error, in a process of its own in which CUDA's driver is loaded and the
+  /// recorders in `folder_` are found.
+  void expect_told(const std::string& text, const std::function<void()>& body) const {
+    EXPECT_EXIT(
+        {
+          setenv("PEAKMARK_LIBRARY_DIR", folder_.path().c_str(), 1);
+          setenv("TMPDIR", folder_.path().c_str(), 1);
+          for (const char* const name : {"PEAKMARK_PROFILE", "OPENCL_LAYERS", "CUDA_INJECTION64_PATH"})
+            unsetenv(name);
+          driver = dlopen(PEAKMARK_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+          try {
+            body();
+          } catch (const RecorderError& error) {
+            std::cerr << error.what() << std::endl;
+          }
+          std::exit(0);
+        },
+        testing::ExitedWithCode(0), text);
+  }
+
+  static void initialise_cuda() { reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"))(0); }
+  template <typename... Arguments>
+  static void tell(const fs::path& recorder, const char* what, Arguments... arguments) {
+    void* const library = dlopen(recorder.c_str(), RTLD_NOLOAD | RTLD_LAZY);
+    reinterpret_cast<void (*)(Arguments...)>(dlsym(library, what))(arguments...);
+  }
+  static void allocate(const fs::path& recorder, std::uint64_t address, std::int64_t bytes) {
+    tell(recorder, "fake_allocation", address, bytes);
+  }
+  /// Does what OpenCL's loader would.
+  void load_opencl_recorder() const {
+    setenv("PEAKMARK_PROFILE", (folder_.path() / "profile").c_str(), 1);
+    setenv("OPENCL_LAYERS", opencl_.c_str(), 1);
+    dlopen(opencl_.c_str(), RTLD_NOW | RTLD_LOCAL);
+    tell(opencl_, "InitializeInjection");
+  }
+  static void print(const MemoryUse& use) {
+    std::cerr << "peak " << use.peak_bytes << " total " << use.total_bytes << " live "
+              << use.live_before_bytes << " to " << use.live_after_bytes << std::endl;
+  }
+
+  static inline void* driver = nullptr;
+  const TemporaryFolder folder_;
+  const fs::path opencl_ = folder_.path() / "libpeakmark-opencl.so";
+  const fs::path cuda_ = folder_.path() / "libpeakmark-cupti.so";
+};
+
+TEST_F(ProcessRecordersTest, CudaBringsItsRecorder) {
+  expect_told("peak 110 total 10 live 100 to 110", [&] {
+    ProcessRecorders recorders("/nowhere");
+    allocate(cuda_, 1, 100);
+    const std::size_t stretch = recorders.begin();
+    allocate(cuda_, 2, 10);
+    print(recorders.end(stretch));
+  });
+}
+
+TEST_F(ProcessRecordersTest, CudaThatWasCalledBeforeIsTold) {
+  expect_told("CUDA was called before its recorder could come in: .*peakmark record", [&] {
+    initialise_cuda();
+    ProcessRecorders recorders("/nowhere");
+  });
+}
+
+TEST_F(ProcessRecordersTest, WithoutARecorderCudaIsNotTouched) {
+  expect_told("CUDA stays as it is", [&] {
+    fs::remove(cuda_);
+    load_opencl_recorder();
+    const ProcessRecorders recorders("/nowhere");
+    int count = 0;
+    if (reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"))(&count) != 0)
+      std::cerr << "CUDA stays as it is" << std::endl;
+  });
+}
+
+TEST_F(ProcessRecordersTest, TwoRecordersAreOneAccount) {
+  expect_told("peak 12 total 12 live 0 to 5", [&] {
+    load_opencl_recorder();
+    setenv("CUDA_INJECTION64_PATH", cuda_.c_str(), 1);
+    ProcessRecorders recorders("/nowhere");
+    const std::size_t stretch = recorders.begin();
+    allocate(opencl_, 1, 7);
+    allocate(cuda_, 1, 5);
+    tell(opencl_, "fake_release", std::uint64_t{1});
+    print(recorders.end(stretch));
+  });
+}
+
+TEST_F(ProcessRecordersTest, CudaWithoutARecorderLeavesNoFigure) {
+  expect_told("CUDA is in use, and its recorder libpeakmark-cupti.so is not installed", [&] {
+    load_opencl_recorder();
+    ProcessRecorders recorders("/nowhere");
+    const std::size_t stretch = recorders.begin();
+    initialise_cuda();
+    print(recorders.end(stretch));
+  });
+}
+
+TEST_F(ProcessRecordersTest, WhatCannotBeTrustedIsNoFigure) {
+  expect_told("invalid: CUPTI is gone", [&] {
+    ProcessRecorders recorders("/nowhere");
+    const std::size_t stretch = recorders.begin();
+    tell(cuda_, "fake_note", "invalid: CUPTI is gone");
+    print(recorders.end(stretch));
+  });
+}
+
+}  // namespace
+}  // namespace peakmark
