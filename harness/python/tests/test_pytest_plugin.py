@@ -254,14 +254,14 @@ def test_nothing(queue):
 
 def test_the_report_shows_the_highest_peaks(project):
     project.write(test_report=REPORTED)
-    options = ("--device-memory", "--most-device-memory", "2", "--device-memory-json", "memory.json")
+    options = ("--device-memory", "--most-device-memory", "2", "--device-memory-json", "made/memory.json")
     said = project.pytest(*options, "--junit-xml", "junit.xml", code=0)
     assert "DEVICE MEMORY REPORT" in said
     shown = [line for line in said.splitlines() if line.startswith("Device memory results for")]
     assert shown == [
         f"Device memory results for test_report.py::test_sizes[{size}] at its peak" for size in (300, 200)
     ]
-    told = project.told()
+    told = project.told("made/memory.json")
     assert {test: one["memory"]["peak_bytes"] for test, one in told.items()} == {
         "test_sizes[100]": 100, "test_sizes[300]": 300, "test_sizes[200]": 200, "test_nothing": 0,
     }  # fmt: skip
@@ -286,6 +286,11 @@ def test_the_ini_file_has_a_twin_of_each_option(project):
 def test_a_number_of_tests_that_is_none(project):
     said = project.write(test_report=REPORTED).pytest("--most-device-memory", "many", code=4)
     assert "--most-device-memory many: write how many tests to show" in said
+
+
+def test_a_file_that_cannot_be_written_is_told_before_the_tests_run(project):
+    said = project.write(test_report=REPORTED).pytest("--device-memory-json", "test_report.py/memory.json", code=4)
+    assert "--device-memory-json test_report.py/memory.json: " in said and "collected" not in said
 
 
 def test_a_peak_that_grew_fails(project):

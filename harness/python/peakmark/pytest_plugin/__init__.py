@@ -47,7 +47,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_MEASURING] = measuring = Measuring(config, settings)
     config.pluginmanager.register(measuring, "peakmark-measuring")
     if not hasattr(config, "workerinput"):
+        _check_place_of_json(settings.json_file)
         config.pluginmanager.register(_Reporting(settings), "peakmark-reporting")
+
+
+def _check_place_of_json(json_file: str) -> None:
+    """Makes its folder. At the end a message would come in the place of pytest's own summary."""
+    folder = os.path.dirname(os.path.abspath(json_file)) if json_file else "."
+    try:
+        os.makedirs(folder, exist_ok=True)
+        if not os.access(folder, os.W_OK) or os.path.isdir(json_file):
+            raise OSError(0, "it cannot be written")
+    except OSError as error:
+        raise pytest.UsageError(f"--device-memory-json {json_file}: {error.strerror}") from error
 
 
 @pytest.fixture
