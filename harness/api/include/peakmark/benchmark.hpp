@@ -82,6 +82,7 @@ inline bool register_device_memory() {
 /// first one tells, for all of them. Where nothing is recorded there are no such counters.
 class DeviceMemoryCounters {
  public:
+  /// Of the benchmark that has this state, from here on.
   explicit DeviceMemoryCounters(::benchmark::State& state) : state_(state) {
     is_begun_ = state.thread_index() == 0 && peakmark_memory_begin(&stretch_) == nullptr;
   }

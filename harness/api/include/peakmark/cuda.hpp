@@ -12,8 +12,8 @@
 namespace peakmark {
 inline namespace api_1 {
 
-/// Throws where `code` is no success: OutOfMemory where the device has no room. `call`: what was called, for
-/// the message. After a launch: check_cuda(cudaGetLastError(), "my_kernel").
+/// Throws where `code` is no success: OutOfMemory where the device has no room, else std::runtime_error.
+/// `call`: what was called, for the message. After a launch: check_cuda(cudaGetLastError(), "my_kernel").
 inline void check_cuda(cudaError_t code, const std::string& call) {
   if (code == cudaSuccess) return;
   const std::string message = call + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")";

@@ -16,8 +16,8 @@ namespace peakmark {
 inline namespace api_1 {
 namespace opencl {
 
-/// Throws where `code` is no success: OutOfMemory for -4, -5, -6 and -61 (one request was too large). `call`:
-/// what was called, for the message.
+/// Throws where `code` is no success: OutOfMemory for -4, -5, -6 and -61 (one request was too large), else
+/// std::runtime_error. `call`: what was called, for the message.
 inline void check(cl_int code, const std::string& call) {
   if (code == CL_SUCCESS) return;
   const std::string message = call + ": OpenCL error " + std::to_string(code);
@@ -31,7 +31,9 @@ inline void check(cl_int code, const std::string& call) {
 /// A compiled kernel, released when it dies; it is a cl_kernel wherever one is wanted.
 class Kernel {
  public:
+  /// None, until one is moved into it.
   Kernel() = default;
+  /// Takes over the reference.
   explicit Kernel(cl_kernel kernel) : kernel_(kernel) {}
   Kernel(Kernel&& other) noexcept : kernel_(std::exchange(other.kernel_, nullptr)) {}
   Kernel& operator=(Kernel&& other) noexcept {
@@ -41,13 +43,15 @@ class Kernel {
   ~Kernel() {
     if (kernel_ != nullptr) clReleaseKernel(kernel_);
   }
+  /// As OpenCL's functions want it.
   operator cl_kernel() const { return kernel_; }  // NOLINT(google-explicit-constructor)
 
  private:
   cl_kernel kernel_ = nullptr;
 };
 
-/// Compiles the kernel `name` of `source`. What the compiler says is in the message of the error.
+/// Compiles the kernel `name` of `source` for the device, with the compiler's `options`. Throws as `check`;
+/// what the compiler says is in the message.
 inline Kernel compile(const Device& device, const std::string& source, const char* name,
                       const std::string& options = "") {
   const char* text = source.c_str();
@@ -83,8 +87,8 @@ void set_argument(cl_kernel kernel, cl_uint index, const Array<T>& argument) {
 }
 }  // namespace detail
 
-/// Enqueues a kernel on the device's queue. Arguments: arrays, cl_mem, and numbers of exactly the kernel's
-/// types.
+/// Enqueues a kernel on the device's queue. `global`: work items along each dimension, the fastest first.
+/// Arguments: arrays, cl_mem, and numbers of exactly the kernel's types. Throws as `check`.
 template <typename... Arguments>
 void launch(const Device& device, cl_kernel kernel, const std::vector<std::size_t>& global,
             const Arguments&... arguments) {

@@ -31,7 +31,9 @@ inline namespace api_1 {
 template <typename T>
 class Array {
  public:
+  /// Without memory, until one that was created is moved into it.
   Array() = default;
+  // For the library: Device::create makes arrays.
   Array(const peakmark_device* device, void* array) : device_(device), array_(array) {}
   Array(Array&& other) noexcept
       : device_(std::exchange(other.device_, nullptr)), array_(std::exchange(other.array_, nullptr)) {}
@@ -44,7 +46,9 @@ class Array {
   }
   ~Array() { reset(); }
 
+  /// What it takes on the device; 0 of one that has not been created.
   [[nodiscard]] Size bytes() const { return array_ == nullptr ? 0 : device_->bytes(device_->self, array_); }
+  /// How many it has.
   [[nodiscard]] Size elements() const { return bytes() / Size{sizeof(T)}; }
   /// A cl_mem; null on other backends.
   [[nodiscard]] _cl_mem* opencl() const {
@@ -53,13 +57,14 @@ class Array {
   /// A pointer of the device; null on other backends.
   [[nodiscard]] T* cuda() const { return is_on("cuda") ? reinterpret_cast<T*>(handle()) : nullptr; }
 
-  /// From the host, all of it; std::invalid_argument where the number of elements differs.
+  /// From the host, all of it, in C order. Throws std::invalid_argument where the number of elements differs.
   void write(std::span<const T> from) {
     call([&](peakmark_failure* failure) {
       device_->write(device_->self, array_, from.data(), static_cast<Size>(from.size_bytes()), failure);
     });
   }
-  /// To the host, all of it; waits. Unsupported on `dry`, which holds no data.
+  /// To the host, all of it, in C order; waits for what was enqueued. Throws Unsupported on `dry`, which
+  /// holds no data.
   [[nodiscard]] std::vector<T> read() const {
     std::vector<T> to(static_cast<std::size_t>(elements()));
     call([&](peakmark_failure* failure) {
@@ -101,25 +106,30 @@ class Array {
 /// clock. Work on a queue or stream of your own is right too, if `call` waits for it before it returns.
 class Device {
  public:
+  // For the library.
   explicit Device(const peakmark_device& seam) : seam_(seam) {}
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
   /// `opencl`, `cuda` or `dry`.
   [[nodiscard]] std::string_view backend() const { return seam_.backend; }
+  /// As run files call it.
   [[nodiscard]] std::string_view name() const { return seam_.name; }
+  /// Its memory is the host's.
   [[nodiscard]] bool is_cpu() const { return seam_.is_cpu != 0; }
 
-  /// cl_context, cl_device_id, cl_command_queue; null on other backends. They are not yours to release.
+  /// A cl_context; null on other backends. Not yours to release, as all handles here.
   [[nodiscard]] _cl_context* opencl_context() const { return of_opencl<_cl_context>(seam_.context); }
+  /// A cl_device_id; null on other backends.
   [[nodiscard]] _cl_device_id* opencl_device() const { return of_opencl<_cl_device_id>(seam_.device); }
+  /// A cl_command_queue, in order; null on other backends.
   [[nodiscard]] _cl_command_queue* opencl_queue() const { return of_opencl<_cl_command_queue>(seam_.queue); }
-  /// cudaStream_t; null on other backends. It does not wait for the default stream.
+  /// A cudaStream_t; null on other backends. It does not wait for the default stream.
   [[nodiscard]] CUstream_st* cuda_stream() const {
     return backend() == "cuda" ? static_cast<CUstream_st*>(seam_.queue) : nullptr;
   }
 
-  /// Waits until everything enqueued is done.
+  /// Waits until everything that was enqueued on its queue is done. Throws what went wrong there.
   void finish() {
     peakmark_failure failure{};
     seam_.finish(seam_.self, &failure);
@@ -129,8 +139,9 @@ class Device {
   void name_allocation(const void* allocation, const std::string& name) {
     seam_.name_allocation(seam_.self, reinterpret_cast<std::uintptr_t>(allocation), name.c_str());
   }
-  /// An array of zeros, in C order, under the name that reports call it. Throws OutOfMemory;
-  /// std::invalid_argument where the bytes do not fit 64 bits.
+  /// An array of zeros, in C order, under the name that reports call it. T: float, double, or an integer of 8
+  /// to 64 bits. `extents`: elements along each dimension, slowest first. Throws OutOfMemory where there is
+  /// no room; std::invalid_argument where the bytes do not fit 64 bits.
   template <typename T>
   [[nodiscard]] Array<T> create(const std::string& name, const std::vector<Size>& extents) {
     peakmark_failure failure{};
