@@ -157,7 +157,7 @@ def write_inputs(folder: Path, cases: int, nights: int, seed: int = 1) -> None:
 
 
 def measure(folder: Path) -> dict[str, float]:
-    """Seconds, MiB at most of one process, and MiB of the page set and of its first page."""
+    """Seconds, MiB at most of one process, and MB (10⁶ bytes) of the page set and of its first page."""
     output = folder / "report"
     begin = time.perf_counter()
     subprocess.run(
@@ -170,15 +170,15 @@ def measure(folder: Path) -> dict[str, float]:
     seconds = time.perf_counter() - begin
     files = [path for path in output.rglob("*") if path.is_file()]
     page = [path for path in files if path.suffix in (".html", ".js")]
-    mebibyte = 1024 * 1024
+    megabyte = 1e6
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "seconds": seconds,
         "cpu_seconds": usage.ru_utime + usage.ru_stime,
         "memory_mib": usage.ru_maxrss / 1024,
-        "page_mib": (output / "index.html").stat().st_size / mebibyte,
-        "page_and_data_mib": sum(path.stat().st_size for path in page) / mebibyte,
-        "all_mib": sum(path.stat().st_size for path in files) / mebibyte,
+        "page_mb": (output / "index.html").stat().st_size / megabyte,
+        "page_and_data_mb": sum(path.stat().st_size for path in page) / megabyte,
+        "all_mb": sum(path.stat().st_size for path in files) / megabyte,
         "files": len(files),
     }
 
