@@ -45,6 +45,7 @@ int run(int argc, char** argv) {
   result.words.assign(argv + (argc > 0 ? 1 : 0), argv + argc);
 
   // The commands, in the order of the work.
+  peakmark::cli::add_init_command(app, result);
   peakmark::cli::add_devices_command(app, result);
   peakmark::cli::add_doctor_command(app, result);
   peakmark::cli::add_list_command(app, result);
@@ -58,6 +59,7 @@ int run(int argc, char** argv) {
   peakmark::cli::add_history_command(app, result);
   peakmark::cli::add_trends_command(app, result);
   peakmark::cli::add_report_command(app, result);
+  peakmark::cli::add_schema_command(app, result);
   peakmark::cli::add_completion_command(app, result);
   peakmark::cli::add_manual_command(app, result);
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace peakmark::cli {
+
+/// A file that `peakmark init` writes.
+struct FirstFile {
+  std::string path;  ///< from the folder in which it is written
+  std::string text;
+  std::string_view what;  ///< what it is, in a few words
+};
+
+/// `kind`: "opencl", a worker with one kernel; "program", a program that is measured as it is.
+std::vector<FirstFile> first_files(std::string_view kind);
+
+/// The JSON schema of suites.
+std::string_view suite_schema();
+
+}  // namespace peakmark::cli

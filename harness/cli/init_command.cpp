@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/own_program.hpp"
+#include "base/plain_text.hpp"
+#include "cli/command.hpp"
+#include "cli/first_files.hpp"
+#include "run/text_file.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct InitOptions {
+  std::string kind = "opencl";
+  bool list = false;
+};
+
+/// What an editor, or a git that looks for `peakmark.yml`, finds there is somebody's: nothing is written over
+/// it.
+void refuse_existing(const std::vector<FirstFile>& files) {
+  std::string there;
+  for (const FirstFile& file : files) {
+    if (fs::symlink_status(file.path).type() == fs::file_type::not_found) continue;
+    there += (there.empty() ? "" : ", ") + file.path;
+  }
+  if (there.empty()) return;
+  throw UsageError(fmt::format(
+      "init: already here: {}. Nothing was written; begin in another folder, or move them", there));
+}
+
+void write(const FirstFile& file) {
+  const fs::path path(file.path);
+  if (path.has_parent_path()) fs::create_directories(path.parent_path());
+  replace_text_file(path, file.text);
+  if (path.extension() == ".sh") fs::permissions(path, fs::perms::owner_exec, fs::perm_options::add);
+}
+
+/// CMake looks below the folders of PATH itself: so only a peakmark that was called by its path is told.
+std::string prefix_option() {
+  for (const fs::path& prefix : prefixes_of_own_program()) {
+    std::error_code error;
+    if (fs::exists(prefix / "lib/cmake/peakmark", error)) {
+      return " -DCMAKE_PREFIX_PATH=" + plain_text(prefix.lexically_normal().string());
+    }
+  }
+  return "";
+}
+
+void init(const InitOptions& options) {
+  const std::vector<FirstFile> files = first_files(options.kind);
+  if (options.list) {
+    for (const FirstFile& file : files) fmt::print("{}\n", file.path);
+    return;
+  }
+  refuse_existing(files);
+  for (const FirstFile& file : files) {
+    write(file);
+    fmt::print("{:<30}  {}\n", file.path, file.what);
+  }
+  const bool is_program = options.kind == "program";
+  const std::string suite = is_program ? "mean.toml" : "scale.toml";
+  fmt::print(
+      "\nNow:\n"
+      "  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release{}\n"
+      "  cmake --build build\n"
+      "  peakmark list {}{}\n"
+      "  peakmark run {}{} -o build/run.json\n"
+      "  peakmark check build/run.json\n",
+      prefix_option(), suite, is_program ? "" : " --worker build/scale", suite,
+      is_program ? "" : " --worker build/scale");
+}
+
+}  // namespace
+
+void add_init_command(CLI::App& app, Result& /*result*/) {
+  const auto options = std::make_shared<InitOptions>();
+  CLI::App* const command =
+      app.add_subcommand("init", "Write a first worker, suite and workflow into this folder");
+  command
+      ->add_option("KIND", options->kind,
+                   "opencl: a worker with one kernel, to be made yours; program: a suite for a program that "
+                   "is measured as it is")
+      ->check(CLI::IsMember({"opencl", "program"}))
+      ->capture_default_str();
+  command->add_flag("--list", options->list, "Only list the files that would be written");
+  command->footer(
+      "What it writes works as it stands, and what to type next it says. Nothing is written over.\n"
+      "Exit code: 0 clean, 2 wrong usage, or a file is there already or cannot be written.");
+  command->callback([options] { init(*options); });
+}
+
+}  // namespace peakmark::cli

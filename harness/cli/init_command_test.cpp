@@ -1,0 +1,79 @@
+// What `peakmark init` writes, and what it leaves alone. That it builds and runs, ci/test shows with the
+// examples.
+#include <set>
+#include <sstream>
+
+#include "cli/command_test.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+class Init : public CommandTest {
+ protected:
+  Answer in_folder(const std::string& words) const {
+    const std::string go = "mkdir -p '" + here_.string() + "' && cd '" + here_.string() +
+                           "' && exec '" PEAKMARK_PROGRAM "' " + words;
+    return ask({"/bin/sh", {"-c", go}, current_environment(), ""}, kLimit);
+  }
+  std::set<std::string> files() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(here_)) {
+      if (entry.is_regular_file()) names.insert(entry.path().lexically_relative(here_).string());
+    }
+    return names;
+  }
+
+  const std::filesystem::path here_ = folder_.path() / "project";
+};
+
+TEST_F(Init, WritesWhatItListsAndSaysWhatToTypeNext) {
+  for (const std::string kind : {"opencl", "program"}) {
+    std::filesystem::remove_all(here_);
+    const Answer listed = in_folder("init --list " + kind);
+    ASSERT_EQ(listed.end.exit_code, 0) << listed.errors;
+    EXPECT_THAT(files(), IsEmpty());
+    std::set<std::string> names;
+    std::istringstream lines(listed.output);
+    for (std::string line; std::getline(lines, line);) names.insert(line);
+
+    const Answer written = in_folder("init " + kind);
+    ASSERT_EQ(written.end.exit_code, 0) << written.errors;
+    EXPECT_EQ(files(), names);
+    for (const std::string& name : names) EXPECT_THAT(written.output, HasSubstr(name));
+    EXPECT_THAT(written.output, HasSubstr("\nNow:\n  cmake -S . -B build"));
+    const std::string suite = kind == "opencl" ? "scale.toml" : "mean.toml";
+    EXPECT_THAT(written.output, HasSubstr("peakmark run " + suite));
+    EXPECT_THAT(read_text_file(here_ / suite), StartsWith("#:schema ./suite.schema.json\n"));
+    EXPECT_EQ(read_text_file(here_ / "suite.schema.json"), peakmark({"schema"}).output);
+    const std::string workflow = read_text_file(here_ / ".github/workflows/peakmark.yml");
+    EXPECT_THAT(workflow, HasSubstr("peakmark run " + suite));
+    EXPECT_THAT(workflow, Not(HasSubstr("@SUITE@")));
+    EXPECT_THAT(workflow, Not(HasSubstr("@WORKER@")));
+    EXPECT_THAT(workflow, Not(HasSubstr("@PACKAGES@")));
+  }
+}
+
+TEST_F(Init, WritesOverNothing) {
+  std::filesystem::create_directories(here_);
+  std::ofstream(here_ / "CMakeLists.txt") << "mine";
+  std::filesystem::create_symlink("nowhere", here_ / "scale.toml");
+  const Answer answer = in_folder("init");
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("already here: CMakeLists.txt, scale.toml. Nothing was written"));
+  EXPECT_EQ(read_text_file(here_ / "CMakeLists.txt"), "mine");
+  EXPECT_EQ(files(), std::set<std::string>{"CMakeLists.txt"});
+}
+
+TEST_F(Init, OfAnUnknownKindIsRefused) {
+  const Answer answer = in_folder("init metal");
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("program"));
+}
+
+}  // namespace
+}  // namespace peakmark

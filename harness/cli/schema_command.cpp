@@ -1,0 +1,23 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string_view>
+
+#include "cli/command.hpp"
+#include "cli/first_files.hpp"
+
+namespace peakmark::cli {
+
+void add_schema_command(CLI::App& app, Result& /*result*/) {
+  CLI::App* const command = app.add_subcommand(
+      "schema", "Print the JSON schema of suites, by which editors complete and check them");
+  command->footer(
+      "`peakmark schema > suite.schema.json`, and as the first line of a suite: #:schema "
+      "./suite.schema.json\n"
+      "Exit code: 0 clean, 2 wrong usage.");
+  command->callback([] {
+    const std::string_view text = suite_schema();
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  });
+}
+
+}  // namespace peakmark::cli
