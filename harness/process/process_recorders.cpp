@@ -79,14 +79,17 @@ bool cuda_is_up() {
   return ask != nullptr && ask(&count) == 0;
 }
 
-/// The file of OpenCL's loader, where it is here and has drivers.
-std::optional<fs::path> opencl_with_drivers() {
+/// OpenCL's loader in this process; empty where there is none.
+struct OpenclLoader {
+  fs::path file;
+  bool has_drivers = false;
+};
+OpenclLoader opencl_loader() {
   const auto ask = function<clGetPlatformIDs_t>(loader(kOpenclLoader, false), "clGetPlatformIDs");
   std::uint32_t count = 0;
   Dl_info info{};
-  if (ask == nullptr || ask(0, nullptr, &count) != 0 || count == 0) return std::nullopt;
-  if (dladdr(reinterpret_cast<void*>(ask), &info) == 0) return std::nullopt;
-  return info.dli_fname;
+  if (ask == nullptr || dladdr(reinterpret_cast<void*>(ask), &info) == 0) return {};
+  return {info.dli_fname, ask(0, nullptr, &count) == 0 && count > 0};
 }
 
 fs::path new_folder() {
@@ -220,17 +223,18 @@ void ProcessRecorders::connect() {
 }
 
 std::string ProcessRecorders::why_none() const {
-  const std::optional<fs::path> opencl = opencl_with_drivers();
-  if (libraries_.opencl && opencl && knows_layers(*opencl) &&
+  const OpenclLoader opencl = opencl_loader();
+  if (libraries_.opencl && opencl.has_drivers && knows_layers(opencl.file) &&
       dlopen(libraries_.opencl->c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) {
     return "OpenCL was called before its recorder could come in: register before the first call into OpenCL, "
            "or "
            "run the whole program by `peakmark record -- PROGRAM`";
   }
   MissingRecorder evidence{.libraries = libraries_, .static_program = {}, .seen = {}, .still_running = {}};
-  if (opencl) {
+  if (!opencl.file.empty()) {
     std::error_code ignored;
-    evidence.seen[process_] = {.program = fs::read_symlink("/proc/self/exe", ignored), .loaders = {*opencl}};
+    evidence.seen[process_] = {.program = fs::read_symlink("/proc/self/exe", ignored),
+                               .loaders = {opencl.file.string()}};
   }
   return why_no_recorder(evidence);
 }
