@@ -1,6 +1,7 @@
 #include "process/process_recorders.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -152,12 +153,28 @@ struct ProcessRecorders::Recorder {
     return events;
   }
 
+  /// Gives the disk's room of what was read back: benchmarks that do nothing but allocate write hundreds of
+  /// MB a second. Nobody reads it again, and a file system that cannot do it keeps it to the end.
+  void forget_read() {
+    constexpr std::uint64_t kBlock = 4096;
+    const std::uint64_t read_to = (ProfileHeader::kBytes + next * sizeof(Event)) / kBlock * kBlock;
+    if (read_to <= forgotten_to) return;
+    const int profile =
+        open(function<peakmark_profile_path_t>(handle, PEAKMARK_PROFILE_PATH_SYMBOL)(), O_WRONLY | O_CLOEXEC);
+    if (profile < 0) return;
+    if (fallocate(profile, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(forgotten_to),
+                  static_cast<off_t>(read_to - forgotten_to)) == 0)
+      forgotten_to = read_to;
+    close(profile);
+  }
+
   fs::path path;
   void* handle;
   peakmark_event_count_t count;
   peakmark_synchronise_t synchronise;
   ProfileReader reader;
   std::uint64_t next = 0;
+  std::uint64_t forgotten_to = ProfileHeader::kBytes;
 };
 
 ProcessRecorders::ProcessRecorders(const fs::path& beside) : process_(getpid()) {
@@ -277,6 +294,9 @@ void ProcessRecorders::settle(Size least) {
     advance();
   }
   settled_ = memory_.live_bytes();
+  // A profile that `peakmark record` has asked for is not ours to cut.
+  if (folder_.empty()) return;
+  for (const auto& recorder : recorders_) recorder->forget_read();
 }
 
 void ProcessRecorders::advance() {

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <functional>
@@ -119,6 +120,24 @@ TEST_F(ProcessRecordersTest, CudaWithoutARecorderLeavesNoFigure) {
     const std::size_t stretch = recorders.begin();
     initialise_cuda();
     print(recorders.end(stretch));
+  });
+}
+
+TEST_F(ProcessRecordersTest, WhatWasReadTakesNoRoom) {
+  expect_told("little room, peak 100", [&] {
+    ProcessRecorders recorders("/nowhere");
+    const std::size_t stretch = recorders.begin();
+    for (int i = 0; i < 100'000; ++i) {
+      allocate(cuda_, 1, 100);
+      tell(cuda_, "fake_release", std::uint64_t{1});
+    }
+    const MemoryUse use = recorders.end(stretch);
+    struct stat file {};
+    void* const library = dlopen(cuda_.c_str(), RTLD_NOLOAD | RTLD_LAZY);
+    stat(reinterpret_cast<const char* (*)()>(dlsym(library, "peakmark_profile_path"))(), &file);
+    // 200,000 events of 64 bytes, less what a file system may keep, and the extent that is being filled.
+    if (file.st_blocks * 512 <= (2 << 20)) std::cerr << "little room, ";
+    print(use);
   });
 }
 
