@@ -69,6 +69,18 @@ void RunWorkers::add(const LabelledWorker& worker, int interrupt) {
   }
 }
 
+std::string RunWorkers::warning() const {
+  for (const Description& one : descriptions_) {
+    if (one.build == descriptions_.front().build) continue;
+    return fmt::format(
+        "the workers are builds of several kinds ({}): that alone makes times differ; build them alike, as "
+        "with "
+        "-DCMAKE_BUILD_TYPE=Release",
+        description_.build);
+  }
+  return {};
+}
+
 void RunWorkers::check(const std::vector<PlannedCase>& cases, int interrupt) const {
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     check_cases(calls_[i].program, descriptions_[i], cases, interrupt, calls_[i].arguments);

@@ -22,6 +22,8 @@ class RunWorkers {
 
   /// Of all together: what suites may name.
   [[nodiscard]] const Description& description() const { return description_; }
+  /// What spoils a comparison of their times: builds of several kinds. Empty where nothing does.
+  [[nodiscard]] std::string warning() const;
   /// Has each look at its cases (case_check.hpp).
   void check(const std::vector<PlannedCase>& cases, int interrupt) const;
 

@@ -53,6 +53,10 @@ class Sweep {
     say_device(selection.device, options_.memory_only);
     RunContext context = make_run_context(selection, description, options_.memory_only);
     note_findings(facts, selection.device, context);
+    if (const std::string warning = workers_->warning(); !warning.empty() && !context.memory_only) {
+      say("  " + warning);
+      context.warnings.push_back(warning);
+    }
     if (options_.rounds) {
       context.rounds = rounds_for(context.id);
       if (static_cast<std::size_t>(*options_.rounds) < kLeastBlocks) {
