@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,12 +10,11 @@
 #include "cli/history_option.hpp"
 #include "cli/seconds.hpp"
 #include "cli/value_name.hpp"
-#include "history/run_record.hpp"
+#include "history/suspicious_cases.hpp"
 #include "run/rounds.hpp"
 #include "run/run_workers.hpp"
 #include "run/sweep_run.hpp"
 #include "run/text_file.hpp"
-#include "trend/trends.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -31,37 +29,6 @@ struct RunOptions {
   bool json = false;
 };
 
-/// This run as the newest night of its device's history: the cases whose times look other than before.
-std::vector<std::string> suspicious_cases(const std::string& history, const Run& run) {
-  const RunContext& context = run.context;
-  const auto opened = open_history(history, history::History::Purpose::read);
-  const std::string name = opened->device_name(context.device);
-  for (trend::DeviceHistory& device : opened->read()) {
-    if (device.device != name || device.backend != context.backend) continue;
-    trend::NightRun night;
-    night.id = context.id;
-    night.date = context.date;
-    night.suite = context.suite;
-    const ReferenceTime reference = context.reference.median();
-    night.reference_copy_ns = reference.copy_ns;
-    night.reference_arithmetic_ns = reference.arithmetic_ns;
-    device.runs.push_back(std::move(night));
-    std::map<std::string, std::optional<double>> times;
-    for (const Observation& one : run.observations) {
-      if (one.outcome == Outcome::ok) times[one.case_name] = history::median_of_block_medians(one.gpu_time);
-    }
-    for (trend::Series& series : device.series) {
-      const bool is_time = series.metric == trend::metric::gpu_time_ns;
-      const auto found = times.find(series.case_name);
-      series.values.push_back(is_time && found != times.end() ? found->second : std::nullopt);
-      if (!series.confirmations.empty()) series.confirmations.emplace_back();
-    }
-    device.outcomes.clear();
-    return trend::find_trends(device).to_measure_again;
-  }
-  return {};  // the first run of this device
-}
-
 void run(RunOptions& options, Result& result) {
   if (options.sweep.rounds && options.sweep.selection.shard) {
     throw UsageError(
@@ -72,9 +39,11 @@ void run(RunOptions& options, Result& result) {
   if (options.confirm) {
     // Said before an hour of measuring, not after.
     open_history(*options.confirm, history::History::Purpose::write);
-    options.sweep.confirm = [history = *options.confirm](const Run& measured) {
+    options.sweep.confirm = [file = *options.confirm](const Run& measured) {
       try {
-        return suspicious_cases(history, measured);
+        const auto opened = open_history(file, history::History::Purpose::read);
+        return history::suspicious_cases(opened->read(), opened->device_name(measured.context.device),
+                                         measured);
       } catch (const UsageError& error) {  // an hour of measuring is not given up for it
         std::fprintf(stderr, "nothing is confirmed: %s\n", error.what());
         return std::vector<std::string>{};

@@ -264,33 +264,36 @@ Run to_run(const RunRecord& record) {
   });
 }
 
+trend::NightRun night_of(const RunContext& context) {
+  trend::NightRun night;
+  night.id = context.id;
+  night.date = context.date;
+  night.suite = context.suite;
+  night.commit = context.commit;
+  night.device = context.device;
+  night.backend = context.backend;
+  night.driver = context.driver;
+  night.platform = context.platform;
+  night.build = context.build;
+  night.host_name = context.host_name;
+  night.fingerprint = context.fingerprint;
+  night.filter = context.filter;
+  night.asked_backend = context.asked_backend;
+  if (context.rounds && context.rounds->variants) {
+    night.variants = {context.rounds->variants->first, context.rounds->variants->second};
+  }
+  const ReferenceTime reference = context.reference.median();
+  night.reference_copy_ns = reference.copy_ns;
+  night.reference_arithmetic_ns = reference.arithmetic_ns;
+  night.environment = context.environment;
+  return night;
+}
+
 trend::NightRun night_of(const std::string& text) {
   return whole([&] {
     Json json = Json::parse(text);
     json["planned"] = Json::array();
-    RunContext context = run_context_from_json(json);
-    trend::NightRun night;
-    night.id = std::move(context.id);
-    night.date = std::move(context.date);
-    night.suite = std::move(context.suite);
-    night.commit = std::move(context.commit);
-    night.device = std::move(context.device);
-    night.backend = std::move(context.backend);
-    night.driver = std::move(context.driver);
-    night.platform = std::move(context.platform);
-    night.build = std::move(context.build);
-    night.host_name = std::move(context.host_name);
-    night.fingerprint = std::move(context.fingerprint);
-    night.filter = std::move(context.filter);
-    night.asked_backend = std::move(context.asked_backend);
-    if (context.rounds && context.rounds->variants) {
-      night.variants = {context.rounds->variants->first, context.rounds->variants->second};
-    }
-    const ReferenceTime reference = context.reference.median();
-    night.reference_copy_ns = reference.copy_ns;
-    night.reference_arithmetic_ns = reference.arithmetic_ns;
-    night.environment = std::move(context.environment);
-    return night;
+    return night_of(run_context_from_json(json));
   });
 }
 

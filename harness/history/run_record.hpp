@@ -53,7 +53,9 @@ RunRecord to_record(const Run& run);
 /// The run again, but for the single calls of its timing: `blocks` is empty.
 Run to_run(const RunRecord& record);
 
-/// What trends are told of a run, of the context of a record.
+/// What trends are told of a run.
+trend::NightRun night_of(const RunContext& context);
+/// The same, of the context of a record.
 trend::NightRun night_of(const std::string& context);
 
 /// The observation that the facts of a record tell, without times.
