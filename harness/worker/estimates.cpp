@@ -1,7 +1,12 @@
 #include "worker/estimates.hpp"
 
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <exception>
 #include <functional>
+
+#include "worker/late_note.hpp"
 
 namespace peakmark {
 
@@ -27,6 +32,9 @@ std::vector<EstimateObservation> ask_estimators(const Variant& variant, const Pa
     answer.form = estimator->form();
     answer.slices_used = parameters.integer(variant.description.slice_axis);
     guard(answer.error, [&] {
+      const LateNote note(fmt::format("the estimator '{}' of {} has not answered yet", answer.estimator,
+                                      variant.description.name),
+                          [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); });
       EstimateRequest request = variant.request(parameters);
       guard(answer.error, [&] { answer.bytes_estimated = estimator->bytes(request, answer.slices_used); });
       if (!available_bytes) return;
