@@ -12,11 +12,6 @@ bool sets(const std::string& entry, std::string_view name) {
   return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
 }
 
-bool can_be_executed(const std::filesystem::path& path) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
-}
-
 }  // namespace
 
 std::vector<std::string> current_environment() {
@@ -36,6 +31,11 @@ std::optional<std::string> variable_of(const std::vector<std::string>& environme
     if (sets(entry, name)) return entry.substr(name.size() + 1);
   }
   return std::nullopt;
+}
+
+bool can_be_executed(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
 }
 
 std::optional<std::filesystem::path> program_in(const std::vector<std::string>& environment,

@@ -19,6 +19,9 @@ void set_variable(std::vector<std::string>& environment, std::string_view name, 
 /// nullopt where it is not set.
 std::optional<std::string> variable_of(const std::vector<std::string>& environment, std::string_view name);
 
+/// A file that this process may execute.
+bool can_be_executed(const std::filesystem::path& path);
+
 /// The file of a program: itself where it has a slash, else the first in the folders of this environment's
 /// PATH. nullopt where there is none that can be executed.
 std::optional<std::filesystem::path> program_in(const std::vector<std::string>& environment,

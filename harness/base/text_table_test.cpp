@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <vector>
+
+#include "base/first_rows.hpp"
 
 namespace peakmark {
 namespace {
@@ -24,6 +27,14 @@ TEST(TextTable, ACellIsOneLineThatNoTerminalObeys) {
   EXPECT_EQ(table.text(),
             "name               bytes\n"
             "\\x1b[31mred\\nnext      1\n");
+}
+
+TEST(TextTable, OfALongListTheFirstAndHowManyMore) {
+  const auto add = [](TextTable& table, int one) { table.add({"  " + std::to_string(one)}); };
+  const std::vector<int> all{1, 2, 3};
+  EXPECT_EQ(first_rows(TextTable({{"  number"}}), 2, all, add),
+            "  number\n  1\n  2\n  and 1 more; --json has them all\n");
+  EXPECT_EQ(first_rows(TextTable({{"  number"}}), 3, all, add), "  number\n  1\n  2\n  3\n");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/environment_list.hpp"
+#include "base/own_program.hpp"
 #include "base/word_pointers.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
@@ -40,13 +41,10 @@ fs::path this_program() {
   return program;
 }
 
-/// Installed, share/peakmark/reports beside bin; in a build folder programs stand up to three folders deep.
 fs::path reports_folder(const fs::path& program) {
-  fs::path up = program.parent_path();
-  for (int level = 0; level < 3 && up.has_relative_path(); ++level) {
-    up = up.parent_path();
+  for (const fs::path& prefix : prefixes_of_own_program()) {
     std::error_code error;
-    fs::path folder = up / "share" / "peakmark" / "reports";
+    fs::path folder = prefix / "share" / "peakmark" / "reports";
     if (fs::is_directory(folder / "peakmark_reports", error)) return folder;
   }
   throw UsageError(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/first_rows.hpp"
 #include "base/plain_text.hpp"
 #include "base/text_table.hpp"
 #include "compare/recordings.hpp"
@@ -59,17 +60,12 @@ std::string comparison_table(const RecordingComparison& comparison) {
                    {"base", Align::right},
                    {"new", Align::right},
                    {"difference", Align::right}});
-  for (std::size_t i = 0; i < std::min(kMost, comparison.moved.size()); ++i) {
-    const MovedAllocations& one = comparison.moved[i];
-    moved.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), name_of(one.kind),
+  const auto add = [](TextTable& table, const MovedAllocations& one) {
+    table.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), name_of(one.kind),
                std::to_string(one.bytes), std::to_string(one.base_count), std::to_string(one.new_count),
                signed_bytes(checked_multiply(one.bytes, one.new_count - one.base_count))});
-  }
-  text += "\nlive at the peak of one only\n" + moved.text();
-  if (comparison.moved.size() > kMost) {
-    text += fmt::format("  and {} more; --json has them all\n", comparison.moved.size() - kMost);
-  }
-  return text;
+  };
+  return text + "\nlive at the peak of one only\n" + first_rows(moved, kMost, comparison.moved, add);
 }
 
 }  // namespace peakmark

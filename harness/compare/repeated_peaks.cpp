@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/first_rows.hpp"
 #include "base/text_table.hpp"
 #include "run/json_fields.hpp"
 
@@ -32,19 +33,13 @@ std::string moved_table(const RepeatedPeaks& peaks) {
   for (std::size_t run = 0; run < peaks.runs.size(); ++run) {
     if (is_whole(peaks.runs[run])) columns.push_back({fmt::format("run {}", run + 1), Align::right});
   }
-  TextTable table(columns);
-  for (std::size_t i = 0; i < std::min(kMost, peaks.moved.size()); ++i) {
-    const MovedBetweenLists& one = peaks.moved[i];
-    std::vector<std::string> cells{"  " + (one.name.empty() ? "(unnamed)" : one.name), name_of(one.kind),
-                                   std::to_string(one.bytes)};
-    for (const std::int64_t count : one.counts) cells.push_back(std::to_string(count));
-    table.add(std::move(cells));
-  }
-  std::string text = table.text();
-  if (peaks.moved.size() > kMost) {
-    text += fmt::format("  and {} more; --json has them all\n", peaks.moved.size() - kMost);
-  }
-  return text;
+  return first_rows(TextTable(columns), kMost, peaks.moved,
+                    [](TextTable& table, const MovedBetweenLists& one) {
+                      std::vector<std::string> cells{"  " + (one.name.empty() ? "(unnamed)" : one.name),
+                                                     name_of(one.kind), std::to_string(one.bytes)};
+                      for (const std::int64_t count : one.counts) cells.push_back(std::to_string(count));
+                      table.add(std::move(cells));
+                    });
 }
 
 }  // namespace
@@ -111,12 +106,13 @@ std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<st
     moved.push_back(
         {{"name", one.name}, {"kind", name_of(one.kind)}, {"bytes", one.bytes}, {"counts", one.counts}});
   }
-  const Json json = {{"program", program},
-                     {"runs", std::move(runs)},
-                     {"peaks_agree", or_null(peaks.agree)},
-                     {"least_bytes", or_null(peaks.least_bytes)},
-                     {"most_bytes", or_null(peaks.most_bytes)},
-                     {"moved", std::move(moved)}};
+  Json json = json_fields::begin(format::kRepeatedPeaks);
+  json.update(Json{{"program", program},
+                   {"runs", std::move(runs)},
+                   {"peaks_agree", or_null(peaks.agree)},
+                   {"least_bytes", or_null(peaks.least_bytes)},
+                   {"most_bytes", or_null(peaks.most_bytes)},
+                   {"moved", std::move(moved)}});
   return json_fields::pretty(json);
 }
 

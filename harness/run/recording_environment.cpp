@@ -1,16 +1,10 @@
 #include "run/recording_environment.hpp"
 
-#include <algorithm>
-
+#include "base/environment_list.hpp"
 #include "base/error.hpp"
 
 namespace peakmark {
 namespace {
-
-bool has(const std::vector<std::string>& environment, const std::string& name) {
-  return std::any_of(environment.begin(), environment.end(),
-                     [&](const std::string& entry) { return entry.starts_with(name + "="); });
-}
 
 std::filesystem::path recorder_for(const DeviceInfo& device, const RecorderLibraries& libraries) {
   const auto& library = device.backend == Backend::cuda ? libraries.cuda : libraries.opencl;
@@ -30,11 +24,10 @@ RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector
   const std::filesystem::path recorder = recorder_for(device, libraries);
   folder_.emplace();
   add_recorders(variables_, libraries, folder_->path() / "worker.profile", false);
-  std::erase_if(variables_,
-                [](const std::string& entry) { return entry.starts_with("PEAKMARK_RECORDER_LIBRARY="); });
-  variables_.push_back("PEAKMARK_RECORDER_LIBRARY=" + recorder.string());
+  set_variable(variables_, "PEAKMARK_RECORDER_LIBRARY", recorder.string());
   // PoCL keeps compiled kernels in the user's cache folder; without any it would compile every case anew.
-  if (!has(variables_, "POCL_CACHE_DIR") && !has(variables_, "XDG_CACHE_HOME") && !has(variables_, "HOME")) {
+  if (!variable_of(variables_, "POCL_CACHE_DIR") && !variable_of(variables_, "XDG_CACHE_HOME") &&
+      !variable_of(variables_, "HOME")) {
     variables_.push_back("POCL_CACHE_DIR=" + (folder_->path() / "pocl-cache").string());
   }
 }

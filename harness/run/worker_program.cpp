@@ -1,7 +1,5 @@
 #include "run/worker_program.hpp"
 
-#include <unistd.h>
-
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
 #include "base/own_program.hpp"
@@ -15,18 +13,13 @@ namespace fs = std::filesystem;
 constexpr const char* kDefaultWorker = "peakmark-bench";
 constexpr const char* kProgramsWorker = "peakmark-programs";
 
-bool is_program(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
-}
-
 }  // namespace
 
 fs::path find_programs_worker() {
   const fs::path folder = folder_of_own_program();
   // In a build folder this program stands in harness/cli.
   for (const fs::path& place : {folder, folder.parent_path() / "external"}) {
-    if (is_program(place / kProgramsWorker)) return place / kProgramsWorker;
+    if (can_be_executed(place / kProgramsWorker)) return place / kProgramsWorker;
   }
   throw UsageError("the suite has programs, and what measures them is missing: " +
                    (folder / kProgramsWorker).string() + " is not there; install peakmark whole");
@@ -40,10 +33,10 @@ fs::path find_worker(const std::optional<std::string>& named) {
   }
   const fs::path folder = folder_of_own_program();
   fs::path beside = folder / kDefaultWorker;
-  if (is_program(beside)) return beside;
+  if (can_be_executed(beside)) return beside;
   // In a build folder this program stands in harness/cli.
   fs::path built = folder.parent_path().parent_path() / "bench" / kDefaultWorker;
-  if (is_program(built)) return built;
+  if (can_be_executed(built)) return built;
   throw UsageError("no worker: " + beside.string() + " is not there; name one with --worker");
 }
 

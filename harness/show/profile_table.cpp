@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/first_rows.hpp"
 #include "base/plain_text.hpp"
 #include "base/text_table.hpp"
 #include "show/allocation_groups.hpp"
@@ -17,6 +18,8 @@ namespace {
 
 using Align = TextTable::Align;
 
+constexpr std::size_t kMostRows = 20;
+
 std::string line_of(const std::vector<std::string>& command) {
   return one_line(fmt::format("{}", fmt::join(command, " ")));
 }
@@ -26,60 +29,44 @@ std::string both(Size bytes) {
 }
 
 std::string groups_text(const std::vector<Allocation>& allocations) {
-  TextTable table({{"  name"},
-                   {"kind"},
-                   {"phase"},
-                   {"count", Align::right},
-                   {"bytes", Align::right},
-                   {"", Align::right}});
-  constexpr std::size_t kMost = 20;
-  const std::vector<AllocationGroup> groups = group(allocations);
-  for (std::size_t i = 0; i < std::min(kMost, groups.size()); ++i) {
-    const AllocationGroup& one = groups[i];
+  const TextTable columns({{"  name"},
+                           {"kind"},
+                           {"phase"},
+                           {"count", Align::right},
+                           {"bytes", Align::right},
+                           {"", Align::right}});
+  return first_rows(columns, kMostRows, group(allocations), [](TextTable& table, const AllocationGroup& one) {
     table.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), name_of(one.kind), one.phase,
                std::to_string(one.count), std::to_string(one.bytes), format_size(one.bytes)});
-  }
-  std::string text = table.text();
-  if (groups.size() > kMost)
-    text += fmt::format("  and {} more; --json has them all\n", groups.size() - kMost);
-  return text;
+  });
 }
 
 std::string process_groups_text(const std::vector<ProcessGroup>& groups) {
-  TextTable table({{"  pid"},
-                   {"name"},
-                   {"kind"},
-                   {"phase"},
-                   {"count", Align::right},
-                   {"bytes", Align::right},
-                   {"", Align::right}});
-  constexpr std::size_t kMost = 20;
-  for (std::size_t i = 0; i < std::min(kMost, groups.size()); ++i) {
-    const AllocationGroup& one = groups[i].group;
-    table.add({fmt::format("  {}", groups[i].pid), one.name.empty() ? "(unnamed)" : one.name,
+  const TextTable columns({{"  pid"},
+                           {"name"},
+                           {"kind"},
+                           {"phase"},
+                           {"count", Align::right},
+                           {"bytes", Align::right},
+                           {"", Align::right}});
+  if (groups.empty()) return {};
+  return first_rows(columns, kMostRows, groups, [](TextTable& table, const ProcessGroup& of_process) {
+    const AllocationGroup& one = of_process.group;
+    table.add({fmt::format("  {}", of_process.pid), one.name.empty() ? "(unnamed)" : one.name,
                name_of(one.kind), one.phase, std::to_string(one.count), std::to_string(one.bytes),
                format_size(one.bytes)});
-  }
-  std::string text = groups.empty() ? "" : table.text();
-  if (groups.size() > kMost)
-    text += fmt::format("  and {} more; --json has them all\n", groups.size() - kMost);
-  return text;
+  });
 }
 
 std::string sites_text(const std::vector<Site>& sites) {
-  TextTable table({{"  site"}, {"count", Align::right}, {"bytes", Align::right}, {"", Align::right}});
-  constexpr std::size_t kMost = 20;
-  for (std::size_t i = 0; i < std::min(kMost, sites.size()); ++i) {
-    const Site& one = sites[i];
+  const TextTable columns({{"  site"}, {"count", Align::right}, {"bytes", Align::right}, {"", Align::right}});
+  return first_rows(columns, kMostRows, sites, [](TextTable& table, const Site& one) {
     const std::string first = one.frames.empty() ? "(no stack recorded)" : one.frames.front();
     table.add({"  " + first, std::to_string(one.count), std::to_string(one.bytes), format_size(one.bytes)});
     for (std::size_t frame = 1; frame < one.frames.size(); ++frame) {
       table.add({"    " + one.frames[frame], "", "", ""});
     }
-  }
-  std::string text = table.text();
-  if (sites.size() > kMost) text += fmt::format("  and {} more; --json has them all\n", sites.size() - kMost);
-  return text;
+  });
 }
 
 std::string phases_text(const std::vector<PhaseGroup>& phases) {
