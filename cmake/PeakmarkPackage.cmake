@@ -8,8 +8,12 @@ set(built ${PROJECT_BINARY_DIR}/${package})
 export(EXPORT peakmarkTargets NAMESPACE peakmark:: FILE ${built}/peakmarkTargets.cmake)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/peakmarkConfig.cmake.in ${built}/peakmarkConfig.cmake
   INSTALL_DESTINATION ${package})
-# Before 1.0 a minor version may break what was before.
-write_basic_package_version_file(${built}/peakmarkConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+# What a project is compiled against is the API, so find_package(peakmark 1.0) asks for its version: the same MAJOR, and
+# at least that MINOR.
+file(STRINGS ${PROJECT_SOURCE_DIR}/harness/api/include/peakmark/worker_seam.h api REGEX "define PEAKMARK_API_M[AI][JN]OR ")
+list(TRANSFORM api REPLACE "^.* " "")
+list(JOIN api "." api)
+write_basic_package_version_file(${built}/peakmarkConfigVersion.cmake VERSION ${api} COMPATIBILITY SameMajorVersion)
 foreach(file PeakmarkAddWorker.cmake PeakmarkBuildInfo.cmake PeakmarkWorkerInfo.cpp.in)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${file} ${built}/${file} COPYONLY)
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/${file} DESTINATION ${package})

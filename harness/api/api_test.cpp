@@ -114,7 +114,7 @@ TEST_F(ApiTest, StepsWithoutAVerificationAreRefused) {
 }
 
 TEST_F(ApiTest, AProgramOfAnotherVersionIsToldWhatToDo) {
-  for (const char* mistake : {"a later minor", "another major"}) {
+  for (const char* mistake : {"a later minor", "a later major", "an earlier major"}) {
     const Answer answer = run(std::string(kDry) + "\"known/bytes\"\n", {}, mistake);
     EXPECT_EQ(answer.end.exit_code, 2) << mistake;
     EXPECT_THAT(answer.errors, AllOf(HasSubstr("of peakmark's API"), HasSubstr("compile it anew")))
@@ -122,16 +122,34 @@ TEST_F(ApiTest, AProgramOfAnotherVersionIsToldWhatToDo) {
   }
 }
 
+// Older and later than the command line; a later MINOR of the same MAJOR brings its own library and is
+// served.
 TEST_F(ApiTest, AWorkerOnALibraryOfAnotherMajorIsRefusedWithWhatToDo) {
   nlohmann::json description = nlohmann::json::parse(worker({"--describe"}).output);
-  description["api"] = "2.3";
-  const std::filesystem::path later = folder_.path() / "later_worker";
-  std::ofstream(later) << "#!/bin/sh\ncat <<'END'\n" << description.dump() << "\nEND\n";
-  std::filesystem::permissions(later, std::filesystem::perms::owner_all);
-  const Answer answer = run(std::string(kDry) + "\"known/bytes\"\n", {}, "", {later.string()});
-  EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, AllOf(HasSubstr("built on version 2.3 of peakmark's API"),
-                                   HasSubstr("serves 1.*"), HasSubstr("build the worker anew")));
+  const std::filesystem::path other = folder_.path() / "other_worker";
+  const auto list = [&](const std::string& api) {
+    description["api"] = api;
+    description["later"] = "than this";
+    std::ofstream(other) << "#!/bin/sh\ncase $1 in --check) exec " << PEAKMARK_API_WORKER
+                         << " \"$@\" ;; esac\ncat <<'END'\n"
+                         << description.dump() << "\nEND\n";
+    std::filesystem::permissions(other, std::filesystem::perms::owner_all);
+    return ask({PEAKMARK_PROGRAM,
+                {"list", put(std::string(kDry) + "\"known/bytes\"\n").string(), "--worker", other.string()},
+                current_environment(),
+                ""},
+               std::chrono::seconds(60));
+  };
+  for (const char* api : {"0.9", "2.3"}) {
+    const Answer answer = list(api);
+    EXPECT_EQ(answer.end.exit_code, 2);
+    EXPECT_THAT(answer.errors, AllOf(HasSubstr(std::string("built on version ") + api + " of peakmark's API"),
+                                     HasSubstr("serves 1.*"), HasSubstr("build the worker anew"),
+                                     HasSubstr("run it with the peakmark that it was built against")));
+  }
+  const Answer later_minor = list("1.99");
+  EXPECT_EQ(later_minor.end.exit_code, 0) << later_minor.errors;
+  EXPECT_THAT(later_minor.output, HasSubstr("known/bytes/dry"));
 }
 
 TEST_F(ApiTest, MistakesOfAProgramAreMessages) {
@@ -186,6 +204,23 @@ TEST_F(ApiTest, RoundsTimeTheWorkersInTurns) {
           {"--rounds", "2", "--variants", "known/lambdas.old", "known/lambdas.new"}, "", {kOld, kNew});
   EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
   EXPECT_EQ(read_run(run_file_).observations.size(), 2u);
+}
+
+TEST_F(ApiTest, WorkersOfSeveralBuildTypesAreAWarningOfRunsWithTimes) {
+  const std::filesystem::path debug = folder_.path() / "debug_worker";
+  std::ofstream(debug) << "#!/bin/sh\ncase \"$*\" in *--describe*) " << PEAKMARK_API_WORKER
+                       << " \"$@\" | sed 's/\"build\":\"[^\"]*\"/\"build\":\"Debug\"/' ;; *) exec "
+                       << PEAKMARK_API_WORKER << " \"$@\" ;; esac\n";
+  std::filesystem::permissions(debug, std::filesystem::perms::owner_all);
+  const std::vector<std::string> both{kOld, "new=" + debug.string()};
+  const auto warned = AllOf(HasSubstr("the workers are builds of several kinds (old="),
+                            HasSubstr("new=Debug"), HasSubstr("build them alike"));
+  const std::string suite = std::string(kDry) + "\"known/bytes\"\n";
+  EXPECT_THAT(run(suite, {}, "", both).errors, warned);
+  EXPECT_THAT(read_run(run_file_).context.warnings, testing::Contains(warned));
+  EXPECT_THAT(run(suite, {}, "", {kOld, std::string("new=") + PEAKMARK_API_WORKER}).errors,
+              testing::Not(HasSubstr("several kinds")));
+  EXPECT_THAT(run(suite, {"--memory-only"}, "", both).errors, testing::Not(HasSubstr("several kinds")));
 }
 
 TEST_F(ApiTest, MistakesOfSeveralWorkersAreMessages) {

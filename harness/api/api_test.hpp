@@ -25,12 +25,16 @@ class ApiTest : public testing::Test {
   Answer run(const std::string& suite, const std::vector<std::string>& more = {},
              const std::string& mistake = "",
              const std::vector<std::string>& workers = {PEAKMARK_API_WORKER}) const {
-    const std::filesystem::path file = folder_.path() / "suite.toml";
-    std::ofstream(file) << suite;
-    std::vector<std::string> arguments{"run", file.string(), "-o", run_file_.string()};
+    std::vector<std::string> arguments{"run", put(suite).string(), "-o", run_file_.string()};
     for (const std::string& worker : workers) arguments.insert(arguments.end(), {"--worker", worker});
     arguments.insert(arguments.end(), more.begin(), more.end());
     return ask({PEAKMARK_PROGRAM, arguments, environment(mistake), ""}, std::chrono::seconds(120));
+  }
+  /// A suite with these lines.
+  std::filesystem::path put(const std::string& suite) const {
+    std::filesystem::path file = folder_.path() / "suite.toml";
+    std::ofstream(file) << suite;
+    return file;
   }
   std::map<std::string, Observation> observations() const {
     std::map<std::string, Observation> by_variant;

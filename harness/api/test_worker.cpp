@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -185,10 +186,11 @@ int main(int argc, char** argv) {
     worker.add<KnownBytes>(
         {.name = "bad/one", .backends = {"dry"}, .axes = {{"mode", "edge"}}, .slice_axis = "mode"});
   }
-  if (mistake() == "a later minor" || mistake() == "another major") {
-    const bool is_major = mistake() == "another major";
-    const peakmark_worker other{.api_major = PEAKMARK_API_MAJOR + (is_major ? 1 : 0),
-                                .api_minor = PEAKMARK_API_MINOR + (is_major ? 0 : 1),
+  const std::map<std::string, std::pair<int, int>> versions{
+      {"a later minor", {0, 1}}, {"a later major", {1, 0}}, {"an earlier major", {-1, 0}}};
+  if (const auto found = versions.find(mistake()); found != versions.end()) {
+    const peakmark_worker other{.api_major = PEAKMARK_API_MAJOR + found->second.first,
+                                .api_minor = PEAKMARK_API_MINOR + found->second.second,
                                 .name = nullptr,
                                 .build = nullptr,
                                 .commit = nullptr,

@@ -68,10 +68,10 @@ std::string line_of(const std::string& name, const BaselineCase& the_case) {
 void check_version(const Json& json) {
   int version = 0;
   json_fields::field(json, kVersionKey, version);
-  if (version == kBaselineVersion) return;
+  if (version == format::kBaseline.major) return;
   throw UsageError(fmt::format(
       "a baseline of version {}, this peakmark reads version {}; write it anew with --update-baseline",
-      version, kBaselineVersion));
+      version, format::kBaseline.major));
 }
 
 void read_line(const Json& json, Baseline& baseline) {
@@ -135,7 +135,7 @@ Baseline baseline_of(const Run& run) {
 }
 
 std::string baseline_text(const Baseline& baseline) {
-  std::string text = json_fields::one_line(Json{{kVersionKey, kBaselineVersion}}) + "\n";
+  std::string text = json_fields::one_line(Json{{kVersionKey, format::kBaseline.major}}) + "\n";
   for (const auto& [name, the_case] : baseline.cases) text += line_of(name, the_case) + "\n";
   return text;
 }

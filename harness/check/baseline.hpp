@@ -26,9 +26,6 @@ struct Baseline {
   std::map<std::string, BaselineCase> cases;  ///< by name
 };
 
-/// The version of the file; a reader refuses another.
-inline constexpr int kBaselineVersion = 1;
-
 /// Of a run. UsageError for one that is not complete: the cases that it lacks would be new ones later.
 Baseline baseline_of(const Run& run);
 

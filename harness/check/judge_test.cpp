@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "check/sample_run.hpp"
 
 namespace peakmark {
@@ -27,6 +29,13 @@ TEST(Judge, AnExactEstimateIsInsideTheWindow) {
   EXPECT_EQ(code_of(sample.run), ExitCode::clean);
   EXPECT_EQ(verdict_of(sample.run, Rule::window_slices).figure, 1.0);
   EXPECT_EQ(verdict_of(sample.run, Rule::window_bytes).figure, 1.0);
+}
+
+TEST(Judge, AFileOfTheFirstVersionOfTheFormatIsJudgedAsOneOfToday) {
+  const peakmark::Run run = read_run(PEAKMARK_RUN_VERSIONS "/run-1.0.json");
+  EXPECT_EQ(code_of(run), ExitCode::clean);
+  const auto verdicts = judge(run, {});
+  EXPECT_EQ(std::ranges::count(verdicts, Rule::window_bytes, &Verdict::rule), 2);
 }
 
 TEST(Judge, TheWindowIsClosedAtBothEnds) {

@@ -18,9 +18,10 @@ std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts) 
     if (verdict.bound) entry["bound"] = {{"lo", verdict.bound->lo}, {"hi", verdict.bound->hi}};
     list.push_back(std::move(entry));
   }
-  const Json whole = {{"headline", headline(run, verdicts)},
-                      {"exit_code", static_cast<int>(exit_code_of(run, verdicts))},
-                      {"verdicts", std::move(list)}};
+  Json whole = json_fields::begin(format::kVerdicts);
+  whole.update(Json{{"headline", headline(run, verdicts)},
+                    {"exit_code", static_cast<int>(exit_code_of(run, verdicts))},
+                    {"verdicts", std::move(list)}});
   return json_fields::pretty(whole);
 }
 

@@ -83,7 +83,9 @@ void print_table(const DeviceList& list) {
 void print_json(const DeviceList& list) {
   Json devices = Json::array();
   for (const DeviceInfo& info : list.devices) devices.push_back(json_of(info));
-  std::cout << json_fields::pretty(Json{{"devices", devices}, {"reasons", list.reasons}});
+  Json json = json_fields::begin(format::kDevices);
+  json.update(Json{{"devices", devices}, {"reasons", list.reasons}});
+  std::cout << json_fields::pretty(json);
 }
 
 }  // namespace

@@ -66,7 +66,9 @@ void print_json(const MachineFacts& facts, const std::vector<Finding>& findings)
                     {"what", finding.what},
                     {"mend", finding.mend}});
   }
-  std::cout << json_fields::pretty(Json{{"findings", list}, {"facts", json_of(facts)}});
+  Json json = json_fields::begin(format::kFindings);
+  json.update(Json{{"findings", list}, {"facts", json_of(facts)}});
+  std::cout << json_fields::pretty(json);
 }
 
 void print_text(const MachineFacts& facts, const std::vector<Finding>& findings) {

@@ -18,9 +18,10 @@ std::string comparison_json(const RecordingComparison& comparison) {
     if (&metric == &comparison.metrics.front()) one["allocations"] = moved_json(comparison.moved);
     cases.push_back(std::move(one));
   }
-  const Json json = {{"base", {{"file", comparison.base.file}, {"program", comparison.base.program}}},
-                     {"new", {{"file", comparison.next.file}, {"program", comparison.next.program}}},
-                     {"cases", std::move(cases)}};
+  Json json = json_fields::begin(format::kComparison);
+  json.update(Json{{"base", {{"file", comparison.base.file}, {"program", comparison.base.program}}},
+                   {"new", {{"file", comparison.next.file}, {"program", comparison.next.program}}},
+                   {"cases", std::move(cases)}});
   return json_fields::pretty(json);
 }
 

@@ -91,12 +91,16 @@ std::string comparison_json(const RunComparison& comparison) {
     }
     if (one.time) cases.push_back(time_json(one, *one.time));
   }
-  const Json json = {
-      {"headline", headline(comparison)},   {"exit_code", static_cast<int>(exit_code_of(comparison))},
-      {"base", side_json(comparison.base)}, {"new", side_json(comparison.next)},
-      {"in_turns", comparison.in_turns},    {"cases", std::move(cases)},
-      {"only_base", comparison.only_base},  {"only_new", comparison.only_new},
-      {"notes", comparison.notes}};
+  Json json = json_fields::begin(format::kComparison);
+  json.update(Json{{"headline", headline(comparison)},
+                   {"exit_code", static_cast<int>(exit_code_of(comparison))},
+                   {"base", side_json(comparison.base)},
+                   {"new", side_json(comparison.next)},
+                   {"in_turns", comparison.in_turns},
+                   {"cases", std::move(cases)},
+                   {"only_base", comparison.only_base},
+                   {"only_new", comparison.only_new},
+                   {"notes", comparison.notes}});
   return json_fields::pretty(json);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/first_rows.hpp"
 #include "base/plain_text.hpp"
 #include "base/text_table.hpp"
 #include "compare/case_lines.hpp"
@@ -24,18 +25,12 @@ std::string side_line(const char* side, const ComparedSide& one) {
 }
 
 std::string group_text(Standing standing, const std::vector<const CaseComparison*>& cases) {
-  std::string text = fmt::format("\n{}\n", title_of(standing));
-  TextTable table({{"  case"}, {"peak"}, {"time"}, {"effect (95 %)"}, {"verdict"}});
-  for (std::size_t i = 0; i < std::min(kMostShown, cases.size()); ++i) {
-    const CaseComparison& one = *cases[i];
-    table.add(
-        {"  " + plain_text(one.name), peak_text(one), time_text(one), effect_text(one), verdict_text(one)});
-  }
-  text += table.text();
-  if (cases.size() > kMostShown) {
-    text += fmt::format("  and {} more; --json has them all\n", cases.size() - kMostShown);
-  }
-  return text;
+  const TextTable columns({{"  case"}, {"peak"}, {"time"}, {"effect (95 %)"}, {"verdict"}});
+  const auto add = [](TextTable& table, const CaseComparison* one) {
+    table.add({"  " + plain_text(one->name), peak_text(*one), time_text(*one), effect_text(*one),
+               verdict_text(*one)});
+  };
+  return fmt::format("\n{}\n", title_of(standing)) + first_rows(columns, kMostShown, cases, add);
 }
 
 /// The same advice is told once, with how many cases it is for.
@@ -61,10 +56,7 @@ std::string names_text(const char* where, const std::vector<std::string>& names)
   std::string text = fmt::format("\nonly {}: {}\n", where, counted(names.size(), "case"));
   for (std::size_t i = 0; i < std::min(kMostNames, names.size()); ++i)
     text += "  " + plain_text(names[i]) + "\n";
-  if (names.size() > kMostNames) {
-    text += fmt::format("  and {} more; --json has them all\n", names.size() - kMostNames);
-  }
-  return text;
+  return text + more_than(kMostNames, names.size());
 }
 
 }  // namespace

@@ -79,8 +79,10 @@ struct ProfileReader::File {
       throw UsageError(fmt::format("{}: cut short inside its header; record it again", path.string()));
     }
     if (header.version != ProfileHeader::kVersion || header.header_bytes != ProfileHeader::kBytes) {
-      throw UsageError(fmt::format("{}: a profile of version {}; this peakmark reads version {}",
-                                   path.string(), header.version, ProfileHeader::kVersion));
+      throw UsageError(
+          fmt::format("{}: a profile of version {}; this peakmark reads version {}: record again, or use the "
+                      "peakmark that recorded it",
+                      path.string(), header.version, ProfileHeader::kVersion));
     }
   }
 };

@@ -69,10 +69,10 @@ Rounds rounds_from_json(const Json& json) {
 void check_version(const Json& json) {
   int version = 0;
   field(json, "version", version);
-  if (version != kRunFileVersion) {
-    throw UsageError("it has version " + std::to_string(version) +
-                     " of the run format, this peakmark reads version " + std::to_string(kRunFileVersion) +
-                     "; measure again, or use the peakmark that wrote it");
+  if (version != format::kRunFile.major) {
+    throw UsageError(
+        "it has version " + std::to_string(version) + " of the run format, this peakmark reads version " +
+        std::to_string(format::kRunFile.major) + "; measure again, or use the peakmark that wrote it");
   }
 }
 
@@ -94,7 +94,8 @@ Json to_json(const RunContext& context) {
   for (const PlannedCase& planned_case : context.planned) planned.push_back(to_json(planned_case));
   Json shard(nullptr);
   if (context.shard) shard = Json{{"index", context.shard->index}, {"count", context.shard->count}};
-  return Json{{"version", kRunFileVersion},
+  return Json{{"version", format::kRunFile.major},
+              {"minor", format::kRunFile.minor},
               {"id", context.id},
               {"date", context.date},
               {"host_name", context.host_name},

@@ -88,18 +88,18 @@ std::string estimate_json(const std::string& variant, const std::string& paramet
     terms.push_back(Json{
         {"name", term.name}, {"per_slice_bytes", term.per_slice_bytes}, {"fixed_bytes", term.fixed_bytes}});
   }
-  return json_fields::pretty(
-      Json{{"variant", variant},
-           {"parameters", Json::parse(parameters)},
-           {"available_bytes", json_fields::or_null(available_bytes)},
-           {"slices", json_fields::or_null(reply.slices)},
-           {"bytes", json_fields::or_null(reply.bytes)},
-           {"dtype", json_fields::or_null(reply.dtype)},
-           {"terms", terms},
-           {"output_dimensions",
-            reply.output_dimensions.empty() ? Json(nullptr) : Json(reply.output_dimensions)},
-           {"padding", reply.padding.empty() ? Json(nullptr) : Json(reply.padding)}},
-      1);
+  Json json = json_fields::begin(format::kEstimate);
+  json.update(Json{
+      {"variant", variant},
+      {"parameters", Json::parse(parameters)},
+      {"available_bytes", json_fields::or_null(available_bytes)},
+      {"slices", json_fields::or_null(reply.slices)},
+      {"bytes", json_fields::or_null(reply.bytes)},
+      {"dtype", json_fields::or_null(reply.dtype)},
+      {"terms", terms},
+      {"output_dimensions", reply.output_dimensions.empty() ? Json(nullptr) : Json(reply.output_dimensions)},
+      {"padding", reply.padding.empty() ? Json(nullptr) : Json(reply.padding)}});
+  return json_fields::pretty(json, 1);
 }
 
 EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question) {

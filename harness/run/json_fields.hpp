@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/format_version.hpp"
 #include "base/size.hpp"
 #include "sweep/parameters.hpp"
 
@@ -26,6 +27,11 @@ using Json = nlohmann::ordered_json;
 template <typename T>
 Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
+}
+
+/// What every format begins with.
+inline Json begin(FormatVersion version) {
+  return Json{{"version", version.major}, {"minor", version.minor}};
 }
 
 [[noreturn]] inline void wrong_type(const Json& json, const char* expected) {

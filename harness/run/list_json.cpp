@@ -11,8 +11,9 @@ using json_fields::Json;
 std::string list_json(const Suite& suite, const std::vector<PlannedCase>& cases) {
   Json list = Json::array();
   for (const PlannedCase& planned : cases) list.push_back(to_json(planned));
-  return json_fields::pretty(Json{{"suite", suite.name}, {"fingerprint", suite.fingerprint}, {"cases", list}},
-                             1);
+  Json json = json_fields::begin(format::kCases);
+  json.update(Json{{"suite", suite.name}, {"fingerprint", suite.fingerprint}, {"cases", list}});
+  return json_fields::pretty(json, 1);
 }
 
 }  // namespace peakmark

@@ -70,9 +70,6 @@ struct Run {
   std::vector<Observation> observations;
 };
 
-/// The version of the run file's `context.peakmark`; a reader refuses another major version.
-inline constexpr int kRunFileVersion = 1;
-
 /// Throws UsageError that says what is wrong with the file (not there, not JSON and where, cut short, of
 /// another version, no run of peakmark).
 Run read_run(const std::filesystem::path& path);

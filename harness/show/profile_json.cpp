@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "base/format_version.hpp"
 #include "show/allocation_groups.hpp"
 #include "show/phase_groups.hpp"
 #include "show/profile_reports.hpp"
@@ -109,7 +110,8 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
 }  // namespace
 
 std::string profile_json(const RecordedTree& tree, const ReportOptions& options) {
-  Json json = process_json(tree.processes.front(), options);
+  Json json = {{"version", format::kProfileSummary.major}, {"minor", format::kProfileSummary.minor}};
+  json.update(process_json(tree.processes.front(), options));
   Json others = Json::array();
   for (std::size_t i = 1; i < tree.processes.size(); ++i)
     others.push_back(process_json(tree.processes[i], options));

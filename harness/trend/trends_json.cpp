@@ -108,7 +108,8 @@ class Writer {
 }  // namespace
 
 std::string trends_json(const std::vector<DeviceTrends>& devices) {
-  Json json{{"version", 1}, {"headline", headline(devices)}, {"exit_code", 0}, {"nights", 0}};
+  Json json = json_fields::begin(format::kTrends);
+  json.update(Json{{"headline", headline(devices)}, {"exit_code", 0}, {"nights", 0}});
   json["devices"] = Json::array();
   std::size_t nights = 0;
   Writer writer(json);

@@ -108,7 +108,10 @@ def parse_run(document: Any, name: str) -> Run:
     if context is None:
         raise RunFileError(f"{name}: no run of peakmark: it has no context.peakmark")
     if context.get("version") != RUN_FILE_VERSION:
-        raise RunFileError(f"{name}: version {context.get('version')} of the run file; this reads {RUN_FILE_VERSION}")
+        raise RunFileError(
+            f"{name}: version {context.get('version')} of the run file; this reads {RUN_FILE_VERSION}: use the peakmark "
+            "that wrote it"
+        )
     planned = {entry["case"]: entry for entry in context["planned"]}
     observations = [row["peakmark"] for row in document["benchmarks"] if "peakmark" in row]
     rows = [_row(observation, planned[observation["case"]]) for observation in observations]

@@ -160,7 +160,10 @@ def parse_trends(document: str, name: str) -> Trends:
     try:
         root = json.loads(document)
         if root.get("version") != TRENDS_VERSION:
-            raise TrendFileError(f"{name}: version {root.get('version')} of trends; this reads {TRENDS_VERSION}")
+            raise TrendFileError(
+                f"{name}: version {root.get('version')} of trends; this reads {TRENDS_VERSION}: use the peakmark that "
+                "wrote it"
+            )
         return Trends(
             changes=[_change(entry) for entry in root["changes"]],
             accepted=[

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -31,12 +32,25 @@ def test_what_is_no_run_is_said(tmp_path, text, message):
         load_run(path)
 
 
+def test_a_file_of_the_first_version_is_read():
+    run = load_run(Path(__file__).parents[2] / "harness" / "run" / "versions" / "run-1.0.json")
+    assert list(run.cases["peak"]) == [315456, 656928]
+
+
+def test_a_later_minor_is_read(tmp_path):
+    document = run_document([observation("padding/new", "edge", 32)])
+    document["context"]["peakmark"] |= {"minor": 99, "later": {}}
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(document))
+    assert len(load_run(path).cases) == 1
+
+
 def test_another_version_is_refused(tmp_path):
     document = run_document([observation("padding/new", "edge", 32)])
     document["context"]["peakmark"]["version"] = 2
     path = tmp_path / "run.json"
     path.write_text(json.dumps(document))
-    with pytest.raises(RunFileError, match="version 2"):
+    with pytest.raises(RunFileError, match="version 2 .* use the peakmark that wrote it"):
         load_run(path)
 
 

@@ -1,0 +1,26 @@
+#pragma once
+
+namespace peakmark {
+
+/// The version of a format. MAJOR: a reader refuses another. MINOR grows when something is added, which older
+/// readers skip. docs/formats.md tells the rule, and what came with which.
+struct FormatVersion {
+  int major = 1;
+  int minor = 0;
+};
+
+namespace format {
+inline constexpr FormatVersion kRunFile{1, 1};
+inline constexpr FormatVersion kBaseline{1, 0};
+inline constexpr FormatVersion kTrends{1, 0};
+inline constexpr FormatVersion kVerdicts{1, 0};
+inline constexpr FormatVersion kComparison{1, 0};
+inline constexpr FormatVersion kProfileSummary{1, 0};
+inline constexpr FormatVersion kRepeatedPeaks{1, 0};
+inline constexpr FormatVersion kCases{1, 0};
+inline constexpr FormatVersion kEstimate{1, 0};
+inline constexpr FormatVersion kDevices{1, 0};
+inline constexpr FormatVersion kFindings{1, 0};
+}  // namespace format
+
+}  // namespace peakmark
