@@ -13,7 +13,7 @@ struct FirstFile {
   std::string_view what;  ///< what it is, in a few words
 };
 
-/// `kind`: "opencl", a worker with one kernel; "program", a program that is measured as it is.
+/// `kind`: "opencl" or "cuda", a worker; "program", a program that is measured as it is.
 std::vector<FirstFile> first_files(std::string_view kind);
 
 /// The JSON schema of suites.

@@ -66,17 +66,17 @@ void init(const InitOptions& options) {
     write(file);
     fmt::print("{:<30}  {}\n", file.path, file.what);
   }
-  const bool is_program = options.kind == "program";
-  const std::string suite = is_program ? "mean.toml" : "scale.toml";
+  const std::string name = options.kind == "program" ? "mean" : options.kind == "cuda" ? "sum" : "scale";
+  const std::string suite_and_worker =
+      name + ".toml" + (options.kind == "program" ? "" : " --worker build/" + name);
   fmt::print(
       "\nNow:\n"
-      "  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release{}\n"
+      "  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release{0}\n"
       "  cmake --build build\n"
-      "  peakmark list {}{}\n"
-      "  peakmark run {}{} -o build/run.json\n"
+      "  peakmark list {1}\n"
+      "  peakmark run {1} -o build/run.json\n"
       "  peakmark check build/run.json\n",
-      prefix_option(), suite, is_program ? "" : " --worker build/scale", suite,
-      is_program ? "" : " --worker build/scale");
+      prefix_option(), suite_and_worker);
 }
 
 }  // namespace
@@ -86,10 +86,11 @@ void add_init_command(CLI::App& app, Result& /*result*/) {
   CLI::App* const command =
       app.add_subcommand("init", "Write a first worker, suite and workflow into this folder");
   command
-      ->add_option("KIND", options->kind,
-                   "opencl: a worker with one kernel, to be made yours; program: a suite for a program that "
-                   "is measured as it is")
-      ->check(CLI::IsMember({"opencl", "program"}))
+      ->add_option(
+          "KIND", options->kind,
+          "opencl or cuda: a worker, to be made yours; program: a suite for a program that is measured "
+          "as it is")
+      ->check(CLI::IsMember({"opencl", "cuda", "program"}))
       ->capture_default_str();
   command->add_flag("--list", options->list, "Only list the files that would be written");
   command->footer(
