@@ -103,7 +103,7 @@ std::string fish_lines(const CommandWords& command) {
   if (command.runs_a_program) return text + begin + " -a '(__peakmark_recorded)'\n";
   for (const OptionWords& one : command.positionals) {
     const std::string what = fish_action(one);
-    if (!what.empty()) text += begin + " " + what + "\n";
+    if (!what.empty()) text += fmt::format("{} {}\n", begin, what);
   }
   return text;
 }

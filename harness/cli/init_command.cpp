@@ -41,7 +41,9 @@ void write(const FirstFile& file) {
   const fs::path path(file.path);
   if (path.has_parent_path()) fs::create_directories(path.parent_path());
   replace_text_file(path, file.text);
-  if (path.extension() == ".sh") fs::permissions(path, fs::perms::owner_exec, fs::perm_options::add);
+  if (path.extension() == ".sh")
+    fs::permissions(path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
+                    fs::perm_options::add);
 }
 
 /// CMake looks below the folders of PATH itself: so only a peakmark that was called by its path is told.
