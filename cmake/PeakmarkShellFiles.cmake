@@ -1,4 +1,7 @@
 # Completion and manual pages: printed by the program itself after it is built, and installed where shells and man look.
+if(PEAKMARK_SANITIZE)
+  return()  # what is instrumented is tested, and not installed
+endif()
 set(completion ${PROJECT_BINARY_DIR}/share/completion)
 set(manual ${PROJECT_BINARY_DIR}/share/man/man1)
 add_custom_command(OUTPUT ${completion}/_peakmark
