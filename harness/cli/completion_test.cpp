@@ -3,6 +3,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/pseudo_terminals.hpp"
 #include "cli/command_test.hpp"
 
 namespace peakmark {
@@ -124,6 +125,7 @@ ask () {
 
 TEST_F(Completion, InZsh) {
   if (!has_program("zsh")) GTEST_SKIP() << "there is no zsh here";
+  if (!has_pseudo_terminals()) GTEST_SKIP() << "this system has no pseudo-terminals: is /dev/pts mounted?";
   std::string script = kTypist;
   for (const auto& [line, words] : kOffered) script += "ask '" + line + "'\n";
   expect_all(printed_by("zsh -f", script));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <soci/sqlite3/soci-sqlite3.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <string_view>
@@ -16,6 +17,10 @@ namespace {
 constexpr const char* kLock = "SELECT pg_advisory_xact_lock(8098986618920202859)";
 // Tables of ours are kept apart from others of a shared database.
 constexpr const char* kSchema = "peakmark";
+
+constexpr const char* kDamaged =
+    "the file is damaged: take it from a backup, or begin a new one; `sqlite3 FILE .recover` saves what can "
+    "be read";
 
 /// The text without SOCI's account of the statement, on one line.
 std::string reason_of(const soci::soci_error& error) {
@@ -38,8 +43,7 @@ std::string advice_on(int sqlite_code) {
       return "its file or folder may not be written: a history is written with files beside it; name "
              "another place";
     case SQLITE_CORRUPT:
-      return "the file is damaged: take it from a backup, or begin a new one; `sqlite3 FILE .recover` saves "
-             "what can be read";
+      return kDamaged;
     case SQLITE_NOTADB:
       return "it is no SQLite file: name another";
     default:
@@ -90,6 +94,16 @@ void Database::open_sqlite(Access access) {
     sql_.open(soci::sqlite3, fmt::format("dbname=\"{}\"", std::filesystem::absolute(file).string()));
     sql_ << fmt::format("PRAGMA busy_timeout = {}", patience_.count());
   });
+  if (access == Access::write) check_pages();
+}
+
+// A page that nobody reads may be damaged for years, until the backups are too. A second a GB, once a night.
+void Database::check_pages() {
+  std::string found;
+  told([&] { sql_ << "PRAGMA quick_check(1)", soci::into(found); });
+  if (found == "ok") return;
+  std::replace(found.begin(), found.end(), '\n', ' ');
+  fail(std::string(kDamaged) + " (" + found + ")");
 }
 
 void Database::open_postgresql() {

@@ -46,6 +46,7 @@ class Database {
 
  private:
   void open_sqlite(Access access);
+  void check_pages();
   void open_postgresql();
 
   Place place_;

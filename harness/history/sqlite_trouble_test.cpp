@@ -115,6 +115,20 @@ TEST_F(SqliteTrouble, ADamagedFileIsTold) {
   }
 }
 
+TEST_F(SqliteTrouble, WhateverPageIsDamagedANightFindsIt) {
+  for (int day = 1; day <= 3; ++day) ASSERT_EQ(message_of_adding(sample_night(day).run), "none");
+  const std::string good = read_text_file(file_);
+  for (std::size_t page = 4096; page < good.size(); page += 4096) {
+    std::string bad = good;
+    bad.replace(page, 4096, 4096, 'x');
+    put(bad);
+    EXPECT_THAT(message_of_adding(sample_night(4).run),
+                AllOf(StartsWith(file_), HasSubstr("the file is damaged")))
+        << page;
+    EXPECT_EQ(read_text_file(file_), bad);
+  }
+}
+
 TEST_F(SqliteTrouble, AHistoryWithoutAVersionIsDamaged) {
   ASSERT_EQ(message_of_adding(sample_night(1).run), "none");
   {
