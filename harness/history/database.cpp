@@ -97,7 +97,8 @@ void Database::open_sqlite(Access access) {
   if (access == Access::write) check_pages();
 }
 
-// A page that nobody reads may be damaged for years, until the backups are too. A second a GB, once a night.
+// A page that nobody reads may be damaged for years, until the backups are too. A year of 2,000 cases is
+// looked through in 0.2 s.
 void Database::check_pages() {
   std::string found;
   told([&] { sql_ << "PRAGMA quick_check(1)", soci::into(found); });
