@@ -140,10 +140,11 @@ class Sweep {
                     journal.run().context.planned.size(), cases.empty() ? "" : ": timed again"));
     if (cases.empty()) return Stop::done;
     Confirming confirming(journal, cases.size());
-    const auto programs = std::ranges::stable_partition(
-        cases, [&](const PlannedCase& planned) { return !is_program_of(selection, planned); });
-    const std::vector<PlannedCase> of_programs(programs.begin(), programs.end());
-    cases.erase(programs.begin(), programs.end());
+    const auto programs = std::stable_partition(cases.begin(), cases.end(), [&](const PlannedCase& planned) {
+      return !is_program_of(selection, planned);
+    });
+    const std::vector<PlannedCase> of_programs(programs, cases.end());
+    cases.erase(programs, cases.end());
     const Stop stop = supervise_each(cases, supervisor_of, confirming, takes_blocks());
     if (stop != Stop::done || of_programs.empty()) return stop;
     return supervise(supervisor_of(programs_call().for_times_only()), of_programs, confirming);
