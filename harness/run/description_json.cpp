@@ -1,8 +1,11 @@
 #include "run/description_json.hpp"
 
+#include <algorithm>
+
 #include "run/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include "base/error.hpp"
+#include "base/plain_text.hpp"
 
 namespace peakmark {
 
@@ -80,6 +83,22 @@ void read_api(const Json& json, Description& description) {
                    "in CMAKE_PREFIX_PATH), or run it with the peakmark that it was built against");
 }
 
+/// Why an answer cannot be read at all: the first line that is none of a description.
+std::string why_unreadable(std::string_view text, const Json::parse_error& error) {
+  constexpr std::size_t kMost = 80;
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    return "it printed nothing; is it a worker?";
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const bool is_blank = line.find_first_not_of(" \t\r") == std::string_view::npos;
+    if (is_blank || Json::parse(line, nullptr, false).is_object()) continue;
+    return "it printed '" + peakmark::one_line(shortened(line, kMost)) +
+           "'; a worker must print nothing to standard output before Worker::run; or is this no worker?";
+  }
+  return message_of(error);
+}
+
 }  // namespace
 
 std::string to_json_text(const Description& description) {
@@ -113,6 +132,8 @@ Description description_from_json(std::string_view text) {
     if (json.contains("checks_cases")) field(json, "checks_cases", description.checks_cases);
     if (json.contains("takes_blocks")) field(json, "takes_blocks", description.takes_blocks);
     for (const Json& variant : list_at(json, "variants")) read(variant, description.variants.emplace_back());
+  } catch (const Json::parse_error& error) {
+    throw UsageError("what the worker says of itself is no description: " + why_unreadable(text, error));
   } catch (const Json::exception& error) {
     throw UsageError("what the worker says of itself is no description: " + message_of(error));
   }

@@ -79,5 +79,20 @@ TEST(DescriptionJson, SaysWhatIsWrong) {
   EXPECT_THAT(message(R"({"protocol": 1, "worker": 3})"), HasSubstr("/worker"));
 }
 
+TEST(DescriptionJson, SaysWhatAProgramPrintedOfItsOwn) {
+  const std::string description = to_json_text(example());
+  const auto told =
+      AllOf(HasSubstr("it printed 'CUDA 12 \\x1b[1mis here'"),
+            HasSubstr("a worker must print nothing to standard output before Worker::run; or is "
+                      "this no worker?"));
+  EXPECT_THAT(message("\nCUDA 12 \x1b[1mis here\n" + description), told);
+  EXPECT_THAT(message("7\n" + description), HasSubstr("it printed '7'"));
+  EXPECT_THAT(message(std::string(100'000, 'x')), testing::SizeIs(testing::Lt(400)));
+  for (const char* nothing : {"", "\n"}) {
+    EXPECT_THAT(message(nothing), HasSubstr("no description: it printed nothing; is it a worker?"));
+  }
+  EXPECT_THAT(message(description + description), HasSubstr("parse error at line 2"));
+}
+
 }  // namespace
 }  // namespace peakmark
