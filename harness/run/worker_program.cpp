@@ -12,6 +12,31 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDefaultWorker = "peakmark-bench";
 constexpr const char* kProgramsWorker = "peakmark-programs";
+constexpr const char* kWorkerLibrary = "libpeakmark-worker.so";
+constexpr int kNotStarted = 127;  // as the system's loader ends a program whose libraries it does not find
+
+/// Where the libraries of workers stand that belong to this program.
+std::string folder_of_libraries() {
+  for (const fs::path& prefix : prefixes_of_own_program()) {
+    const fs::path folder = prefix / "lib";
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+      if (entry.path().filename().string().starts_with(kWorkerLibrary)) return folder.string();
+    }
+  }
+  return "the folder lib of an installed peakmark";
+}
+
+/// What to do where a worker ended before its main().
+std::string remedy_for(const Answer& answer) {
+  if (!answer.end.exit_code) {
+    return "; start it by hand with --describe, or under a debugger, to see where it dies";
+  }
+  if (answer.end.exit_code != kNotStarted || answer.errors.find(kWorkerLibrary) == std::string::npos)
+    return "";
+  return "; was peakmark moved since the worker was built? Build that anew, or let LD_LIBRARY_PATH name " +
+         folder_of_libraries();
+}
 
 }  // namespace
 
@@ -46,11 +71,9 @@ Description describe_worker(const fs::path& program, int interrupt,
   command.arguments.emplace_back("--describe");
   const Answer answer = ask(command, kAnswerLimit, interrupt);
   if (answer.end.exit_code != 0) {
+    const std::string errors = answer.errors.substr(0, answer.errors.find_last_not_of('\n') + 1);
     throw UsageError(program.string() + " --describe ended with " + answer.end.text() +
-                     (answer.errors.empty() ? "" : ": " + answer.errors) +
-                     (answer.end.exit_code ? ""
-                                           : "; start it by hand with --describe, or under a debugger, to "
-                                             "see where it dies"));
+                     (errors.empty() ? "" : ": " + errors) + remedy_for(answer));
   }
   try {
     return description_from_json(answer.output);
