@@ -1,9 +1,16 @@
 """The plugin in projects that use pyopencl, on PoCL."""
 
+import pathlib
+import subprocess
+import sys
+import types
 import xml.etree.ElementTree as xml
 
 import pytest
 from project import Project, outcomes
+from recorded import environment
+
+import peakmark
 
 pytest.importorskip("pyopencl", reason="it is in ci/requirements-test.txt")
 
@@ -353,3 +360,26 @@ def test_a_test_that_calls_no_device_has_no_figure(project):
     assert outcomes(said) == {"skipped": 2}
     assert "neither OpenCL nor CUDA was called" in said
     assert outcomes(project.pytest("--device-memory-required", code=1)) == {"failed": 2}
+
+
+def test_no_wrapper_is_of_the_kind_that_debian_s_pytest_does_not_know():
+    """pluggy has hookimpl(wrapper=True) since 1.2; Debian 12 has 1.0, and there it is an error of every run of pytest."""
+    for file in pathlib.Path(peakmark.__file__).parent.rglob("*.py"):
+        assert "(wrapper=" not in file.read_text(), file
+
+
+def test_the_outcome_of_a_hook_is_changed_with_each_pluggy():
+    from peakmark.pytest_plugin.measuring import fail_with
+
+    error = ValueError("too much")
+    new, of_pluggy_1_0 = [], types.SimpleNamespace(_excinfo=None)
+    fail_with(types.SimpleNamespace(force_exception=new.append), error)
+    fail_with(of_pluggy_1_0, error)
+    assert new == [error] and of_pluggy_1_0._excinfo == (ValueError, error, None)
+
+
+def test_a_pytest_that_is_too_old_is_told_so_and_nothing_fails():
+    script = "import pytest; del pytest.StashKey; import peakmark.pytest_plugin as it; print(hasattr(it, 'pytest_configure'))"
+    run = subprocess.run([sys.executable, "-c", script], env=environment(), capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"
+    assert run.stderr.count("peakmark's plugin does nothing here: it needs pytest 7.0 or newer, and this is ") == 1

@@ -24,6 +24,14 @@ _TOLD = pytest.StashKey[dict[str, Any]]()
 _CACHE = "peakmark/device_memory"
 
 
+def fail_with(outcome: Any, error: BaseException) -> None:
+    """Makes this error the outcome of a hook that is wrapped."""
+    if hasattr(outcome, "force_exception"):
+        outcome.force_exception(error)
+    else:  # pluggy before 1.1, which has no other way that leaves the other wrappers their ends
+        outcome._excinfo = (type(error), error, error.__traceback__)
+
+
 class Measuring:
     def __init__(self, config: pytest.Config, settings: Settings):
         self._settings = settings
@@ -121,14 +129,16 @@ class Measuring:
         item.stash[_FIXTURE] = memory = DeviceMemory(self.refuse, item.stash.get(_SET_UP, None))
         yield memory
 
-    # The last of the wrappers: as little as may be of other plugins is in the window.
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+    # The last of the wrappers: as little as may be of other plugins is in the window. Wrappers are of the older kind, which
+    # every pytest knows (pluggy has the other since 1.2): none of them may raise after its `yield`.
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
         self._in_set_up = None
         limits = limits_of(item)
         has_fixture = _FIXTURE in item.stash
         if not (limits or has_fixture or self._settings.measures_all):
-            return (yield)
+            yield
+            return
         told: dict[str, Any] = {"problem": False, "not_measured": None, "memory": None, "windows": []}
         item.stash[_TOLD] = told
         window = Window("test", since=item.stash.get(_SET_UP, None))
@@ -139,24 +149,22 @@ class Measuring:
             told["not_measured"] = str(error)
             if limits:
                 self.refuse(error)
-            return (yield)
+            yield
+            return
         memory = item.stash[_FIXTURE] if has_fixture else DeviceMemory(self.refuse, None)
         window.pools_of_the_program = memory.pools
-        failed = True
-        trouble: RecorderError | None = None
+        with self._phase(item):
+            outcome = yield
         try:
-            with self._phase(item):
-                result = yield
-            failed = False
-        finally:
             trouble = self._end(window, memory, told, item.nodeid)
-            if failed:
-                trouble = None  # the test's own failure is what counts
-        if trouble is not None and limits:
-            self.refuse(trouble)
-        if trouble is None:
-            self._judge(item, limits, window, memory, told)
-        return result
+            if outcome.excinfo is not None:
+                return  # the test's own failure is what counts
+            if trouble is None:
+                self._judge(item, limits, window, memory, told)
+            elif limits:
+                self.refuse(trouble)
+        except BaseException as error:  # noqa: BLE001 - pytest's own outcomes are such, and it takes any
+            fail_with(outcome, error)
 
     @staticmethod
     def _phase(item: pytest.Item) -> contextlib.AbstractContextManager[None]:
@@ -193,15 +201,14 @@ class Measuring:
             told["problem"] = True
             pytest.fail("\n\n".join(found), pytrace=False)
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        report = yield
-        if call.when == "call" and (told := item.stash.get(_TOLD, None)) is not None:
-            told["outcome"] = report.outcome
-            report.device_memory = told  # type: ignore[attr-defined]
-        return report
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+        outcome = yield
+        if outcome.excinfo is not None or call.when != "call" or (told := item.stash.get(_TOLD, None)) is None:
+            return
+        report = outcome.get_result()
+        told["outcome"] = report.outcome
+        report.device_memory = told
 
     def remember(self, cache: pytest.Cache, tests: dict[str, dict[str, Any]]) -> None:
         """The peaks of those that passed."""
