@@ -72,11 +72,20 @@ def test_what_ships_is_valid(suite: Path):
         SWEEP + "backend = 'opncl'",
         SWEEP + "window = 'wide'",
         SWEEP + "window = 0.8",
+        SWEEP + "window = 'a:b'",
+        SWEEP + "window = '0.8:1.0:'",
+        SWEEP + "window = '-1:1'",
+        SWEEP + "window = '0.8:inf'",
         SWEEP + "expect = 'out_of_memry'",
         SWEEP + "rule = 3",
         SWEEP + "[[sweep.rule]]\nexpect = 'ok'",
         SWEEP + "[[sweep.rule]]\nwhen = { n = 20 }\nskip = 1",
+        SWEEP + "[[sweep.rule]]\nwhen = { backend = 'cud' }",
+        SWEEP + "[[sweep.rule]]\nwhen = { backend = ['dry', 'auto'] }",
         SWEEP + "[[sweep.rule]]\nwhen = { n = 20 }\nskp = true",
+        SWEEP + PROGRAM + "shell = true",
+        SWEEP + "[[program]]\nvariant = 'a/b'\ncommand = 'ls'",
+        SWEEP + "[[program]]\nvariant = 'a/b'\ncommand = 'ls'\nshell = false",
         SWEEP + PROGRAM + "slice_dimension = 2",
         SWEEP + PROGRAM + "backends = 'dry'",
         SWEEP + PROGRAM + "axes.n = { least = 1 }",
@@ -87,3 +96,16 @@ def test_what_ships_is_valid(suite: Path):
 )
 def test_what_the_reader_refuses_is_not(text: str):
     assert mistakes(text) != []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(SWEEP + f"window = '{window}'" for window in ("1:1", "0.8:1.0", "0:2.5", ".5:1.", "1e-3:1E+2")),
+        SWEEP + "[[sweep.rule]]\nwhen = { backend = ['opencl', 'dry'], n = 3 }\nskip = true",
+        SWEEP + PROGRAM + "shell = false",
+        SWEEP + "[[program]]\nvariant = 'a/b'\ncommand = 'ls'\nshell = true",
+    ],
+)
+def test_what_the_reader_takes_is_valid(text: str):
+    assert mistakes(text) == []
