@@ -9,9 +9,9 @@
 
 #include "base/error.hpp"
 #include "base/own_program.hpp"
-#include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "cli/first_files.hpp"
+#include "cli/typed_words.hpp"
 #include "run/text_file.hpp"
 
 namespace peakmark::cli {
@@ -46,13 +46,13 @@ void write(const FirstFile& file) {
                     fs::perm_options::add);
 }
 
-/// CMake looks below the folders of PATH itself: so only a peakmark that was called by its path is told.
+/// For find_package(peakmark), where it does not look by itself.
 std::string prefix_option() {
   for (const fs::path& prefix : prefixes_of_own_program()) {
     std::error_code error;
-    if (fs::exists(prefix / "lib/cmake/peakmark", error)) {
-      return " -DCMAKE_PREFIX_PATH=" + plain_text(prefix.lexically_normal().string());
-    }
+    if (!fs::exists(prefix / "lib/cmake/peakmark", error)) continue;
+    return cmake_finds(prefix) ? ""
+                               : " -DCMAKE_PREFIX_PATH=" + shell_word(prefix.lexically_normal().string());
   }
   return "";
 }
@@ -75,10 +75,10 @@ void init(const InitOptions& options) {
       "\nNow:\n"
       "  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release{0}\n"
       "  cmake --build build\n"
-      "  peakmark list {1}\n"
-      "  peakmark run {1} -o build/run.json\n"
-      "  peakmark check build/run.json\n",
-      prefix_option(), suite_and_worker);
+      "  {2} list {1}\n"
+      "  {2} run {1} -o build/run.json\n"
+      "  {2} check build/run.json\n",
+      prefix_option(), suite_and_worker, own_command());
 }
 
 }  // namespace

@@ -20,6 +20,13 @@ class Init : public CommandTest {
                            "' && exec '" PEAKMARK_PROGRAM "' " + words;
     return ask({"/bin/sh", {"-c", go}, current_environment(), ""}, kLimit);
   }
+  /// The lines that it says to type.
+  static std::vector<std::string> next_of(const Answer& answer) {
+    std::vector<std::string> typed;
+    std::istringstream lines(answer.output.substr(answer.output.find("\nNow:\n") + 6));
+    for (std::string line; std::getline(lines, line);) typed.push_back(line);
+    return typed;
+  }
   std::set<std::string> files() const {
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(here_)) {
@@ -47,13 +54,53 @@ TEST_F(Init, WritesWhatItListsAndSaysWhatToTypeNext) {
     for (const std::string& name : names) EXPECT_THAT(written.output, HasSubstr(name));
     EXPECT_THAT(written.output, HasSubstr("\nNow:\n  cmake -S . -B build"));
     const std::string suite = kind == "opencl" ? "scale.toml" : kind == "cuda" ? "sum.toml" : "mean.toml";
-    EXPECT_THAT(written.output, HasSubstr("peakmark run " + suite));
+    EXPECT_THAT(written.output, HasSubstr(" run " + suite));
     EXPECT_THAT(read_text_file(here_ / suite), StartsWith("#:schema ./suite.schema.json\n"));
     EXPECT_EQ(read_text_file(here_ / "suite.schema.json"), peakmark({"schema"}).output);
     const std::string workflow = read_text_file(here_ / ".github/workflows/peakmark.yml");
     EXPECT_THAT(workflow, HasSubstr("peakmark run " + suite));
     EXPECT_THAT(workflow, Not(testing::ContainsRegex("@[A-Z_]+@")));
   }
+}
+
+TEST_F(Init, WhatToTypeNextWorksAsItIsTyped) {
+  const std::filesystem::path prefix = folder_.path() / "Bob's tools";
+  std::filesystem::create_directories(prefix / "bin");
+  std::filesystem::create_directories(prefix / "lib/cmake/peakmark");
+  std::filesystem::copy_file(PEAKMARK_PROGRAM, prefix / "bin/peakmark");
+  std::filesystem::create_directories(here_);
+  const auto typed = [&](const std::string& line) {
+    return ask({"/bin/sh", {"-c", "cd " + here_.string() + "\n" + line}, current_environment(), ""}, kLimit);
+  };
+  const std::string quoted = "'" + folder_.path().string() + "/Bob'\\''s tools";
+
+  const std::vector<std::string> by_path = next_of(typed(quoted + "/bin/peakmark' init"));
+  ASSERT_EQ(by_path.size(), 5U);
+  EXPECT_EQ(by_path[0],
+            "  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=" + quoted + "'");
+  EXPECT_EQ(by_path[2], "  " + quoted + "/bin/peakmark' list scale.toml --worker build/scale");
+  const Answer list = typed(by_path[2].substr(0, by_path[2].find(" list")) + " init --list");
+  EXPECT_EQ(list.end.exit_code, 0) << list.errors;
+
+  std::filesystem::remove_all(here_);
+  std::filesystem::create_directories(here_);
+  const std::vector<std::string> in_path = next_of(typed("PATH=" + quoted + "/bin':$PATH\npeakmark init"));
+  EXPECT_THAT(in_path,
+              testing::ElementsAre("  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release",
+                                   "  cmake --build build", "  peakmark list scale.toml --worker build/scale",
+                                   "  peakmark run scale.toml --worker build/scale -o build/run.json",
+                                   "  peakmark check build/run.json"));
+
+  // Found by a link in a folder that is no prefix of it: the name is enough for a shell, and not for CMake.
+  std::filesystem::remove_all(here_);
+  std::filesystem::create_directories(here_);
+  std::filesystem::create_directories(folder_.path() / "links");
+  std::filesystem::create_symlink(prefix / "bin/peakmark", folder_.path() / "links/peakmark");
+  const std::vector<std::string> by_link =
+      next_of(typed("PATH=" + folder_.path().string() + "/links:$PATH\npeakmark init"));
+  ASSERT_EQ(by_link.size(), 5U);
+  EXPECT_EQ(by_link[0], by_path[0]);
+  EXPECT_EQ(by_link[2], "  peakmark list scale.toml --worker build/scale");
 }
 
 TEST_F(Init, WritesOverNothing) {

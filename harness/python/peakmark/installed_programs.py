@@ -35,7 +35,9 @@ def _become(name: str) -> NoReturn:
     for ignored in ("SIGPIPE", "SIGXFSZ"):
         signal.signal(getattr(signal, ignored), signal.SIG_DFL)
     try:
-        os.execv(program, [str(program), *sys.argv[1:]])
+        # `peakmark init` says what to type next, and that is this command.
+        called_by = sys.argv[0] if name == "peakmark" else str(program)
+        os.execv(program, [called_by, *sys.argv[1:]])
     except OSError as error:
         sys.exit(
             f"{name}: {program} cannot be started: {error.strerror}. Install the wheel of peakmark again; the module alone "

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace peakmark::cli {
+
+/// `text` as one word for a POSIX shell: in quotes where it needs them.
+std::string shell_word(std::string_view text);
+
+/// What a user types to call this program once more, as words for a shell: `peakmark` where PATH finds it,
+/// else what it was called by.
+std::string own_command();
+
+/// CMake's find_package() looks there without being told: a folder of PATH, or what its `bin` stands in.
+bool cmake_finds(const std::filesystem::path& prefix);
+
+}  // namespace peakmark::cli
