@@ -91,6 +91,18 @@ BAD_MARKS = {
     'check_estimator("m:f", n=3)': "give n and dimensions",
     'check_estimator("m:f", data="x", windows=1)': "it knows no windows; it knows arguments",
     'check_estimator("m:f", data="x", window=(2, 1))': "(2, 1) is no window",
+    'check_estimator("m:f", data="x", window=("0.8", "1.0"))': "('0.8', '1.0') is no window: write (lowest, highest)",
+    'check_estimator("m:f", data=3)': "data=3: write the name of an argument of the test that is the input array",
+    'check_estimator("m:f", data="x", slice_axis="0")': "slice_axis='0': write the number of an axis, 0 or more",
+    'check_estimator("m:f", n=3, dimensions=(5,), slice_axis=9)': "slice_axis=9: the input has 2 axes, n and dimensions",
+    'check_estimator("m:f", n=None, dimensions=(5,))': "n=None: write a number, 1 or more, or the name of an argument",
+    'check_estimator("m:f", n=3, dimensions=512)': "dimensions=512: write a tuple, such as (512, 512), of numbers",
+    'check_estimator("m:f", n=3, dimensions=(5, 0.5))': "dimensions=(5, 0.5): write a tuple",
+    'check_estimator("m:f", data="x", parameters=[1])': "parameters=[1]: write a dict, such as {'radius': 3}",
+    'check_estimator("m:f", data="x", arguments="x")': "arguments='x': write a tuple of names of arguments of the test",
+    'check_estimator("m:f", data="x", seconds="x")': "seconds='x': write a number above 0, and at most 86400",
+    'check_estimator("m:f", data="x", of=["call"])': "of=['call']: write the name of a window of device_memory",
+    'check_estimator("m:f", data="x", everything="no")': "everything='no': write True or False",
 }
 
 
@@ -105,6 +117,23 @@ def with_bad_marks(tmp_path_factory):
 def test_a_mark_that_cannot_be_followed_is_an_error_with_what_to_write(with_bad_marks, mark):
     assert outcomes(with_bad_marks) == {"errors": len(BAD_MARKS)}
     assert BAD_MARKS[mark] in with_bad_marks
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (3, "the argument 'x' is 3, which is no array: it has no shape and dtype"),
+        (types.SimpleNamespace(shape=(4, 0), dtype="uint8"), "0 is no number of slices or elements: it must be 1 or more"),
+        (types.SimpleNamespace(shape=(4,), dtype="uint8"), "x has no axis 1: its shape is (4,)"),
+    ],
+)
+def test_an_argument_that_is_no_input_is_told(value, message):
+    from peakmark.pytest_plugin.limits import MarkError, question_of
+
+    mark = types.SimpleNamespace(args=("m:f",), kwargs={"data": "x", "slice_axis": 1})
+    with pytest.raises(MarkError) as raised:
+        question_of(mark, {"x": value})
+    assert message in str(raised.value)
 
 
 ESTIMATED = """

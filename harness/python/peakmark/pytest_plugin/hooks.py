@@ -78,7 +78,7 @@ class _Reporting:
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> Any:
         if report.failed and getattr(report, "device_memory", {}).get("problem"):
-            return "failed", "D", ("DEVICE MEMORY PROBLEM", {"red": True})
+            return "failed", "D", "DEVICE MEMORY PROBLEM"  # in red, as it has failed
         return None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import numbers
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,9 @@ MARKS = {
         "hold an estimator against the peak of the test"
     ),
 }
+
+
+MOST_SECONDS = 86400  # a day
 
 
 class MarkError(Exception):
@@ -93,8 +97,57 @@ def _check_estimator_mark(mark: pytest.Mark) -> None:
             "is the input array"
         )
     window = mark.kwargs.get("window", DEFAULT_WINDOW)
-    if not (isinstance(window, (tuple, list)) and len(window) == 2 and 0 <= window[0] <= window[1] < math.inf):
+    if not (
+        isinstance(window, (tuple, list))
+        and len(window) == 2
+        and all(map(_is_number, window))
+        and 0 <= window[0] <= window[1] < math.inf
+    ):
         raise wrong(f"{window!r} is no window: write (lowest, highest), such as (0.8, 1.0)")
+    for key, (fits, what) in _KINDS.items():
+        if key in mark.kwargs and not fits(mark.kwargs[key]):
+            raise wrong(f"{key}={mark.kwargs[key]!r}: write {what}")
+    if "data" not in mark.kwargs and (axis := mark.kwargs.get("slice_axis", 0)) > len(mark.kwargs["dimensions"]):
+        axes = 1 + len(mark.kwargs["dimensions"])
+        raise wrong(f"slice_axis={axis}: the input has {axes} axes, n and dimensions: write one from 0 to {axes - 1}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool) and value.__index__() >= least
+
+
+def _is_length(value: Any) -> bool:
+    return isinstance(value, str) or _is_whole(value, 1)
+
+
+#: What the value of a key must be, and how that is said.
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "n": (_is_length, "a number, 1 or more, or the name of an argument of the test"),
+    "dimensions": (
+        lambda value: isinstance(value, (tuple, list)) and all(map(_is_length, value)),
+        "a tuple, such as (512, 512), of numbers, 1 or more, or names of arguments of the test",
+    ),
+    "data": (lambda value: isinstance(value, str), "the name of an argument of the test that is the input array"),
+    "slice_axis": (lambda value: _is_whole(value, 0), "the number of an axis, 0 or more"),
+    "parameters": (
+        lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
+        "a dict, such as {'radius': 3}",
+    ),
+    "arguments": (
+        lambda value: isinstance(value, (tuple, list)) and all(isinstance(name, str) for name in value),
+        "a tuple of names of arguments of the test",
+    ),
+    "seconds": (
+        lambda value: _is_number(value) and 0 < value <= MOST_SECONDS,
+        f"a number above 0, and at most {MOST_SECONDS}",
+    ),
+    "of": (lambda value: value is None or isinstance(value, str), "the name of a window of device_memory"),
+    "everything": (lambda value: isinstance(value, bool), "True or False"),
+}
 
 
 def question_of(mark: pytest.Mark, arguments: Mapping[str, Any]) -> EstimatorQuestion:
@@ -108,7 +161,7 @@ def question_of(mark: pytest.Mark, arguments: Mapping[str, Any]) -> EstimatorQue
 
     def number(value: Any) -> int:
         found = argument(value) if isinstance(value, str) else value
-        if isinstance(found, bool) or not hasattr(found, "__index__") or found.__index__() < 1:
+        if not _is_whole(found, 1):
             raise MarkError(f"@pytest.mark.check_estimator: {found!r} is no number of slices or elements: it must be 1 or more")
         return int(found.__index__())
 
@@ -116,11 +169,17 @@ def question_of(mark: pytest.Mark, arguments: Mapping[str, Any]) -> EstimatorQue
     dtype = given.get("dtype")
     if "data" in given:
         data = argument(given["data"])
-        shape = [int(length) for length in data.shape]
+        try:
+            shape = [number(length) for length in data.shape]
+            dtype = dtype or str(data.dtype)
+        except (AttributeError, TypeError):
+            raise MarkError(
+                f"@pytest.mark.check_estimator: the argument {given['data']!r} is {data!r}, which is no array: it has no "
+                "shape and dtype"
+            ) from None
         if not 0 <= axis < len(shape):
             raise MarkError(f"@pytest.mark.check_estimator: {given['data']} has no axis {axis}: its shape is {tuple(shape)}")
         slices = shape.pop(axis)
-        dtype = dtype or str(data.dtype)
     else:
         slices = number(given["n"])
         shape = [number(length) for length in given["dimensions"]]
