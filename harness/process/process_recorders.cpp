@@ -32,6 +32,9 @@ constexpr const char* kCudaTooLate =
     "CUDA was called before its recorder could come in: register before the first call into CUDA, or run the "
     "whole "
     "program by `peakmark record -- PROGRAM`";
+constexpr const char* kOpenclTooLate =
+    "OpenCL was called before its recorder could come in: register before the first call into OpenCL, or run "
+    "the whole program by `peakmark record -- PROGRAM`";
 /// Drivers may destroy what was released a little later than they say that they are done.
 constexpr std::chrono::milliseconds kForReleases{100};
 
@@ -197,7 +200,7 @@ void ProcessRecorders::bring_in() {
   const bool asked_opencl = ask_opencl(false);
   if (libraries_.cuda) ask_cuda(false);
   connect();
-  require_all_recorded();
+  require_cuda_recorded();
   if (recorders_.empty() && libraries_.cuda) {
     ask_cuda(true);
     connect();
@@ -207,6 +210,7 @@ void ProcessRecorders::bring_in() {
     connect();
   }
   if (recorders_.empty()) throw RecorderError(why_none());
+  require_opencl_recorded();
 }
 
 ProcessRecorders::~ProcessRecorders() {
@@ -233,19 +237,23 @@ void ProcessRecorders::tell_loaders(const fs::path& beside) {
 void ProcessRecorders::connect() {
   for (const std::optional<fs::path>& library : {libraries_.opencl, libraries_.cuda}) {
     if (!library || dlopen(library->c_str(), RTLD_NOLOAD | RTLD_LAZY) == nullptr) continue;
-    const bool is_connected = std::any_of(recorders_.begin(), recorders_.end(),
-                                          [&](const auto& recorder) { return recorder->path == *library; });
-    if (!is_connected) recorders_.push_back(std::make_unique<Recorder>(*library));
+    if (!is_connected(library)) recorders_.push_back(std::make_unique<Recorder>(*library));
   }
+}
+
+bool ProcessRecorders::is_connected(const std::optional<fs::path>& library) const {
+  return library && std::any_of(recorders_.begin(), recorders_.end(),
+                                [&](const auto& recorder) { return recorder->path == *library; });
 }
 
 std::string ProcessRecorders::why_none() const {
   const OpenclLoader opencl = opencl_loader();
-  if (libraries_.opencl && opencl.has_drivers && knows_layers(opencl.file) &&
-      dlopen(libraries_.opencl->c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) {
-    return "OpenCL was called before its recorder could come in: register before the first call into OpenCL, "
-           "or "
-           "run the whole program by `peakmark record -- PROGRAM`";
+  if (libraries_.opencl && opencl.has_drivers && knows_layers(opencl.file)) {
+    void* const recorder = dlopen(libraries_.opencl->c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (recorder != nullptr) {
+      dlclose(recorder);  // one that records nothing is not to be found here
+      return kOpenclTooLate;
+    }
   }
   MissingRecorder evidence{.libraries = libraries_, .static_program = {}, .seen = {}, .still_running = {}};
   if (!opencl.file.empty()) {
@@ -256,16 +264,30 @@ std::string ProcessRecorders::why_none() const {
   return why_no_recorder(evidence);
 }
 
-void ProcessRecorders::require_all_recorded() const {
+void ProcessRecorders::require_own_process() const {
   if (getpid() != process_) throw RecorderError("this process was forked from the one that is recorded");
-  const bool has_cuda = std::any_of(recorders_.begin(), recorders_.end(), [&](const auto& recorder) {
-    return libraries_.cuda && recorder->path == *libraries_.cuda;
-  });
-  if (has_cuda || !cuda_is_up()) return;
+}
+
+void ProcessRecorders::require_cuda_recorded() const {
+  if (is_connected(libraries_.cuda) || !cuda_is_up()) return;
   throw RecorderError(libraries_.cuda
                           ? kCudaTooLate
                           : "CUDA is in use, and its recorder libpeakmark-cupti.so is not installed: build "
                             "peakmark where there is a CUDA toolkit");
+}
+
+void ProcessRecorders::require_opencl_recorded() const {
+  if (is_connected(libraries_.opencl)) return;
+  // Nobody can be asked whether the program has called this loader: where it has a driver, it may have.
+  const OpenclLoader opencl = opencl_loader();
+  if (!opencl.has_drivers) return;
+  if (!libraries_.opencl) {
+    throw RecorderError(fmt::format(
+        "{} is in this process, and its recorder libpeakmark-opencl.so is not installed: build peakmark with "
+        "OpenCL",
+        opencl.file.string()));
+  }
+  throw RecorderError("CUDA is recorded and OpenCL is not: " + why_none());
 }
 
 std::size_t ProcessRecorders::begin() {
@@ -282,8 +304,12 @@ MemoryUse ProcessRecorders::end(std::size_t stretch) {
 }
 
 void ProcessRecorders::settle(Size least) {
+  require_own_process();
+  // A loader that has come since is asked, so that it brings its recorder.
+  if (libraries_.opencl && !is_connected(libraries_.opencl)) ask_opencl(false);
   connect();
-  require_all_recorded();
+  require_cuda_recorded();
+  require_opencl_recorded();
   // Why a device was not waited for is no news here: what it does with memory was recorded when it was asked
   // for, and releases that come late are waited for below.
   for (const auto& recorder : recorders_) recorder->synchronise();

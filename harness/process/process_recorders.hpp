@@ -20,7 +20,8 @@ class ProcessRecorders {
   /// that is not yet in the process is loaded only where there is no other. In a process that `peakmark
   /// record` has started nothing is told, and its profile is read.
   /// `beside`: a folder where the recorders may be (PEAKMARK_LIBRARY_DIR goes before it).
-  /// Throws RecorderError, saying why and how to mend it, where no recorder comes up.
+  /// Throws RecorderError, saying why and how to mend it, where no recorder comes up, or where that of one
+  /// loader is and the other may be used unrecorded.
   explicit ProcessRecorders(const std::filesystem::path& beside);
   ~ProcessRecorders();
   ProcessRecorders(const ProcessRecorders&) = delete;
@@ -40,7 +41,10 @@ class ProcessRecorders {
   /// Waits for the devices, then for releases that come late, until no more is live than `least`.
   void settle(Size least);
   void advance();
-  void require_all_recorded() const;
+  [[nodiscard]] bool is_connected(const std::optional<std::filesystem::path>& library) const;
+  void require_own_process() const;
+  void require_cuda_recorded() const;
+  void require_opencl_recorded() const;
   [[nodiscard]] std::string why_none() const;
   void remove_folder() const;
 

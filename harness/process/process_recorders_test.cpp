@@ -1,5 +1,5 @@
-// Recorders in this process, without a device: a library stands in for CUDA's driver, another for the
-// recorders. What a loader has loaded stays, so each test is a process of its own.
+// Recorders in this process, without a device: libraries stand in for CUDA's driver, for OpenCL's
+// loader and for the recorders. What a loader has loaded stays, so each test is a process of its own.
 #include "process/process_recorders.hpp"
 
 #include <dlfcn.h>
@@ -47,6 +47,13 @@ class ProcessRecordersTest : public testing::Test {
   }
 
   static void initialise_cuda() { reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"))(0); }
+  /// OpenCL's loader comes into the process; nobody calls it.
+  static void* load_opencl() { return dlopen(PEAKMARK_FAKE_OPENCL, RTLD_NOW | RTLD_LOCAL); }
+  static void call_opencl() {
+    std::uint32_t count = 0;
+    reinterpret_cast<std::int32_t (*)(std::uint32_t, void*, std::uint32_t*)>(
+        dlsym(load_opencl(), "clGetPlatformIDs"))(0, nullptr, &count);
+  }
   template <typename... Arguments>
   static void tell(const fs::path& recorder, const char* what, Arguments... arguments) {
     void* const library = dlopen(recorder.c_str(), RTLD_NOLOAD | RTLD_LAZY);
@@ -121,6 +128,45 @@ TEST_F(ProcessRecordersTest, CudaWithoutARecorderLeavesNoFigure) {
     const std::size_t stretch = recorders.begin();
     initialise_cuda();
     print(recorders.end(stretch));
+  });
+}
+
+TEST_F(ProcessRecordersTest, OpenclThatWasCalledBeforeIsToldThoughCudaIsRecorded) {
+  expect_told("OpenCL is not: OpenCL was called before its recorder could come in: .*peakmark record", [&] {
+    call_opencl();
+    ProcessRecorders recorders("/nowhere");
+  });
+}
+
+TEST_F(ProcessRecordersTest, OpenclThatComesLaterIsRecordedToo) {
+  expect_told("peak 12 total 12 live 0 to 12", [&] {
+    ProcessRecorders recorders("/nowhere");
+    load_opencl();
+    const std::size_t stretch = recorders.begin();
+    allocate(opencl_, 1, 7);
+    allocate(cuda_, 1, 5);
+    print(recorders.end(stretch));
+  });
+}
+
+TEST_F(ProcessRecordersTest, OpenclThatComesLaterWithoutItsRecorderLeavesNoFigure) {
+  expect_told("before 0 .*OpenCL is not: OpenCL was called before", [&] {
+    ProcessRecorders recorders("/nowhere");
+    std::size_t stretch = recorders.begin();
+    recorders.end(stretch);
+    std::cerr << "before " << stretch << ' ';
+    stretch = recorders.begin();
+    unsetenv("OPENCL_LAYERS");  // as a program that clears its environment does
+    call_opencl();
+    print(recorders.end(stretch));
+  });
+}
+
+TEST_F(ProcessRecordersTest, OpenclWithoutARecorderLeavesNoFigure) {
+  expect_told("is in this process, and its recorder libpeakmark-opencl.so is not installed", [&] {
+    fs::remove(opencl_);
+    load_opencl();
+    ProcessRecorders recorders("/nowhere");
   });
 }
 
