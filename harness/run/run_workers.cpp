@@ -17,6 +17,11 @@ void join(std::string& all, const std::string& label, const std::string& one, bo
   all += fmt::format("{}{}={}", is_first ? "" : ", ", label, one);
 }
 
+std::string with_underlines(std::string label) {
+  std::ranges::replace(label, '.', '_');
+  return label;
+}
+
 }  // namespace
 
 RunWorkers::RunWorkers(const SweepOptions& options, int interrupt) {
@@ -124,6 +129,15 @@ void set_workers(SweepOptions& options, const std::vector<std::string>& typed) {
       }
       options.worker = word;
       return;
+    }
+    if (sign + 1 == word.size()) {
+      throw UsageError(
+          fmt::format("--worker {}: no program stands behind the label; write {}PROGRAM", word, word));
+    }
+    if (label.find('.') != std::string::npos) {
+      throw UsageError(fmt::format(
+          "--worker {}: a label has no point, for one stands before it in the names of variants; write {}",
+          word, with_underlines(label)));
     }
     for (const LabelledWorker& other : options.labelled_workers) {
       if (other.label == label)

@@ -47,7 +47,8 @@ class RunWorkers {
 std::string of_worker(const std::string& text, std::string_view variant);
 
 /// `--worker` as it was typed: PROGRAM, once, or LABEL=PROGRAM, once or more, into `options`. UsageError for
-/// a mixture.
+/// a mixture, a label with a point (of_worker() could not tell it from a variant's name) or without a
+/// program.
 void set_workers(SweepOptions& options, const std::vector<std::string>& typed);
 
 /// The other way round: what to type.

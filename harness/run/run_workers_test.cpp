@@ -7,7 +7,10 @@
 namespace peakmark {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::EndsWith;
+using testing::StartsWith;
 
 SweepOptions workers(const std::vector<std::string>& typed) {
   SweepOptions options;
@@ -35,6 +38,22 @@ TEST(RunWorkers, SeveralNeedLabelsOfTheirOwn) {
   EXPECT_THROW(workers({"./a", "./b"}), UsageError);
   EXPECT_THROW(workers({"old=./a", "./b"}), UsageError);
   EXPECT_THROW(workers({"old=./a", "old=./b"}), UsageError);
+}
+
+std::string refused(const std::vector<std::string>& typed) {
+  try {
+    workers(typed);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RunWorkers, ALabelHasAProgramAndNoPoint) {
+  EXPECT_EQ(refused({"old="}), "--worker old=: no program stands behind the label; write old=PROGRAM");
+  EXPECT_THAT(refused({"v1.2=./a", "new=./b"}),
+              AllOf(StartsWith("--worker v1.2=./a: a label has no point"), EndsWith("write v1_2")));
+  EXPECT_EQ(workers({"./build.d=fast/bench"}).worker, "./build.d=fast/bench");
 }
 
 TEST(RunWorkers, WhatTheContextSaysOfOneOfThem) {
