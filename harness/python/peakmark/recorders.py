@@ -145,7 +145,8 @@ def require_loaded() -> list[ctypes.CDLL]:
     """The recorders of this process. Empty where neither OpenCL nor CUDA was called so far: nothing is live then.
 
     A loader that is in the process and was not called is called here, so that it loads its recorder: what comes later
-    is then recorded. Raises RecorderTooLate where it had been called before, and NoRecorder where there is no driver.
+    is then recorded. Raises RecorderTooLate where one of the two had been called before, whether or not the other is
+    recorded: its memory would be missing in the figures. Raises NoRecorder where there is no driver.
     """
     opencl, cuda = loaders_here()
     found = _files(loaded_recorders())
@@ -158,7 +159,7 @@ def require_loaded() -> list[ctypes.CDLL]:
             "up: it says why on standard error"
         )
     recorders = loaded_recorders()
-    if trouble is not None and not recorders:
+    if isinstance(trouble, RecorderTooLate) or (trouble is not None and not recorders):
         raise trouble
     return recorders
 

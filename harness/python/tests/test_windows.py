@@ -259,6 +259,11 @@ REFUSALS = {
         "from small_opencl import Context\ncontext = Context()\nrecorders.load()",
         "RecorderTooLate", "OpenCL was called before peakmark could load its recorder. Run the whole program by",
     ),
+    "after the first call, with CUDA's recorder there": (
+        "import types\nfrom small_opencl import Context\ncontext = Context()\nrecorders.load()\n"
+        "recorders.loaded_recorders = lambda: [types.SimpleNamespace(_name='libpeakmark-cupti.so')]",
+        "RecorderTooLate", "OpenCL was called before peakmark could load its recorder. Run the whole program by",
+    ),
     "not installed": ("recorders.load()", "NoRecorder", "are not installed: looked in"),
     "a window that is open": (
         "recorders.load()\nfrom small_opencl import Context\nContext()\nwith Window() as window: window.peak_bytes",
