@@ -10,7 +10,9 @@ namespace peakmark::cli {
 namespace {
 
 // The words before the cursor say at which command it stands, at which word of it (`position`), and whether a
-// value of an option is still to come (`pending`). Bash takes --option=value apart at the `=`.
+// value of an option is still to come (`pending`). Bash takes words apart at `=`: what follows it belongs to
+// the word before, NAME=value as the value of an option or of its own; behind an option it is that option's
+// value.
 constexpr const char* kBashBegin =
     R"bash(# bash completion of peakmark, printed by `peakmark completion bash`.
 
@@ -47,14 +49,24 @@ _peakmark_recorded() {  # INDEX: the program and its words, which begin there
   fi
 }
 
+_peakmark_goes_on() {  # the word at the cursor is the end of NAME=value
+  local -i equals=$((COMP_CWORD - 1))
+  [[ ${COMP_WORDS[COMP_CWORD]} != = ]] || equals=COMP_CWORD
+  ((equals > 1)) && [[ ${COMP_WORDS[equals]} == = && ${COMP_WORDS[equals - 1]} != -* ]]
+}
+
 _peakmark() {
-  local cur=${COMP_WORDS[COMP_CWORD]} at=peakmark option='' word i
-  local -i pending=0 position=0
+  local cur=${COMP_WORDS[COMP_CWORD]} at=peakmark option='' word
+  local -i i pending=0 position=0 pending_before=0 position_before=0
   COMPREPLY=()
   [[ $cur != = ]] || cur=''
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
-    [[ $word != = ]] || continue
+    if [[ $word == = ]]; then
+      [[ ${COMP_WORDS[i - 1]} == -* ]] || i+=1
+      continue
+    fi
+    pending_before=$pending position_before=$position
     if ((pending > 0)) && [[ $word != -* ]]; then
       pending+=-1
       continue
@@ -86,7 +98,7 @@ std::string bash_action(const OptionWords& option) {
   const Offer offer = offer_for(option);
   switch (offer.kind) {
     case Offer::Kind::words:
-      return fmt::format("_peakmark_words '{}'", fmt::join(option.choices, " "));
+      return fmt::format("_peakmark_words '{}'", fmt::join(offer.words, " "));
     case Offer::Kind::files:
       return offer.suffix.empty() ? "_peakmark_files" : "_peakmark_files " + offer.suffix;
     case Offer::Kind::folders:
@@ -146,8 +158,9 @@ std::string offering(const std::vector<const CommandWords*>& commands) {
       const OptionWords& one = command->positionals[i];
       const std::string what = bash_action(one);
       if (what.empty()) continue;
-      text += one.most_values > 1 ? fmt::format("    '{} '[0-9]*) {} ;;\n", command->name, what)
-                                  : fmt::format("    '{} {}') {} ;;\n", command->name, i, what);
+      text += one.most_values > 1 && one.commands.empty()
+                  ? fmt::format("    '{} '[0-9]*) {} ;;\n", command->name, what)
+                  : fmt::format("    '{} {}') {} ;;\n", command->name, i, what);
     }
   }
   return text;
@@ -159,6 +172,7 @@ std::string bash_completion(const CommandWords& program) {
   const std::vector<const CommandWords*> commands = all_commands(program);
   return kBashBegin + reading(commands) +
          "      *' -'*) ;;\n      *) position+=1 ;;\n    esac\n  done\n"
+         "  if _peakmark_goes_on; then\n    pending=$pending_before position=$position_before\n  fi\n"
          "  word=$position\n"
          "  if ((pending > 0)) && [[ $cur != -* ]]; then\n    word=$option\n"
          "  elif [[ $cur == -* ]]; then\n    word=-\n  fi\n"

@@ -61,19 +61,29 @@ void add_with_those_below(const CommandWords& command, std::vector<const Command
 }  // namespace
 
 CommandWords words_of(const CLI::App& app) {
-  return command_words(app, "");
+  CommandWords program = command_words(app, "");
+  std::vector<std::string> names;
+  for (const CommandWords& command : program.commands) names.emplace_back(command.own_name());
+  for (CommandWords& command : program.commands) {
+    for (OptionWords& one : command.positionals) {
+      if (one.value == value_name::kCommand) one.commands = names;
+    }
+  }
+  return program;
 }
 
 Offer offer_for(const OptionWords& option) {
   using Kind = Offer::Kind;
   const auto is = [&](const char* name) { return option.value == name; };
-  if (!option.choices.empty()) return {Kind::words, ""};
-  if (is(value_name::kSuite)) return {Kind::files, "toml"};
-  if (is(value_name::kRun)) return {Kind::files, "json"};
-  if (is(value_name::kFile) || is(value_name::kProfile) || is(value_name::kHistory)) return {Kind::files, ""};
-  if (is(value_name::kFolder)) return {Kind::folders, ""};
-  if (is(value_name::kProgram)) return {Kind::programs, ""};
-  if (is(value_name::kVariant)) return {Kind::variants, ""};
+  if (!option.choices.empty()) return {Kind::words, "", option.choices};
+  if (!option.commands.empty()) return {Kind::words, "", option.commands};
+  if (is(value_name::kSuite)) return {Kind::files, "toml", {}};
+  if (is(value_name::kRun)) return {Kind::files, "json", {}};
+  if (is(value_name::kFile) || is(value_name::kProfile) || is(value_name::kHistory))
+    return {Kind::files, "", {}};
+  if (is(value_name::kFolder)) return {Kind::folders, "", {}};
+  if (is(value_name::kProgram)) return {Kind::programs, "", {}};
+  if (is(value_name::kVariant)) return {Kind::variants, "", {}};
   return {};
 }
 

@@ -9,10 +9,11 @@ namespace peakmark::cli {
 
 /// An option, or a word that a command takes at its place.
 struct OptionWords {
-  std::vector<std::string> names;    ///< "-o", "--output"; none of a word at its place
-  std::string value;                 ///< what stands for the value: "FILE"; empty of a flag
-  std::vector<std::string> choices;  ///< the words that the value may be, where they are a closed set
-  std::string default_value;         ///< as the help shows it; empty: none
+  std::vector<std::string> names;     ///< "-o", "--output"; none of a word at its place
+  std::string value;                  ///< what stands for the value: "FILE"; empty of a flag
+  std::vector<std::string> choices;   ///< the words that the value may be, where they are a closed set
+  std::vector<std::string> commands;  ///< of a word that names a command of this program: those it may name
+  std::string default_value;          ///< as the help shows it; empty: none
   std::string description;
   std::string group;        ///< its heading in the help
   std::string environment;  ///< the variable that serves instead; empty: none
@@ -45,7 +46,8 @@ CommandWords words_of(const CLI::App& app);
 struct Offer {
   enum class Kind { nothing, words, files, folders, programs, variants };
   Kind kind = Kind::nothing;
-  std::string suffix;  ///< of files: "toml"; empty: any
+  std::string suffix;              ///< of files: "toml"; empty: any
+  std::vector<std::string> words;  ///< of words: which
 };
 Offer offer_for(const OptionWords& option);
 

@@ -53,6 +53,7 @@ const std::map<std::string, Words> kOffered{
     {"peakmark history export --format j", {"jsonl"}},
     {"peakmark history re", {"rename-device"}},
     {"peakmark completion f", {"fish"}},
+    {"peakmark manual sc", {"schema"}},
     {"peakmark record --s", {"--stacks", "--sync"}},
     // A value is no command, and what follows `--` is no option of ours.
     {"peakmark list --filter history --s", {"--shard"}},
@@ -87,6 +88,13 @@ TEST_F(Completion, InBash) {
   };
   for (const auto& [line, words] : kOffered) EXPECT_EQ(offered(line), words) << line;
   EXPECT_THAT(offered("peakmark list x --backend=cu"), Words({"cuda"}));
+  // NAME=value is one word.
+  EXPECT_THAT(offered("peakmark run --worker old=./c"), Words({"./c.json"}));
+  EXPECT_THAT(offered("peakmark run --worker=old=./c"), Words({"./c.json"}));
+  EXPECT_THAT(offered("peakmark run -o new="), Words({"c.json", "bin", "inside"}));
+  EXPECT_THAT(offered("peakmark run --worker old=./b "), Words({"a.toml", "b.toml", "bin", "inside"}));
+  EXPECT_THAT(offered("peakmark run --worker old=./b --require="), Words({"cuda", "gpu"}));
+  EXPECT_THAT(offered("peakmark manual history "), Words({""}));
   EXPECT_THAT(offered("peakmark run "), Words({"a.toml", "b.toml", "bin", "inside"}));
   EXPECT_THAT(offered("peakmark check "), Words({"c.json", "bin", "inside"}));
   EXPECT_THAT(offered("peakmark run -o c"), Words({"c.json"}));

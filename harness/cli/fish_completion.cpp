@@ -31,6 +31,12 @@ function __peakmark_at
     test (__peakmark_command) = "$argv"
 end
 
+# The word at the cursor is the command's first.
+function __peakmark_first
+    set -l words (commandline -opc)
+    test "$words[-1]" = "$argv[-1]"
+end
+
 function __peakmark_variants
     set -l words (commandline -opc)
     command $words[1] completion variants 2>/dev/null
@@ -64,7 +70,7 @@ std::string fish_action(const OptionWords& option) {
   const Offer offer = offer_for(option);
   switch (offer.kind) {
     case Offer::Kind::words:
-      return fmt::format("-a '{}'", fmt::join(option.choices, " "));
+      return fmt::format("-a '{}'", fmt::join(offer.words, " "));
     case Offer::Kind::files:
       return offer.suffix.empty() ? "-F" : fmt::format("-k -a '(__fish_complete_suffix .{})'", offer.suffix);
     case Offer::Kind::folders:
@@ -103,7 +109,11 @@ std::string fish_lines(const CommandWords& command) {
   if (command.runs_a_program) return text + begin + " -a '(__peakmark_recorded)'\n";
   for (const OptionWords& one : command.positionals) {
     const std::string what = fish_action(one);
-    if (!what.empty()) text += fmt::format("{} {}\n", begin, what);
+    if (what.empty()) continue;
+    text += one.commands.empty()
+                ? fmt::format("{} {}\n", begin, what)
+                : fmt::format("complete -c peakmark -n '__peakmark_at {}; and __peakmark_first {}' {}\n",
+                              below_program, below_program, what);
   }
   return text;
 }

@@ -59,8 +59,8 @@ void add_manual_command(CLI::App& app, Result& /*result*/) {
   const auto options = std::make_shared<ManualOptions>();
   CLI::App* const command =
       app.add_subcommand("manual", "Print a command's manual page: peakmark manual run | man -l -");
-  CLI::Option* const words =
-      command->add_option("COMMAND", options->command, "Such as run, or history add; none: peakmark itself");
+  CLI::Option* const words = command->add_option(value_name::kCommand, options->command,
+                                                 "Such as run, or history add; none: peakmark itself");
   command->add_option("--all", options->folder, "Write the pages of all commands into this folder instead")
       ->check(kFileName)
       ->type_name(value_name::kFolder)

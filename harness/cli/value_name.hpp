@@ -13,6 +13,7 @@ inline constexpr const char* kRun = "RUN";          ///< a run file, *.json
 inline constexpr const char* kSuite = "SUITE";      ///< a suite, *.toml
 inline constexpr const char* kHistory = "HISTORY";  ///< a file or a URL
 inline constexpr const char* kVariant = "VARIANT";  ///< of the worker that the command would ask
+inline constexpr const char* kCommand = "COMMAND";  ///< of peakmark; a second word may follow
 /// Not checked where the command line is read: a word that is none is told with the nearest one.
 inline constexpr const char* kBackend = "{auto,opencl,cuda,dry}";
 

@@ -55,7 +55,7 @@ std::string zsh_action(const OptionWords& option) {
   const Offer offer = offer_for(option);
   switch (offer.kind) {
     case Offer::Kind::words:
-      return fmt::format("({})", fmt::join(option.choices, " "));
+      return fmt::format("({})", fmt::join(offer.words, " "));
     case Offer::Kind::files:
       return offer.suffix.empty() ? "_files" : fmt::format("_files -g \"*.{}\"", offer.suffix);
     case Offer::Kind::folders:
@@ -100,8 +100,8 @@ std::vector<std::string> zsh_arguments(const CommandWords& command) {
     return lines;
   }
   for (const OptionWords& one : command.positionals) {
-    lines.push_back(
-        fmt::format("'{}:{}:{}'", one.most_values > 1 ? "*" : "", zsh_escaped(one.value), zsh_action(one)));
+    const char* const place = !one.commands.empty() ? "1" : one.most_values > 1 ? "*" : "";
+    lines.push_back(fmt::format("'{}:{}:{}'", place, zsh_escaped(one.value), zsh_action(one)));
   }
   return lines;
 }
