@@ -158,6 +158,10 @@ TEST_F(ApiTest, MistakesOfAProgramAreMessages) {
       {"no backend", "variant bad/one names no backend"},
       {"no name", "'bad' is no variant's name: write OPERATION/WAY"},
       {"slices of words", "variant bad/one: its slice axis 'mode' is an axis of words"},
+      {"nothing that makes", "variant bad/one: the function that makes its cases is empty"},
+      {"a third dimension",
+       "variant bad/one: its slice_dimension is 7; write 0 (projection) or 1 (sinogram)"},
+      {"two estimators of one name", "variant bad/one: two of its estimators are called 'own'"},
       {"crash at load", "--describe ended with signal SIGSEGV"}};
   for (const auto& [mistake, message] : messages) {
     const Answer answer = run(std::string(kDry) + "\"known/bytes\"\n", {}, mistake);

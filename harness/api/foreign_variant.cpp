@@ -162,6 +162,19 @@ void check_slice_axis(const VariantDescription& variant) {
   }
 }
 
+/// Verdicts and suites call an estimator of a variant by its name.
+void check_estimators(const VariantDescription& variant, std::span<const peakmark_estimator> estimators) {
+  for (auto one = estimators.begin(); one != estimators.end(); ++one) {
+    const auto is_namesake = [&](const auto& other) { return text(other.name) == text(one->name); };
+    if (std::any_of(estimators.begin(), one, is_namesake)) {
+      throw UsageError(fmt::format(
+          "variant {}: two of its estimators are called '{}'; give one of them another name, as the last "
+          "argument of Estimator::of_bytes and its like",
+          variant.name, text(one->name)));
+    }
+  }
+}
+
 VariantDescription description_of(const peakmark_variant& seam) {
   VariantDescription description;
   description.name = text(seam.name);
@@ -190,8 +203,19 @@ VariantDescription description_of(const peakmark_variant& seam) {
         "variant {} has an estimator and no slice_axis: say along which axis of numbers it counts slices",
         description.name));
   }
+  check_estimators(description, std::span(seam.estimators, seam.estimator_count));
+  if (seam.slice_dimension != 0 && seam.slice_dimension != 1) {
+    throw UsageError(
+        fmt::format("variant {}: its slice_dimension is {}; write 0 (projection) or 1 (sinogram)",
+                    description.name, seam.slice_dimension));
+  }
   description.slice_dimension = seam.slice_dimension;
   description.destroys_input = seam.destroys_input != 0;
+  if (seam.make == nullptr) {
+    throw UsageError(fmt::format(
+        "variant {}: the function that makes its cases is empty; give Worker::add one that returns Steps",
+        description.name));
+  }
   return description;
 }
 

@@ -186,6 +186,18 @@ int main(int argc, char** argv) {
     worker.add<KnownBytes>(
         {.name = "bad/one", .backends = {"dry"}, .axes = {{"mode", "edge"}}, .slice_axis = "mode"});
   }
+  if (mistake() == "nothing that makes") worker.add(variant("bad/one"), nullptr);
+  if (mistake() == "a third dimension") {
+    Variant bad = variant("bad/one");
+    bad.slice_dimension = 7;
+    worker.add(std::move(bad), known_steps);
+  }
+  if (mistake() == "two estimators of one name") {
+    Variant bad = variant("bad/one");
+    bad.estimators = {Estimator::of_bytes([](const Case&) -> Size { return 1; }),
+                      Estimator::of_bytes([](const Case&) -> Size { return 2; })};
+    worker.add(std::move(bad), known_steps);
+  }
   const std::map<std::string, std::pair<int, int>> versions{
       {"a later minor", {0, 1}}, {"a later major", {1, 0}}, {"an earlier major", {-1, 0}}};
   if (const auto found = versions.find(mistake()); found != versions.end()) {

@@ -92,7 +92,7 @@ class HeldVariant {
     seam_.estimator_count = estimators_.size();
     seam_.self = this;
     if (variant_.mistake) seam_.check = check;
-    seam_.make = make_case;
+    if (make_) seam_.make = make_case;
   }
   static peakmark_estimator view(const Estimator& estimator) {
     peakmark_estimator seam{};

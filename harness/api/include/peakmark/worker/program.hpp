@@ -41,6 +41,7 @@ class Worker {
   }
   /// A variant of lambdas: `make` is called once a case, and allocates nothing on the device yet.
   Worker& add(Variant variant, std::function<Steps(Device&, const Case&)> make) {
+    if (!make) return hold(std::move(variant), nullptr);  // `run` says so
     return hold(std::move(variant),
                 [make = std::move(make)](Device& device, const Case& asked) -> std::unique_ptr<Computation> {
                   return std::make_unique<detail::OfSteps>(make(device, asked));
