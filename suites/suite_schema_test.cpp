@@ -1,5 +1,5 @@
 // The schema by which editors complete and check suites has the keys that the readers take: no more, no
-// fewer.
+// fewer. That both refuse the same suites, test_suite_schema.py tests with the files that are read here.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -43,6 +43,20 @@ struct Table {
   const suite_keys::Keys& keys;
   const char* suite;
 };
+
+/// The suites of a file, which lines of --- part.
+std::vector<std::string> suites_in(const std::string& name) {
+  std::ifstream file(PEAKMARK_SUITES "/" + name);
+  std::vector<std::string> suites(1);
+  for (std::string line; std::getline(file, line);) {
+    if (line == "---") {
+      suites.emplace_back();
+    } else {
+      suites.back() += line + "\n";
+    }
+  }
+  return suites;
+}
 
 std::string message_of(const std::string& text) {
   try {
@@ -92,8 +106,22 @@ TEST(SuiteSchema, HasTheWordsOfClosedSets) {
   const nlohmann::json& parts = schema().at("definitions");
   EXPECT_THAT(parts.at("expect").at("enum").get<std::vector<std::string>>(),
               UnorderedElementsAreArray(suite_keys::outcomes()));
+  EXPECT_THAT(parts.at("dtype_name").at("enum").get<std::vector<std::string>>(),
+              UnorderedElementsAreArray(suite_keys::dtypes()));
   EXPECT_THAT(parts.at("backend_name").at("enum").get<std::vector<std::string>>(),
               UnorderedElementsAreArray(known_backends()));
+}
+
+TEST(SuiteReader, RefusesWhatIsOfAWrongForm) {
+  const std::vector<std::string> suites = suites_in("wrong_forms.txt");
+  EXPECT_GT(suites.size(), 100U);
+  for (const std::string& suite : suites) EXPECT_THAT(message_of(suite), HasSubstr("s.toml:")) << suite;
+}
+
+TEST(SuiteReader, TakesWhatIsOfTheRightForm) {
+  const std::vector<std::string> suites = suites_in("right_forms.txt");
+  EXPECT_EQ(suites.size(), 10U);
+  for (const std::string& suite : suites) EXPECT_EQ(message_of(suite), "") << suite;
 }
 
 }  // namespace

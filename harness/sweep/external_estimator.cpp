@@ -9,6 +9,7 @@
 #include "base/dtype.hpp"
 #include "base/error.hpp"
 #include "sweep/nearest_word.hpp"
+#include "sweep/suite_keys.hpp"
 
 namespace peakmark {
 namespace {
@@ -95,12 +96,7 @@ void check_estimator_form(std::string_view form) {
 }
 
 void check_estimator_dtype(const std::string& dtype) {
-  static const std::vector<std::string> names{
-      "float32", "float64", "float16", "float128", "complex64", "complex128", "complex256",
-      "int8",    "int16",   "int32",   "int64",    "uint8",     "uint16",     "uint32",
-      "uint64",  "bool",    "single",  "double",   "half",      "longdouble", "csingle",
-      "cdouble", "int",     "float",   "complex",  "intp",      "uintp",      "byte",
-      "ubyte",   "short",   "ushort",  "intc",     "uintc",     "longlong",   "ulonglong"};
+  const std::vector<std::string>& names = suite_keys::dtypes();
   static const std::regex code("[<>=|]?([?bBhHiIlLqQefdgFDG]|[biufc][0-9]{1,3})");
   if (std::ranges::find(names, dtype) != names.end() || std::regex_match(dtype, code)) return;
   throw UsageError(fmt::format("no dtype of numpy is '{}'{}", dtype, suggest_word(dtype, names)));

@@ -5,8 +5,8 @@
 
 namespace peakmark::suite_keys {
 
-// The keys of each table of a suite file. The readers take no other, and suites/suite.schema.json, by which
-// editors complete and check, has the same: a test holds it against these.
+// The keys of each table of a suite file, and the words of closed sets. The readers take no other, and
+// suites/suite.schema.json, by which editors complete and check, has the same: a test holds it against these.
 
 using Keys = std::vector<std::string>;
 
@@ -60,6 +60,17 @@ inline const Keys& estimator() {
 /// What `expect` may be.
 inline const Keys& outcomes() {
   static const Keys words{"ok", "wrong_answer", "out_of_memory", "timeout", "crashed", "unsupported"};
+  return words;
+}
+
+/// What an estimator's `dtype` may be, beside numpy's codes such as "<f4".
+inline const Keys& dtypes() {
+  static const Keys words{"float32",    "float64",    "float16", "float128", "complex64", "complex128",
+                          "complex256", "int8",       "int16",   "int32",    "int64",     "uint8",
+                          "uint16",     "uint32",     "uint64",  "bool",     "single",    "double",
+                          "half",       "longdouble", "csingle", "cdouble",  "int",       "float",
+                          "complex",    "intp",       "uintp",   "byte",     "ubyte",     "short",
+                          "ushort",     "intc",       "uintc",   "longlong", "ulonglong"};
   return words;
 }
 

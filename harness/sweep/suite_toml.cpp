@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/error.hpp"
+#include "sweep/description.hpp"
 #include "sweep/nearest_word.hpp"
 #include "sweep/program_toml.hpp"
 #include "sweep/suite.hpp"
@@ -30,7 +31,7 @@ class Reader : private TomlReader {
         suite.name = word(*entry.node, place);
         if (suite.name.empty()) fail(place, "the name is empty");
       } else if (entry.key == "backend") {
-        suite.backends = words(*entry.node, place);
+        suite.backends = backends(*entry.node, place);
       } else if (entry.key == "sweep") {
         for (const toml::table* sweep : tables(*entry.node, place, "[[sweep]]")) {
           suite.sweeps.push_back(read_sweep(*sweep));
@@ -52,6 +53,30 @@ class Reader : private TomlReader {
   }
 
  private:
+  std::vector<Placed<std::string>> backends(const toml::node& node, const Place& place) {
+    std::vector<Placed<std::string>> named = words(node, place);
+    for (const Placed<std::string>& backend : named) check_backend(backend);
+    return named;
+  }
+
+  static void check_backend(const Placed<std::string>& backend) {
+    const auto& known = known_backends();
+    if (std::ranges::find(known, backend.value) == known.end()) {
+      fail(backend.place,
+           fmt::format("no backend '{}'{}", backend.value, suggest_word(backend.value, known)));
+    }
+  }
+
+  static void check_rule_backends(const std::vector<Placed<AxisValue>>& values) {
+    for (const Placed<AxisValue>& value : values) {
+      const std::string backend = to_text(value.value);
+      check_backend({backend, value.place});
+      if (backend == "auto") {
+        fail(value.place, "rules see the backend that auto became: cuda, dry or opencl");
+      }
+    }
+  }
+
   SweepDocument read_sweep(const toml::table& table) {
     SweepDocument sweep;
     sweep.place = {file_name(), table.source().begin.line, "sweep"};
@@ -61,8 +86,11 @@ class Reader : private TomlReader {
       only_known(place, entry.key, suite_keys::sweep());
       if (entry.key == "variants") {
         sweep.variants = words(*entry.node, place);
+        for (const Placed<std::string>& name : sweep.variants) {
+          if (name.value.empty()) fail(name.place, "the name is empty");
+        }
       } else if (entry.key == "backend") {
-        sweep.backends = words(*entry.node, place);
+        sweep.backends = backends(*entry.node, place);
       } else if (entry.key == "figure") {
         sweep.figure = figure(*entry.node, place);
       } else if (entry.key == "axes") {
@@ -199,6 +227,7 @@ class Reader : private TomlReader {
         for (const TomlEntry& condition : in_file_order(*when)) {
           const Place condition_place = at(condition, "rule.when.");
           rule.when.push_back({condition.key, condition_place, list(*condition.node, condition_place)});
+          if (condition.key == "backend") check_rule_backends(rule.when.back().values);
         }
       } else if (entry.key == "skip") {
         rule.skip = truth(*entry.node, place);

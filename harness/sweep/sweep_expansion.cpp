@@ -54,13 +54,6 @@ void add_matching(const Placed<std::string>& pattern, const Description& descrip
   }
 }
 
-void check_backend(const Placed<std::string>& backend) {
-  const auto& known = known_backends();
-  if (std::ranges::find(known, backend.value) == known.end()) {
-    fail(backend.place, fmt::format("no backend '{}'{}", backend.value, suggest_word(backend.value, known)));
-  }
-}
-
 const AxisDescription& axis_of(const VariantDescription& variant, std::string_view name, const Place& place) {
   if (const AxisDescription* axis = variant.axis(name)) return *axis;
   fail(place,
@@ -126,7 +119,6 @@ SweepExpansion::SweepExpansion(const SweepDocument& sweep, const SuiteDocument& 
   std::vector<Placed<std::string>> backends{{"auto", sweep.place}};
   if (suite.backends) backends = *suite.backends;
   if (sweep.backends) backends = *sweep.backends;
-  for (const Placed<std::string>& backend : backends) check_backend(backend);
   if (options.backend) backends = {{*options.backend, sweep.place}};
   for (const Placed<std::string>& backend : backends) {
     const bool automatic = backend.value == "auto";
@@ -185,15 +177,8 @@ void SweepExpansion::check_rules() const {
                     [&](const auto* v) { return std::ranges::find(variants_, v) == variants_.end(); });
     }
     for (const CaseRule::Condition& condition : rule.when) {
-      if (condition.key == "variant") continue;
+      if (condition.key == "variant" || condition.key == "backend") continue;
       for (const Placed<AxisValue>& value : condition.values) {
-        if (condition.key == "backend") {
-          check_backend({to_text(value.value), value.place});
-          if (to_text(value.value) == "auto") {
-            fail(value.place, "rules see the backend that auto became: cuda, dry or opencl");
-          }
-          continue;
-        }
         for (const VariantDescription* variant : variants_) {
           check_value(axis_of(*variant, condition.key, condition.place), value);
         }
