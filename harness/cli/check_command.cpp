@@ -15,6 +15,7 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/output_file.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "run/run_file.hpp"
 
@@ -88,8 +89,7 @@ ExitCode check(const CheckOptions& options) {
       run.context.warnings.push_back(warning);
     }
     const std::vector<Verdict> verdicts = judge(run, judge_options);
-    const std::string text = options.json ? verdicts_json(run, verdicts) : console_table(run, verdicts);
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    print_text(options.json ? verdicts_json(run, verdicts) : console_table(run, verdicts));
     if (options.junit) write_output_file(numbered(*options.junit, i), junit(run, verdicts));
     if (options.markdown) write_output_file(numbered(*options.markdown, i), markdown(run, verdicts));
     code = worse(code, exit_code_of(run, verdicts));

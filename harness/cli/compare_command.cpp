@@ -14,6 +14,7 @@
 #include "cli/file_name.hpp"
 #include "cli/output_file.hpp"
 #include "cli/seconds.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "compare/recordings.hpp"
 #include "compare/run_comparison.hpp"
@@ -53,7 +54,7 @@ ExitCode compare_profiles(const CompareOptions& options) {
   const RecordedTree next = read_tree(options.files[1]);
   const RecordingComparison comparison =
       compare_recordings(recorded_of(base, options.files[0]), recorded_of(next, options.files[1]));
-  std::cout << (options.json ? comparison_json(comparison) : comparison_table(comparison)) << std::flush;
+  print_text(options.json ? comparison_json(comparison) : comparison_table(comparison));
   // Of children it is not asked: those of Python's multiprocessing leave by `_exit` when all is well.
   for (const RecordedTree* tree : {&base, &next}) {
     const RecordedProcess& program = tree->processes.front();
@@ -75,7 +76,7 @@ RunToCompare read_run_to_compare(const std::filesystem::path& path) {
 }
 
 ExitCode show(const CompareOptions& options, const RunComparison& comparison) {
-  std::cout << (options.json ? comparison_json(comparison) : comparison_table(comparison));
+  print_text(options.json ? comparison_json(comparison) : comparison_table(comparison));
   if (options.markdown) write_output_file(*options.markdown, comparison_markdown(comparison));
   return exit_code_of(comparison);
 }

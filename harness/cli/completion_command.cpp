@@ -1,10 +1,10 @@
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 #include <string>
 
 #include "cli/command.hpp"
 #include "cli/command_words.hpp"
+#include "cli/standard_output.hpp"
 #include "run/run_workers.hpp"
 
 namespace peakmark::cli {
@@ -38,15 +38,16 @@ void add_completion_command(CLI::App& app, Result& /*result*/) {
       ->check(CLI::IsMember({"bash", "zsh", "fish", "variants"}));
   command->footer(
       "An installed peakmark has brought it where shells look: share/bash-completion/completions,\n"
-      "share/zsh/site-functions and share/fish/vendor_completions.d of its prefix. Elsewhere, in ~/.bashrc:\n"
-      "eval \"$(peakmark completion bash)\"; in ~/.zshrc, after compinit: source <(peakmark completion "
-      "zsh);\n"
-      "in ~/.config/fish/config.fish: peakmark completion fish | source\n"
-      "Exit code: 0 clean, 2 wrong usage.");
-  command->callback([&app, what] {
-    const std::string text = completion(app, *what);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  });
+      "share/zsh/site-functions and share/fish/vendor_completions.d of its prefix. For another prefix, a "
+      "line in\n"
+      "the shell's start file does it, in zsh's after compinit.\n"
+      "Exit code: 0 clean, 2 wrong usage.\n"
+      "\n"
+      "Files:\n"
+      "  ~/.bashrc                   eval \"$(peakmark completion bash)\"\n"
+      "  ~/.zshrc                    source <(peakmark completion zsh)\n"
+      "  ~/.config/fish/config.fish  peakmark completion fish | source");
+  command->callback([&app, what] { print_text(completion(app, *what)); });
 }
 
 }  // namespace peakmark::cli

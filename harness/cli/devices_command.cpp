@@ -8,6 +8,7 @@
 #include "base/size.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
+#include "cli/standard_output.hpp"
 #include "device/device.hpp"
 #include "run/json_fields.hpp"
 
@@ -76,7 +77,7 @@ void print_table(const DeviceList& list) {
                text_of(info.memory_bytes), text_of(info.max_allocation_bytes), text_of(memory.used_bytes),
                text_of(memory.free_bytes)});
   }
-  std::cout << table.text();
+  print_text(table.text());
   for (const std::string& reason : list.reasons) std::cerr << "no device of " << reason << '\n';
 }
 
@@ -85,7 +86,7 @@ void print_json(const DeviceList& list) {
   for (const DeviceInfo& info : list.devices) devices.push_back(json_of(info));
   Json json = json_fields::begin(format::kDevices);
   json.update(Json{{"devices", devices}, {"reasons", list.reasons}});
-  std::cout << json_fields::pretty(json);
+  print_text(json_fields::pretty(json));
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/standard_output.hpp"
 #include "device/doctor/doctor.hpp"
 #include "run/json_fields.hpp"
 
@@ -68,21 +68,20 @@ void print_json(const MachineFacts& facts, const std::vector<Finding>& findings)
   }
   Json json = json_fields::begin(format::kFindings);
   json.update(Json{{"findings", list}, {"facts", json_of(facts)}});
-  std::cout << json_fields::pretty(json);
+  print_text(json_fields::pretty(json));
 }
 
-void print_text(const MachineFacts& facts, const std::vector<Finding>& findings) {
+void print_lines(const MachineFacts& facts, const std::vector<Finding>& findings) {
+  std::string text;
   for (const DeviceInfo& info : facts.devices.devices) {
     if (info.backend == Backend::dry) continue;
-    std::cout << fmt::format("{} {}: {}\n", name_of(info.backend), info.index, info.name);
+    text += fmt::format("{} {}: {}\n", name_of(info.backend), info.index, info.name);
   }
-  if (findings.empty()) {
-    std::cout << "nothing found that would spoil a measurement\n";
-    return;
-  }
+  if (findings.empty()) text += "nothing found that would spoil a measurement\n";
   for (const Finding& finding : findings) {
-    std::cout << fmt::format("\n[{}] {}\n    {}\n", name_of(finding.effect), finding.what, finding.mend);
+    text += fmt::format("\n[{}] {}\n    {}\n", name_of(finding.effect), finding.what, finding.mend);
   }
+  print_text(text);
 }
 
 }  // namespace
@@ -99,7 +98,7 @@ void add_doctor_command(CLI::App& app, Result& result) {
     if (*json) {
       print_json(facts, findings);
     } else {
-      print_text(facts, findings);
+      print_lines(facts, findings);
     }
     const bool none = std::ranges::any_of(findings, [](const Finding& it) { return it.id == "no-device"; });
     result.code = none ? ExitCode::nothing : ExitCode::clean;

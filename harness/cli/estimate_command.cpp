@@ -4,11 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <memory>
 
 #include "base/size.hpp"
 #include "cli/command.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "run/estimate_question.hpp"
 #include "run/external_estimates.hpp"
@@ -55,22 +55,25 @@ std::string bytes_text(std::optional<Size> bytes) {
   return bytes ? fmt::format("{} ({} bytes)", format_size(*bytes), *bytes) : "unknown";
 }
 
-void print(const std::string& title, const std::string& slices, const EstimateReply& reply) {
-  fmt::print("{}\n", title);
-  fmt::print("  {}: {}\n", slices, reply.slices ? std::to_string(*reply.slices) : "unknown");
-  fmt::print("  bytes: {}\n", bytes_text(reply.bytes));
-  fmt::print("  output: {}\n", reply.dtype.value_or("unknown"));
+std::string reply_text(const std::string& title, const std::string& slices, const EstimateReply& reply) {
+  std::string text = title + "\n";
+  text += fmt::format("  {}: {}\n", slices, reply.slices ? std::to_string(*reply.slices) : "unknown");
+  text += fmt::format("  bytes: {}\n", bytes_text(reply.bytes));
+  text += fmt::format("  output: {}\n", reply.dtype.value_or("unknown"));
   if (!reply.output_dimensions.empty()) {
-    fmt::print("  output dimensions: {}\n", fmt::join(reply.output_dimensions, ", "));
+    text += fmt::format("  output dimensions: {}\n", fmt::join(reply.output_dimensions, ", "));
   }
-  if (!reply.padding.empty()) fmt::print("  slices before and after: {}\n", fmt::join(reply.padding, ", "));
-  if (reply.terms.empty()) return;
-  fmt::print("  terms, bytes a slice and once:\n");
+  if (!reply.padding.empty())
+    text += fmt::format("  slices before and after: {}\n", fmt::join(reply.padding, ", "));
+  if (reply.terms.empty()) return text;
+  text += "  terms, bytes a slice and once:\n";
   std::size_t width = 0;
   for (const EstimateTerm& term : reply.terms) width = std::max(width, term.name.size());
   for (const EstimateTerm& term : reply.terms) {
-    fmt::print("    {:<{}}  {:>16}  {:>16}\n", term.name, width, term.per_slice_bytes, term.fixed_bytes);
+    text +=
+        fmt::format("    {:<{}}  {:>16}  {:>16}\n", term.name, width, term.per_slice_bytes, term.fixed_bytes);
   }
+  return text;
 }
 
 std::optional<Size> available_of(const EstimateOptions& options) {
@@ -81,11 +84,8 @@ std::optional<Size> available_of(const EstimateOptions& options) {
 void tell(const EstimateOptions& options, const std::string& title, const std::string& slices,
           const std::string& parameters, const EstimateReply& reply) {
   if (reply.error) throw UsageError(title + ": " + *reply.error);
-  if (options.json) {
-    fmt::print("{}", estimate_json(title, parameters, available_of(options), reply));
-  } else {
-    print(title, slices, reply);
-  }
+  print_text(options.json ? estimate_json(title, parameters, available_of(options), reply)
+                          : reply_text(title, slices, reply));
 }
 
 /// What an estimator has started, in a session of its own even, ends with this object.

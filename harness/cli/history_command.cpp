@@ -19,6 +19,7 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "history/exports.hpp"
 #include "history/history.hpp"
@@ -33,10 +34,6 @@ namespace {
 using history::History;
 using json_fields::Json;
 using json_fields::pretty;
-
-void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-}
 
 // add
 
@@ -73,7 +70,7 @@ void add(const AddOptions& options) {
                     {"runs_of_device", added.runs_of_device},
                     {"notes", added.notes}});
   }
-  if (options.json) print(pretty({{"history", history->place().name()}, {"runs", list}}));
+  if (options.json) print_text(pretty({{"history", history->place().name()}, {"runs", list}}));
 }
 
 void add_add_command(CLI::App& app) {
@@ -126,8 +123,9 @@ void log(const LogOptions& options) {
   std::ranges::reverse(runs);
   if (!options.all && runs.size() > options.most) runs.resize(options.most);
   if (!options.json) {
-    print(log_table(runs) + fmt::format("\n{} runs{}\n", count,
-                                        runs.size() < count ? fmt::format(", {} shown", runs.size()) : ""));
+    print_text(log_table(runs) +
+               fmt::format("\n{} runs{}\n", count,
+                           runs.size() < count ? fmt::format(", {} shown", runs.size()) : ""));
     return;
   }
   Json list = Json::array();
@@ -144,7 +142,7 @@ void log(const LogOptions& options) {
                     {"cases", run.cases},
                     {"ok", run.ok}});
   }
-  print(pretty({{"history", history->place().name()}, {"count", count}, {"runs", list}}));
+  print_text(pretty({{"history", history->place().name()}, {"count", count}, {"runs", list}}));
 }
 
 void add_log_command(CLI::App& app) {
@@ -220,7 +218,7 @@ void export_history(ExportOptions options) {
   if (!options.device.empty()) options.device = history->device_name(options.device);
   const std::string text = exported(*history, options);
   if (options.output.empty()) {
-    print(text);
+    print_text(text);
   } else {
     replace_text_file(options.output, text);
   }
@@ -295,7 +293,7 @@ void prune(const PruneOptions& options) {
   const std::string limit = limit_of(options);
   const auto history = open_history(options.history, History::Purpose::write);
   const history::Pruned pruned = history->prune(limit, changes_of, options.dry);
-  for (const std::string& run : pruned.runs) print(run + "\n");
+  for (const std::string& run : pruned.runs) print_text(run + "\n");
   fmt::print(stderr, "{}: {} runs from before {} {}; {} as old stay, since something changed there\n",
              history->place().name(), pruned.runs.size(), limit, options.dry ? "would go" : "are gone",
              pruned.kept);

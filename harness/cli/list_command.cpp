@@ -1,8 +1,8 @@
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "run/list_json.hpp"
 #include "run/run_selection.hpp"
@@ -24,13 +24,10 @@ void list(const ListOptions& options) {
   const Listing listing =
       list_cases(options.selection, workers.description(), list_devices(),
                  [&](const std::vector<PlannedCase>& cases) { workers.check(cases, -1); });
+  if (options.json) return print_text(list_json(listing.suite, listing.cases));
   std::string text;
-  if (options.json) {
-    text = list_json(listing.suite, listing.cases);
-  } else {
-    for (const PlannedCase& planned : listing.cases) text += planned.name + "\n";
-  }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  for (const PlannedCase& planned : listing.cases) text += planned.name + "\n";
+  print_text(text);
 }
 
 }  // namespace

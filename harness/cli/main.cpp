@@ -3,7 +3,8 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <iostream>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/usage_message.hpp"
 
 namespace {
@@ -68,19 +70,15 @@ int run(int argc, char** argv) {
     std::ranges::reverse(words);  // as CLI11 takes them
     app.parse(std::move(words));
   } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success);
+    std::ostringstream text;
+    const int code = app.exit(success, text);
+    peakmark::cli::print_text(text.str());
+    return code;
   } catch (const CLI::ParseError& error) {
     app.exit(error);
     return static_cast<int>(ExitCode::usage);
   }
   return result.program_code != 0 ? result.program_code : static_cast<int>(result.code);
-}
-
-/// A result that did not reach its file must not look like success. The last flush does not tell: what was
-/// lost is a buffer that was written before.
-bool output_is_lost() {
-  std::cout.flush();
-  return std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout;
 }
 
 /// A path that somebody named cannot be used; or the working folder, from which paths begin, is gone.
@@ -95,17 +93,15 @@ std::string what_is_wrong_with(const std::filesystem::filesystem_error& error) {
          "; name another path";
 }
 
-int tell_of_lost_output() {
-  std::fprintf(stderr, "peakmark: standard output could not be written: is its disk full?\n");
-  return static_cast<int>(peakmark::ExitCode::usage);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
     const int code = run(argc, argv);
-    return output_is_lost() ? tell_of_lost_output() : code;
+    const std::optional<std::string> lost = peakmark::cli::lost_output();
+    if (!lost) return code;
+    std::fprintf(stderr, "peakmark: %s\n", lost->c_str());
+    return static_cast<int>(peakmark::ExitCode::usage);
   } catch (const peakmark::Error& error) {
     std::fprintf(stderr, "peakmark: %s\n", peakmark::plain_text(error.what()).c_str());
     return static_cast<int>(error.code());
@@ -113,7 +109,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "peakmark: %s\n", what_is_wrong_with(error).c_str());
     return static_cast<int>(peakmark::ExitCode::usage);
   } catch (const std::exception& error) {
-    if (output_is_lost()) return tell_of_lost_output();  // fmt throws what the others set
     std::fprintf(stderr, "peakmark: unexpected error: %s\n", error.what());
     return static_cast<int>(peakmark::ExitCode::measurement);
   }

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/command_words.hpp"
 #include "cli/file_name.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "run/text_file.hpp"
 #include "sweep/nearest_word.hpp"
@@ -49,8 +49,7 @@ const CommandWords& find_command(const CommandWords& program, const std::vector<
 void manual(const CLI::App& app, const ManualOptions& options) {
   const CommandWords program = words_of(app);
   if (!options.folder.empty()) return write_all(program, options.folder);
-  const std::string text = manual_page(program, find_command(program, options.command), PEAKMARK_VERSION);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print_text(manual_page(program, find_command(program, options.command), PEAKMARK_VERSION));
 }
 
 }  // namespace

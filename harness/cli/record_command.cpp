@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/usage_message.hpp"
 #include "cli/value_name.hpp"
 #include "compare/repeated_peaks.hpp"
@@ -128,7 +128,7 @@ void record_once(const RecordOptions& options, const RecordRequest& request, Res
   const Recording recording = record_program(request, find_recorder_libraries());
   tell(recording, result);
   if (options.json) {
-    std::cout << repeated_peaks_json(repeated_peaks({repeated_run(recording)}), request.command);
+    print_text(repeated_peaks_json(repeated_peaks({repeated_run(recording)}), request.command));
   } else if (recording.trouble.empty() && isatty(STDERR_FILENO) != 0) {
     std::fprintf(stderr, "peakmark: recorded; see it with: peakmark show %s\n", options.profile.c_str());
   }
@@ -147,7 +147,7 @@ void record_repeatedly(const RecordOptions& options, RecordRequest request, Resu
     if (recording.interrupted || recording.program_code >= 126) break;
   }
   const RepeatedPeaks peaks = repeated_peaks(std::move(runs));
-  if (options.json) std::cout << repeated_peaks_json(peaks, request.command);
+  if (options.json) print_text(repeated_peaks_json(peaks, request.command));
   std::fprintf(stderr, "peakmark: %s", repeated_peaks_text(peaks, options.sync).c_str());
 }
 

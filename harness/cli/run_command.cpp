@@ -9,6 +9,7 @@
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
 #include "cli/seconds.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "history/suspicious_cases.hpp"
 #include "run/rounds.hpp"
@@ -57,8 +58,7 @@ void run(RunOptions& options, Result& result) {
   }
   result.code = run_sweep(options.sweep);
   if (!options.json || !std::filesystem::exists(options.sweep.run_file)) return;
-  const std::string text = read_text_file(options.sweep.run_file);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print_text(read_text_file(options.sweep.run_file));
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <string_view>
 
 #include "cli/command.hpp"
 #include "cli/first_files.hpp"
+#include "cli/standard_output.hpp"
 
 namespace peakmark::cli {
 
@@ -14,10 +13,7 @@ void add_schema_command(CLI::App& app, Result& /*result*/) {
       "`peakmark schema > suite.schema.json`, and as the first line of a suite: #:schema "
       "./suite.schema.json\n"
       "Exit code: 0 clean, 2 wrong usage.");
-  command->callback([] {
-    const std::string_view text = suite_schema();
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  });
+  command->callback([] { print_text(suite_schema()); });
 }
 
 }  // namespace peakmark::cli

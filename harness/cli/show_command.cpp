@@ -15,6 +15,7 @@
 #include "cli/file_contents.hpp"
 #include "cli/file_name.hpp"
 #include "cli/output_file.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "run/run_file.hpp"
 #include "show/page.hpp"
@@ -58,9 +59,9 @@ void show_profile(const std::filesystem::path& path, const ShowOptions& options)
   if (options.events) {
     write_events(tree, std::cout);
   } else if (options.json) {
-    std::cout << profile_json(tree, options.report);
+    print_text(profile_json(tree, options.report));
   } else {
-    std::cout << profile_table(tree, options.report);
+    print_text(profile_table(tree, options.report));
   }
 }
 
@@ -71,22 +72,24 @@ void show_run(const std::filesystem::path& path, const ShowOptions& options) {
         "{}: --json, --events, --trace, --html and --by are for profiles; a run file is JSON itself",
         path.string()));
   }
+  std::string text;
   for (const Observation& observation : read_run(path).observations) {
     const auto& peak = observation.requested_peak_bytes;
-    std::cout << fmt::format("{}  {}  peak {}\n", one_line(observation.case_name),
-                             name_of(observation.outcome), peak ? format_size(*peak) : "unknown");
-    if (!observation.message.empty()) std::cout << "  " << plain_text(observation.message) << "\n";
+    text += fmt::format("{}  {}  peak {}\n", one_line(observation.case_name), name_of(observation.outcome),
+                        peak ? format_size(*peak) : "unknown");
+    if (!observation.message.empty()) text += "  " + plain_text(observation.message) + "\n";
     TextTable table(
         {{"  at the peak"}, {"kind"}, {"bytes", TextTable::Align::right}, {"", TextTable::Align::right}});
     for (const PeakEntry& entry : observation.at_peak) {
       table.add({"  " + (entry.name.empty() ? "(unnamed)" : entry.name), entry.kind,
                  std::to_string(entry.bytes), format_size(entry.bytes)});
     }
-    if (!observation.at_peak.empty()) std::cout << table.text();
+    if (!observation.at_peak.empty()) text += table.text();
     if (observation.leaked_bytes.value_or(0) != 0) {
-      std::cout << fmt::format("  never released: {}\n", format_size(*observation.leaked_bytes));
+      text += fmt::format("  never released: {}\n", format_size(*observation.leaked_bytes));
     }
   }
+  print_text(text);
 }
 
 void show(const ShowOptions& options) {

@@ -15,6 +15,7 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "history/history.hpp"
 #include "run/run_context.hpp"
@@ -51,8 +52,7 @@ ExitCode show_trends(const TrendsOptions& options) {
   const std::vector<DeviceHistory> devices = history->read();
   const std::vector<DeviceTrends> trends = find(*history, devices);
   if (options.markdown) replace_text_file(*options.markdown, trend::trends_markdown(trends));
-  const std::string text = options.json ? trend::trends_json(trends) : trend::trends_table(trends);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print_text(options.json ? trend::trends_json(trends) : trend::trends_table(trends));
   const bool is_open = std::ranges::any_of(
       trends, [](const DeviceTrends& device) { return trend::has_open_regression(device.trends); });
   return is_open ? ExitCode::verdict : ExitCode::clean;

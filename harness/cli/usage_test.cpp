@@ -11,23 +11,47 @@ using testing::StartsWith;
 
 class Usage : public CommandTest {
  protected:
-  /// The program's output goes to a full disk. `arguments` are words for a shell.
-  static Answer on_a_full_disk(const std::string& arguments) {
-    return ask({"/bin/sh",
-                {"-c", "'" PEAKMARK_PROGRAM "' " + arguments + " > /dev/full"},
-                current_environment(),
-                ""},
+  /// `arguments` are words for a shell, with what becomes of the output behind them.
+  static Answer in_shell(const std::string& arguments, const std::string& before = "") {
+    return ask({"/bin/sh", {"-c", before + "'" PEAKMARK_PROGRAM "' " + arguments}, current_environment(), ""},
                kLimit);
   }
+  static Answer on_a_full_disk(const std::string& arguments) { return in_shell(arguments + " > /dev/full"); }
   static void expect_loss(const Answer& answer) {
     EXPECT_EQ(answer.end.exit_code, 2);
-    EXPECT_THAT(answer.errors, HasSubstr("standard output could not be written"));
+    EXPECT_THAT(answer.errors,
+                HasSubstr("standard output could not be written: No space left on device; make "
+                          "room, or send it elsewhere"));
   }
 };
 
 TEST_F(Usage, OutputThatIsLostIsNoSuccess) {
   expect_loss(on_a_full_disk("--version"));
   expect_loss(on_a_full_disk("estimate fake/case n=3 --worker '" PEAKMARK_FAKE_WORKER "'"));
+}
+
+TEST_F(Usage, OutputThatIsLostSaysWhy) {
+  const Answer closed = in_shell("schema >&-");
+  EXPECT_EQ(closed.end.exit_code, 2);
+  EXPECT_THAT(closed.errors,
+              HasSubstr("standard output could not be written: Bad file descriptor; it is closed"));
+
+  // A pipe without a reader, of which the signal is ignored: without it this program just ends, as `head`
+  // wants.
+  const std::string pipe = "'" + folder_.path().string() + "/pipe'";
+  const std::string open = "trap '' PIPE; mkfifo " + pipe + " && exec 3<>" + pipe + " 4>" + pipe + " 3>&-; ";
+  const Answer unread = in_shell("schema >&4", open);
+  EXPECT_EQ(unread.end.exit_code, 2);
+  EXPECT_THAT(unread.errors, HasSubstr("standard output could not be written: Broken pipe; what reads it has "
+                                       "ended before all was written"));
+}
+
+TEST_F(Usage, FilesAreWrittenWhereTheOutputIsLost) {
+  suite({"ok"});
+  ASSERT_EQ(run().end.exit_code, 0);
+  const std::filesystem::path junit = folder_.path() / "junit.xml";
+  expect_loss(on_a_full_disk("check '" + run_file_.string() + "' --junit '" + junit.string() + "'"));
+  EXPECT_THAT(read_text_file(junit), HasSubstr("<testsuite"));
 }
 
 // More than one buffer: the write that fails is not the last one.
