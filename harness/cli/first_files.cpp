@@ -1,5 +1,7 @@
 #include "cli/first_files.hpp"
 
+#include <utility>
+
 #include "embedded_files.hpp"
 
 namespace peakmark::cli {
@@ -9,69 +11,81 @@ std::string with_schema(std::string_view suite) {
   return "#:schema ./suite.schema.json\n" + std::string(suite);
 }
 
-/// What of a workflow a kind of project decides.
-struct WorkflowWords {
+constexpr const char* kSchema = "suite.schema.json";
+constexpr const char* kWorkflow = ".github/workflows/peakmark.yml";
+
+constexpr std::string_view kAboutHostedRunner =
+    R"(# Builds, measures and judges on GitHub's own machines, where PoCL is the device. On a runner with a GPU change
+# `runs-on`, take `container` away, and let `peakmark run` have --require gpu: then a broken GPU is an error, and never a
+# green run on a CPU.
+)";
+constexpr std::string_view kAboutGpuRunner =
+    R"(# Builds, measures and judges on a runner of yours that has a GPU, CUDA's toolkit, and what peakmark is built with
+# (ci/packages-build.txt in its repository); --require makes a broken GPU an error.
+)";
+
+/// What of a project its kind decides, and its workflow needs to know.
+struct ProjectWords {
   std::string_view suite;
-  std::string_view run_options;
-  std::string_view packages;  ///< beside those that peakmark is built with
-  bool has_gpu = false;
+  std::string_view worker = "";    ///< where the build leaves it; empty where the suite names its programs
+  std::string_view packages = "";  ///< beside those that peakmark is built with
+  bool needs_cuda = false;
 };
 
-std::string workflow(const WorkflowWords& words) {
-  const std::pair<std::string_view, std::string_view> marks[] = {
-      {"@ABOUT@",
-       words.has_gpu
-           ? "# Builds, measures and judges on a runner that has a GPU and CUDA's toolkit; --require makes a "
-             "broken GPU an error.\n"
-           : "# Builds, measures and judges on GitHub's own machines, where PoCL is the device. On a runner "
-             "with a GPU change `runs-on`, and\n# let `peakmark run` have --require gpu: then a broken GPU "
-             "is "
-             "an error, and never a green run on a CPU.\n"},
-      {"@RUNNER@", words.has_gpu ? "    runs-on: [self-hosted, gpu]  # the labels of that runner\n"
-                                 : "    runs-on: ubuntu-latest\n    container: debian:12\n"},
-      {"@PACKAGES@", words.packages},
-      {"@CMAKE_OPTIONS@", words.has_gpu ? " -DPEAKMARK_CUDA=ON" : ""},
-      {"@SUITE@", words.suite},
-      {"@RUN_OPTIONS@", words.run_options}};
+std::string suite_and_worker(const ProjectWords& words) {
+  std::string text(words.suite);
+  if (!words.worker.empty()) text += " --worker " + std::string(words.worker);
+  return text;
+}
+
+std::string workflow(const ProjectWords& words) {
+  const bool own_runner = words.needs_cuda;
+  const std::pair<std::string_view, std::string> marks[] = {
+      {"@ABOUT@", std::string(own_runner ? kAboutGpuRunner : kAboutHostedRunner)},
+      {"@RUNNER@", own_runner ? "    runs-on: [self-hosted, gpu]  # the labels of that runner\n"
+                              : "    runs-on: ubuntu-latest\n    container: debian:12\n"},
+      {"@PACKAGES@", std::string(words.packages)},
+      {"@CMAKE_OPTIONS@", words.needs_cuda ? " -DPEAKMARK_CUDA=ON" : ""},
+      {"@SUITE_AND_WORKER@", suite_and_worker(words) + (words.needs_cuda ? " --require cuda" : "")}};
   std::string text(embedded::workflow_yml());
   for (const auto& [mark, with] : marks) text.replace(text.find(mark), mark.size(), with);
   return text;
 }
 
-constexpr const char* kWorkflow = ".github/workflows/peakmark.yml";
-constexpr const char* kSchema = "suite.schema.json";
+/// With the files that every kind has, behind those of its own.
+FirstProject project(const ProjectWords& words, std::vector<FirstFile> files) {
+  files.push_back({kSchema, std::string(suite_schema()), "by which editors complete and check the suite"});
+  files.push_back(
+      {kWorkflow, workflow(words),
+       words.needs_cuda ? "measures and judges on a runner with a GPU" : "measures and judges on GitHub"});
+  return {std::move(files), suite_and_worker(words)};
+}
 
 }  // namespace
 
-std::vector<FirstFile> first_files(std::string_view kind) {
-  const FirstFile schema{kSchema, std::string(suite_schema()),
-                         "by which editors complete and check the suite"};
+FirstProject first_project(std::string_view kind) {
   if (kind == "program") {
-    return {{"mean.c", std::string(embedded::mean_c()),
-             "stands for your program, which knows nothing of peakmark"},
-            {"CMakeLists.txt", std::string(embedded::unchanged_CMakeLists_txt()), "builds it"},
-            {"mean.toml", with_schema(embedded::mean_toml()),
-             "the suite: the program's command, and which shapes"},
-            {"estimators.py", std::string(embedded::estimators_py()), "an estimator in Python"},
-            {"estimator.sh", std::string(embedded::estimator_sh()), "one as a shell script"},
-            schema,
-            {kWorkflow, workflow({"mean.toml", "", " python3-numpy"}), "measures and judges on GitHub"}};
+    return project({.suite = "mean.toml", .packages = " python3-numpy"},
+                   {{"mean.c", std::string(embedded::mean_c()),
+                     "stands for your program, which knows nothing of peakmark"},
+                    {"CMakeLists.txt", std::string(embedded::unchanged_CMakeLists_txt()), "builds it"},
+                    {"mean.toml", with_schema(embedded::mean_toml()),
+                     "the suite: the program's command, and which shapes"},
+                    {"estimators.py", std::string(embedded::estimators_py()), "an estimator in Python"},
+                    {"estimator.sh", std::string(embedded::estimator_sh()), "one as a shell script"}});
   }
   if (kind == "cuda") {
-    return {{"sum.cu", std::string(embedded::sum_cu()),
-             "the worker: a kernel and CUB, their axes, what they need"},
-            {"CMakeLists.txt", std::string(embedded::sum_CMakeLists_txt()), "builds it"},
-            {"sum.toml", with_schema(embedded::sum_toml()), "the suite: which shapes"},
-            schema,
-            {kWorkflow, workflow({"sum.toml", " --worker build/sum --require cuda", "", true}),
-             "measures and judges on a runner with a GPU"}};
+    return project({.suite = "sum.toml", .worker = "build/sum", .needs_cuda = true},
+                   {{"sum.cu", std::string(embedded::sum_cu()),
+                     "the worker: a kernel and CUB, their axes, what they need"},
+                    {"CMakeLists.txt", std::string(embedded::sum_CMakeLists_txt()), "builds it"},
+                    {"sum.toml", with_schema(embedded::sum_toml()), "the suite: which shapes"}});
   }
-  return {
-      {"scale.cpp", std::string(embedded::scale_cpp()), "the worker: a kernel, its axes, what it needs"},
-      {"CMakeLists.txt", std::string(embedded::CMakeLists_txt()), "builds it"},
-      {"scale.toml", with_schema(embedded::scale_toml()), "the suite: which shapes"},
-      schema,
-      {kWorkflow, workflow({"scale.toml", " --worker build/scale", ""}), "measures and judges on GitHub"}};
+  return project(
+      {.suite = "scale.toml", .worker = "build/scale"},
+      {{"scale.cpp", std::string(embedded::scale_cpp()), "the worker: a kernel, its axes, what it needs"},
+       {"CMakeLists.txt", std::string(embedded::CMakeLists_txt()), "builds it"},
+       {"scale.toml", with_schema(embedded::scale_toml()), "the suite: which shapes"}});
 }
 
 std::string_view suite_schema() {

@@ -13,8 +13,14 @@ struct FirstFile {
   std::string_view what;  ///< what it is, in a few words
 };
 
+/// A project as `peakmark init` begins it.
+struct FirstProject {
+  std::vector<FirstFile> files;
+  std::string suite_and_worker;  ///< as `list` and `run` take them: "scale.toml --worker build/scale"
+};
+
 /// `kind`: "opencl" or "cuda", a worker; "program", a program that is measured as it is.
-std::vector<FirstFile> first_files(std::string_view kind);
+FirstProject first_project(std::string_view kind);
 
 /// The JSON schema of suites.
 std::string_view suite_schema();

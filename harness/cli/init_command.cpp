@@ -1,9 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "base/own_program.hpp"
 #include "cli/command.hpp"
 #include "cli/first_files.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/typed_words.hpp"
 #include "run/text_file.hpp"
 
@@ -24,26 +26,77 @@ struct InitOptions {
   bool list = false;
 };
 
+/// What is there already: the file, or what is no folder on the way to it.
+std::string in_the_way_of(const fs::path& file) {
+  fs::path way;
+  for (const fs::path& part : file) {
+    way /= part;
+    std::error_code error;
+    if (!fs::exists(fs::symlink_status(way, error))) return "";
+    if (way == file || !fs::is_directory(way, error)) return way.string();
+  }
+  return "";
+}
+
 /// What an editor, or a git that looks for `peakmark.yml`, finds there is somebody's: nothing is written over
 /// it.
 void refuse_existing(const std::vector<FirstFile>& files) {
-  std::string there;
+  std::vector<std::string> there;
   for (const FirstFile& file : files) {
-    if (fs::symlink_status(file.path).type() == fs::file_type::not_found) continue;
-    there += (there.empty() ? "" : ", ") + file.path;
+    if (const std::string one = in_the_way_of(file.path); !one.empty()) there.push_back(one);
   }
   if (there.empty()) return;
-  throw UsageError(fmt::format(
-      "init: already here: {}. Nothing was written; begin in another folder, or move them", there));
+  throw UsageError(
+      fmt::format("init: already here: {}. Nothing was written; begin in another folder, or move {}",
+                  fmt::join(there, ", "), there.size() == 1 ? "it" : "them"));
 }
 
-void write(const FirstFile& file) {
-  const fs::path path(file.path);
-  if (path.has_parent_path()) fs::create_directories(path.parent_path());
-  replace_text_file(path, file.text);
-  if (path.extension() == ".sh")
-    fs::permissions(path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
-                    fs::perm_options::add);
+/// Files and folders that go again where not all of them can be written: half a project would stand in the
+/// way of the next `init`.
+class NewFiles {
+ public:
+  NewFiles() = default;
+  NewFiles(const NewFiles&) = delete;
+  NewFiles& operator=(const NewFiles&) = delete;
+  ~NewFiles() {
+    std::error_code error;
+    for (const fs::path& path : std::views::reverse(made_)) fs::remove(path, error);
+  }
+
+  void write(const FirstFile& file) {
+    const fs::path path(file.path);
+    make_folder(path.parent_path());
+    replace_text_file(path, file.text);
+    made_.push_back(path);
+    if (path.extension() == ".sh")
+      fs::permissions(path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
+                      fs::perm_options::add);
+  }
+  void keep() { made_.clear(); }
+
+ private:
+  void make_folder(const fs::path& folder) {
+    if (folder.empty() || fs::is_directory(folder)) return;
+    make_folder(folder.parent_path());
+    if (fs::create_directory(folder)) made_.push_back(folder);
+  }
+
+  std::vector<fs::path> made_;
+};
+
+void write_all(const std::vector<FirstFile>& files) {
+  constexpr const char* kNothing =
+      "Nothing was written; go to a folder that you may write to and that has room, and begin there";
+  NewFiles written;
+  try {
+    for (const FirstFile& file : files) written.write(file);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("init: {}. {}", error.what(), kNothing));
+  } catch (const fs::filesystem_error& error) {
+    throw UsageError(fmt::format("init: {}: cannot make it: {}. {}", error.path1().string(),
+                                 error.code().message(), kNothing));
+  }
+  written.keep();
 }
 
 /// For find_package(peakmark), where it does not look by itself.
@@ -57,28 +110,30 @@ std::string prefix_option() {
   return "";
 }
 
+/// What was written, and what to type next.
+std::string told_of(const FirstProject& project) {
+  std::string text;
+  for (const FirstFile& file : project.files) text += fmt::format("{:<30}  {}\n", file.path, file.what);
+  return text + fmt::format(
+                    "\nNow:\n"
+                    "  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release{0}\n"
+                    "  cmake --build build\n"
+                    "  {2} list {1}\n"
+                    "  {2} run {1} -o build/run.json\n"
+                    "  {2} check build/run.json\n",
+                    prefix_option(), project.suite_and_worker, own_command());
+}
+
 void init(const InitOptions& options) {
-  const std::vector<FirstFile> files = first_files(options.kind);
+  const FirstProject project = first_project(options.kind);
   if (options.list) {
-    for (const FirstFile& file : files) fmt::print("{}\n", file.path);
-    return;
+    std::string names;
+    for (const FirstFile& file : project.files) names += file.path + "\n";
+    return print_text(names);
   }
-  refuse_existing(files);
-  for (const FirstFile& file : files) {
-    write(file);
-    fmt::print("{:<30}  {}\n", file.path, file.what);
-  }
-  const std::string name = options.kind == "program" ? "mean" : options.kind == "cuda" ? "sum" : "scale";
-  const std::string suite_and_worker =
-      name + ".toml" + (options.kind == "program" ? "" : " --worker build/" + name);
-  fmt::print(
-      "\nNow:\n"
-      "  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release{0}\n"
-      "  cmake --build build\n"
-      "  {2} list {1}\n"
-      "  {2} run {1} -o build/run.json\n"
-      "  {2} check build/run.json\n",
-      prefix_option(), suite_and_worker, own_command());
+  refuse_existing(project.files);
+  write_all(project.files);
+  print_text(told_of(project));
 }
 
 }  // namespace

@@ -114,6 +114,30 @@ TEST_F(Init, WritesOverNothing) {
   EXPECT_EQ(files(), std::set<std::string>{"CMakeLists.txt"});
 }
 
+TEST_F(Init, NamesWhatIsNoFolderOnTheWay) {
+  std::filesystem::create_directories(here_);
+  std::ofstream(here_ / ".github") << "mine";
+  const Answer answer = in_folder("init");
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("already here: .github. Nothing was written; begin in another folder, "
+                                       "or move it"));
+  EXPECT_EQ(files(), std::set<std::string>{".github"});
+}
+
+TEST_F(Init, LeavesNothingOfAProjectForWhichThereIsNoRoom) {
+  std::filesystem::create_directories(here_ / ".github");
+  // The first files are shorter than that, the schema is not.
+  const std::string go =
+      "cd '" + here_.string() + "' && trap '' XFSZ && ulimit -f 8 && exec '" PEAKMARK_PROGRAM "' init";
+  const Answer answer = ask({"/bin/sh", {"-c", go}, current_environment(), ""}, kLimit);
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("init: suite.schema.json: cannot write: File too large. Nothing was "
+                                       "written; go to a folder that you may write to and that has room"));
+  EXPECT_THAT(answer.output, IsEmpty());
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_TRUE(std::filesystem::exists(here_ / ".github"));
+}
+
 TEST_F(Init, OfAnUnknownKindIsRefused) {
   const Answer answer = in_folder("init metal");
   EXPECT_EQ(answer.end.exit_code, 2);
