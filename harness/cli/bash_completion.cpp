@@ -9,10 +9,10 @@
 namespace peakmark::cli {
 namespace {
 
-// The words before the cursor say at which command it stands, at which word of it (`position`), and whether a
-// value of an option is still to come (`pending`). Bash takes words apart at `=`: what follows it belongs to
-// the word before, NAME=value as the value of an option or of its own; behind an option it is that option's
-// value.
+// The words before the cursor say at which command it stands, at which word of it (`position`; `named` are
+// the words before that one), and whether a value of an option is still to come (`pending`). Bash takes words
+// apart at `=`: what follows it belongs to the word before, NAME=value as the value of an option or of its
+// own; behind an option it is that option's value.
 constexpr const char* kBashBegin =
     R"bash(# bash completion of peakmark, printed by `peakmark completion bash`.
 
@@ -54,9 +54,11 @@ _peakmark_goes_on() {  # the word at the cursor is the end of NAME=value
   [[ ${COMP_WORDS[COMP_CWORD]} != = ]] || equals=COMP_CWORD
   ((equals > 1)) && [[ ${COMP_WORDS[equals]} == = && ${COMP_WORDS[equals - 1]} != -* ]]
 }
+)bash";
 
+constexpr const char* kBashReading = R"bash(
 _peakmark() {
-  local cur=${COMP_WORDS[COMP_CWORD]} at=peakmark option='' word
+  local cur=${COMP_WORDS[COMP_CWORD]} at=peakmark named='' option='' word
   local -i i pending=0 position=0 pending_before=0 position_before=0
   COMPREPLY=()
   [[ $cur != = ]] || cur=''
@@ -95,22 +97,28 @@ std::vector<std::string> keys_of(const CommandWords& command, const OptionWords&
 }
 
 std::string bash_action(const OptionWords& option) {
-  const Offer offer = offer_for(option);
-  switch (offer.kind) {
-    case Offer::Kind::words:
-      return fmt::format("_peakmark_words '{}'", fmt::join(offer.words, " "));
-    case Offer::Kind::files:
-      return offer.suffix.empty() ? "_peakmark_files" : "_peakmark_files " + offer.suffix;
-    case Offer::Kind::folders:
-      return "_peakmark_folders";
-    case Offer::Kind::programs:
-      return "_peakmark_programs";
-    case Offer::Kind::variants:
-      return "_peakmark_variants";
-    case Offer::Kind::nothing:
-      break;
+  return offer_text(option, {.words = "_peakmark_words '{}'",
+                             .commands = "_peakmark_commands \"peakmark$named\"",
+                             .files = "_peakmark_files",
+                             .files_with_suffix = "_peakmark_files {}",
+                             .folders = "_peakmark_folders",
+                             .programs = "_peakmark_programs",
+                             .named_programs = "_peakmark_programs",  // what follows `=` is a word of its own
+                             .variants = "_peakmark_variants"});
+}
+
+/// The function that offers the commands below one.
+std::string bash_commands(const std::vector<const CommandWords*>& commands) {
+  std::string text;
+  for (const CommandWords* command : commands) {
+    if (command->commands.empty()) continue;
+    std::vector<std::string_view> below;
+    for (const CommandWords& one : command->commands) below.push_back(one.own_name());
+    text += fmt::format("    '{}') _peakmark_words '{}' ;;\n", command->name, fmt::join(below, " "));
   }
-  return "";
+  return "\n_peakmark_commands() {  # NAME: those of the command of that name, such as \"peakmark history\"\n"
+         "  case \"$1\" in\n" +
+         text + "  esac\n}\n";
 }
 
 /// How the words before the cursor are read.
@@ -150,17 +158,14 @@ std::string offering(const std::vector<const CommandWords*>& commands) {
     }
     text += fmt::format("    '{} -') _peakmark_words '{}' ;;\n", command->name, fmt::join(names, " "));
     if (!command->commands.empty()) {
-      std::vector<std::string_view> below;
-      for (const CommandWords& one : command->commands) below.push_back(one.own_name());
-      text += fmt::format("    '{} 0') _peakmark_words '{}' ;;\n", command->name, fmt::join(below, " "));
+      text += fmt::format("    '{} 0') _peakmark_commands \"$at\" ;;\n", command->name);
     }
     for (std::size_t i = 0; i < command->positionals.size(); ++i) {
       const OptionWords& one = command->positionals[i];
       const std::string what = bash_action(one);
       if (what.empty()) continue;
-      text += one.most_values > 1 && one.commands.empty()
-                  ? fmt::format("    '{} '[0-9]*) {} ;;\n", command->name, what)
-                  : fmt::format("    '{} {}') {} ;;\n", command->name, i, what);
+      text += one.most_values > 1 ? fmt::format("    '{} '[0-9]*) {} ;;\n", command->name, what)
+                                  : fmt::format("    '{} {}') {} ;;\n", command->name, i, what);
     }
   }
   return text;
@@ -170,8 +175,8 @@ std::string offering(const std::vector<const CommandWords*>& commands) {
 
 std::string bash_completion(const CommandWords& program) {
   const std::vector<const CommandWords*> commands = all_commands(program);
-  return kBashBegin + reading(commands) +
-         "      *' -'*) ;;\n      *) position+=1 ;;\n    esac\n  done\n"
+  return kBashBegin + bash_commands(commands) + kBashReading + reading(commands) +
+         "      *' -'*) ;;\n      *) position+=1 named+=\" $word\" ;;\n    esac\n  done\n"
          "  if _peakmark_goes_on; then\n    pending=$pending_before position=$position_before\n  fi\n"
          "  word=$position\n"
          "  if ((pending > 0)) && [[ $cur != -* ]]; then\n    word=$option\n"

@@ -106,7 +106,8 @@ void add_check_command(CLI::App& app, Result& result) {
   CLI::App* command =
       app.add_subcommand("check", "Judge runs: outcomes, estimators against the window, leaks");
   command->add_option("RUN", options->runs, "Run files")->required();
-  command->add_option("--window", options->window, "lo:hi instead of the suite's window, such as 0.8:1.0");
+  command->add_option("--window", options->window, "LO:HI instead of the suite's window, such as 0.8:1.0")
+      ->type_name(value_name::kWindow);
   command->add_option("--junit", options->junit, "Write the verdicts as JUnit XML")
       ->type_name(value_name::kFile)
       ->check(kFileName);

@@ -1,5 +1,8 @@
 #include "cli/command_words.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <sstream>
 
@@ -34,6 +37,8 @@ OptionWords option_words(const CLI::Option& option) {
   words.group = option.get_group();
   words.environment = option.get_envname();
   words.is_required = option.get_required();
+  words.may_repeat = words.most_values == OptionWords::kAnyNumber ||
+                     option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
   return words;
 }
 
@@ -42,6 +47,7 @@ CommandWords command_words(const CLI::App& app, const std::string& above) {
   words.name = above + app.get_name();
   words.description = app.get_description();
   words.footer = app.get_footer();
+  words.requires_command = app.get_require_subcommand_min() > 0;
   words.runs_a_program = app.get_prefix_command();
   for (const CLI::Option* const option : app.get_options()) {
     if (option->get_group().empty()) continue;  // hidden
@@ -61,30 +67,27 @@ void add_with_those_below(const CommandWords& command, std::vector<const Command
 }  // namespace
 
 CommandWords words_of(const CLI::App& app) {
-  CommandWords program = command_words(app, "");
-  std::vector<std::string> names;
-  for (const CommandWords& command : program.commands) names.emplace_back(command.own_name());
-  for (CommandWords& command : program.commands) {
-    for (OptionWords& one : command.positionals) {
-      if (one.value == value_name::kCommand) one.commands = names;
-    }
-  }
-  return program;
+  return command_words(app, "");
 }
 
-Offer offer_for(const OptionWords& option) {
-  using Kind = Offer::Kind;
+std::string offer_text(const OptionWords& option, const OfferTexts& texts) {
   const auto is = [&](const char* name) { return option.value == name; };
-  if (!option.choices.empty()) return {Kind::words, "", option.choices};
-  if (!option.commands.empty()) return {Kind::words, "", option.commands};
-  if (is(value_name::kSuite)) return {Kind::files, "toml", {}};
-  if (is(value_name::kRun)) return {Kind::files, "json", {}};
-  if (is(value_name::kFile) || is(value_name::kProfile) || is(value_name::kHistory))
-    return {Kind::files, "", {}};
-  if (is(value_name::kFolder)) return {Kind::folders, "", {}};
-  if (is(value_name::kProgram)) return {Kind::programs, "", {}};
-  if (is(value_name::kVariant)) return {Kind::variants, "", {}};
-  return {};
+  const auto files_with = [&](const char* suffix) {
+    return fmt::format(fmt::runtime(texts.files_with_suffix), suffix);
+  };
+  if (!option.choices.empty()) {
+    return fmt::format(fmt::runtime(texts.words), fmt::join(option.choices, " "));
+  }
+  if (is(value_name::kCommand)) return texts.commands;
+  if (is(value_name::kSuite)) return files_with("toml");
+  if (is(value_name::kRun)) return files_with("json");
+  if (is(value_name::kFile) || is(value_name::kProfile) || is(value_name::kHistory)) return texts.files;
+  if (is(value_name::kBuild)) return texts.files;
+  if (is(value_name::kFolder)) return texts.folders;
+  if (is(value_name::kProgram)) return texts.programs;
+  if (is(value_name::kNamedProgram)) return texts.named_programs;
+  if (is(value_name::kVariant)) return texts.variants;
+  return "";
 }
 
 std::vector<const CommandWords*> all_commands(const CommandWords& program) {

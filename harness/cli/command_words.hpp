@@ -9,16 +9,16 @@ namespace peakmark::cli {
 
 /// An option, or a word that a command takes at its place.
 struct OptionWords {
-  std::vector<std::string> names;     ///< "-o", "--output"; none of a word at its place
-  std::string value;                  ///< what stands for the value: "FILE"; empty of a flag
-  std::vector<std::string> choices;   ///< the words that the value may be, where they are a closed set
-  std::vector<std::string> commands;  ///< of a word that names a command of this program: those it may name
-  std::string default_value;          ///< as the help shows it; empty: none
+  std::vector<std::string> names;    ///< "-o", "--output"; none of a word at its place
+  std::string value;                 ///< what stands for the value: "FILE"; empty of a flag
+  std::vector<std::string> choices;  ///< the words that the value may be, where they are a closed set
+  std::string default_value;         ///< as the help shows it; empty: none
   std::string description;
   std::string group;        ///< its heading in the help
   std::string environment;  ///< the variable that serves instead; empty: none
   int most_values = 0;      ///< 0: a flag; kAnyNumber: as many as follow
   bool is_required = false;
+  bool may_repeat = false;  ///< the option may stand more than once
 
   static constexpr int kAnyNumber = 1'000'000;
 };
@@ -31,7 +31,8 @@ struct CommandWords {
   std::vector<OptionWords> options;
   std::vector<OptionWords> positionals;
   std::vector<CommandWords> commands;
-  bool runs_a_program = false;  ///< what follows its options is a command line of another program
+  bool requires_command = false;  ///< one of `commands` must follow
+  bool runs_a_program = false;    ///< what follows its options is a command line of another program
 
   /// The last word of its name.
   [[nodiscard]] std::string_view own_name() const {
@@ -42,14 +43,20 @@ struct CommandWords {
 /// Of the whole program, from the tree that also prints --help.
 CommandWords words_of(const CLI::App& app);
 
-/// What a shell offers for a value.
-struct Offer {
-  enum class Kind { nothing, words, files, folders, programs, variants };
-  Kind kind = Kind::nothing;
-  std::string suffix;              ///< of files: "toml"; empty: any
-  std::vector<std::string> words;  ///< of words: which
+/// How a shell says what it offers for a value.
+struct OfferTexts {
+  std::string words;  ///< with {} for them, a blank between two
+  std::string commands;
+  std::string files;
+  std::string files_with_suffix;  ///< with {} for it: "toml"
+  std::string folders;
+  std::string programs;
+  std::string named_programs;  ///< PROGRAM or NAME=PROGRAM
+  std::string variants;
 };
-Offer offer_for(const OptionWords& option);
+
+/// The one of `texts` that is right for the option; empty where nothing is known of its value.
+std::string offer_text(const OptionWords& option, const OfferTexts& texts);
 
 /// The commands as a list, each before those below it.
 std::vector<const CommandWords*> all_commands(const CommandWords& program);

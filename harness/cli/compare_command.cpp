@@ -134,7 +134,7 @@ void add_build_options(CLI::App* command, CompareOptions& options) {
           ->add_option(
               "--build", options.build,
               "The base: a build tree, an install prefix or a worker; measures SUITE with both in turns")
-          ->type_name(value_name::kProgram);
+          ->type_name(value_name::kBuild);
   const auto with_build = [&](CLI::Option* option) { option->needs(build)->group("With --build"); };
   sweep.rounds = 15;
   with_build(command->add_option("--rounds", sweep.rounds, "Rounds of each look, 9 or more")
@@ -142,18 +142,20 @@ void add_build_options(CLI::App* command, CompareOptions& options) {
                  ->capture_default_str());
   with_build(
       command->add_option("--seed", sweep.seed, "Of the orders of rounds; default: one by chance, recorded"));
-  with_build(command
-                 ->add_option("-o,--output", options.prefix,
-                              "The runs are kept as OUTPUT.base.json and OUTPUT.new.json")
-                 ->type_name(value_name::kFile)
-                 ->capture_default_str()
-                 ->check(kFileName));
-  with_build(command->add_option("--filter", selection.filter,
-                                 "Only cases whose name this regular expression finds"));
+  with_build(
+      command
+          ->add_option("-o,--output", options.prefix, "The runs are kept as FILE.base.json and FILE.new.json")
+          ->type_name(value_name::kFile)
+          ->capture_default_str()
+          ->check(kFileName));
+  with_build(
+      command->add_option("--filter", selection.filter, "Only cases whose name this regular expression finds")
+          ->type_name(value_name::kRegex));
   with_build(
       command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own")
           ->type_name(value_name::kBackend));
-  with_build(command->add_option("--device", selection.device, "Index, or part of the name, of the device"));
+  with_build(command->add_option("--device", selection.device, "Index, or part of the name, of the device")
+                 ->type_name(value_name::kDevice));
   with_build(command->add_option("--require", selection.require, "cuda or gpu: exit 4 where there is none")
                  ->check(CLI::IsMember({"cuda", "gpu"})));
   with_build(command
@@ -161,8 +163,10 @@ void add_build_options(CLI::App* command, CompareOptions& options) {
                               "The new build's program; default: peakmark-bench beside peakmark")
                  ->type_name(value_name::kProgram));
   with_build(command->add_option("--timeout", options.timeout, "Seconds that a case may take")
+                 ->type_name(value_name::kSeconds)
                  ->capture_default_str());
-  with_build(command->add_option("--deadline", options.deadline, "Seconds that all may take"));
+  with_build(command->add_option("--deadline", options.deadline, "Seconds that all may take")
+                 ->type_name(value_name::kSeconds));
   with_build(command->add_flag("--resume", sweep.resume, "Go on where it was stopped"));
 }
 
@@ -178,7 +182,8 @@ void add_compare_command(CLI::App& app, Result& result) {
       ->required();
   command
       ->add_option("--variants", options->variants,
-                   "OLD NEW: two variants of one run, `run --rounds 15 --variants`")
+                   "The old and the new one of a run: `run --rounds 15 --variants`")
+      ->type_name(value_name::kVariant)
       ->expected(2);
   command->add_flag("--even-if-different", options->even_if_different,
                     "Also where device, driver, platform or build type differ");

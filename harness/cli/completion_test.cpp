@@ -54,14 +54,16 @@ const std::map<std::string, Words> kOffered{
     {"peakmark history re", {"rename-device"}},
     {"peakmark completion f", {"fish"}},
     {"peakmark manual sc", {"schema"}},
+    {"peakmark manual history re", {"rename-device"}},
+    {"peakmark manual schema ", {}},
     {"peakmark record --s", {"--stacks", "--sync"}},
     // A value is no command, and what follows `--` is no option of ours.
     {"peakmark list --filter history --s", {"--shard"}},
     {"peakmark record --sync -- ls a.", {"a.toml"}},
 };
 
-/// "line LINE" begins what is offered for it.
-void expect_all(const std::vector<std::string>& printed) {
+/// "line LINE" begins what is offered for it: as above, and for these lines of one shell.
+void expect_all(const std::vector<std::string>& printed, const std::map<std::string, Words>& more) {
   std::map<std::string, Words> offered;
   std::string line;
   for (const std::string& one : printed) {
@@ -72,7 +74,9 @@ void expect_all(const std::vector<std::string>& printed) {
       offered[line].insert(one);
     }
   }
-  EXPECT_EQ(offered, kOffered);
+  std::map<std::string, Words> expected = kOffered;
+  expected.insert(more.begin(), more.end());
+  EXPECT_EQ(offered, expected);
 }
 
 TEST_F(Completion, InBash) {
@@ -84,7 +88,9 @@ TEST_F(Completion, InBash) {
         printed_by("bash", "source <(peakmark completion bash)\nCOMP_WORDS=(" + words +
                                ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\ncompopt() { :; }\n_peakmark\n"
                                "printf '%s\\n' \"${COMPREPLY[@]}\"\n");
-    return Words(printed.begin(), printed.end());
+    Words offered(printed.begin(), printed.end());
+    offered.erase("");  // printf's line where there is none
+    return offered;
   };
   for (const auto& [line, words] : kOffered) EXPECT_EQ(offered(line), words) << line;
   EXPECT_THAT(offered("peakmark list x --backend=cu"), Words({"cuda"}));
@@ -94,7 +100,7 @@ TEST_F(Completion, InBash) {
   EXPECT_THAT(offered("peakmark run -o new="), Words({"c.json", "bin", "inside"}));
   EXPECT_THAT(offered("peakmark run --worker old=./b "), Words({"a.toml", "b.toml", "bin", "inside"}));
   EXPECT_THAT(offered("peakmark run --worker old=./b --require="), Words({"cuda", "gpu"}));
-  EXPECT_THAT(offered("peakmark manual history "), Words({""}));
+  EXPECT_THAT(offered("peakmark manual history add "), Words({}));
   EXPECT_THAT(offered("peakmark run "), Words({"a.toml", "b.toml", "bin", "inside"}));
   EXPECT_THAT(offered("peakmark check "), Words({"c.json", "bin", "inside"}));
   EXPECT_THAT(offered("peakmark run -o c"), Words({"c.json"}));
@@ -103,11 +109,21 @@ TEST_F(Completion, InBash) {
 
 TEST_F(Completion, InFish) {
   if (!has_program("fish")) GTEST_SKIP() << "there is no fish here";
+  // It offers the whole word.
+  const std::map<std::string, Words> named{
+      {"peakmark run --worker bin/p", {"bin/peakmark"}},
+      {"peakmark run --worker old=bin/p", {"old=bin/peakmark"}},
+      {"peakmark run --worker=old=bin/p", {"--worker=old=bin/peakmark"}},
+      {"peakmark run --worker=bin/p", {"--worker=bin/peakmark"}},
+      {"peakmark run --worker old=bin/peakmark --worker new=bin/p", {"new=bin/peakmark"}},
+  };
   std::string script = "peakmark completion fish | source\n";
-  for (const auto& [line, words] : kOffered) {
-    script += "echo 'line " + line + "'\ncomplete -C '" + line + "' | string replace -r '\\t.*' ''\n";
+  for (const auto& lines : {kOffered, named}) {
+    for (const auto& [line, words] : lines) {
+      script += "echo 'line " + line + "'\ncomplete -C '" + line + "' | string replace -r '\\t.*' ''\n";
+    }
   }
-  expect_all(printed_by("fish --no-config", script + "true\n"));
+  expect_all(printed_by("fish --no-config", script + "true\n"), named);
 }
 
 // zsh completes where somebody types only: so it is given a terminal, and each word that it offers is
@@ -134,9 +150,18 @@ ask () {
 TEST_F(Completion, InZsh) {
   if (!has_program("zsh")) GTEST_SKIP() << "there is no zsh here";
   if (!has_pseudo_terminals()) GTEST_SKIP() << "this system has no pseudo-terminals: is /dev/pts mounted?";
+  // It offers the last part of a path.
+  const std::map<std::string, Words> named{
+      {"peakmark run --worker bin/p", {"peakmark"}},
+      {"peakmark run --worker old=bin/p", {"peakmark"}},
+      {"peakmark run --worker=old=bin/p", {"peakmark"}},
+      {"peakmark run --worker old=bin/peakmark --worker new=bin/p", {"peakmark"}},
+  };
   std::string script = kTypist;
-  for (const auto& [line, words] : kOffered) script += "ask '" + line + "'\n";
-  expect_all(printed_by("zsh -f", script));
+  for (const auto& lines : {kOffered, named}) {
+    for (const auto& [line, words] : lines) script += "ask '" + line + "'\n";
+  }
+  expect_all(printed_by("zsh -f", script), named);
 }
 
 TEST_F(Completion, OfAnUnknownShellIsRefused) {
@@ -152,13 +177,17 @@ TEST_F(Completion, PagesAreThereForEveryCommand) {
   EXPECT_THAT(
       run,
       HasSubstr("\\fB\\-o\\fR, \\fB\\-\\-output\\fR \\fIRUN\\fR\nRun file to write. Default: \\fBrun.json"));
-  EXPECT_THAT(run, HasSubstr(".SH EXIT STATUS\n.TP\n\\fB0\\fR\nclean.\n"));
+  EXPECT_THAT(run, HasSubstr(".SH EXIT STATUS\n.TP\n\\fB0\\fR\nclean\n"));
   EXPECT_THAT(run, HasSubstr("\\fBcuda\\fR|\\fBgpu\\fR"));
   EXPECT_THAT(run, HasSubstr("\\fBPEAKMARK_REQUIRE\\fR"));
   EXPECT_EQ(run, peakmark({"manual", "run"}).output);
   EXPECT_TRUE(std::filesystem::exists(pages / "peakmark-history-add.1"));
   EXPECT_THAT(read_text_file(pages / "peakmark.1"),
               HasSubstr(".SH ENVIRONMENT\n.TP\n\\fBPEAKMARK_HISTORY\\fR\n"));
+  EXPECT_THAT(read_text_file(pages / "peakmark-record.1"),
+              HasSubstr("[\\fB\\-\\-\\fR] \\fIPROGRAM\\fR [\\fIARGUMENT\\fR...]\n"));
+  EXPECT_THAT(read_text_file(pages / "peakmark-trends.1"), HasSubstr(" [\\fICOMMAND\\fR ...]\n"));
+  EXPECT_THAT(read_text_file(pages / "peakmark-history.1"), HasSubstr(" \\fICOMMAND\\fR ...\n"));
   const Answer none = peakmark({"manual", "rnu"});
   EXPECT_EQ(none.end.exit_code, 2);
   EXPECT_THAT(none.errors, HasSubstr("manual: no command 'rnu'; did you mean 'run'?"));

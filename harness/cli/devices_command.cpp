@@ -95,7 +95,7 @@ void add_devices_command(CLI::App& app, Result& result) {
   auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("devices", "The devices here, and their memory");
   command->add_flag("--json", *json, "Everything that is known of them as JSON; null: unknown");
-  command->footer("Exit code 4 when there is no device but `dry`.");
+  command->footer("Exit code: 0 clean, 4 there is no device but `dry`.");
   command->callback([json, &result] {
     const DeviceList list = list_devices();
     if (*json) {

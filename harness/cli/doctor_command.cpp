@@ -91,7 +91,7 @@ void add_doctor_command(CLI::App& app, Result& result) {
   CLI::App* command = app.add_subcommand(
       "doctor", "What here would keep a measurement from being possible, exact or quiet, and how to mend it");
   command->add_flag("--json", *json, "Findings, and the facts they rest on, as JSON; null: unknown");
-  command->footer("Exit code 4 when there is no device but `dry`; findings alone are no failure.");
+  command->footer("Exit code: 0 clean, also where there are findings, 4 there is no device but `dry`.");
   command->callback([json, &result] {
     const MachineFacts facts = gather_machine_facts();
     const std::vector<Finding> findings = diagnose(facts);

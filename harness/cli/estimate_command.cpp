@@ -196,8 +196,10 @@ void add_estimate_command(CLI::App& app, Result& /*result*/) {
   command->add_option("KEY=VALUE", options->parameters,
                       "Axes, such as n=20; the others at their default. Of an estimator of yours: its "
                       "parameters, as JSON or as text");
-  command->add_option("--available", options->available,
-                      "Memory, such as 16GiB: how many slices fit? Without it: how many bytes are needed?");
+  command
+      ->add_option("--available", options->available,
+                   "Memory, such as 16GiB: how many slices fit? Without it: how many bytes are needed?")
+      ->type_name(value_name::kSize);
   command->add_option("--estimator", options->estimator, "One of the variant's other estimators");
   command->add_option("--worker", options->worker, "Program that knows the variants; default: peakmark-bench")
       ->type_name(value_name::kProgram);
@@ -227,6 +229,7 @@ void add_estimate_command(CLI::App& app, Result& /*result*/) {
   command->add_option("--python", options->call.python, "Its Python environment, as a suite names it")
       ->group(of_yours);
   command->add_option("--seconds", options->call.seconds, "That an answer may take")
+      ->type_name(value_name::kSeconds)
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str()
       ->group(of_yours);

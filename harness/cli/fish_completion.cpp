@@ -31,10 +31,18 @@ function __peakmark_at
     test (__peakmark_command) = "$argv"
 end
 
-# The word at the cursor is the command's first.
-function __peakmark_first
-    set -l words (commandline -opc)
-    test "$words[-1]" = "$argv[-1]"
+# The commands below the one that the words of the command before the cursor name: history, of `manual history`.
+function __peakmark_named_commands
+    set -l words (string match -v -- '-*' (commandline -opc))
+    set -l at (string split ' ' -- (__peakmark_command))
+    __peakmark_commands $words[(math (count $at) + 2)..-1]
+end
+
+# A program, before which NAME= may stand; and the option itself, in the same word.
+function __peakmark_programs
+    set -l word (string replace -r -- '^--[^=]*=' '' (commandline -ct))
+    set -l name (string match -r -- '^[^/=]+=' $word)
+    printf '%s\n' "$name"(complete -C (string replace -r -- '^[^/=]+=' '' $word))
 end
 
 function __peakmark_variants
@@ -52,8 +60,6 @@ function __peakmark_recorded
         __fish_complete_command
     end
 end
-
-complete -c peakmark -f
 )fish";
 
 std::string fish_quoted(const std::string& text) {
@@ -67,32 +73,43 @@ std::string fish_quoted(const std::string& text) {
 
 /// The arguments of `complete` that say what is offered for a value.
 std::string fish_action(const OptionWords& option) {
-  const Offer offer = offer_for(option);
-  switch (offer.kind) {
-    case Offer::Kind::words:
-      return fmt::format("-a '{}'", fmt::join(offer.words, " "));
-    case Offer::Kind::files:
-      return offer.suffix.empty() ? "-F" : fmt::format("-k -a '(__fish_complete_suffix .{})'", offer.suffix);
-    case Offer::Kind::folders:
-      return "-a '(__fish_complete_directories)'";
-    case Offer::Kind::programs:
-      return "-a '(__fish_complete_command)'";
-    case Offer::Kind::variants:
-      return "-a '(__peakmark_variants)'";
-    case Offer::Kind::nothing:
-      break;
+  return offer_text(option, {.words = "-a '{}'",
+                             .commands = "-a '(__peakmark_named_commands)'",
+                             .files = "-F",
+                             .files_with_suffix = "-k -a '(__fish_complete_suffix .{})'",
+                             .folders = "-a '(__fish_complete_directories)'",
+                             .programs = "-a '(__peakmark_programs)'",
+                             .named_programs = "-a '(__peakmark_programs)'",
+                             .variants = "-a '(__peakmark_variants)'"});
+}
+
+/// "history add" of "peakmark history add".
+std::string below_program(const CommandWords& command) {
+  const std::size_t blank = command.name.find(' ');
+  return blank == std::string::npos ? "" : command.name.substr(blank + 1);
+}
+
+/// The function that offers the commands below one.
+std::string fish_commands(const std::vector<const CommandWords*>& commands) {
+  std::string text =
+      "\n# Those of the command whose name the words are.\nfunction __peakmark_commands\n"
+      "    switch \"$argv\"\n";
+  for (const CommandWords* command : commands) {
+    if (command->commands.empty()) continue;
+    text += fmt::format("        case '{}'\n            printf '%s\\t%s\\n'", below_program(*command));
+    for (const CommandWords& below : command->commands) {
+      text += fmt::format(" \\\n                {} {}", below.own_name(), fish_quoted(below.description));
+    }
+    text += "\n";
   }
-  return "";
+  return text + "    end\nend\n";
 }
 
 std::string fish_lines(const CommandWords& command) {
-  const std::size_t blank = command.name.find(' ');
-  const std::string below_program = blank == std::string::npos ? "" : command.name.substr(blank + 1);
-  const std::string begin = fmt::format("complete -c peakmark -n '__peakmark_at {}'", below_program);
+  const std::string name = below_program(command);
+  const std::string begin = fmt::format("complete -c peakmark -n '__peakmark_at {}'", name);
   std::string text = "\n";
-  for (const CommandWords& below : command.commands) {
-    text += fmt::format("{} -a {} -d {}\n", begin, below.own_name(), fish_quoted(below.description));
-  }
+  if (!command.commands.empty()) text += fmt::format("{} -a '(__peakmark_commands {})'\n", begin, name);
   for (const OptionWords& option : command.options) {
     text += begin;
     for (const std::string& name : option.names) {
@@ -109,11 +126,7 @@ std::string fish_lines(const CommandWords& command) {
   if (command.runs_a_program) return text + begin + " -a '(__peakmark_recorded)'\n";
   for (const OptionWords& one : command.positionals) {
     const std::string what = fish_action(one);
-    if (what.empty()) continue;
-    text += one.commands.empty()
-                ? fmt::format("{} {}\n", begin, what)
-                : fmt::format("complete -c peakmark -n '__peakmark_at {}; and __peakmark_first {}' {}\n",
-                              below_program, below_program, what);
+    if (!what.empty()) text += fmt::format("{} {}\n", begin, what);
   }
   return text;
 }
@@ -127,7 +140,7 @@ std::string fish_completion(const CommandWords& program) {
     if (command == commands.front()) continue;
     text += " '" + command->name.substr(command->name.find(' ')) + "'";  // with the blank before it
   }
-  text += kFishAfterNames;
+  text += kFishAfterNames + fish_commands(commands) + "\ncomplete -c peakmark -f\n";
   for (const CommandWords* command : commands) text += fish_lines(*command);
   return text;
 }

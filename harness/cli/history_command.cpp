@@ -238,12 +238,11 @@ void add_export_command(CLI::App& app) {
       ->add_option("--run", options->run,
                    "Of --format run: an id, or latest: the newest of each suite on each device")
       ->capture_default_str();
-  command->add_option("--device", options->device, "Of this device only");
-  command->add_option("--filter", options->choice.filter,
-                      "Only cases whose name holds this regular expression");
+  command->add_option("--device", options->device, "Of this device only")->type_name(value_name::kDevice);
   command
-      ->add_option("--metric", options->choice.metrics,
-                   "Only these: requested_peak_bytes, setup_bytes, leaked_bytes, gpu_time_ns, estimate_ratio")
+      ->add_option("--filter", options->choice.filter, "Only cases whose name this regular expression finds")
+      ->type_name(value_name::kRegex);
+  command->add_option("--metric", options->choice.metrics, "Only these of each case")
       ->type_name("{requested_peak_bytes,setup_bytes,leaked_bytes,gpu_time_ns,estimate_ratio}");
   command->add_flag("--without-gaps", options->choice.without_gaps,
                     "Only series that have a value for every run, as some programs want them");

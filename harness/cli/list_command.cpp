@@ -38,16 +38,18 @@ void add_list_command(CLI::App& app, Result& /*result*/) {
   CLI::App* const command =
       app.add_subcommand("list", "List the cases of suites, as `run` would measure them here");
   command->add_option("SUITE", selection.suites, "Suite files")->required();
-  command->add_option("--filter", selection.filter, "Only cases whose name this regular expression finds");
+  command->add_option("--filter", selection.filter, "Only cases whose name this regular expression finds")
+      ->type_name(value_name::kRegex);
   command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own")
       ->type_name(value_name::kBackend);
-  command->add_option("--device", selection.device, "Index, or part of the name, of the device");
-  command->add_option("--shard", selection.shard, "I/N: every N-th case, beginning with the I-th");
+  command->add_option("--device", selection.device, "Index, or part of the name, of the device")
+      ->type_name(value_name::kDevice);
+  command->add_option("--shard", selection.shard, "Every N-th case, beginning with the I-th, such as 1/4")
+      ->type_name(value_name::kShard);
   command
-      ->add_option(
-          "--worker", options->workers,
-          "PROGRAM that knows the variants, or, once or more, LABEL=PROGRAM; default: peakmark-bench")
-      ->type_name(value_name::kProgram)
+      ->add_option("--worker", options->workers,
+                   "Program that knows the variants; of several each has a label; default: peakmark-bench")
+      ->type_name(value_name::kNamedProgram)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_flag("--json", options->json, "Axes, windows and expected outcomes too, as JSON");

@@ -56,8 +56,7 @@ void manual(const CLI::App& app, const ManualOptions& options) {
 
 void add_manual_command(CLI::App& app, Result& /*result*/) {
   const auto options = std::make_shared<ManualOptions>();
-  CLI::App* const command =
-      app.add_subcommand("manual", "Print a command's manual page: peakmark manual run | man -l -");
+  CLI::App* const command = app.add_subcommand("manual", "Print a command's manual page, for man to show");
   CLI::Option* const words = command->add_option(value_name::kCommand, options->command,
                                                  "Such as run, or history add; none: peakmark itself");
   command->add_option("--all", options->folder, "Write the pages of all commands into this folder instead")
@@ -65,6 +64,7 @@ void add_manual_command(CLI::App& app, Result& /*result*/) {
       ->type_name(value_name::kFolder)
       ->excludes(words);
   command->footer(
+      "To read one: `peakmark manual run | man -l -`.\n"
       "An installed peakmark has brought them into share/man/man1 of its prefix, where `man peakmark-run` "
       "finds them.\n"
       "Exit code: 0 clean, 2 wrong usage, or a page cannot be written.");

@@ -42,8 +42,14 @@ std::string slanted(std::string_view text) {
 }
 
 std::string sentence(std::string text) {
-  if (!text.empty() && !text.ends_with('.') && !text.ends_with("…")) text += '.';
+  const bool has_end = text.ends_with('.') || text.ends_with('?') || text.ends_with("…");
+  if (!text.empty() && !has_end) text += '.';
   return text;
+}
+
+/// Of another page: "peakmark-run(1)", in one line.
+std::string reference(const CommandWords& command) {
+  return "\\%" + bold(page_name(command)) + "(1)";
 }
 
 std::string roff_value(const OptionWords& option) {
@@ -66,6 +72,7 @@ std::string option_entry(const OptionWords& option) {
   std::string text = roff(sentence(option.description));
   if (option.names.empty() && !option.choices.empty()) text += " One of " + roff_value(option) + ".";
   if (option.is_required && !option.names.empty()) text += " Required.";
+  if (option.may_repeat && option.most_values == 1) text += " May stand more than once.";
   if (!option.default_value.empty()) text += " Default: " + bold(option.default_value) + ".";
   if (!option.environment.empty()) text += " Else what " + bold(option.environment) + " says.";
   return ".TP\n" + term + "\n" + text + "\n";
@@ -82,11 +89,21 @@ std::string synopsis_part(const CommandWords& command) {
   if (!command.options.empty()) text += " [" + slanted("OPTION") + "]...";
   for (const OptionWords& one : command.positionals) {
     const std::string word = slanted(one.value) + (one.most_values > 1 ? "..." : "");
+    if (command.runs_a_program) text += " [" + bold("--") + "]";
     text += one.is_required ? " " + word : " [" + word + "]";
   }
   if (command.runs_a_program) text += " [" + slanted("ARGUMENT") + "...]";
-  if (!command.commands.empty()) text += " " + slanted("COMMAND") + " ...";
+  if (command.commands.empty()) return text + "\n";
+  const std::string below = slanted("COMMAND") + " ...";
+  text += command.requires_command ? " " + below : " [" + below + "]";
   return text + "\n";
+}
+
+std::string arguments_part(const CommandWords& command) {
+  if (command.positionals.empty()) return "";
+  std::string text = heading("Arguments");
+  for (const OptionWords& one : command.positionals) text += option_entry(one);
+  return text;
 }
 
 std::string options_part(const CommandWords& command) {
@@ -103,7 +120,7 @@ std::string commands_part(const CommandWords& command) {
   if (command.commands.empty()) return "";
   std::string text = heading("Commands");
   for (const CommandWords& below : command.commands) {
-    text += fmt::format(".TP\n{}(1)\n{}\n", bold(page_name(below)), roff(sentence(below.description)));
+    text += fmt::format(".TP\n{}\n{}\n", reference(below), roff(sentence(below.description)));
   }
   return text;
 }
@@ -115,21 +132,23 @@ std::string exit_codes(const std::string& text) {
     while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0) ++end;
     return end > at && end < text.size() && text[end] == ' ';
   };
-  if (!begins_code(0) || text.find(", ") == std::string::npos) return roff(text) + "\n";
+  if (!begins_code(0)) return roff(text) + "\n";
   std::string list;
   for (std::size_t begin = 0; begin < text.size();) {
     std::size_t end = text.find(", ", begin);
     while (end != std::string::npos && !begins_code(end + 2)) end = text.find(", ", end + 2);
-    const std::string one = text.substr(begin, end == std::string::npos ? end : end - begin);
+    std::string one = text.substr(begin, end == std::string::npos ? end : end - begin);
+    if (one.ends_with('.')) one.pop_back();
     const std::size_t blank = one.find(' ');
-    list += fmt::format(".TP\n{}\n{}\n", bold(one.substr(0, blank)), roff(sentence(one.substr(blank + 1))));
+    list += fmt::format(".TP\n{}\n{}\n", bold(one.substr(0, blank)), roff(one.substr(blank + 1)));
     begin = end == std::string::npos ? text.size() : end + 2;
   }
   return list;
 }
 
-/// A footer is lines of text; the part that begins with "Exit code" has a section of its own, and so has a
-/// line that is a word and a colon, with its indented list of names.
+/// A footer is lines of text, with a paragraph at the end of each that ends a sentence; the part that begins
+/// with "Exit code" has a section of its own, and so has a line that is a word and a colon, with its indented
+/// list of names.
 std::string footer_parts(const std::string& text) {
   std::string described;
   std::string sections;
@@ -149,12 +168,13 @@ std::string footer_parts(const std::string& text) {
       const std::size_t gap = line.find("  ", 2);
       const std::size_t meaning = line.find_first_not_of(' ', gap);
       sections += fmt::format(".TP\n{}\n{}\n", bold(line.substr(2, gap - 2)),
-                              roff(sentence(meaning < line.size() ? line.substr(meaning) : "")));
+                              roff(meaning < line.size() ? line.substr(meaning) : ""));
     } else if (line.empty()) {
       in_codes = false;
     } else if (in_codes) {
       codes += " " + line;
     } else {
+      if (described.ends_with(".\n")) described += ".PP\n";
       described += roff(line) + "\n";
     }
   }
@@ -169,7 +189,7 @@ std::string see_also(const CommandWords& program, const CommandWords& command) {
   for (const CommandWords* other : all_commands(program)) {
     const bool above = command.name.starts_with(other->name + " ");
     const bool below = other->name.starts_with(command.name + " ");
-    if (above || below) pages.push_back(bold(page_name(*other)) + "(1)");
+    if (above || below) pages.push_back(reference(*other));
   }
   std::string text;
   for (const std::string& page : pages) text += page + (page == pages.back() ? "\n" : ",\n");
@@ -189,13 +209,8 @@ std::string manual_page(const CommandWords& program, const CommandWords& command
   std::ranges::transform(title, title.begin(), [](unsigned char letter) { return std::toupper(letter); });
   return fmt::format(".TH {} 1 \"\" \"peakmark {}\" \"peakmark\"\n", roff(title), roff(version)) +
          heading("Name") + roff(page_name(command)) + " \\- " + roff(command.description) + "\n" +
-         synopsis_part(command) + commands_part(command) +
-         [&] {
-           std::string text;
-           for (const OptionWords& one : command.positionals) text += option_entry(one);
-           return text.empty() ? text : heading("Arguments") + text;
-         }() +
-         options_part(command) + footer_parts(command.footer) + see_also(program, command);
+         synopsis_part(command) + commands_part(command) + arguments_part(command) + options_part(command) +
+         footer_parts(command.footer) + see_also(program, command);
 }
 
 }  // namespace peakmark::cli

@@ -167,9 +167,8 @@ void record(const RecordOptions& options, std::vector<std::string> arguments, Re
 
 void add_record_command(CLI::App& app, Result& result) {
   auto options = std::make_shared<RecordOptions>();
-  CLI::App* command = app.add_subcommand("record",
-                                         "Run any program, unchanged, and record its device memory: peakmark "
-                                         "record [-o PROFILE] -- PROGRAM ARGS...");
+  CLI::App* command =
+      app.add_subcommand("record", "Run any program, unchanged, and record its device memory");
   command
       ->add_option("-o,--output", options->profile, "The profile to write; further processes: PROFILE.<pid>")
       ->type_name(value_name::kProfile)
@@ -189,7 +188,10 @@ void add_record_command(CLI::App& app, Result& result) {
       "--json", options->json,
       "The peak of each run as JSON on standard output; the program's own goes to standard error");
   // The arguments are what is left over: as values of an option, CLI11 would take `[a,b]` apart.
-  command->add_option("PROGRAM", options->program, "The program; all that follows is its own")->required();
+  command
+      ->add_option("PROGRAM", options->program,
+                   "The program; all that follows is its own: record -o my.profile -- ./solve --steps 100")
+      ->required();
   command->prefix_command();
   command->footer(
       "Exit code: the program's own when it is not 0 (128 + signal, 127 not found); 5 when no recorder came "

@@ -73,14 +73,17 @@ void add_run_command(CLI::App& app, Result& result) {
       ->type_name(value_name::kRun)
       ->capture_default_str()
       ->check(kFileName);
-  command->add_option("--filter", selection.filter, "Only cases whose name this regular expression finds");
+  command->add_option("--filter", selection.filter, "Only cases whose name this regular expression finds")
+      ->type_name(value_name::kRegex);
   command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own")
       ->type_name(value_name::kBackend);
-  command->add_option("--device", selection.device, "Index, or part of the name, of the device");
+  command->add_option("--device", selection.device, "Index, or part of the name, of the device")
+      ->type_name(value_name::kDevice);
   command->add_option("--require", selection.require, "cuda or gpu: exit 4 where there is none")
       ->check(CLI::IsMember({"cuda", "gpu"}))
       ->envname("PEAKMARK_REQUIRE");
-  command->add_option("--shard", selection.shard, "I/N: every N-th case, beginning with the I-th");
+  command->add_option("--shard", selection.shard, "Every N-th case, beginning with the I-th, such as 1/4")
+      ->type_name(value_name::kShard);
   command->add_flag("--resume", sweep.resume, "Go on where a run into this file stopped");
   command->add_flag("--memory-only", sweep.memory_only, "Measure no times");
   CLI::Option* const rounds =
@@ -96,18 +99,23 @@ void add_run_command(CLI::App& app, Result& result) {
   command->add_option("--seed", sweep.seed, "Of the orders of rounds; default: one by chance, recorded")
       ->needs(rounds);
   command
-      ->add_option("--variants", options->variants,
-                   "OLD NEW: only these two, and a second look at what seems to differ; for `compare`")
+      ->add_option(
+          "--variants", options->variants,
+          "The old and the new one: only these, and a second look at what seems to differ; for `compare`")
+      ->type_name(value_name::kVariant)
       ->expected(2)
       ->needs(rounds);
-  command->add_option("--timeout", options->timeout, "Seconds that a case may take")->capture_default_str();
-  command->add_option("--deadline", options->deadline, "Seconds that the whole run may take");
+  command->add_option("--timeout", options->timeout, "Seconds that a case may take")
+      ->type_name(value_name::kSeconds)
+      ->capture_default_str();
+  command->add_option("--deadline", options->deadline, "Seconds that the whole run may take")
+      ->type_name(value_name::kSeconds);
   command
       ->add_option(
           "--worker", options->workers,
-          "PROGRAM that measures, or, once or more, LABEL=PROGRAM: the names of its variants end with the "
-          "label; default: peakmark-bench beside peakmark")
-      ->type_name(value_name::kProgram)
+          "Program that measures; of several each has a label, with which the names of its variants end; "
+          "default: peakmark-bench beside peakmark")
+      ->type_name(value_name::kNamedProgram)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
@@ -121,7 +129,7 @@ void add_run_command(CLI::App& app, Result& result) {
       "Names leave out axes at their default, so --filter finds a word that is a default in none; `peakmark "
       "list\n"
       "SUITE` shows the names.\n"
-      "A run that is killed leaves OUTPUT.partial, with all that was measured; --resume goes on from there.\n"
+      "A run that is killed leaves RUN.partial, with all that was measured; --resume goes on from there.\n"
       "Runs on one device queue: each waits until the one before it has ended.\n"
       "Exit code: 0 clean, 2 wrong usage or input, 3 a case crashed, hung or gave a wrong answer, 4 nothing "
       "was\n"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command_words.hpp"
+#include "cli/value_name.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -15,6 +16,15 @@ constexpr const char* kZshBegin = R"zsh(#compdef peakmark
 
 _peakmark_programs() {
   _alternative 'commands:command:_command_names -e' 'files:file:_files'
+}
+
+_peakmark_named_programs() {  # NAME= may stand before it
+  compset -P 1 '[^/=]##='
+  _peakmark_programs
+}
+
+_peakmark_named_commands() {  # the words are those of a command's name
+  _peakmark_commands peakmark $words[1,CURRENT-1]
 }
 
 _peakmark_variants() {
@@ -52,41 +62,49 @@ std::string function_of(const CommandWords& command) {
 }
 
 std::string zsh_action(const OptionWords& option) {
-  const Offer offer = offer_for(option);
-  switch (offer.kind) {
-    case Offer::Kind::words:
-      return fmt::format("({})", fmt::join(offer.words, " "));
-    case Offer::Kind::files:
-      return offer.suffix.empty() ? "_files" : fmt::format("_files -g \"*.{}\"", offer.suffix);
-    case Offer::Kind::folders:
-      return "_files -/";
-    case Offer::Kind::programs:
-      return "_peakmark_programs";
-    case Offer::Kind::variants:
-      return "_peakmark_variants";
-    case Offer::Kind::nothing:
-      break;
+  return offer_text(option, {.words = "({})",
+                             .commands = "_peakmark_named_commands",
+                             .files = "_files",
+                             .files_with_suffix = "_files -g \"*.{}\"",
+                             .folders = "_files -/",
+                             .programs = "_peakmark_programs",
+                             .named_programs = "_peakmark_named_programs",
+                             .variants = "_peakmark_variants"});
+}
+
+/// The function that offers the commands below one.
+std::string zsh_commands(const std::vector<const CommandWords*>& all) {
+  std::string cases;
+  for (const CommandWords* command : all) {
+    if (command->commands.empty()) continue;
+    cases += fmt::format("    '{}') commands=(\n", command->name);
+    for (const CommandWords& below : command->commands) {
+      cases += fmt::format("        '{}:{}'\n", below.own_name(), zsh_escaped(below.description));
+    }
+    cases += "      ) ;;\n";
   }
-  return "";
+  return "\n_peakmark_commands() {  # those of the command whose name the words are\n"
+         "  local -a commands\n  case \"$*\" in\n" +
+         cases + "  esac\n  _describe command commands\n}\n";
 }
 
 /// "'(-o --output)'{-o+,--output=}'[Run file to write]:FILE:_files'"
 std::string zsh_argument(const OptionWords& option) {
-  const bool repeats = option.most_values == OptionWords::kAnyNumber;
-  const bool takes_one = option.most_values == 1 || repeats;
+  const bool takes_any_number = option.most_values == OptionWords::kAnyNumber;
+  const bool takes_one = option.most_values == 1 || takes_any_number;
   std::vector<std::string> names;
   for (const std::string& name : option.names) {
     names.push_back(name + (!takes_one ? "" : name.starts_with("--") ? "=" : "+"));
   }
   std::string text;
-  if (repeats) {
+  if (option.may_repeat) {
     text = "'*'";
   } else if (names.size() > 1) {
     text = fmt::format("'({})'", fmt::join(option.names, " "));
   }
   text += names.size() > 1 ? fmt::format("{{{}}}", fmt::join(names, ",")) : names.front();
   text += "'[" + zsh_escaped(option.description) + "]";
-  for (int i = 0; i < (repeats ? 1 : option.most_values); ++i) {
+  for (int i = 0; i < (takes_any_number ? 1 : option.most_values); ++i) {
     text += ":" + zsh_escaped(option.choices.empty() ? option.value : "WORD") + ":" + zsh_action(option);
   }
   return text + "'";
@@ -100,7 +118,8 @@ std::vector<std::string> zsh_arguments(const CommandWords& command) {
     return lines;
   }
   for (const OptionWords& one : command.positionals) {
-    const char* const place = !one.commands.empty() ? "1" : one.most_values > 1 ? "*" : "";
+    // With the second colon `words` are those from the first one at its place on.
+    const char* const place = one.value == value_name::kCommand ? "*:" : one.most_values > 1 ? "*" : "";
     lines.push_back(fmt::format("'{}:{}:{}'", place, zsh_escaped(one.value), zsh_action(one)));
   }
   return lines;
@@ -113,25 +132,24 @@ std::string zsh_function(const CommandWords& command) {
                        fmt::join(lines, " \\\n    "));
   }
   lines.insert(lines.end(), {"'1: :->command'", "'*:: :->rest'"});
-  std::string listed;
   std::string branches;
   for (const CommandWords& below : command.commands) {
-    listed += fmt::format("        '{}:{}'\n", below.own_name(), zsh_escaped(below.description));
     branches += fmt::format("        {}) {} ;;\n", below.own_name(), function_of(below));
   }
   return fmt::format(
-      "\n{}() {{\n  local curcontext=$curcontext context state state_descr line\n  local -a commands\n"
+      "\n{}() {{\n  local curcontext=$curcontext context state state_descr line\n"
       "  typeset -A opt_args\n  _arguments -C -S : \\\n    {}\n"
-      "  case $state in\n    command)\n      commands=(\n{}      )\n      _describe command commands ;;\n"
+      "  case $state in\n    command) _peakmark_commands {} ;;\n"
       "    rest)\n      case $line[1] in\n{}      esac ;;\n  esac\n}}\n",
-      function_of(command), fmt::join(lines, " \\\n    "), listed, branches);
+      function_of(command), fmt::join(lines, " \\\n    "), command.name, branches);
 }
 
 }  // namespace
 
 std::string zsh_completion(const CommandWords& program) {
-  std::string text = kZshBegin;
-  for (const CommandWords* command : all_commands(program)) text += zsh_function(*command);
+  const std::vector<const CommandWords*> commands = all_commands(program);
+  std::string text = kZshBegin + zsh_commands(commands);
+  for (const CommandWords* command : commands) text += zsh_function(*command);
   // Loaded by compinit the file is the function itself; read by `source` it only says whose it is.
   return text +
          "\nif [[ $funcstack[1] == _peakmark ]]; then\n  _peakmark \"$@\"\nelse\n  compdef _peakmark "
