@@ -4,16 +4,10 @@ import json
 import sys
 
 import pytest
-from project import Project, outcomes
+from project import outcomes
 from recorded import environment, peakmark
 
 pytest.importorskip("pyopencl", reason="it is in ci/requirements-test.txt")
-
-
-@pytest.fixture
-def project(tmp_path):
-    return Project(tmp_path)
-
 
 SHARED = """
 @pytest.mark.limit_device_memory("300 B")

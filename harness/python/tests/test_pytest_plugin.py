@@ -1,5 +1,6 @@
 """The plugin in projects that use pyopencl, on PoCL."""
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -7,18 +8,12 @@ import types
 import xml.etree.ElementTree as xml
 
 import pytest
-from project import Project, outcomes
+from project import outcomes
 from recorded import environment
 
 import peakmark
 
 pytest.importorskip("pyopencl", reason="it is in ci/requirements-test.txt")
-
-
-@pytest.fixture
-def project(tmp_path):
-    return Project(tmp_path)
-
 
 LIMITED = """
 @pytest.mark.limit_device_memory({size!r})
@@ -80,150 +75,6 @@ def test_a_test_s_own_failure_is_what_counts(project):
     ).pytest(code=1)
     assert "assert 'this' == 'that'" in said and "out of a limit" not in said
     assert outcomes(said) == {"failed": 1, "xfailed": 1}
-
-
-BAD_MARKS = {
-    'limit_device_memory("24 bananas")': "'24 bananas' is no size: unknown unit 'bananas'; write bytes, or a number",
-    "limit_device_memory()": '@pytest.mark.limit_device_memory takes one size, such as "24 MB"',
-    "limit_device_leaks(1.5)": "1.5, a float, is no size",
-    'check_estimator("there")': 'takes one estimator, as "package.module:function"',
-    'check_estimator("m:f", form="guess", data="x")': "'guess' is no form; there are documented, direct",
-    'check_estimator("m:f", n=3)': "give n and dimensions",
-    'check_estimator("m:f", data="x", windows=1)': "it knows no windows; it knows arguments",
-    'check_estimator("m:f", data="x", window=(2, 1))': "(2, 1) is no window",
-    'check_estimator("m:f", data="x", window=("0.8", "1.0"))': "('0.8', '1.0') is no window: write (lowest, highest)",
-    'check_estimator("m:f", data=3)': "data=3: write the name of an argument of the test that is the input array",
-    'check_estimator("m:f", data="x", slice_axis="0")': "slice_axis='0': write the number of an axis, 0 or more",
-    'check_estimator("m:f", n=3, dimensions=(5,), slice_axis=9)': "slice_axis=9: the input has 2 axes, n and dimensions",
-    'check_estimator("m:f", n=None, dimensions=(5,))': "n=None: write a number, 1 or more, or the name of an argument",
-    'check_estimator("m:f", n=3, dimensions=512)': "dimensions=512: write a tuple, such as (512, 512), of numbers",
-    'check_estimator("m:f", n=3, dimensions=(5, 0.5))': "dimensions=(5, 0.5): write a tuple",
-    'check_estimator("m:f", data="x", parameters=[1])': "parameters=[1]: write a dict, such as {'radius': 3}",
-    'check_estimator("m:f", data="x", arguments="x")': "arguments='x': write a tuple of names of arguments of the test",
-    'check_estimator("m:f", data="x", seconds="x")': "seconds='x': write a number above 0, and at most 86400",
-    'check_estimator("m:f", data="x", of=["call"])': "of=['call']: write the name of a window of device_memory",
-    'check_estimator("m:f", data="x", everything="no")': "everything='no': write True or False",
-}
-
-
-@pytest.fixture(scope="module")
-def with_bad_marks(tmp_path_factory):
-    tests = [f"@pytest.mark.{mark}\ndef test_{i}(): raise SystemExit\n" for i, mark in enumerate(BAD_MARKS)]
-    return Project(tmp_path_factory.mktemp("bad_marks")).write(test_bad="\n".join(tests)).pytest(code=1)
-
-
-@pytest.mark.xdist_group("bad marks")
-@pytest.mark.parametrize("mark", BAD_MARKS)
-def test_a_mark_that_cannot_be_followed_is_an_error_with_what_to_write(with_bad_marks, mark):
-    assert outcomes(with_bad_marks) == {"errors": len(BAD_MARKS)}
-    assert BAD_MARKS[mark] in with_bad_marks
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (3, "the argument 'x' is 3, which is no array: it has no shape and dtype"),
-        (types.SimpleNamespace(shape=(4, 0), dtype="uint8"), "0 is no number of slices or elements: it must be 1 or more"),
-        (types.SimpleNamespace(shape=(4,), dtype="uint8"), "x has no axis 1: its shape is (4,)"),
-    ],
-)
-def test_an_argument_that_is_no_input_is_told(value, message):
-    from peakmark.pytest_plugin.limits import MarkError, question_of
-
-    mark = types.SimpleNamespace(args=("m:f",), kwargs={"data": "x", "slice_axis": 1})
-    with pytest.raises(MarkError) as raised:
-        question_of(mark, {"x": value})
-    assert message in str(raised.value)
-
-
-ESTIMATED = """
-import time
-
-def right(dimensions, dtype): return 2 * dimensions[0] * dimensions[1] * dtype.itemsize, 0
-def low(dimensions, dtype): return dimensions[0] * dimensions[1] * dtype.itemsize, 0
-def high(dimensions, dtype): return 4 * dimensions[0] * dimensions[1] * dtype.itemsize, 0
-def throws(dimensions, dtype): raise ValueError("no idea")
-def sleeps(dimensions, dtype): time.sleep(600)
-def documented(axis, dimensions, dtype, available, factor):
-    return available // (factor * dimensions[0] * dimensions[1] * dtype.itemsize), dtype
-
-@pytest.fixture
-def volume(queue, n):
-    return filled(queue, n * 800)
-
-@pytest.fixture(scope="module", autouse=True)
-def of_nobody(queue):
-    yield filled(queue, 12345)
-
-"""
-ESTIMATED_TEST = """
-@pytest.mark.parametrize("n", [{n}])
-@pytest.mark.check_estimator("test_estimator:{function}", form="{form}", n="n", dimensions=(10, 20), {more})
-def test_{i}(queue, volume, n):
-    out = filled(queue, n * 800)
-"""
-
-# function, form, n, more keys of the mark; what is said, nothing where it passes
-ESTIMATES = [
-    ("right", "module", 1, "", ""),
-    ("right", "module", 8, "", ""),
-    ("documented", "documented", 8, "parameters={'factor': 2}", ""),
-    ("low", "module", 8, "",
-     "16 slices fit the recorded peak of 12.5 KiB (12800 B), which 8 took: 2.000 of them, and the window is 0.8 to 1. "
-     "It is too low: chunks made by it run out of memory"),
-    ("low", "module", 2, "", "2 slices need 1.562 KiB (1600 B), and they took 3.125 KiB (3200 B): 2.000 of it"),
-    ("low", "module", 8, "window=(0.8, 2)", ""),
-    ("high", "module", 8, "", "It is too high: chunks made by it waste the card"),
-    ("throws", "module", 8, "", "ValueError: no idea"),
-    ("sleeps", "module", 8, "seconds=2", "no_answer_in_time: not within 2 s"),
-    ("nowhere", "module", 8, "", "gave no answer: not_found: test_estimator:nowhere"),
-    ("right", "module", 8, "arguments=('radius',)", "the test has no argument 'radius'"),
-    ("right", "module", 8, "of='call'", "the test opened no window 'call'"),
-    ("right", "module", 8, "everything=True", "and they took 24.56 KiB (25145 B)"),
-]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def estimated(tmp_path_factory):
-    tests = [
-        ESTIMATED_TEST.format(i=i, function=function, form=form, n=n, more=more)
-        for i, (function, form, n, more, _) in enumerate(ESTIMATES)
-    ]
-    project = Project(tmp_path_factory.mktemp("estimators")).write(test_estimator=ESTIMATED + "".join(tests))
-    said = project.pytest("--device-memory-json", "memory.json", code=1)
-    return said, project.told()
-
-
-@pytest.mark.xdist_group("estimators")
-@pytest.mark.parametrize("i", range(len(ESTIMATES)), ids=lambda i: "-".join(map(str, ESTIMATES[i][:4])))
-def test_estimators_are_held_against_the_peak(estimated, i):
-    """What fixtures of the test allocate counts, what others have live does not."""
-    said, told = estimated
-    n, text = ESTIMATES[i][2], ESTIMATES[i][4]
-    assert told[f"test_{i}[{n}]"]["outcome"] == ("failed" if text else "passed")
-    assert text in said
-
-
-def test_an_estimator_takes_its_shape_from_an_array_and_its_peak_from_a_window(project):
-    project.write(
-        test_array="""
-        def estimator(dimensions, dtype, radius):
-            assert dimensions == (4, 6) and dtype == np.uint16 and radius == 3
-            return 2 * 4 * 6 * 2, 0
-
-        @pytest.fixture
-        def images(): return np.zeros((4, 10, 6), dtype=np.uint16)
-
-        @pytest.mark.parametrize("radius", [3])
-        @pytest.mark.check_estimator("test_array:estimator", form="module", data="images", slice_axis=1,
-                                     arguments=("radius",), of="call")
-        def test_it(queue, images, radius, device_memory):
-            on_device = filled(queue, images.nbytes)
-            with device_memory.window("call"):
-                result = filled(queue, images.nbytes)
-            for_the_verification = filled(queue, 5 * images.nbytes)
-        """
-    ).pytest(code=0)
 
 
 def test_windows_of_the_fixture(project):
@@ -324,6 +175,19 @@ def test_a_number_of_tests_that_is_none(project):
     assert "--most-device-memory many: write how many tests to show" in said
 
 
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("device_memory = maybe", "device_memory in the ini file: invalid truth value 'maybe'; write true or false"),
+        ("most_device_memory = -1", "--most-device-memory -1: write how many tests to show, 0 for all"),
+    ],
+)
+def test_a_value_of_the_ini_file_that_is_none(project, line, text):
+    (project.folder / "pytest.ini").write_text(f"[pytest]\n{line}\n")
+    said = project.write(test_report=REPORTED).pytest(code=4)
+    assert f"ERROR: {text}" in said and "Traceback" not in said
+
+
 def test_a_file_that_cannot_be_written_is_told_before_the_tests_run(project):
     said = project.write(test_report=REPORTED).pytest("--device-memory-json", "test_report.py/memory.json", code=4)
     assert "--device-memory-json test_report.py/memory.json: " in said and "collected" not in said
@@ -341,6 +205,25 @@ def test_a_peak_that_grew_fails(project):
     assert "test_grows.py D." in said
     said = write(1001, 11).pytest(option, code=1)  # a test that failed is no new measure
     assert "more than the 1000 B" in said and "more than the 10 B" in said
+
+
+def test_how_many_tests_have_a_peak_of_before_is_told(project):
+    """A cache that is new, lost or damaged lets every test pass."""
+    project.write(test_kept="def test_first(queue): buffer = filled(queue, 1000)\ndef test_second(queue): pass")
+    file = project.folder / ".pytest_cache/v/peakmark/device_memory"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"test_kept.py::test_first": 1000, "test_kept.py::test_second": "none"}')
+    said = project.pytest("--device-memory-fail-on-increase", code=0)
+    assert "Device memory was held against the last run that passed: 1 test; 1 more has no peak of before\n" in said
+    assert json.loads(file.read_text()) == {"test_kept.py::test_first": 1000, "test_kept.py::test_second": 0}
+
+
+def test_what_no_run_has_written_is_no_peak_of_before():
+    from peakmark.pytest_plugin.measuring import peaks_of_before
+
+    kept = {"a": 1000, "b": "1000", "c": -1, "d": None, "e": True, "f": 0.5, "g": 0}
+    assert peaks_of_before(kept) == {"a": 1000, "g": 0}
+    assert peaks_of_before([1]) == peaks_of_before(None) == {}
 
 
 def test_a_cache_that_is_switched_off_is_missed_by_what_needs_it_only(project):

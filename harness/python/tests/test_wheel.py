@@ -12,7 +12,10 @@ from project import PYOPENCL, outcomes
 from recorded import ROOT
 
 WHEEL = os.environ.get("PEAKMARK_WHEEL")
-pytestmark = pytest.mark.skipif(not WHEEL, reason="PEAKMARK_WHEEL names no wheel; ci/wheel builds one")
+pytestmark = [
+    pytest.mark.skipif(not WHEEL, reason="PEAKMARK_WHEEL names no wheel; ci/wheel builds one"),
+    pytest.mark.xdist_group("wheel"),
+]
 
 SHARED_BY_NAME = ("libfmt", "libsoci", "libsqlite3", "libtomlplusplus", "libpugixml", "libbenchmark")
 

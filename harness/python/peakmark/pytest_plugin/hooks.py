@@ -86,10 +86,14 @@ class _Reporting:
             self._tests[report.nodeid] = told
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if not self._settings.report or not self._tests:
-            return
-        terminalreporter.section("DEVICE MEMORY REPORT")
         measured = [(test, told) for test, told in self._tests.items() if told["memory"] is not None]
+        if self._settings.report and self._tests:
+            self._report(terminalreporter, measured)
+        if self._settings.fail_on_increase and measured:
+            terminalreporter.write_line(_compared(measured))
+
+    def _report(self, terminalreporter: pytest.TerminalReporter, measured: list[tuple[str, dict[str, Any]]]) -> None:
+        terminalreporter.section("DEVICE MEMORY REPORT")
         measured.sort(key=lambda one: -one[1]["memory"]["peak_bytes"])
         for test, told in measured[: self._settings.most or None]:
             for line in report_lines(test, told):
@@ -115,3 +119,11 @@ class _Reporting:
         if self._settings.fail_on_increase and session.config.cache is not None:
             session.config.stash[_MEASURING].remember(session.config.cache, self._tests)
         yield
+
+
+def _compared(measured: list[tuple[str, dict[str, Any]]]) -> str:
+    """Where the cache is new or was lost nothing can fail, and that is to be seen."""
+    new = sum(told["previous_peak_bytes"] is None for _, told in measured)
+    old = len(measured) - new
+    told = f"Device memory was held against the last run that passed: {old} test{'' if old == 1 else 's'}"
+    return told + (f"; {new} more {'has' if new == 1 else 'have'} no peak of before" if new else "")

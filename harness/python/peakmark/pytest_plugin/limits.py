@@ -54,7 +54,7 @@ class Limits:
 
 
 def limits_of(item: pytest.Item) -> Limits:
-    """The mark that is nearest to the test counts; estimators all. Raises MarkError."""
+    """The mark that is nearest to the test counts, and one of its pytest.param is; estimators all. Raises MarkError."""
     estimators = tuple(item.iter_markers("check_estimator"))
     for mark in estimators:
         _check_estimator_mark(mark)
@@ -62,7 +62,9 @@ def limits_of(item: pytest.Item) -> Limits:
 
 
 def _size_of(item: pytest.Item, name: str) -> int | None:
-    mark = item.get_closest_marker(name)
+    # pytest has the marks of the function before those of its parameters.
+    of_parameters = getattr(getattr(item, "callspec", None), "marks", ())
+    mark = next((one for one in of_parameters if one.name == name), None) or item.get_closest_marker(name)
     if mark is None:
         return None
     if len(mark.args) != 1 or mark.kwargs:

@@ -32,6 +32,13 @@ def fail_with(outcome: Any, error: BaseException) -> None:
         outcome._excinfo = (type(error), error, error.__traceback__)
 
 
+def peaks_of_before(kept: Any) -> dict[str, int]:
+    """By test, of what pytest's cache has: its file may be damaged, or somebody else's."""
+    if not isinstance(kept, dict):
+        return {}
+    return {test: peak for test, peak in kept.items() if type(peak) is int and peak >= 0}
+
+
 class Measuring:
     def __init__(self, config: pytest.Config, settings: Settings):
         self._settings = settings
@@ -43,7 +50,7 @@ class Measuring:
                     "--device-memory-fail-on-increase keeps peaks in pytest's cache, and it is switched off: leave out "
                     "-p no:cacheprovider"
                 )
-            self._before = cache.get(_CACHE, {})
+            self._before = peaks_of_before(cache.get(_CACHE, {}))
 
     @staticmethod
     def load_recorders(settings: Settings) -> None:
@@ -134,12 +141,21 @@ class Measuring:
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
         self._in_set_up = None
-        limits = limits_of(item)
+        try:
+            limits = limits_of(item)
+        except MarkError as error:  # of a fixture's making: the others were looked at before
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
         has_fixture = _FIXTURE in item.stash
         if not (limits or has_fixture or self._settings.measures_all):
             yield
             return
-        told: dict[str, Any] = {"problem": False, "not_measured": None, "memory": None, "windows": []}
+        told: dict[str, Any] = {
+            "problem": False,
+            "not_measured": None,
+            "previous_peak_bytes": self._before.get(item.nodeid),
+            "memory": None,
+            "windows": [],
+        }
         item.stash[_TOLD] = told
         window = Window("test", since=item.stash.get(_SET_UP, None))
         try:
@@ -157,8 +173,9 @@ class Measuring:
             outcome = yield
         try:
             trouble = self._end(window, memory, told, item.nodeid)
-            if outcome.excinfo is not None:
-                return  # the test's own failure is what counts
+            # The test's own failure is what counts; unittest keeps it to itself.
+            if outcome.excinfo is not None or getattr(item, "_excinfo", None):
+                return
             if trouble is None:
                 self._judge(item, limits, window, memory, told)
             elif limits:
@@ -191,8 +208,8 @@ class Measuring:
         item.user_properties.append(("device_memory_left_bytes", window.left_bytes))
         windows = {name: one for name, one in memory.windows.items() if one.recorded}
         found = problems(limits, window, windows, getattr(item, "funcargs", {}))
-        before = self._before.get(item.nodeid)
-        if self._settings.fail_on_increase and before is not None and window.peak_bytes > before:
+        before = told["previous_peak_bytes"]
+        if before is not None and window.peak_bytes > before:
             found.append(
                 f"Test took {exact_size(window.peak_bytes)} of device memory, more than the {exact_size(before)} of the "
                 "last run in which it passed\n" + listed("Live at the peak:", window.at_peak(), window.pools)

@@ -50,7 +50,10 @@ def settings_of(config: pytest.Config, options: Any) -> Settings:
     """`options` are those that are known when this is asked. Raises UsageError where one makes no sense."""
 
     def switch(option: str) -> bool:
-        return bool(getattr(options, _name(option), False) or config.getini(_name(option)))
+        try:
+            return bool(getattr(options, _name(option), False) or config.getini(_name(option)))
+        except ValueError as error:
+            raise pytest.UsageError(f"{_name(option)} in the ini file: {error}; write true or false") from None
 
     def value(option: str) -> str:
         given = getattr(options, _name(option), None)

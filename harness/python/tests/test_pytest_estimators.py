@@ -1,0 +1,95 @@
+"""The mark check_estimator, in projects that use pyopencl, on PoCL."""
+
+import pytest
+from project import Project
+
+pytest.importorskip("pyopencl", reason="it is in ci/requirements-test.txt")
+
+ESTIMATED = """
+import time
+
+def right(dimensions, dtype): return 2 * dimensions[0] * dimensions[1] * dtype.itemsize, 0
+def low(dimensions, dtype): return dimensions[0] * dimensions[1] * dtype.itemsize, 0
+def high(dimensions, dtype): return 4 * dimensions[0] * dimensions[1] * dtype.itemsize, 0
+def throws(dimensions, dtype): raise ValueError("no idea")
+def sleeps(dimensions, dtype): time.sleep(600)
+def documented(axis, dimensions, dtype, available, factor):
+    return available // (factor * dimensions[0] * dimensions[1] * dtype.itemsize), dtype
+
+@pytest.fixture
+def volume(queue, n):
+    return filled(queue, n * 800)
+
+@pytest.fixture(scope="module", autouse=True)
+def of_nobody(queue):
+    yield filled(queue, 12345)
+
+"""
+ESTIMATED_TEST = """
+@pytest.mark.parametrize("n", [{n}])
+@pytest.mark.check_estimator("test_estimator:{function}", form="{form}", n="n", dimensions=(10, 20), {more})
+def test_{i}(queue, volume, n):
+    out = filled(queue, n * 800)
+"""
+
+# function, form, n, more keys of the mark; what is said, nothing where it passes
+ESTIMATES = [
+    ("right", "module", 1, "", ""),
+    ("right", "module", 8, "", ""),
+    ("documented", "documented", 8, "parameters={'factor': 2}", ""),
+    ("low", "module", 8, "",
+     "16 slices fit the recorded peak of 12.5 KiB (12800 B), which 8 took: 2.000 of them, and the window is 0.8 to 1. "
+     "It is too low: chunks made by it run out of memory"),
+    ("low", "module", 2, "", "2 slices need 1.562 KiB (1600 B), and they took 3.125 KiB (3200 B): 2.000 of it"),
+    ("low", "module", 8, "window=(0.8, 2)", ""),
+    ("high", "module", 8, "", "It is too high: chunks made by it waste the card"),
+    ("throws", "module", 8, "", "ValueError: no idea"),
+    ("sleeps", "module", 8, "seconds=2", "no_answer_in_time: not within 2 s"),
+    ("nowhere", "module", 8, "", "gave no answer: not_found: test_estimator:nowhere"),
+    ("right", "module", 8, "arguments=('radius',)", "the test has no argument 'radius'"),
+    ("right", "module", 8, "of='call'", "the test opened no window 'call'"),
+    ("right", "module", 8, "everything=True", "and they took 24.56 KiB (25145 B)"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def estimated(tmp_path_factory):
+    tests = [
+        ESTIMATED_TEST.format(i=i, function=function, form=form, n=n, more=more)
+        for i, (function, form, n, more, _) in enumerate(ESTIMATES)
+    ]
+    project = Project(tmp_path_factory.mktemp("estimators")).write(test_estimator=ESTIMATED + "".join(tests))
+    said = project.pytest("--device-memory-json", "memory.json", code=1)
+    return said, project.told()
+
+
+@pytest.mark.xdist_group("estimators")
+@pytest.mark.parametrize("i", range(len(ESTIMATES)), ids=lambda i: "-".join(map(str, ESTIMATES[i][:4])))
+def test_estimators_are_held_against_the_peak(estimated, i):
+    """What fixtures of the test allocate counts, what others have live does not."""
+    said, told = estimated
+    n, text = ESTIMATES[i][2], ESTIMATES[i][4]
+    assert told[f"test_{i}[{n}]"]["outcome"] == ("failed" if text else "passed")
+    assert text in said
+
+
+def test_an_estimator_takes_its_shape_from_an_array_and_its_peak_from_a_window(project):
+    project.write(
+        test_array="""
+        def estimator(dimensions, dtype, radius):
+            assert dimensions == (4, 6) and dtype == np.uint16 and radius == 3
+            return 2 * 4 * 6 * 2, 0
+
+        @pytest.fixture
+        def images(): return np.zeros((4, 10, 6), dtype=np.uint16)
+
+        @pytest.mark.parametrize("radius", [3])
+        @pytest.mark.check_estimator("test_array:estimator", form="module", data="images", slice_axis=1,
+                                     arguments=("radius",), of="call")
+        def test_it(queue, images, radius, device_memory):
+            on_device = filled(queue, images.nbytes)
+            with device_memory.window("call"):
+                result = filled(queue, images.nbytes)
+            for_the_verification = filled(queue, 5 * images.nbytes)
+        """
+    ).pytest(code=0)

@@ -1,0 +1,80 @@
+"""Kinds of tests: of a class, of unittest, of a coroutine, one that fails in its set-up, one that is marked as it runs."""
+
+import pytest
+from project import outcomes
+
+pytest.importorskip("pyopencl", reason="it is in ci/requirements-test.txt")
+
+
+def test_every_kind_of_test(project):
+    said = project.write(
+        test_kinds="""
+        import unittest
+
+        @pytest.mark.limit_device_memory("100 B")
+        class TestOfAClass:
+            def test_kept(self, queue):
+                buffer = filled(queue, 100)
+
+            def test_class_101(self, queue):
+                buffer = filled(queue, 101)
+
+            @pytest.mark.limit_device_memory("200 B")
+            def test_nearer(self, queue):
+                buffer = filled(queue, 200)
+
+        @pytest.mark.parametrize("size", [102, pytest.param(103, marks=pytest.mark.limit_device_memory("103 B"))])
+        @pytest.mark.limit_device_memory("101 B")
+        def test_parametrized(queue, size):
+            buffer = filled(queue, size)
+
+        @pytest.fixture
+        def broken(queue):
+            kept = filled(queue, 104)
+            raise ValueError("no images")
+
+        @pytest.mark.limit_device_memory("1 B")
+        @pytest.mark.check_estimator("m:f", n=1, dimensions=(1,))
+        def test_set_up_fails(broken): pass
+
+        @pytest.fixture
+        def marking(request):
+            request.node.add_marker(pytest.mark.limit_device_memory("99 B"))
+
+        def test_marked_by_a_fixture_105(queue, marking):
+            buffer = filled(queue, 105)
+
+        @pytest.fixture
+        def marking_wrongly(request):
+            request.node.add_marker(pytest.mark.limit_device_memory("many"))
+
+        def test_marked_wrongly_by_a_fixture(queue, marking_wrongly):
+            raise SystemExit
+
+        @pytest.mark.limit_device_memory("1 B")
+        class TestOfUnittest(unittest.TestCase):
+            def setUp(self):
+                self.queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+
+            def test_106(self):
+                buffer = filled(self.queue, 106)
+
+            def test_own_failure(self):
+                buffer = filled(self.queue, 107)
+                self.assertEqual("this", "that")
+
+            def test_skips(self):
+                buffer = filled(self.queue, 108)
+                self.skipTest("not today")
+        """
+    ).pytest("--device-memory-json", "memory.json", "-rs", code=1)
+    told = project.told()
+    problems = {test for test, one in told.items() if one["problem"]}
+    assert problems == {"test_class_101", "test_parametrized[102]", "test_marked_by_a_fixture_105", "test_106"}
+    assert outcomes(said) == {"failed": 6, "passed": 3, "skipped": 1, "error": 1}
+    for size, limit in (("101 B", "100 B"), ("102 B", "101 B"), ("105 B", "99 B"), ("106 B", "1 B")):
+        assert f"Test took {size} of device memory, out of a limit of {limit}" in said
+    assert "@pytest.mark.limit_device_memory: 'many' is no size" in said and "INTERNALERROR" not in said
+    assert "ValueError: no images" in said
+    assert "AssertionError: 'this' != 'that'" in said and "not today" in said
+    assert told["test_own_failure"]["outcome"] == "failed" and told["test_skips"]["outcome"] == "skipped"
