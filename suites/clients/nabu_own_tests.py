@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""nabu's own tests of padding, as nabu ships them: the peak of each by the pytest plugin and by `peakmark record`.
+
+    suites/clients/nabu_own_tests.py [--peakmark PROGRAM] [--sync] [-o FILE]
+
+nabu 2023.2.0 and its tests come from PyPI, into the environment that make-environments makes. (Without CuPy the tests of
+2026.1.2 are skipped but one.) The tests run twice: by `pytest
+--device-memory` alone, where the plugin brings the recorder, and by `peakmark record -- pytest`, where each test is a
+phase, whose peak `peakmark show` tells. They ask for an image that nabu downloads; here it is noise of that shape, since
+no peak depends on what is in it. Exit code 0 where the peaks are the same to the byte, 1 where one differs, 2 for wrong
+usage, 3 where the tests could not be run or do not pass, 4 where none was measured.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+MAKE_ENVIRONMENTS = HERE / "make-environments"
+ENVIRONMENT, MODULE = "nabu-2023.2.0", "nabu.opencl.tests.test_padding"
+# Of the sources, built or installed, and of the tree that these suites were installed with.
+PROGRAMS = [
+    *(HERE.parents[1] / "build" / place / "peakmark" for place in ("prefix/bin", "release/harness/cli", "dev/harness/cli")),
+    HERE.parents[3] / "bin/peakmark",
+]
+IMAGE = (
+    "import numpy; numpy.savez('brain_phantom.npz', data=numpy.random.default_rng(20260131).random((512, 512), 'float32'))"
+)
+EXIT_DIFFERS, EXIT_USAGE, EXIT_MEASUREMENT, EXIT_NOTHING = 1, 2, 3, 4
+
+
+class RunError(Exception):
+    """A run of the tests failed; the message says which, and ends with what it said."""
+
+
+def make_environment() -> Path:
+    """The Python of nabu's environment; SystemExit where it could not be made."""
+    made = subprocess.run([sys.executable, MAKE_ENVIRONMENTS, ENVIRONMENT], check=False)
+    if made.returncode != 0:
+        sys.exit(made.returncode)
+    return Path(os.environ.get("PEAKMARK_ENVIRONMENTS") or "build/environments").absolute() / ENVIRONMENT / "bin/python"
+
+
+def program_to_take(named: Path | None) -> Path | None:
+    if named is not None:
+        return named.resolve() if named.exists() else None
+    found = next((program for program in PROGRAMS if program.exists()), None) or shutil.which("peakmark")
+    return found and Path(found).resolve()
+
+
+def environment_for(program: Path, folder: Path) -> dict[str, str]:
+    """The plugin takes the recorders of the same peakmark."""
+    environment = dict(os.environ) | {"NABU_DATA": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    for up in program.parents:
+        if (up / "lib/peakmark").is_dir():
+            environment["PEAKMARK_LIBRARY_DIR"] = str(up / "lib/peakmark")
+            break
+    return environment
+
+
+def run(what: str, command: list, folder: Path, environment: dict[str, str]) -> str:
+    """What it said on standard output."""
+    told = subprocess.run(
+        [str(word) for word in command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    if told.returncode != 0:
+        raise RunError(f"{what} ended with {told.returncode}:\n{(told.stdout + told.stderr)[-3000:]}")
+    return told.stdout
+
+
+def measure(python: Path, program: Path, sync: bool, folder: Path) -> tuple[dict, dict]:
+    """What the plugin wrote of a run of its own, and what `show --json` tells of a recorded one."""
+    environment = environment_for(program, folder)
+    run("writing the image", [python, "-c", IMAGE], folder, environment)
+    (folder / "all_testdata.json").write_text('["brain_phantom.npz"]', encoding="utf-8")  # by which nabu knows its files
+    tests = [python, "-m", "pytest", "-q", "-p", "peakmark.pytest_plugin", "-p", "no:cacheprovider"]
+    of_sync = (["--device-memory-sync"], ["--sync"]) if sync else ([], [])
+    run(
+        "pytest --device-memory",
+        [*tests, "--device-memory", *of_sync[0], "--device-memory-json", "plugin.json", "--pyargs", MODULE],
+        folder, environment,
+    )  # fmt: skip
+    run(
+        "peakmark record",
+        [program, "record", *of_sync[1], "-o", "profile", "--", *tests, "--device-memory-json", "phases.json", "--pyargs", MODULE],
+        folder, environment,
+    )  # fmt: skip
+    try:
+        told = json.loads(run("peakmark show", [program, "show", "profile", "--json"], folder, environment))
+    except ValueError as error:
+        raise RunError(f"{program} show --json told no JSON: {error}") from error
+    if not told["complete"] or told["lost_events"]:
+        raise RunError("the recording is not complete")
+    return json.loads((folder / "plugin.json").read_text(encoding="utf-8")), told
+
+
+def peaks_of_both(plugin: dict, shown: dict) -> list[tuple[str, int | None, int | None]]:
+    """Of each test that either measured: its name, the peak by the plugin, the peak by `record`; None where it has none."""
+    ours = {one["test"]: one["memory"]["live_peak_bytes"] for one in plugin["tests"] if one["memory"] is not None}
+    names = [*ours, *(one["test"] for one in plugin["tests"] if one["memory"] is None)]
+    recorded = {phase["name"]: phase["peak_bytes"] for phase in shown["phases_by_name"] if "::" in phase["name"]}
+    return [
+        (name, ours.get(name), recorded.get(name))
+        for name in dict.fromkeys([*names, *recorded])
+        if name in ours or name in recorded
+    ]
+
+
+def table(peaks: list[tuple[str, int | None, int | None]]) -> str:
+    lines = ["| test | by the plugin | by `peakmark record` | |", "|---|---|---|---|"]
+    for name, ours, recorded in peaks:
+        figures = " | ".join("–" if peak is None else f"{peak:,}" for peak in (ours, recorded))
+        lines.append(f"| {name.partition('::')[2] or name} | {figures} | {'' if ours == recorded else 'differs'} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peakmark", type=Path, help="the program; default: of this tree, or in PATH")
+    parser.add_argument("--sync", action="store_true", help="finish a queue after each command, in both runs")
+    parser.add_argument("-o", "--output", type=Path, help="file to write the table to, instead of standard output")
+    arguments = parser.parse_args()
+    program = program_to_take(arguments.peakmark)
+    if program is None:
+        parser.error(f"there is no program {arguments.peakmark or 'peakmark'}: build it, as ci/test release does, or name it")
+    python = make_environment()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            told = measure(python, program, arguments.sync, Path(folder))
+    except RunError as error:
+        print(f"nabu_own_tests: {error}", file=sys.stderr)
+        return EXIT_MEASUREMENT
+    peaks = peaks_of_both(*told)
+    if arguments.output:
+        arguments.output.write_text(table(peaks), encoding="utf-8")
+    else:
+        print(table(peaks), end="")
+    differ = sum(ours != recorded for _, ours, recorded in peaks)
+    print(f"nabu_own_tests: {len(peaks)} tests, {differ or 'none'} with peaks that differ", file=sys.stderr)
+    if not peaks:
+        return EXIT_NOTHING
+    return EXIT_DIFFERS if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
