@@ -14,6 +14,15 @@ std::string with_schema(std::string_view suite) {
 constexpr const char* kSchema = "suite.schema.json";
 constexpr const char* kWorkflow = ".github/workflows/peakmark.yml";
 
+constexpr std::string_view kNeedsOfWorker =
+    "CMake, a C++ compiler, and OpenCL with a device\n"
+    "(Debian: cmake g++ opencl-c-headers ocl-icd-opencl-dev pocl-opencl-icd).";
+constexpr std::string_view kNeedsOfProgram =
+    "CMake, a C compiler, OpenCL with a device, and numpy for python3, which runs estimators.py\n"
+    "(Debian: cmake gcc opencl-c-headers ocl-icd-opencl-dev pocl-opencl-icd python3-numpy).";
+constexpr std::string_view kNeedsOfCuda =
+    "CMake, CUDA's toolkit, a peakmark built with -DPEAKMARK_CUDA=ON, and a GPU to be measured on.";
+
 constexpr std::string_view kAboutHostedRunner =
     R"(# Builds, measures and judges on GitHub's own machines, where PoCL is the device. On a runner with a GPU change
 # `runs-on`, take `container` away, and let `peakmark run` have --require gpu: then a broken GPU is an error, and never a
@@ -29,6 +38,7 @@ struct ProjectWords {
   std::string_view suite;
   std::string_view worker = "";    ///< where the build leaves it; empty where the suite names its programs
   std::string_view packages = "";  ///< beside those that peakmark is built with
+  std::string_view needs;
   bool needs_cuda = false;
 };
 
@@ -36,6 +46,11 @@ std::string suite_and_worker(const ProjectWords& words) {
   std::string text(words.suite);
   if (!words.worker.empty()) text += " --worker " + std::string(words.worker);
   return text;
+}
+
+/// Without a GPU a CUDA project measures nothing, which must be an error and say so.
+std::string run_options(const ProjectWords& words) {
+  return words.needs_cuda ? " --require cuda" : "";
 }
 
 std::string workflow(const ProjectWords& words) {
@@ -46,7 +61,7 @@ std::string workflow(const ProjectWords& words) {
                               : "    runs-on: ubuntu-latest\n    container: debian:12\n"},
       {"@PACKAGES@", std::string(words.packages)},
       {"@CMAKE_OPTIONS@", words.needs_cuda ? " -DPEAKMARK_CUDA=ON" : ""},
-      {"@SUITE_AND_WORKER@", suite_and_worker(words) + (words.needs_cuda ? " --require cuda" : "")}};
+      {"@SUITE_AND_WORKER@", suite_and_worker(words) + run_options(words)}};
   std::string text(embedded::workflow_yml());
   for (const auto& [mark, with] : marks) text.replace(text.find(mark), mark.size(), with);
   return text;
@@ -58,14 +73,14 @@ FirstProject project(const ProjectWords& words, std::vector<FirstFile> files) {
   files.push_back(
       {kWorkflow, workflow(words),
        words.needs_cuda ? "measures and judges on a runner with a GPU" : "measures and judges on GitHub"});
-  return {std::move(files), suite_and_worker(words)};
+  return {std::move(files), std::string(words.needs), suite_and_worker(words), run_options(words)};
 }
 
 }  // namespace
 
 FirstProject first_project(std::string_view kind) {
   if (kind == "program") {
-    return project({.suite = "mean.toml", .packages = " python3-numpy"},
+    return project({.suite = "mean.toml", .packages = " python3-numpy", .needs = kNeedsOfProgram},
                    {{"mean.c", std::string(embedded::mean_c()),
                      "stands for your program, which knows nothing of peakmark"},
                     {"CMakeLists.txt", std::string(embedded::unchanged_CMakeLists_txt()), "builds it"},
@@ -75,14 +90,14 @@ FirstProject first_project(std::string_view kind) {
                     {"estimator.sh", std::string(embedded::estimator_sh()), "one as a shell script"}});
   }
   if (kind == "cuda") {
-    return project({.suite = "sum.toml", .worker = "build/sum", .needs_cuda = true},
+    return project({.suite = "sum.toml", .worker = "build/sum", .needs = kNeedsOfCuda, .needs_cuda = true},
                    {{"sum.cu", std::string(embedded::sum_cu()),
                      "the worker: a kernel and CUB, their axes, what they need"},
                     {"CMakeLists.txt", std::string(embedded::sum_CMakeLists_txt()), "builds it"},
                     {"sum.toml", with_schema(embedded::sum_toml()), "the suite: which shapes"}});
   }
   return project(
-      {.suite = "scale.toml", .worker = "build/scale"},
+      {.suite = "scale.toml", .worker = "build/scale", .needs = kNeedsOfWorker},
       {{"scale.cpp", std::string(embedded::scale_cpp()), "the worker: a kernel, its axes, what it needs"},
        {"CMakeLists.txt", std::string(embedded::CMakeLists_txt()), "builds it"},
        {"scale.toml", with_schema(embedded::scale_toml()), "the suite: which shapes"}});

@@ -115,13 +115,15 @@ std::string told_of(const FirstProject& project) {
   std::string text;
   for (const FirstFile& file : project.files) text += fmt::format("{:<30}  {}\n", file.path, file.what);
   return text + fmt::format(
+                    "\nIt needs {4}\n"
                     "\nNow:\n"
                     "  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release{0}\n"
                     "  cmake --build build\n"
                     "  {2} list {1}\n"
-                    "  {2} run {1} -o build/run.json\n"
+                    "  {2} run {1}{3} -o build/run.json\n"
                     "  {2} check build/run.json\n",
-                    prefix_option(), project.suite_and_worker, own_command());
+                    prefix_option(), project.suite_and_worker, own_command(), project.run_options,
+                    project.needs);
 }
 
 void init(const InitOptions& options) {

@@ -55,6 +55,8 @@ TEST_F(Init, WritesWhatItListsAndSaysWhatToTypeNext) {
     EXPECT_THAT(written.output, HasSubstr("\nNow:\n  cmake -S . -B build"));
     const std::string suite = kind == "opencl" ? "scale.toml" : kind == "cuda" ? "sum.toml" : "mean.toml";
     EXPECT_THAT(written.output, HasSubstr(" run " + suite));
+    EXPECT_THAT(written.output, HasSubstr("\nIt needs CMake, "));
+    EXPECT_EQ(written.output.find("--require cuda") != std::string::npos, kind == "cuda");
     EXPECT_THAT(read_text_file(here_ / suite), StartsWith("#:schema ./suite.schema.json\n"));
     EXPECT_EQ(read_text_file(here_ / "suite.schema.json"), peakmark({"schema"}).output);
     const std::string workflow = read_text_file(here_ / ".github/workflows/peakmark.yml");
