@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/message.hpp"
 #include "check/baseline.hpp"
 #include "check/judge.hpp"
 #include "check/reports.hpp"
@@ -67,8 +68,8 @@ void write_baseline_of(const std::vector<Run>& runs, const std::filesystem::path
        {std::pair{changes.added, "new"}, {changes.changed, "changed"}, {changes.gone, "gone"}}) {
     if (count > 0) what += fmt::format("{}{} {}", what.empty() ? "" : ", ", count, word);
   }
-  fmt::print(stderr, "{}: the bytes of {} case{}, {}\n", path.string(), all.cases.size(),
-             all.cases.size() == 1 ? "" : "s", what.empty() ? "as they were" : what + "; commit it");
+  print_message(stderr, "{}: the bytes of {} case{}, {}\n", path.string(), all.cases.size(),
+                all.cases.size() == 1 ? "" : "s", what.empty() ? "as they were" : what + "; commit it");
 }
 
 ExitCode check(const CheckOptions& options) {
@@ -85,7 +86,7 @@ ExitCode check(const CheckOptions& options) {
   for (std::size_t i = 0; i < options.runs.size(); ++i) {
     Run run = read_run(options.runs[i]);
     if (const std::string warning = later_run_warning(options.runs[i]); !warning.empty()) {
-      fmt::print(stderr, "warning: {}\n", warning);
+      print_message(stderr, "warning: {}\n", warning);
       run.context.warnings.push_back(warning);
     }
     const std::vector<Verdict> verdicts = judge(run, judge_options);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/message.hpp"
 #include "base/plain_text.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
@@ -59,11 +60,11 @@ void add(const AddOptions& options) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const RunContext& context = runs[i].context;
     const history::Added added = add_file(*history, options.runs[i], runs[i]);
-    fmt::print(stderr, "{}: {} {}, {} cases: run {} of '{}' ({}){}\n", options.runs[i].string(), context.id,
-               added.was_there ? "was there already, nothing changed" : "added", runs[i].observations.size(),
-               added.runs_of_device, plain_text(context.device), context.backend,
-               added.runs_of_device == 1 ? "; no baseline yet" : "");
-    for (const std::string& note : added.notes) fmt::print(stderr, "note: {}\n", plain_text(note));
+    print_message(stderr, "{}: {} {}, {} cases: run {} of '{}' ({}){}\n", options.runs[i].string(),
+                  context.id, added.was_there ? "was there already, nothing changed" : "added",
+                  runs[i].observations.size(), added.runs_of_device, plain_text(context.device),
+                  context.backend, added.runs_of_device == 1 ? "; no baseline yet" : "");
+    for (const std::string& note : added.notes) print_message(stderr, "note: {}\n", plain_text(note));
     list.push_back({{"file", options.runs[i].string()},
                     {"run", context.id},
                     {"was_there", added.was_there},
@@ -293,9 +294,9 @@ void prune(const PruneOptions& options) {
   const auto history = open_history(options.history, History::Purpose::write);
   const history::Pruned pruned = history->prune(limit, changes_of, options.dry);
   for (const std::string& run : pruned.runs) print_text(run + "\n");
-  fmt::print(stderr, "{}: {} runs from before {} {}; {} as old stay, since something changed there\n",
-             history->place().name(), pruned.runs.size(), limit, options.dry ? "would go" : "are gone",
-             pruned.kept);
+  print_message(stderr, "{}: {} runs from before {} {}; {} as old stay, since something changed there\n",
+                history->place().name(), pruned.runs.size(), limit, options.dry ? "would go" : "are gone",
+                pruned.kept);
 }
 
 void add_prune_command(CLI::App& app) {

@@ -1,12 +1,11 @@
 #include "cli/history_option.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 
 #include "base/error.hpp"
+#include "base/message.hpp"
 #include "cli/value_name.hpp"
 
 namespace peakmark::cli {
@@ -26,8 +25,8 @@ std::unique_ptr<history::History> open_history(const std::string& option, histor
   }
   auto opened = std::make_unique<history::History>(history::parse_place(place), purpose);
   if (const auto version = opened->migrated_from()) {
-    fmt::print(stderr, "{}: brought up to date from version {}; an older peakmark cannot read it now\n",
-               opened->place().name(), *version);
+    print_message(stderr, "{}: brought up to date from version {}; an older peakmark cannot read it now\n",
+                  opened->place().name(), *version);
   }
   return opened;
 }

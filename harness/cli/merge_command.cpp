@@ -1,9 +1,8 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
+#include "base/message.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/value_name.hpp"
@@ -22,8 +21,8 @@ void merge(const MergeOptions& options) {
   for (const auto& path : options.runs) shards.push_back({path, read_run(path)});
   const Run merged = merge_runs(shards);
   write_run(merged, options.output);
-  fmt::print(stderr, "{} cases of {} shards; {}\n", merged.observations.size(), shards.size(),
-             options.output.string());
+  print_message(stderr, "{} cases of {} shards; {}\n", merged.observations.size(), shards.size(),
+                options.output.string());
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/message.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
@@ -120,9 +121,9 @@ void accept(const AcceptOptions& options) {
     acceptance.when = utc_date();
     acceptance.reason = options.reason;
     history->add_acceptance(acceptance);
-    fmt::print(stderr, "accepted: {} {} from {} on, by {}\n", acceptance.case_name,
-               acceptance.metric.empty() ? "(every metric)" : acceptance.metric, acceptance.from_run,
-               acceptance.who);
+    print_message(stderr, "accepted: {} {} from {} on, by {}\n", acceptance.case_name,
+                  acceptance.metric.empty() ? "(every metric)" : acceptance.metric, acceptance.from_run,
+                  acceptance.who);
   }
 }
 

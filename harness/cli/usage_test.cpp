@@ -54,6 +54,19 @@ TEST_F(Usage, FilesAreWrittenWhereTheOutputIsLost) {
   EXPECT_THAT(read_text_file(junit), HasSubstr("<testsuite"));
 }
 
+// A log on a full disk: nothing that was asked for is given up for a line of it.
+TEST_F(Usage, MessagesThatAreLostStopNothing) {
+  const std::string path = suite({"ok"}).string();
+  const std::string written = run_file_.string();
+  const Answer measured =
+      in_shell("run '" + path + "' -o '" + written + "' --worker '" PEAKMARK_FAKE_WORKER "' 2> /dev/full");
+  EXPECT_EQ(measured.end.exit_code, 0);
+  const std::string baseline = (folder_.path() / "baseline").string();
+  EXPECT_EQ(
+      in_shell("check '" + written + "' --update-baseline '" + baseline + "' 2> /dev/full").end.exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(baseline));
+}
+
 // More than one buffer: the write that fails is not the last one.
 TEST_F(Usage, LongOutputThatIsLostIsNoSuccess) {
   const std::string path = suite(std::vector<std::string>(400, "ok"));

@@ -1,10 +1,9 @@
 #include "run/asked_estimates.hpp"
 
-#include <fmt/format.h>
-
 #include <cstdio>
 
 #include "base/error.hpp"
+#include "base/message.hpp"
 #include "run/orphans.hpp"
 #include "run/progress.hpp"
 
@@ -22,7 +21,7 @@ std::optional<Stop> stop_of(const Error& error) {
 Stop ask_estimators(RunJournal& journal, const Vocabulary& vocabulary, const AskLimits& limits) {
   const std::vector<Observation> unasked = journal.unasked();
   if (unasked.empty()) return Stop::done;
-  fmt::print(stderr, "measured; the suite's estimators are asked about {} cases\n", unasked.size());
+  print_message(stderr, "measured; the suite's estimators are asked about {} cases\n", unasked.size());
   Progress progress(stderr, is_terminal(stderr), unasked.size(), 0);
   for (Observation observation : unasked) {
     progress.started(observation.case_name);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/message.hpp"
 #include "run/external_estimates.hpp"
 #include "run/orphans.hpp"
 #include "run/repeat_command.hpp"
@@ -45,7 +46,7 @@ CasesOfRound cases_of_round(const RoundsOfRun& run, int round) {
 }  // namespace
 
 void say(const std::string& line) {
-  fmt::print(stderr, "{}\n", line);
+  print_message(stderr, "{}\n", line);
   std::fflush(stderr);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/message.hpp"
 #include "base/plain_text.hpp"
 
 namespace peakmark {
@@ -91,17 +92,17 @@ void Progress::tick(Clock::time_point now) {
 
 void Progress::message(std::string_view line, Clock::time_point now) {
   erase();
-  fmt::print(stream_, "{}\n", plain_text(line));
+  print_message(stream_, "{}\n", plain_text(line));
   std::fflush(stream_);
   if (terminal_) show(now);
 }
 
 void Progress::show(Clock::time_point now) {
   if (terminal_) {
-    fmt::print(stream_, "\r\x1b[K{}", line(now, width_of(stream_)));
+    print_message(stream_, "\r\x1b[K{}", line(now, width_of(stream_)));
     drawn_ = true;
   } else if (now - last_line_ >= kPlainInterval && done_ < total_) {
-    fmt::print(stream_, "{}\n", text(now));
+    print_message(stream_, "{}\n", text(now));
     last_line_ = now;
   }
   std::fflush(stream_);
@@ -109,7 +110,7 @@ void Progress::show(Clock::time_point now) {
 
 void Progress::erase() {
   if (!drawn_) return;
-  fmt::print(stream_, "\r\x1b[K");
+  print_message(stream_, "\r\x1b[K");
   std::fflush(stream_);
   drawn_ = false;
 }
