@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <numbers>
 #include <random>
 
+#include "base/error.hpp"
 #include "kernels/fft/length.hpp"
 
 namespace peakmark {
@@ -57,9 +59,23 @@ TEST(FftLength, IsTheNextMultipleOfFourWithoutLargePrimes) {
                                       {4097, 4116},
                                       {8200, 8232}})
     EXPECT_EQ(next_fft_length(least), length) << least;
+  for (Size least = 1; least < 5000; ++least) {
+    Size length = (least + 3) / 4 * 4;
+    while (!is_seven_smooth(length)) length += 4;
+    EXPECT_EQ(next_fft_length(least), length) << least;
+  }
   EXPECT_TRUE(is_seven_smooth(1));
   EXPECT_TRUE(is_seven_smooth(210));
   EXPECT_FALSE(is_seven_smooth(22));
+}
+
+// Far out there are 10^8 and more numbers between two such lengths.
+TEST(FftLength, IsFoundAtOnceHoweverLong) {
+  EXPECT_EQ(next_fft_length(20'000'000'000'002), 20'003'760'000'000);
+  EXPECT_EQ(next_fft_length(2'000'000'000'000'002), 2'000'376'000'000'000);
+  EXPECT_EQ(next_fft_length(2'305'843'009'213'693'953), 2'305'920'400'000'000'000);
+  EXPECT_EQ(next_fft_length(Size{1} << 62), Size{1} << 62);
+  EXPECT_THROW(next_fft_length(std::numeric_limits<Size>::max()), OverflowError);
 }
 
 }  // namespace

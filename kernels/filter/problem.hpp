@@ -11,6 +11,9 @@
 
 namespace peakmark {
 
+/// The widest line: as wide as slices and sinograms of back-projection may be.
+inline constexpr Size kMostFilterColumns = Size{1} << 24;
+
 /// Lines of a stack of sinograms (n_z, n_a, w), f32, to be filtered.
 struct FilterProblem {
   Size n_z = 1, n_a = 1, w = 2;
@@ -31,8 +34,9 @@ struct FilterProblem {
 /// The modes of padding but `custom`, `constant` first.
 std::vector<std::string> filter_padding_names();
 
-/// Throws UsageError that names the axis: w below 2, an unknown filter, library or mode, sizes beyond 64
-/// bits. Unsupported for lines longer than VkFFT's tables are known for: an estimate cannot be made either.
+/// Throws UsageError that names the axis: w below 2 or beyond kMostFilterColumns, an unknown filter, library
+/// or mode, sizes beyond 64 bits. Unsupported for lines longer than VkFFT's tables are known for: an estimate
+/// cannot be made either.
 FilterProblem filter_problem(const Parameters& parameters);
 void check(const FilterProblem& problem);
 
