@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
-#include <ranges>
 #include <string>
 #include <vector>
 
@@ -60,7 +59,7 @@ class NewFiles {
   NewFiles& operator=(const NewFiles&) = delete;
   ~NewFiles() {
     std::error_code error;
-    for (const fs::path& path : std::views::reverse(made_)) fs::remove(path, error);
+    for (auto path = made_.rbegin(); path != made_.rend(); ++path) fs::remove(*path, error);
   }
 
   void write(const FirstFile& file) {
