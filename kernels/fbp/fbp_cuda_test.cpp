@@ -22,6 +22,9 @@ TEST_F(FbpOnCuda, PhantomsAreSeenWhereTheyAre) {
   for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
     for (const fbp_testing::Scan& scan : fbp_testing::scans())
       fbp_testing::expect_phantoms_seen(*device_, way, scan);
+  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace})
+    for (const fbp_testing::Scan& scan : fbp_testing::outward_scans())
+      fbp_testing::expect_widest_disk_seen(*device_, way, scan);
 }
 
 TEST_F(FbpOnCuda, EveryModeIsRightByEitherLibrary) {

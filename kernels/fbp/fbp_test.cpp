@@ -102,6 +102,13 @@ TEST_P(FbpOnOpenCl, PhantomsAreSeenWhereTheyAre) {
       fbp_testing::expect_phantoms_seen(*device_, way, scan);
 }
 
+// What lies near the rim of the slice is seen in columns that the uncorrected axis has no place for.
+TEST_P(FbpOnOpenCl, WithTheAxisCorrectedOutwardsTheWholeSliceIsRight) {
+  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace})
+    for (const fbp_testing::Scan& scan : fbp_testing::outward_scans())
+      fbp_testing::expect_widest_disk_seen(*device_, way, scan);
+}
+
 // By more columns than lie between the axis and the edge, either way: parted lines are where joined ones are.
 TEST_P(FbpOnOpenCl, TheAxisMayBeCorrectedByMoreThanIsSeenTwice) {
   for (const auto& [axis, correction] : {std::pair{4.0, 12.0}, {48.0, -12.0}, {44.0, 8.0}}) {

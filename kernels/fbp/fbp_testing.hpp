@@ -26,6 +26,7 @@ struct Scan {
   bool half;
   double radius;  ///< columns from the axis that are seen under all angles
   bool corrected = false;
+  double outwards = 0;  ///< the axis is corrected by this under angle 0, by half of it under the opposite
 };
 inline constexpr Size kColumns = 96;
 inline const std::vector<Scan>& scans() {
@@ -51,7 +52,25 @@ struct Slice {
   }
 };
 
-/// Both phantoms as a stack of two.
+/// Half-acquisition with the axis further out than what the slice is laid out for.
+inline const std::vector<Scan>& outward_scans() {
+  static const std::vector<Scan> all{
+      {"half_acquisition_right_outwards", "full_turn", 600, 83.75, true, 82, false, 8},
+      {"half_acquisition_left_outwards", "full_turn", 600, 9.5, true, 82, false, -8},
+  };
+  return all;
+}
+
+inline std::vector<double> corrections_of(const Scan& scan) {
+  if (scan.outwards == 0)
+    return corrections_of_pattern(scan.corrected ? "drift" : "none", scan.n_a, kColumns);
+  std::vector<double> corrections;
+  for (const double angle : angles_of_pattern(scan.angles, scan.n_a))
+    corrections.push_back(scan.outwards * (0.75 + 0.25 * std::cos(angle)));
+  return corrections;
+}
+
+/// The phantoms as a stack.
 inline std::vector<Slice> reconstruct(Device& device, FbpWay way, const Scan& scan,
                                       const std::vector<Phantom>& phantoms) {
   FbpOptions options;
@@ -60,10 +79,8 @@ inline std::vector<Slice> reconstruct(Device& device, FbpWay way, const Scan& sc
   options.half = scan.half;
   options.batch = 32;
   const auto n_z = static_cast<Size>(phantoms.size());
-  Reconstructor reconstructor(
-      device, {n_z, scan.n_a, kColumns}, options,
-      {angles_of_pattern(scan.angles, scan.n_a),
-       corrections_of_pattern(scan.corrected ? "drift" : "none", scan.n_a, kColumns)});
+  Reconstructor reconstructor(device, {n_z, scan.n_a, kColumns}, options,
+                              {angles_of_pattern(scan.angles, scan.n_a), corrections_of(scan)});
   reconstructor.set_up();
   std::vector<float> stack;
   for (const Phantom& phantom : phantoms) {
@@ -158,6 +175,17 @@ inline void expect_phantoms_seen(Device& device, FbpWay way, const Scan& scan) {
   EXPECT_NEAR(edge_from(disk, y, x, 0, -1, 0.5), half_row + off_x, kPixels);
   EXPECT_NEAR(edge_from(disk, y, x, 1, 0, 0.5), half_column - off_y, kPixels);
   EXPECT_NEAR(edge_from(disk, y, x, -1, 0, 0.5), half_column + off_y, kPixels);
+}
+
+/// A disk about the axis, as wide as what is seen under all angles. Seen on PoCL: 0.0005 (spread) and
+/// 0.006 (largest).
+inline void expect_widest_disk_seen(Device& device, FbpWay way, const Scan& scan) {
+  SCOPED_TRACE(std::string(name_of(way)) + " " + scan.name);
+  const std::vector<Slice> slices =
+      reconstruct(device, way, scan, {{{1, scan.radius, scan.radius, 0, 0, 0}}});
+  const ProfileError error = profile_error(slices[0], scan.radius, 3);
+  EXPECT_LE(error.spread, 0.001);
+  EXPECT_LE(error.largest, 0.01);
 }
 
 /// How the stack of expect_chunks_are_slices is scanned and padded.

@@ -64,7 +64,12 @@ JoinedScan::JoinedScan(const BackprojectionGeometry& geometry) : half(geometry.n
     const double axis = geometry.axis + correction(a);
     const double opposite_axis = geometry.axis + correction(a + half);
     const double sum = axis + opposite_axis - static_cast<double>(w - 1);
-    mirrors.push_back({axis, opposite_axis, std::floor(sum), sum - std::floor(sum)});
+    // Not beyond the axis: on the other side of it there may be no column to spare. Nor inwards: what would
+    // come in there, neither line has seen.
+    const auto moved = static_cast<Size>(right ? std::floor(std::max(0.0, correction(a)))
+                                               : std::ceil(std::min(0.0, correction(a))));
+    mirrors.push_back({axis, opposite_axis, std::floor(sum), sum - std::floor(sum), moved});
+    if (moved != 0) joined.corrections[static_cast<std::size_t>(a)] -= static_cast<double>(moved);
     // Further out, there are columns beside the axis that neither line has seen.
     const double last = static_cast<double>(w) - 0.5;
     if (const double middle = (axis + opposite_axis) / 2; !(middle >= -0.5 && middle <= last))
@@ -73,7 +78,7 @@ JoinedScan::JoinedScan(const BackprojectionGeometry& geometry) : half(geometry.n
           "is at column {}, outside the sinogram, which reaches from -0.5 to {}: neither line has seen what "
           "lies between; give smaller corrections, or leave these angles out",
           a, a + half, correction(a), correction(a + half), middle, last));
-    const double shift = static_cast<double>(added) + correction(a);
+    const double shift = static_cast<double>(added - moved) + correction(a);
     parted.corrections[static_cast<std::size_t>(a)] = shift;
     parted.corrections[static_cast<std::size_t>(a + half)] = shift - static_cast<double>(split);
     parted.angles[static_cast<std::size_t>(a + half)] = parted.angles[static_cast<std::size_t>(a)];
@@ -92,9 +97,10 @@ double JoinedScan::weight_of_line(Size a, Size i) const {
 
 std::vector<float> JoinedScan::part_of_line(Size a, std::span<const float> line) const {
   std::vector<float> part(static_cast<std::size_t>(side));
-  for (Size i = 0; i < w; ++i)
-    part[static_cast<std::size_t>(i + added)] =
-        static_cast<float>(weight_of_line(a, i) * static_cast<double>(line[static_cast<std::size_t>(i)]));
+  for (Size j = 0; j < side; ++j)
+    if (const Size i = column_of(a, j); i >= 0 && i < w)
+      part[static_cast<std::size_t>(j)] =
+          static_cast<float>(weight_of_line(a, i) * static_cast<double>(line[static_cast<std::size_t>(i)]));
   return part;
 }
 
@@ -105,7 +111,7 @@ std::vector<float> JoinedScan::part_of_opposite(Size a, std::span<const float> o
     return static_cast<double>(opposite[static_cast<std::size_t>(std::clamp<Size>(i, 0, w - 1))]);
   };
   for (Size j = 0; j < side; ++j) {
-    const Size i = j - added;
+    const Size i = column_of(a, j);
     const Size whole = std::lround(mirror.whole) + (w - 1) - i;
     const double mirrored = (1 - mirror.fraction) * column(whole) + mirror.fraction * column(whole + 1);
     part[static_cast<std::size_t>(j)] = static_cast<float>((1 - weight_of_line(a, i)) * mirrored);

@@ -83,7 +83,7 @@ TEST(JoinedScan, WhatOneLineHasSeenIsExact) {
       const std::vector<float> other = joined.part_of_opposite(a, line(a + joined.half, -1));
       const JoinedScan::Mirror& mirror = joined.mirrors[static_cast<std::size_t>(a)];
       for (Size j = 0; j < joined.side; ++j) {
-        const auto i = static_cast<double>(j - joined.added);
+        const auto i = static_cast<double>(joined.column_of(a, j));
         const double mirrored = mirror.axis + mirror.opposite_axis - i;
         const double last = static_cast<double>(joined.w - 1);
         if ((i < 0 || i > last) && (mirrored < 0 || mirrored > last)) continue;
@@ -95,9 +95,34 @@ TEST(JoinedScan, WhatOneLineHasSeenIsExact) {
   }
 }
 
+// As far from the corrected axis as the slice reaches from its own, to both sides, and nothing of it is
+// unseen.
+TEST(JoinedScan, WithTheAxisFurtherOutAJoinedLineHasAllThatTheSliceNeeds) {
+  for (const auto& [axis, most] :
+       {std::pair{44.0, 8.0}, {51.25, 7.75}, {51.5, 0.5}, {16.0, -8.0}, {9.75, -9.75}, {8.0, -0.5}}) {
+    BackprojectionGeometry geometry = scan(axis);
+    for (Size a = 0; a < geometry.n_a; ++a)
+      geometry.corrections.push_back(most * static_cast<double>(4 - a % 4) / 4);
+    const JoinedScan joined(geometry);
+    EXPECT_EQ(joined.side, JoinedScan(scan(axis)).side);
+    const double reach = std::max(axis, static_cast<double>(joined.w - 1) - axis);
+    for (Size a = 0; a < joined.half; ++a) {
+      const auto at = static_cast<std::size_t>(a);
+      const double axis_of_joined = joined.joined.axis + joined.joined.corrections[at];
+      EXPECT_EQ(static_cast<double>(joined.column_of(a, 0)) + axis_of_joined, joined.mirrors[at].axis);
+      EXPECT_GE(axis_of_joined, reach) << axis << " " << most << " " << a;
+      EXPECT_GE(static_cast<double>(joined.side - 1) - axis_of_joined, reach)
+          << axis << " " << most << " " << a;
+    }
+  }
+}
+
 TEST(JoinedScan, PartedLinesAreTheSameColumns) {
-  for (const double axis : {51.25, 9.75}) {
-    const JoinedScan joined(scan(axis));
+  for (const auto& [axis, corrected] :
+       {std::pair{51.25, false}, {9.75, false}, {51.25, true}, {9.75, true}}) {
+    BackprojectionGeometry geometry = scan(axis);
+    if (corrected) geometry.corrections = std::vector<double>(8, axis > 30 ? 7.5 : -7.5);
+    const JoinedScan joined(geometry);
     const std::vector<LineView> whole = line_views(joined.joined);
     const std::vector<LineView> parted = line_views(joined.parted);
     EXPECT_EQ(slice_frame(joined.parted).region, slice_frame(joined.joined).region);
@@ -140,7 +165,7 @@ TEST(JoinedScan, MistakesAreTold) {
 }
 
 TEST(NpyFile, AFolderThatIsNotThereIsTold) {
-  EXPECT_THROW(write_npy("/nonexistent/slice.npy", 1, 1, std::vector<float>{1}), UsageError);
+  EXPECT_THROW(write_npy("/dev/null/slice.npy", 1, 1, std::vector<float>{1}), UsageError);
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ OppositeLines::OppositeLines(Device& device, const JoinedScan& scan) : device_(d
 void OppositeLines::set_up() {
   std::vector<float> values;
   for (const JoinedScan::Mirror& mirror : scan_.mirrors)
-    for (const double value : {mirror.whole, mirror.fraction}) values.push_back(static_cast<float>(value));
+    for (const double value : {mirror.whole, mirror.fraction, static_cast<double>(mirror.moved)})
+      values.push_back(static_cast<float>(value));
   mirrors_ = device_.push<float>("mirrors", mirrors_shape(2 * scan_.half), std::span<const float>(values));
 }
 

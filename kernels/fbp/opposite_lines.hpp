@@ -13,7 +13,7 @@ class OppositeLines {
   OppositeLines(Device& device, const JoinedScan& scan);
   /// Allocates `mirrors` (mirrors_shape).
   void set_up();
-  static Shape mirrors_shape(Size n_a) { return {n_a / 2, 2}; }
+  static Shape mirrors_shape(Size n_a) { return {n_a / 2, 3}; }
 
   /// Enqueues: pairs [first, first + pairs) of sinogram `z` of a stack (n_z, n_a, w), joined, into padded
   /// lines 0 to `pairs`; `columns` as LineKernels::pad has them.

@@ -1,11 +1,12 @@
 /* Half-acquisition: the axis is near one edge of the detector, and what lies beyond that edge is seen half a turn later,
  * mirrored. Lines a and a + n_a/2 together are one line of `side` columns, of which column j is
- *     weight * (column i of line a) + (1 - weight) * (its opposite at axis_a + axis_b - i, interpolated), i = j - added,
+ *     weight * (column i of line a) + (1 - weight) * (its opposite at axis_a + axis_b - i, interpolated), i = j - added + moved,
  * weight = 1/2 at the middle of the columns that both have seen, at (axis_a + axis_b)/2, from 1 to 0 towards the edge where
  * line a ends, so that columns seen twice count once; 0 where line a has ended. `right`: that is its last column. The
  * opposite's last columns go on, so that what is put beside the joined line goes on from there.
  *
- * `mirrors` has two numbers a pair: of axis_a + axis_b - (w - 1) whole columns and the fraction.
+ * `mirrors` has three numbers a pair: of axis_a + axis_b - (w - 1) whole columns and the fraction, and `moved`, towards the
+ * edge that the axis is near and never away from it.
  *
  * Filtered, its columns 0 to split go where line a was, the others where its opposite was, zeros after both.
  */
@@ -36,7 +37,7 @@ PM_DEVICE pm_element padded_column(PM_GLOBAL const pm_element* line, PM_GLOBAL c
     if (!has_columns) return 0;
     j = columns[i];
   }
-  return joined_column(line, opposite, mirror, w, right, j - added);
+  return joined_column(line, opposite, mirror, w, right, j - added + (pm_long)mirror[2]);
 }
 
 /* A work-item a line of `padded`, for CPUs, or an element of it in steps of row_step lines. */
@@ -49,7 +50,7 @@ PM_KERNEL(join_opposite_rows)(PM_GLOBAL const pm_element* sinograms, pm_long off
   PM_GLOBAL const pm_element* line = sinograms + offset + (first + y) * w;
   PM_GLOBAL pm_element* to = padded + padded_offset + y * pitch;
   for (pm_long i = 0; i < length; ++i)
-    to[i] = padded_column(line, line + half_lines * w, mirrors + 2 * (first + y), columns, has_columns, w, side, added, right,
+    to[i] = padded_column(line, line + half_lines * w, mirrors + 3 * (first + y), columns, has_columns, w, side, added, right,
                           before, i);
 }
 
@@ -63,7 +64,7 @@ PM_KERNEL(join_opposite_elements)(PM_GLOBAL const pm_element* sinograms, pm_long
   if (i >= length || y0 >= row_step) return;
   for (pm_long y = y0; y < pairs; y += row_step) {
     PM_GLOBAL const pm_element* line = sinograms + offset + (first + y) * w;
-    padded[padded_offset + y * pitch + i] = padded_column(line, line + half_lines * w, mirrors + 2 * (first + y), columns,
+    padded[padded_offset + y * pitch + i] = padded_column(line, line + half_lines * w, mirrors + 3 * (first + y), columns,
                                                           has_columns, w, side, added, right, before, i);
   }
 }

@@ -85,7 +85,7 @@ inline Size chunk_slices(const FbpShape& shape, const FbpOptions& options) {
 /// holds not even one beside the tables of the angles.
 LineBatch line_batch(const FbpShape& shape, const FbpOptions& options);
 
-/// What the angles keep on the device: the back-projection's tables and, for half-acquisition, `mirrors`, 8
+/// What the angles keep on the device: the back-projection's tables and, for half-acquisition, `mirrors`, 12
 /// bytes a pair of lines.
 std::vector<Term> angle_terms(const FbpShape& shape, const FbpOptions& options);
 
