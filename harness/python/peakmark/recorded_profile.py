@@ -123,4 +123,6 @@ def record(name: str = "") -> Profile:
     The recorder must come in before the first call into OpenCL or CUDA: by load_recorders() at the beginning, or by
     `peakmark record -- jupyter lab`. Where it is too late this raises RecorderTooLate, and says so.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"peakmark.record: a name is a text, not a {type(name).__name__}")
     return Profile(name)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_NEEDS = "runs need pandas and matplotlib: pip install pandas matplotlib jinja2"
+
+
 class RunError(ValueError):
     """No run, or nothing of it that could be drawn; the message says why."""
 
@@ -50,6 +53,9 @@ def plot_memory(run: pandas.DataFrame | str | os.PathLike[str], operation: str |
     try:
         series, memory_plot, run_file = (_reports(name) for name in ("series", "memory_plot", "run_file"))
         if operation is not None:
+            there = sorted(cases["operation"].unique())
+            if operation not in there:
+                raise RunError(f"there is no operation {operation!r} in it; there are: {', '.join(there) or 'none'}")
             cases = cases[cases["operation"] == operation]
         figures = series.figures_of(run_file.Run(cases.attrs["peakmark"], cases))
         if not figures:
@@ -95,7 +101,7 @@ def _reports(module: str) -> Any:
         return importlib.import_module(f"peakmark_reports.{module}")
     except ModuleNotFoundError as error:
         if error.name not in ("peakmark_reports", None):
-            raise RunError(f"{error}; runs need pandas and matplotlib: pip install 'peakmark[reports]'") from error
+            raise RunError(f"{error}; {_NEEDS}") from error
     package = pathlib.Path(__file__).resolve().parent
     folders = (
         package / "installed" / "share" / "peakmark" / "reports",  # of a wheel
@@ -108,5 +114,5 @@ def _reports(module: str) -> Any:
             try:
                 return importlib.import_module(f"peakmark_reports.{module}")
             except ModuleNotFoundError as error:
-                raise RunError(f"{error}; runs need pandas and matplotlib: pip install pandas matplotlib jinja2") from error
+                raise RunError(f"{error}; {_NEEDS}") from error
     raise RunError("the reports of peakmark are not installed beside its Python module: pip install 'peakmark[reports]'")

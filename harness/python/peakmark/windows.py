@@ -182,7 +182,9 @@ class Window:
 
     @property
     def _seen(self) -> View:
-        if not self._closed or self._view is None:
+        if self._view is None:
+            raise RecorderError("the window has not begun: put what it is to measure into `with` and the window")
+        if not self._closed:
             raise RecorderError("the window is still open: its figures are known when its `with` has ended")
         if not self.recorded:
             raise RecorderError("neither OpenCL nor CUDA was called in this process, so nothing was recorded")
@@ -259,7 +261,7 @@ class Window:
 
     def __repr__(self) -> str:
         if not self._closed:
-            return f"<Window {self.name!r}, open>"
+            return f"<Window {self.name!r}, {'open' if self._view is not None else 'not begun'}>"
         if not self.recorded:
             return f"<Window {self.name!r}, nothing recorded>"
         return f"<Window {self.name!r}, peak {exact_size(self.peak_bytes)}, left {format_size(self.left_bytes)}>"

@@ -65,17 +65,23 @@ def test_record_says_when_it_is_too_late(tmp_path):
     assert "Run the whole program by `peakmark record -- PROGRAM`, or call peakmark.load_recorders() before" in told[0]
 
 
-def test_an_open_or_empty_profile_shows_itself_too(tmp_path):
+def test_a_profile_that_has_not_begun_or_is_open_or_empty_shows_itself_too(tmp_path):
     told = measured(
         tmp_path,
         """
         import json, peakmark
-        with peakmark.record("call") as profile:
-            shown = profile._repr_html_()
-        print(json.dumps([shown, profile._repr_html_()]))
+        profile = peakmark.record("call")
+        shown = [profile._repr_html_()]
+        try: profile.peak_bytes
+        except peakmark.RecorderError as error: shown.append(str(error))
+        with profile:
+            shown.append(profile._repr_html_())
+        print(json.dumps([*shown, profile._repr_html_()]))
         """,
     )
     assert told == [
+        "<pre>&lt;Profile &#x27;call&#x27;, not begun&gt;</pre>",
+        "the window has not begun: put what it is to measure into `with` and the window",
         "<pre>&lt;Profile &#x27;call&#x27;, open&gt;</pre>",
         "<pre>&lt;Profile &#x27;call&#x27;, nothing recorded&gt;</pre>",
     ]
@@ -87,14 +93,17 @@ def test_marks_alone_import_nothing_heavy():
     assert run.stdout == "[]\n"
 
 
+def test_a_name_is_a_text():
+    with pytest.raises(TypeError, match="peakmark.record: a name is a text, not a function"):
+        module.record(lambda: None)
+
+
 def test_names_of_the_module():
     assert set(module.__all__) <= set(dir(module))
     for name in module.__all__:
         getattr(module, name)
     with pytest.raises(AttributeError, match="module 'peakmark' has no attribute 'nonsense'"):
         _ = module.nonsense
-
-
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +147,7 @@ def test_what_cannot_be_drawn_is_told(run_file, tmp_path):
     cases = module.load(run_file)
     with pytest.raises(module.RunError, match="a line needs three shapes"):
         module.plot_memory(cases[cases["axis:ny"] == 16])
-    with pytest.raises(module.RunError, match="a line needs three shapes"):
+    with pytest.raises(module.RunError, match="there is no operation 'filter' in it; there are: padding"):
         module.plot_memory(cases, operation="filter")
     with pytest.raises(module.RunError, match="is none of peakmark.load"):
         module.plot_memory(pandas.DataFrame({"peak": [1]}))

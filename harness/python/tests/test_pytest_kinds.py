@@ -78,3 +78,41 @@ def test_every_kind_of_test(project):
     assert "ValueError: no images" in said
     assert "AssertionError: 'this' != 'that'" in said and "not today" in said
     assert told["test_own_failure"]["outcome"] == "failed" and told["test_skips"]["outcome"] == "skipped"
+
+
+def test_reports_within_a_test_and_outcomes_that_others_change(project):
+    """As pytest's subtests make them: a report while the test runs, and an outcome once it has ended."""
+    project.folder.joinpath("conftest.py").write_text(
+        """
+import pytest
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item):
+    outcome = yield
+    report = outcome.get_result()
+    if item.name == "test_with_a_part" and report.when == "call" and report.outcome == "passed":
+        report.outcome, report.longrepr = "failed", "a part of it has failed"
+"""
+    )
+    said = project.write(
+        test_parts="""
+        def part_that_fails(request):
+            call = pytest.CallInfo.from_call(lambda: [][0], when="call")
+            report = request.node.ihook.pytest_runtest_makereport(item=request.node, call=call)
+            request.node.ihook.pytest_runtest_logreport(report=report)
+
+        def test_with_a_part(queue, request):
+            buffer = filled(queue, 10)
+            part_that_fails(request)
+
+        @pytest.mark.limit_device_memory("9 B")
+        def test_limited(queue, request):
+            buffer = filled(queue, 10)
+            part_that_fails(request)
+        """
+    ).pytest("--device-memory-json", "memory.json", code=1)
+    assert {test: one["outcome"] for test, one in project.told().items()} == {
+        "test_with_a_part": "failed", "test_limited": "failed",
+    }  # fmt: skip
+    assert "FAILED test_parts.py::test_limited - IndexError" in said
+    assert said.count("DEVICE MEMORY PROBLEM") == 1

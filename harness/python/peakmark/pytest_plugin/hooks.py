@@ -83,6 +83,7 @@ class _Reporting:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" and (told := getattr(report, "device_memory", None)) is not None:
+            told["outcome"] = report.outcome  # which other plugins may have changed
             self._tests[report.nodeid] = told
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

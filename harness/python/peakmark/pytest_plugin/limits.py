@@ -26,13 +26,13 @@ from peakmark.windows import Window
 MARKS = {
     "limit_device_memory": 'limit_device_memory(size): fail the test where its device memory peaks above "24 MB"',
     "limit_device_leaks": 'limit_device_leaks(size): fail the test where it leaves more device memory than "0 B"',
+    # pytest takes what is before the first colon for the mark.
     "check_estimator": (
-        'check_estimator("package.module:function", *, n, dimensions, slice_axis=0, form="documented", '
-        'dtype="float32", data=None, parameters={}, arguments=(), window=(0.8, 1.0), seconds=60, of=None, everything=False): '
-        "hold an estimator against the peak of the test"
+        'check_estimator(estimator, *, n, dimensions, slice_axis=0, form="documented", dtype="float32", data=None, '
+        "parameters={}, arguments=(), window=(0.8, 1.0), seconds=60, of=None, everything=False): "
+        'hold an estimator, as "package.module:function", against the peak of the test'
     ),
 }
-
 
 MOST_SECONDS = 86400  # a day
 

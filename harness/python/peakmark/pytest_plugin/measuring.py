@@ -150,6 +150,7 @@ class Measuring:
             yield
             return
         told: dict[str, Any] = {
+            "outcome": None,
             "problem": False,
             "not_measured": None,
             "previous_peak_bytes": self._before.get(item.nodeid),
@@ -223,9 +224,8 @@ class Measuring:
         outcome = yield
         if outcome.excinfo is not None or call.when != "call" or (told := item.stash.get(_TOLD, None)) is None:
             return
-        report = outcome.get_result()
-        told["outcome"] = report.outcome
-        report.device_memory = told
+        if told["memory"] is not None or told["not_measured"] is not None:  # else it is a part of a test that still runs
+            outcome.get_result().device_memory = told
 
     def remember(self, cache: pytest.Cache, tests: dict[str, dict[str, Any]]) -> None:
         """The peaks of those that passed."""

@@ -52,7 +52,7 @@ def settings_of(config: pytest.Config, options: Any) -> Settings:
     def switch(option: str) -> bool:
         try:
             return bool(getattr(options, _name(option), False) or config.getini(_name(option)))
-        except ValueError as error:
+        except (ValueError, pytest.UsageError) as error:  # pytest 9's does not say which option it is
             raise pytest.UsageError(f"{_name(option)} in the ini file: {error}; write true or false") from None
 
     def value(option: str) -> str:
