@@ -12,7 +12,8 @@ def test_what_init_says_to_type_is_the_command_that_was_typed(tmp_path):
     package = tmp_path / "packages/peakmark"
     shutil.copytree(recorded.ROOT / "harness/python/peakmark", package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "installed/bin").mkdir(parents=True)
-    shutil.copy2(recorded.command(), package / "installed/bin/peakmark")
+    # A copy of that of a wheel would not find its libraries, which stand beside it.
+    (package / "installed/bin/peakmark").symlink_to(recorded.command())
     bin_folder = tmp_path / "venv/bin"
     bin_folder.mkdir(parents=True)
     command = bin_folder / "peakmark"

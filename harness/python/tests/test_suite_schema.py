@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 
 import jsonschema
 import pytest
+
+tomllib = pytest.importorskip("tomllib", reason="Python has it from 3.11 on")
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = json.loads((ROOT / "suites/suite.schema.json").read_text(encoding="utf-8"))
