@@ -12,4 +12,20 @@ namespace peakmark {
 std::vector<std::complex<double>> host_fft(std::span<const std::complex<double>> values,
                                            bool backward = false);
 
+/// The same, many times of one length: the roots of one are worked out once, which takes as long as a
+/// transform.
+class HostFft {
+ public:
+  using Complex = std::complex<double>;
+
+  explicit HostFft(std::size_t length);
+
+  /// `values` has as many elements as were said; UsageError for others.
+  [[nodiscard]] std::vector<Complex> operator()(std::span<const Complex> values, bool backward = false) const;
+
+ private:
+  std::vector<std::size_t> factors_;  ///< prime
+  std::vector<Complex> roots_;        ///< exp(−2πi·k/length)
+};
+
 }  // namespace peakmark

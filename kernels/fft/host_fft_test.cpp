@@ -47,6 +47,13 @@ TEST(HostFft, ThereAndBackIsTheInput) {
   }
 }
 
+TEST(HostFft, TransformsManyOfOneLengthAndNoOther) {
+  const HostFft transform(210);
+  for (const bool backward : {false, true})
+    EXPECT_EQ(transform(noise(210), backward), host_fft(noise(210), backward));
+  EXPECT_THROW(static_cast<void>(transform(noise(105))), UsageError);
+}
+
 TEST(FftLength, IsTheNextMultipleOfFourWithoutLargePrimes) {
   for (const auto& [least, length] : {std::pair<Size, Size>{1, 4},
                                       {4, 4},

@@ -52,6 +52,21 @@ TEST(FilterReference, IsNumpysInEveryFilterAndMode) {
   }
 }
 
+TEST(FilterReference, TwoLinesDoNotSeeEachOther) {
+  for (const std::string& filter : filter_names()) {
+    FilterProblem problem{.n_a = 3, .w = 101, .mode = PaddingMode::edge};
+    problem.filter = parse_filter_name(filter);
+    std::vector<float> one(101, 0.0F);
+    std::vector<float> other(101, 1.0F);
+    one[30] = 1;
+    other[100] = -7;
+    const FilterReference reference(problem);
+    const auto [of_one, of_other] = reference.two_lines(one, other);
+    EXPECT_THAT(of_one, testing::Pointwise(testing::DoubleNear(1e-14), reference.line(one))) << filter;
+    EXPECT_THAT(of_other, testing::Pointwise(testing::DoubleNear(1e-14), reference.line(other))) << filter;
+  }
+}
+
 // In closed form: a single one becomes the samples of the ramp in space (Kak, Slaney, eq. 61), times π/n_a.
 TEST(FilterReference, AnImpulseIsTheRampTimesPiOverTheAngles) {
   for (const Size n_a : {1, 180, 43'200}) {

@@ -5,7 +5,6 @@
 #include <complex>
 #include <limits>
 
-#include "kernels/fft/host_fft.hpp"
 #include "kernels/filter/filter_arrays.hpp"
 #include "kernels/padding/reference.hpp"
 
@@ -14,26 +13,40 @@ namespace peakmark {
 FilterReference::FilterReference(const FilterProblem& problem)
     : problem_(problem),
       response_(filter_response(problem.filter, problem.padded_width())),
-      columns_(source_columns(padding_of(problem))) {}
+      columns_(source_columns(padding_of(problem))),
+      transform_(static_cast<std::size_t>(problem.padded_width())) {}
 
 std::vector<double> FilterReference::line(std::span<const float> values) const {
+  return two_lines(values, {})[0];
+}
+
+// Filters are real in space, so what is put into the real and the imaginary part stays apart.
+std::array<std::vector<double>, 2> FilterReference::two_lines(std::span<const float> one,
+                                                              std::span<const float> other) const {
   using Complex = std::complex<double>;
   std::vector<Complex> padded(columns_.size());
   std::ranges::transform(columns_, padded.begin(), [&](Size column) -> Complex {
-    return column < 0 ? 0.0 : static_cast<double>(values[static_cast<std::size_t>(column)]);
+    const auto value = [column](std::span<const float> line) -> double {
+      return column < 0 || line.empty() ? 0.0F : line[static_cast<std::size_t>(column)];
+    };
+    return {value(one), value(other)};
   });
-  std::vector<Complex> spectrum = host_fft(padded);
+  std::vector<Complex> spectrum = transform_(padded);
   const bool imaginary = problem_.filter == FilterName::hilbert;
   for (std::size_t k = 0; k < spectrum.size(); ++k) {
     const bool negative = k > spectrum.size() / 2;
     const double factor = response_[negative ? spectrum.size() - k : k];
     spectrum[k] *= imaginary ? Complex(0, negative ? -factor : factor) : Complex(factor, 0);
   }
-  const std::vector<Complex> filtered = host_fft(spectrum, true);
+  const std::vector<Complex> filtered = transform_(spectrum, true);
   const double scale = problem_.scale() / static_cast<double>(filtered.size());
-  std::vector<double> result(values.size());
-  for (std::size_t x = 0; x < result.size(); ++x)
-    result[x] = filtered[x + static_cast<std::size_t>(problem_.padded_line().before)].real() * scale;
+  std::array<std::vector<double>, 2> result{std::vector<double>(one.size()),
+                                            std::vector<double>(other.size())};
+  for (std::size_t x = 0; x < one.size(); ++x) {
+    const Complex at = filtered[x + static_cast<std::size_t>(problem_.padded_line().before)] * scale;
+    result[0][x] = at.real();
+    if (!other.empty()) result[1][x] = at.imag();
+  }
   return result;
 }
 

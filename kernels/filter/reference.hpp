@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
+#include "kernels/fft/host_fft.hpp"
 #include "kernels/filter/problem.hpp"
 
 namespace peakmark {
@@ -14,6 +16,9 @@ class FilterReference {
 
   /// A line of width w, filtered.
   [[nodiscard]] std::vector<double> line(std::span<const float> values) const;
+  /// Two of them, in the time of one.
+  [[nodiscard]] std::array<std::vector<double>, 2> two_lines(std::span<const float> one,
+                                                             std::span<const float> other) const;
 
   /// How far a line computed in f32 may lie from it: 16 roundings of the largest value that a pass of a
   /// transform of values up to 1 can have under the filter's largest factor.
@@ -23,6 +28,7 @@ class FilterReference {
   FilterProblem problem_;
   std::vector<double> response_;  ///< without the scale
   std::vector<Size> columns_;     ///< −1: a zero
+  HostFft transform_;
 };
 
 }  // namespace peakmark
