@@ -10,10 +10,29 @@
 #include "sweep/case.hpp"
 
 namespace peakmark {
+namespace {
+
+/// Throws OverflowError where input, output and all that a variant takes beside them are more bytes than 64
+/// bits count. `make` allocates nothing, and so sees what stands in the parameters only; the formula has
+/// every term.
+void require_total_fits(const Variant& variant, const Parameters& parameters) {
+  if (variant.estimators.empty()) return;
+  try {
+    static_cast<void>(variant.estimators.front()->bytes(variant.request(parameters),
+                                                        parameters.integer(variant.description.slice_axis)));
+  } catch (const OverflowError&) {
+    throw;
+  } catch (const std::exception&) {
+    // An estimator that does not answer is told with the case that it was asked for.
+  }
+}
+
+}  // namespace
 
 std::optional<std::string> mistake_in(const Variant& variant, const Parameters& parameters, Device& dry) {
   try {
     variant.make(dry, parameters);
+    require_total_fits(variant, parameters);
   } catch (const OverflowError& error) {
     return error.what() + largest_axis_note(parameters);
   } catch (const UsageError& error) {

@@ -36,6 +36,32 @@ TEST(CaseCheck, ASizeThatDoesNotFitIsAMistake) {
             "the largest axis is n = 4611686018427387904\"}\n");
 }
 
+class OneOverflows final : public Estimator {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "a/b"; }
+  [[nodiscard]] std::string_view form() const override { return "direct"; }
+  [[nodiscard]] EstimateAnswer max_slices(const EstimateRequest& request) const override {
+    return {0, request.dtype};
+  }
+  [[nodiscard]] Size bytes(const EstimateRequest&, Size slices) const override {
+    if (slices == 5) throw UsageError("five are not estimated");
+    return checked_multiply(slices, Size{1} << 62);
+  }
+};
+
+TEST(CaseCheck, SoIsATotalThatDoesNotFitThoughEachArrayDoes) {
+  Registry registry;
+  registry.add(testing_support::fake_variant("a/b", {}, {std::make_shared<OneOverflows>()}));
+  std::istringstream in("a/b/dry/n:1\na/b/dry/n:2\na/b/dry/n:5\n");
+  std::ostringstream out;
+  serve_checks(registry, in, out);
+  EXPECT_EQ(out.str(),
+            "{\"case\":\"a/b/dry/n:1\",\"error\":null}\n"
+            "{\"case\":\"a/b/dry/n:2\",\"error\":\"2 * 4611686018427387904 does not fit 64 bits; "
+            "the largest axis is n = 2\"}\n"
+            "{\"case\":\"a/b/dry/n:5\",\"error\":null}\n");
+}
+
 TEST(CaseCheck, WhatADeviceCannotDoIsNone) {
   EXPECT_EQ(answers_to("a/b/dry/n:1\na/b/dry/n:2\na/b/dry/n:3\n"),
             "{\"case\":\"a/b/dry/n:1\",\"error\":null}\n"
