@@ -1,5 +1,7 @@
 #include "kernels/padding/padding.hpp"
 
+#include <fmt/format.h>
+
 #include "kernels/common/axes.hpp"
 #include "kernels/padding/computation.hpp"
 #include "kernels/padding/estimators.hpp"
@@ -14,7 +16,11 @@ Variant variant(std::string name, std::string help, std::shared_ptr<const Estima
   result.description.name = std::move(name);
   result.description.help = std::move(help);
   result.description.axes = {
-      word_axis("mode", "edge", padding_mode_names(), "what stands outside the image, as in numpy.pad"),
+      word_axis(
+          "mode", "edge", padding_mode_names(),
+          fmt::format("what stands outside the image, as in numpy.pad; custom: at most {} padded rows and "
+                      "as many columns",
+                      kMostCustomCoordinates)),
       size_axis("n", 20, "slices"),
       size_axis("ny", 512, "rows of an image"),
       size_axis("nx", 512, "columns of an image"),

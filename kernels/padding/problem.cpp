@@ -32,6 +32,16 @@ void check_axis(std::string_view axis, const PaddedAxis& padded) {
   }
 }
 
+/// `custom` keeps a list as long as the padded axis on the host, on `dry` too.
+void check_custom_axis(std::string_view axis, const PaddedAxis& padded) {
+  check_axis(axis, padded);
+  if (padded.padded() > kMostCustomCoordinates)
+    throw UsageError(
+        fmt::format("padding: pad_{0}0 + n{0} + pad_{0}1 is {1}; mode custom keeps a coordinate for each, "
+                    "{2} are the most",
+                    axis, padded.padded(), kMostCustomCoordinates));
+}
+
 void check_coordinates(std::string_view what, const std::vector<Size>& coordinates, const PaddedAxis& axis) {
   if (std::ssize(coordinates) != axis.padded())
     throw UsageError(fmt::format("padding: {} {} coordinates for {} padded {}s", coordinates.size(), what,
@@ -119,8 +129,8 @@ PaddingProblem padding_problem(const Parameters& parameters) {
   problem.x = {parameters.integer("nx"), parameters.integer("pad_x0"), parameters.integer("pad_x1")};
   problem.dtype = parse_dtype(parameters.word("dtype"));
   if (problem.mode == PaddingMode::custom) {
-    check_axis("y", problem.y);
-    check_axis("x", problem.x);
+    check_custom_axis("y", problem.y);
+    check_custom_axis("x", problem.x);
     problem.rows = drawn_coordinates(problem.y, 1);
     problem.columns = drawn_coordinates(problem.x, 2);
   }

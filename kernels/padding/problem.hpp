@@ -59,9 +59,12 @@ std::uint64_t element_bits(double value, DType dtype);
 /// coordinates that are not one for each padded row and column or that lie outside the image.
 void check(const PaddingProblem& problem);
 
-/// The problem that a case's axes describe, checked. Its side values are 1, 2, 3, 4; its custom coordinates
-/// are drawn from a fixed seed in stretches, up to the image's length, of neighbours upward, downward or one
-/// and the same.
+/// Of a case in mode `custom`: the most padded rows, and the most padded columns. 128 MiB of the host each.
+inline constexpr Size kMostCustomCoordinates = Size{1} << 24;
+
+/// The problem that a case's axes describe, checked; in `custom` also against kMostCustomCoordinates. Its
+/// side values are 1, 2, 3, 4; its custom coordinates are drawn from a fixed seed in stretches, up to the
+/// image's length, of neighbours upward, downward or one and the same.
 PaddingProblem padding_problem(const Parameters& parameters);
 
 }  // namespace peakmark

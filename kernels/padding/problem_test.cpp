@@ -87,6 +87,14 @@ TEST(PaddingProblem, SizesThatMakeNoSenseOrDoNotFitAreTold) {
   EXPECT_THROW(padding_problem(parameters(Size{1} << 40, 4096, 4096, 0)), OverflowError);
 }
 
+TEST(PaddingProblem, CustomCoordinatesAreBoundedBeforeTheyAreDrawn) {
+  Parameters custom = parameters(1, 1, 1, Size{1} << 34);
+  custom.set("mode", std::string("custom"));
+  EXPECT_THAT(usage_error([&] { padding_problem(custom); }),
+              HasSubstr("pad_y0 + ny + pad_y1 is 34359738369; mode custom keeps a coordinate for each, "
+                        "16777216 are the most"));
+}
+
 TEST(PaddingProblem, DrawnCoordinatesLieInTheImageAndRepeat) {
   Parameters custom = parameters(1, 7, 1, 300);
   custom.set("mode", std::string("custom"));

@@ -69,6 +69,16 @@ TEST_F(VerticalShiftEstimate, TermsAreNamedAsTheAllocations) {
   EXPECT_THAT(names("vertical_shift/fused"), testing::ElementsAre("radios", "shifts"));
 }
 
+TEST_F(VerticalShiftEstimate, RadiosAreBoundedBeforeTheirShiftsAreMade) {
+  const auto device = open_dry();
+  for (const Variant& variant : registry_.variants()) {
+    const Parameters many = parameters_of(variant, {{"n_a", Size{1} << 36}, {"n_z", 1}, {"nx", 1}});
+    EXPECT_THAT([&] { variant.make(*device, many); },
+                testing::ThrowsMessage<UsageError>(
+                    testing::HasSubstr("n_a is 68719476736; each radio has a shift, 1048576 are the most")));
+  }
+}
+
 TEST_F(VerticalShiftEstimate, AnotherSliceDimensionIsAUsageError) {
   for (const Variant& variant : registry_.variants()) {
     EstimateRequest request = variant.request(parameters_of(variant, {}));

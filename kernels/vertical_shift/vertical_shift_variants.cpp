@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -20,6 +22,8 @@ namespace {
 
 constexpr std::uint32_t kSeedRadios = 22;
 constexpr int kProjection = 0;
+/// A shift an angle is a list on the host, and `temporaries` books two allocations for each, on `dry` too.
+constexpr Size kMostRadios = Size{1} << 20;
 
 struct Problem {
   Shape radios;  ///< (n_a, n_z, nx)
@@ -195,8 +199,8 @@ Variant make_variant(std::string name, std::string help, std::shared_ptr<const E
   variant.description.name = std::move(name);
   variant.description.help = std::move(help);
   variant.description.axes = {
-      size_axis("n_a", 20, "radios, one an angle"), size_axis("n_z", 512, "rows of a radio"),
-      size_axis("nx", 512, "columns of a radio"),
+      size_axis("n_a", 20, fmt::format("radios, one an angle; at most {}", kMostRadios)),
+      size_axis("n_z", 512, "rows of a radio"), size_axis("nx", 512, "columns of a radio"),
       word_axis("shift", "random8", shift_patterns(), "seeded pattern of a shift an angle"),
       dtype_axis({"f32", "f64"})};
   variant.description.slice_axis = "n_a";
@@ -211,6 +215,9 @@ Variant make_variant(std::string name, std::string help, std::shared_ptr<const E
     Problem problem{{parameters.integer("n_a"), parameters.integer("n_z"), parameters.integer("nx")},
                     dtype_of_case(parameters),
                     {}};
+    if (problem.radios[0] > kMostRadios)
+      throw UsageError(fmt::format("vertical_shift: n_a is {}; each radio has a shift, {} are the most",
+                                   problem.radios[0], kMostRadios));
     // Each way needs two radios beside the stack at the most.
     checked_add(problem.radios.bytes(problem.dtype),
                 checked_multiply(2, Shape{problem.radios[1], problem.radios[2]}.bytes(problem.dtype)));
