@@ -65,15 +65,20 @@ std::string_view nearest_word(std::string_view word, const std::vector<std::stri
 }
 
 std::string suggest_word(std::string_view word, const std::vector<std::string>& candidates) {
+  return suggest_word(word, candidates, candidates);
+}
+
+std::string suggest_word(std::string_view word, const std::vector<std::string>& candidates,
+                         const std::vector<std::string>& known) {
   std::string text;
   if (const std::string_view nearest = nearest_word(word, candidates); !nearest.empty()) {
     text = fmt::format("; did you mean '{}'?", nearest);
   }
-  if (candidates.empty()) return text;
-  const std::size_t listed = std::min(candidates.size(), kMostWordsListed);
+  if (known.empty()) return text;
+  const std::size_t listed = std::min(known.size(), kMostWordsListed);
   text += text.empty() ? "; known: " : " (known: ";
-  for (std::size_t i = 0; i < listed; ++i) text += (i == 0 ? "" : ", ") + candidates[i];
-  if (listed < candidates.size()) text += fmt::format(", … {} more", candidates.size() - listed);
+  for (std::size_t i = 0; i < listed; ++i) text += (i == 0 ? "" : ", ") + known[i];
+  if (listed < known.size()) text += fmt::format(", … {} more", known.size() - listed);
   if (text.find(" (known: ") != std::string::npos) text += ")";
   return text;
 }

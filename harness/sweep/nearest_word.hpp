@@ -16,5 +16,8 @@ std::string_view nearest_word(std::string_view word, std::vector<std::string>&& 
 
 /// The end of an error message about an unknown word: `; did you mean 'edge'? (known: constant, edge, …)`.
 std::string suggest_word(std::string_view word, const std::vector<std::string>& candidates);
+/// The same where what may be suggested is not what is listed.
+std::string suggest_word(std::string_view word, const std::vector<std::string>& candidates,
+                         const std::vector<std::string>& known);
 
 }  // namespace peakmark

@@ -11,6 +11,7 @@
 #include "sweep/suite.hpp"
 #include "sweep/suite_document.hpp"
 #include "sweep/suite_keys.hpp"
+#include "sweep/toml_key.hpp"
 #include "sweep/toml_reader.hpp"
 
 namespace peakmark {
@@ -312,7 +313,10 @@ SuiteDocument parse_suite_document(std::string_view text, const std::filesystem:
   try {
     table = toml::parse(text, file.string());
   } catch (const toml::parse_error& error) {
-    throw UsageError(fmt::format("{}:{}: {}", file.string(), error.source().begin.line, error.description()));
+    const auto [line, column] = error.source().begin;
+    const std::string key = key_at(text, line, column);
+    throw UsageError(
+        fmt::format("{}:{}: {}{}{}", file.string(), line, key, key.empty() ? "" : ": ", error.description()));
   }
   return Reader(file).read(table);
 }

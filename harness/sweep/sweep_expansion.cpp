@@ -6,35 +6,14 @@
 
 #include "base/error.hpp"
 #include "sweep/nearest_word.hpp"
+#include "sweep/variant_pattern.hpp"
 
 namespace peakmark {
 namespace {
 
-// Only the last `*` is ever tried again: an earlier one that took less can take no less well.
-bool matches(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t after_star = 0;
-  for (std::size_t t = 0; t < text.size();) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      after_star = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++after_star;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
-
 /// A suite may leave out the label: then the variant is that of every worker that has it.
 bool names(std::string_view pattern, const VariantDescription& variant) {
-  return matches(pattern, variant.name) || matches(pattern, variant.plain_name());
+  return matches_pattern(pattern, variant.name) || matches_pattern(pattern, variant.plain_name());
 }
 
 void add_matching(const Placed<std::string>& pattern, const Description& description,
@@ -50,7 +29,7 @@ void add_matching(const Placed<std::string>& pattern, const Description& descrip
   }
   if (!found) {
     fail(pattern.place, fmt::format("no variant '{}'{}", pattern.value,
-                                    suggest_word(pattern.value, description.variant_names())));
+                                    suggest_pattern(pattern.value, description.variant_names())));
   }
 }
 
