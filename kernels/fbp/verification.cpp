@@ -1,10 +1,13 @@
 #include "kernels/fbp/verification.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "kernels/backprojection/reference.hpp"
 #include "kernels/backprojection/verify_pixels.hpp"
@@ -19,9 +22,10 @@ namespace {
 constexpr Size kInterpolations = Size{1} << 22;
 constexpr std::uint32_t kSeedPixels = 52;
 
-/// Filtered lines of the stack. The different lines are filtered one by one, each when it is first asked for;
-/// a joined line is the sum of what its two lines give to it. What that is follows the axis of a line: with
-/// corrections it is another in each line.
+/// Filtered lines of the stack. The different lines are filtered one by one, each when it is first asked for.
+/// A joined line is the sum of what its two lines give to it: without corrections that is the same for every
+/// pair, so what each of the different lines gives is filtered, and kept. With corrections it is another in
+/// each pair, and the joined line itself is filtered.
 class FilteredLines {
  public:
   FilteredLines(const FilterProblem& problem, const BackprojectionGeometry& geometry)
@@ -34,13 +38,15 @@ class FilteredLines {
 
   struct Line {
     const double* one;
-    const double* other;  ///< null where nothing is joined
+    const double* other;  ///< null where nothing is joined, or all is
     [[nodiscard]] double at(Size i) const { return other == nullptr ? one[i] : one[i] + other[i]; }
   };
   Line line(Size z, Size a) {
-    if (!joined_) return {filtered(z * n_a_ + a, a, Role::line).data(), nullptr};
-    return {filtered(z * n_a_ + a, a, Role::line).data(),
-            filtered(z * n_a_ + a + joined_->half, a, Role::opposite).data()};
+    const Size stack_line = z * n_a_ + a;
+    if (!joined_) return {filtered(NoiseLines::at(stack_line), Role::line).data(), nullptr};
+    if (each_) return {filtered_pair(z, a).data(), nullptr};
+    return {filtered(NoiseLines::at(stack_line), Role::line).data(),
+            filtered(NoiseLines::at(stack_line + joined_->half), Role::opposite).data()};
   }
 
   [[nodiscard]] double tolerance() const { return filter_.tolerance(); }
@@ -49,25 +55,55 @@ class FilteredLines {
   [[nodiscard]] double spread() const {
     double squares = 0;
     double count = 0;
-    for (const auto& [key, values] : lines_)
-      for (const double value : values) {
-        squares += value * value;
-        ++count;
+    const auto add = [&](const auto& lines, double lines_in_one) {
+      for (const auto& [key, values] : lines) {
+        for (const double value : values) squares += value * value;
+        count += lines_in_one * static_cast<double>(values.size());
       }
+    };
+    add(lines_, 1);
+    add(pairs_, 2);
     return count == 0 ? 0 : std::sqrt(squares / count);
   }
 
  private:
   enum class Role : std::uint8_t { line, opposite };
+  /// Line a, what stands there, and what stands in its opposite.
+  using Pair = std::tuple<Size, Size, Size>;
 
-  const std::vector<double>& filtered(Size stack_line, Size a, Role role) {
-    const Size which = NoiseLines::at(stack_line);
-    auto [place, is_new] = lines_.try_emplace({which, joined_ && each_ ? a : 0, role});
+  const std::vector<double>& filtered(Size which, Role role) {
+    auto [place, is_new] = lines_.try_emplace({which, role});
     if (is_new) {
       std::vector<float> values = noise_.different(which);
       if (joined_)
-        values = role == Role::line ? joined_->part_of_line(a, values) : joined_->part_of_opposite(a, values);
+        values = role == Role::line ? joined_->part_of_line(0, values) : joined_->part_of_opposite(0, values);
       place->second = filter_.line(values);
+    }
+    return place->second;
+  }
+
+  [[nodiscard]] Pair pair_of(Size z, Size a) const {
+    const Size stack_line = z * n_a_ + a;
+    return {a, NoiseLines::at(stack_line), NoiseLines::at(stack_line + joined_->half)};
+  }
+
+  [[nodiscard]] std::vector<float> joined_line(const Pair& pair) const {
+    const auto& [a, which, which_opposite] = pair;
+    std::vector<float> values = joined_->part_of_line(a, noise_.different(which));
+    const std::vector<float> other = joined_->part_of_opposite(a, noise_.different(which_opposite));
+    std::ranges::transform(values, other, values.begin(), std::plus());
+    return values;
+  }
+
+  /// Two are filtered in the time of one, so the next angle's goes with it: of a slice all are asked for.
+  const std::vector<double>& filtered_pair(Size z, Size a) {
+    const auto [place, is_new] = pairs_.try_emplace(pair_of(z, a));
+    if (is_new) {
+      const Pair next = pair_of(z, a + 1 < joined_->half ? a + 1 : a);
+      std::array<std::vector<double>, 2> both =
+          filter_.two_lines(joined_line(place->first), joined_line(next));
+      place->second = std::move(both[0]);
+      pairs_.try_emplace(next, std::move(both[1]));
     }
     return place->second;
   }
@@ -77,7 +113,8 @@ class FilteredLines {
   Size n_a_;
   bool each_;
   std::optional<JoinedScan> joined_;
-  std::map<std::tuple<Size, Size, Role>, std::vector<double>> lines_;
+  std::map<std::pair<Size, Role>, std::vector<double>> lines_;
+  std::map<Pair, std::vector<double>> pairs_;
 };
 
 }  // namespace
