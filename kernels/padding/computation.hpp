@@ -62,7 +62,8 @@ class PaddingComputation : public Computation {
 
 /// Old: a source row and a source column for each padded element; a padded template for `constant`.
 std::unique_ptr<PaddingComputation> make_coords2d(Device& device, PaddingProblem problem, KernelGrain grain);
-/// New: a source row for each padded row and a source column for each padded column; the same template.
+/// New: a source row for each padded row and a source column for each padded column; the same template, of
+/// which only the border is read.
 std::unique_ptr<PaddingComputation> make_coords1d(Device& device, PaddingProblem problem, KernelGrain grain);
 /// Next: nothing on the device but input and output; the vectors of `custom` are inputs.
 std::unique_ptr<PaddingComputation> make_computed(Device& device, PaddingProblem problem, KernelGrain grain);

@@ -18,18 +18,23 @@ class CoordinatesPadding final : public PaddingComputation {
   void set_up() override {
     if (keeps_template()) {
       template_ = push_padded_template(device_, problem_);
+      if (vectors()) {
+        frame_ = kernel("frame");
+        return;
+      }
       embed_ = kernel("embed");
       if (by_rows()) copy_image_ = kernel("copy_image");
       return;
     }
-    const bool vectors = spread_ == Spread::vectors;
     coordinates_ =
-        vectors ? push_coordinate_vectors(device_, problem_) : push_coordinate_images(device_, problem_);
-    gather_ = kernel(vectors ? "gather_vectors" : "gather_images");
+        vectors() ? push_coordinate_vectors(device_, problem_) : push_coordinate_images(device_, problem_);
+    gather_ = kernel(vectors() ? "gather_vectors" : "gather_images");
   }
 
   void pad(const Array& input, Array& output) override {
-    if (keeps_template())
+    if (keeps_template() && vectors())
+      frame(input, output);
+    else if (keeps_template())
       for (Size slice = 0; slice < problem_.n; ++slice) pad_by_template(input, output, slice);
     else
       gather(input, output);
@@ -37,14 +42,24 @@ class CoordinatesPadding final : public PaddingComputation {
 
  private:
   [[nodiscard]] bool keeps_template() const { return problem_.mode == PaddingMode::constant; }
+  [[nodiscard]] bool vectors() const { return spread_ == Spread::vectors; }
 
   void gather(const Array& input, Array& output) {
     const Size rows = problem_.y.padded();
     const Size columns = problem_.x.padded();
-    const Grain g = spread_ == Spread::vectors ? gather_vectors_grain() : grain(problem_.n, rows, columns);
+    const Grain g = vectors() ? gather_vectors_grain() : grain(problem_.n, rows, columns);
     device_.launch(gather_, g.range,
                    {&input, &output, &coordinates_.rows, &coordinates_.columns, problem_.n, problem_.y.extent,
                     problem_.x.extent, rows, columns, g.y_step, g.z_step, g.past_cache});
+  }
+
+  void frame(const Array& input, Array& output) {
+    const Size rows = problem_.y.padded();
+    const Size columns = problem_.x.padded();
+    const Grain g = grain(problem_.n, rows, columns);
+    device_.launch(frame_, g.range,
+                   {&input, &template_, &output, problem_.n, problem_.y.extent, problem_.x.extent, rows,
+                    columns, problem_.y.before, problem_.x.before, g.y_step, g.z_step, g.past_cache});
   }
 
   void pad_by_template(const Array& input, Array& output, Size slice) {
@@ -67,7 +82,7 @@ class CoordinatesPadding final : public PaddingComputation {
   Spread spread_;
   CoordinateVectors coordinates_;
   Array template_;
-  Kernel gather_, embed_, copy_image_;
+  Kernel gather_, frame_, embed_, copy_image_;
 };
 
 }  // namespace

@@ -315,7 +315,46 @@ PM_KERNEL(gather_images_elements)
     }
 }
 
-/* ---- The constant mode of both: an image into the centre of a padded template ---- */
+/* ---- The constant mode of coords1d: images within the border that a padded template has ---- */
+
+PM_KERNEL(frame_rows)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL const pm_element* PM_RESTRICT padded,
+ PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny, pm_long nx, pm_long out_ny, pm_long out_nx,
+ pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step, pm_int past_cache) {
+  const pm_long row = pm_global_x();
+  if (row >= n * out_ny) return;
+  const pm_long slice = row / out_ny;
+  const pm_long padded_row = row - slice * out_ny;
+  const pm_long y = padded_row - pad_y0;
+  PM_GLOBAL const pm_element* border = padded + padded_row * out_nx;
+  PM_GLOBAL pm_element* to = out + row * out_nx;
+  if (y < 0 || y >= ny) {
+    copy_run(to, border, out_nx, past_cache);
+    return;
+  }
+  const pm_long end = pad_x0 + nx;
+  copy_run(to, border, pad_x0, past_cache);
+  copy_run(to + pad_x0, in + (slice * ny + y) * nx, nx, past_cache);
+  copy_run(to + end, border + end, out_nx - end, past_cache);
+}
+
+PM_KERNEL(frame_elements)
+(PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL const pm_element* PM_RESTRICT padded,
+ PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny, pm_long nx, pm_long out_ny, pm_long out_nx,
+ pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step, pm_int past_cache) {
+  const pm_long column = pm_global_x();
+  if (column >= out_nx || pm_global_y() >= y_step || pm_global_z() >= z_step) return;
+  const pm_long x = column - pad_x0;
+  for (pm_long slice = pm_global_z(); slice < n; slice += z_step)
+    for (pm_long row = pm_global_y(); row < out_ny; row += y_step) {
+      const pm_long y = row - pad_y0;
+      const pm_int inside = x >= 0 && x < nx && y >= 0 && y < ny;
+      out[(slice * out_ny + row) * out_nx + column] =
+          inside ? in[(slice * ny + y) * nx + x] : padded[row * out_nx + column];
+    }
+}
+
+/* ---- The constant mode of coords2d: an image into the centre of a padded template ---- */
 
 PM_KERNEL(embed_rows)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT padded, pm_long slice,
