@@ -52,13 +52,18 @@ class ChildProfiles:
     def __init__(self) -> None:
         self._by_file: dict[str, ChildProfile] = {}
         self._family = {os.getpid()}
+        self._begins_with = ""  # the path of each
 
     def found(self) -> list[ChildProfile]:
         return list(self._by_file.values())
 
     def look(self) -> None:
         """Finds those that have been begun since."""
-        folder, name = os.path.split(os.environ.get("PEAKMARK_PROFILE", ""))
+        # Children that were begun before the program cleared its environment are followed all the same.
+        self._begins_with = os.environ.get("PEAKMARK_PROFILE") or self._begins_with
+        folder, name = os.path.split(self._begins_with)
+        if not name:
+            return
         others: dict[str, Process] = {}
         with contextlib.suppress(OSError):
             for file in os.listdir(folder or "."):

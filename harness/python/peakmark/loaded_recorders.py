@@ -36,9 +36,9 @@ def _look_up(path: str) -> ctypes.CDLL | None:
 
 def loaded_recorders() -> list[ctypes.CDLL]:
     """Those that are recording now."""
-    if "PEAKMARK_PROFILE" not in os.environ:
-        return []
-    for path in _named():
-        if path not in _found and (library := _look_up(path)) is not None:
-            _found[path] = library
+    # A program may clear its environment: that brings no recorder in, and takes none away.
+    if "PEAKMARK_PROFILE" in os.environ:
+        for path in _named():
+            if path not in _found and (library := _look_up(path)) is not None:
+                _found[path] = library
     return list(_found.values())

@@ -91,7 +91,7 @@ def load(*, sync: bool = False, stacks: bool = False) -> None:
     and with the process. Raises NoRecorder where no recorder is installed.
     """
     global _loaded_by
-    if is_asked_for():
+    if is_asked_for() or loaded_recorders():
         return
     if not sys.platform.startswith("linux"):
         raise NoRecorder(f"device memory is recorded on Linux only, and this is {sys.platform}")

@@ -257,6 +257,7 @@ def test_without_a_recorder_a_test_is_skipped_with_the_reason_or_fails(project):
     nowhere = {"PEAKMARK_LIBRARY_DIR": str(project.folder)}
     said = project.pytest("-rs", code=0, **nowhere)
     assert outcomes(said) == {"skipped": 1, "passed": 1}
+    assert "SKIPPED [1] test_limits.py:" in said
     assert "device memory is not recorded: the recorders (libpeakmark-opencl.so, libpeakmark-cupti.so)" in said
     assert outcomes(project.pytest("--device-memory-required", code=1, **nowhere)) == {"failed": 1, "passed": 1}
     said = project.pytest("--device-memory", code=0, **nowhere)

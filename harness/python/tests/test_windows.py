@@ -218,6 +218,31 @@ print(json.dumps([window.peak_bytes, window.left_bytes, window.notes]))
     assert told[2][1].startswith("2 child processes ended unseen, killed or by os._exit: counted as holding memory until")
 
 
+def test_a_program_that_clears_its_environment_is_recorded_all_the_same(tmp_path):
+    """As tests do for a while. A recorder that is there stays, and so does what was begun before."""
+    told = measured(
+        tmp_path,
+        CONTEXT
+        + CHILD
+        + """
+import subprocess
+from unittest import mock
+with Window("within") as within:
+    Child(50).end()
+    with mock.patch.dict(os.environ, clear=True):
+        kept = context.buffer(30)
+        peakmark.name(kept, "kept")
+        with Window("cleared") as cleared:
+            second = context.buffer(7)
+        with peakmark.phase("call"), peakmark.record() as profile:
+            third = context.buffer(3)
+    os.environ.clear()
+print(json.dumps([within.peak_bytes, cleared.peak_bytes, profile.peak_bytes, [[one.name, one.phase] for one in within.left()]]))
+""",
+    )
+    assert told == [50, 7, 3, [["kept", ""], ["", ""], ["", "call"]]]
+
+
 def test_a_child_alone_is_enough_for_figures(tmp_path):
     told = measured(
         tmp_path,

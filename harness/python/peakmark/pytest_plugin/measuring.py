@@ -111,7 +111,9 @@ class Measuring:
         why = f"device memory is not recorded: {self._told(error)}"
         # Without the error that it is about, which says the same.
         if isinstance(error, NoRecorder) and not self._settings.required:
-            raise pytest.skip.Exception(why) from None
+            skipped = pytest.skip.Exception(why)
+            skipped._use_item_location = True  # where the test is, and not this line
+            raise skipped from None
         raise pytest.fail.Exception(why, pytrace=False) from None
 
     def _told(self, error: RecorderError) -> str:
