@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 2000
 _WIDTH, _HEIGHT, _LABEL = 640, 120, 16
+_LEFT = "style='text-align:left'"
 
 
 class Profile(Window):
@@ -60,7 +61,7 @@ class Profile(Window):
             for pool in self.pools
         ]
         facts += [("note", note) for note in self.notes]
-        rows = "".join(f"<tr><th style='text-align:left'>{html.escape(a)}</th><td style='text-align:left'>{html.escape(b)}</td></tr>" for a, b in facts)
+        rows = "".join(f"<tr><th {_LEFT}>{html.escape(a)}</th><td {_LEFT}>{html.escape(b)}</td></tr>" for a, b in facts)
         title = f"<b>Device memory{': ' + html.escape(self.name) if self.name else ''}</b>"
         return f"<div>{title}<table>{rows}</table>{self._drawing()}{_table(self.at_peak())}</div>"
 
@@ -107,12 +108,19 @@ def _table(groups: tuple[Group, ...]) -> str:
     has_site = any(one.site for one in groups)
     head = ["at the peak", "kind", "phase", *(["place"] if has_site else []), "count", "bytes"]
     lines = [
-        [one.name or "(unnamed)", one.kind + (", child process" if one.child else ""), one.phase, *([one.site] if has_site else []), str(one.count), exact_size(one.bytes)]
+        [
+            one.name or "(unnamed)",
+            one.kind + (", child process" if one.child else ""),
+            one.phase,
+            *([one.site] if has_site else []),
+            str(one.count),
+            exact_size(one.bytes),
+        ]
         for one in groups
     ]
-    cells = "".join(f"<th style='text-align:left'>{cell}</th>" for cell in head)
+    cells = "".join(f"<th {_LEFT}>{cell}</th>" for cell in head)
     body = "".join(
-        "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines
+        "<tr>" + "".join(f"<td {_LEFT}>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines
     )
     return f"<table><tr>{cells}</tr>{body}</table>"
 
