@@ -53,7 +53,7 @@ TEST_F(RecordCommand, ExitCodeIsTheProgramsOwn) {
   EXPECT_EQ(record("-- sh -c 'kill -9 $$'").code, 128 + 9);
   const Result missing = record("-- no-such-program");
   EXPECT_EQ(missing.code, 127);
-  EXPECT_THAT(missing.err, HasSubstr("no-such-program"));
+  EXPECT_THAT(missing.err, HasSubstr("no-such-program: there is no such program in the folders of PATH"));
 }
 
 TEST_F(RecordCommand, LoaderWithoutADriver) {
@@ -252,6 +252,10 @@ TEST_F(RecordCommand, AScriptThatDoesNotSayByWhatItRunsIsTold) {
   EXPECT_THAT(result.err, testing::AllOf(HasSubstr(script + ": is no program that the system can start"),
                                          HasSubstr("-- sh " + script)));
   EXPECT_EQ(record("-- sh " + script).out, "ran\n");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_read);
+  const Result forbidden = record("-- " + script);
+  EXPECT_EQ(forbidden.code, 126);
+  EXPECT_THAT(forbidden.err, HasSubstr(script + ": is no program: "));
 }
 
 TEST_F(RecordCommand, ANameThatIsTooLongIsTold) {

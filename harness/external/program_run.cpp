@@ -17,6 +17,7 @@
 
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
+#include "base/program_trouble.hpp"
 #include "run/descriptor.hpp"
 #include "run/orphans.hpp"
 #include "run/spawn.hpp"
@@ -133,19 +134,17 @@ void guard_group(const std::filesystem::path& profiles) {
 }
 
 ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
-  const auto file = program_in(environment, command.front());
-  if (!file) {
-    throw UsageError(
-        fmt::format("{}: there is no such program{}", command.front(),
-                    command.front().find('/') == std::string::npos ? " in the folders of PATH" : ""));
-  }
-  WorkerCommand start{*file, {command.begin() + 1, command.end()}, environment, ""};
+  const std::string trouble = program_trouble(environment, command.front());
+  if (!trouble.empty()) throw UsageError(command.front() + ": " + trouble);
+  WorkerCommand start{program_in(environment, command.front()).value(),
+                      {command.begin() + 1, command.end()},
+                      environment,
+                      ""};
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Pipe output;
   Pipe errors;
   const auto begin = std::chrono::steady_clock::now();
-  const pid_t program =
-      spawn(start, {nothing.get(), output.ends[1], errors.ends[1], -1}, {"the program", false});
+  const pid_t program = spawn(start, {nothing.get(), output.ends[1], errors.ends[1], -1}, {false});
   output.close_writing();
   errors.close_writing();
   const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, program, 0)));

@@ -100,7 +100,12 @@ TEST(ProgramRun, WhatIsNoProgramIsSaid) {
   } catch (const UsageError& error) {
     EXPECT_STREQ("no-such-program: there is no such program in the folders of PATH", error.what());
   }
-  EXPECT_THROW(run_program({"/etc/passwd"}, {}), UsageError);
+  try {
+    run_program({"/etc/passwd"}, {});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("/etc/passwd: is no program: "));
+  }
 }
 
 }  // namespace

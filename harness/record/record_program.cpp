@@ -14,6 +14,7 @@
 
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
+#include "base/program_trouble.hpp"
 #include "base/word_pointers.hpp"
 #include "record/missing_recorder.hpp"
 #include "record/passed_signals.hpp"
@@ -61,7 +62,8 @@ void wait_for(pid_t program, const PassedSignals& signals, ProgramWatch& watch, 
   }
 }
 
-std::string why_not_started(const std::string& program, int error) {
+std::string why_not_started(const std::vector<std::string>& environment, const std::string& program,
+                            int error) {
   // A shell would run it itself; it has no line that says by what.
   if (error == ENOEXEC) {
     return fmt::format(
@@ -69,7 +71,9 @@ std::string why_not_started(const std::string& program, int error) {
         "given to its interpreter: -- sh {0}",
         program);
   }
-  return fmt::format("{}: cannot be started: {}", program, std::strerror(error));
+  const std::string trouble = program_trouble(environment, program);
+  return fmt::format("{}: {}", program,
+                     trouble.empty() ? fmt::format("cannot be started: {}", std::strerror(error)) : trouble);
 }
 
 /// Those that were not there before.
@@ -167,7 +171,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
     recording.program_code = error == ENOENT ? 127 : 126;
-    recording.trouble = why_not_started(command[0], error);
+    recording.trouble = why_not_started(environment, command[0], error);
     return recording;
   }
   ProgramWatch watch(program, variable);

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/plain_text.hpp"
+#include "base/program_trouble.hpp"
 #include "run/python_environment.hpp"
 #include "run/worker_process.hpp"
 
@@ -67,9 +68,9 @@ WorkerCommand command_for(const ExternalEstimator& estimator, const std::string&
   // A path of a command is seen from the suite, wherever peakmark was started.
   std::string program = words.front();
   if (program.find('/') != std::string::npos) program = (estimator.suite_folder / program).string();
-  const auto file = program_in(command.environment, program);
-  if (!file) throw UsageError("not_found: " + program + ": there is no such program");
-  command.program = *file;
+  const std::string trouble = program_trouble(command.environment, program);
+  if (!trouble.empty()) throw UsageError("not_found: " + program + ": " + trouble);
+  command.program = program_in(command.environment, program).value();
   command.arguments.assign(words.begin() + 1, words.end());
   return command;
 }

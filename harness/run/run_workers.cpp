@@ -56,13 +56,16 @@ RunWorkers::RunWorkers(const SweepOptions& options, int interrupt) {
 }
 
 void RunWorkers::add(const LabelledWorker& worker, int interrupt) {
-  calls_.push_back({find_worker(worker.program), {"--label", worker.label}});
+  const std::string typed = worker.label + "=" + worker.program;
+  calls_.push_back({find_worker(worker.program, typed), {"--label", worker.label}});
   Description& description = descriptions_.emplace_back();
   try {
     description = describe_worker(calls_.back().program, interrupt, calls_.back().arguments);
   } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{} (a worker of several must know --label: build it against this peakmark)",
-                                 error.what()));
+    throw UsageError(
+        fmt::format("--worker {}: {} (each of several must know --label: an older one is built anew against "
+                    "this peakmark)",
+                    typed, error.what()));
   }
   for (VariantDescription& variant : description.variants) {
     if (!variant.name.ends_with("." + worker.label)) {

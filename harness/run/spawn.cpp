@@ -57,6 +57,15 @@ namespace {
   ::_exit(127);
 }
 
+/// Of a file that was found, and looks like a program.
+std::string why_not_executed(const std::filesystem::path& program, int error) {
+  if (error == ENOEXEC)
+    return "it is built for another machine, or is no whole program; build it here, or name another";
+  if (error == ENOENT && ::access(program.c_str(), F_OK) == 0)
+    return "it is there; the interpreter after its #!, or the loader that it was linked for, is not";
+  return std::strerror(error);
+}
+
 }  // namespace
 
 pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
@@ -88,8 +97,8 @@ pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
   ::close(report[0]);
   if (error != 0) {
     if (pid > 0) ::waitpid(pid, nullptr, 0);
-    throw UsageError(std::string("cannot start ") + options.what + " " + command.program.string() + ": " +
-                     std::strerror(error) + (options.own_group ? "; --worker names another program" : ""));
+    throw UsageError(command.program.string() +
+                     ": cannot be started: " + why_not_executed(command.program, error));
   }
   return pid;
 }

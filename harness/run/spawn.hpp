@@ -9,8 +9,7 @@
 namespace peakmark {
 
 struct SpawnOptions {
-  const char* what = "the worker";  ///< that cannot be started, for the message
-  bool own_group = true;            ///< in a process group of its own
+  bool own_group = true;  ///< in a process group of its own
 };
 
 /// Starts a program with `descriptors` as its 0, 1, 2 and 3 and no others; a negative one is left out. It is

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/environment_list.hpp"
+#include "base/program_trouble.hpp"
 #include "run/asked_estimates.hpp"
 #include "run/candidates.hpp"
 #include "run/device_lock.hpp"
@@ -258,16 +259,26 @@ class TwoBuilds {
   std::optional<Clock::time_point> deadline_;
 };
 
+/// Where `--build OTHER` leads to a file, that must be a program.
+std::filesystem::path checked_worker(const std::filesystem::path& other,
+                                     const std::filesystem::path& worker) {
+  std::filesystem::path program = std::filesystem::absolute(worker);
+  const std::string trouble = program_trouble(current_environment(), program.string());
+  if (trouble.empty()) return program;
+  throw UsageError(fmt::format("--build {}: {}{}", other.string(),
+                               other == worker ? "" : program.string() + ": ", trouble));
+}
+
 }  // namespace
 
 std::filesystem::path find_worker_of(const std::filesystem::path& other) {
   std::error_code error;
-  if (std::filesystem::is_regular_file(other, error)) return std::filesystem::absolute(other);
+  if (std::filesystem::is_regular_file(other, error)) return checked_worker(other, other);
   std::string looked;
   for (const char* place : {"bench/peakmark-bench", "bin/peakmark-bench", "peakmark-bench",
                             "build/prefix/bin/peakmark-bench", "build/release/bench/peakmark-bench"}) {
     const std::filesystem::path worker = other / place;
-    if (std::filesystem::is_regular_file(worker, error)) return std::filesystem::absolute(worker);
+    if (std::filesystem::is_regular_file(worker, error)) return checked_worker(other, worker);
     looked += std::string(looked.empty() ? "" : ", ") + place;
   }
   throw UsageError(

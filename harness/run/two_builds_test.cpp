@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::Eq;
 using testing::HasSubstr;
+using testing::StartsWith;
 using testing::ThrowsMessage;
 
 Description description_with(std::vector<AxisDescription> axes) {
@@ -68,7 +69,11 @@ TEST(FindWorkerOf, TakesTreesPrefixesAndWorkers) {
   for (const char* place : {"bin", "bench"}) {  // a build tree is looked at first
     std::filesystem::create_directories(folder.path() / place);
     const auto worker = folder.path() / place / "peakmark-bench";
-    std::ofstream(worker) << "a program\n";
+    std::ofstream(worker) << "#!/bin/sh\n";
+    EXPECT_THAT([&] { find_worker_of(folder.path()); },
+                ThrowsMessage<UsageError>(AllOf(StartsWith("--build " + folder.path().string() + ": "),
+                                                HasSubstr("chmod +x " + worker.string()))));
+    std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
     EXPECT_EQ(find_worker_of(folder.path()), worker);
     EXPECT_EQ(find_worker_of(worker), worker);
   }

@@ -1,6 +1,7 @@
 #include "run/worker_process.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -52,6 +53,16 @@ int milliseconds_until(std::optional<WorkerProcess::Clock::time_point> until) {
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(*until - WorkerProcess::Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
+}
+
+std::string no_answer_text(const WorkerCommand& command, std::chrono::milliseconds limit,
+                           std::string_view errors) {
+  const std::string_view said = errors.substr(0, errors.find_last_not_of('\n') + 1);
+  return fmt::format("{}{}{} has not ended within {:g} s and was killed{}{}", command.program.string(),
+                     command.arguments.empty() ? "" : " ",
+                     command.arguments.empty() ? "" : command.arguments.back(),
+                     static_cast<double>(limit.count()) / 1000,
+                     said.empty() ? "" : "; the last it said: ", said.substr(said.rfind('\n') + 1));
 }
 
 }  // namespace
@@ -222,8 +233,7 @@ Answer ask(const WorkerCommand& command, std::chrono::milliseconds limit, int in
         answer.end = process.end();
         return answer;
       case WorkerEvent::Kind::late:
-        throw UsageError("the worker " + command.program.string() + " " +
-                         (command.arguments.empty() ? "" : command.arguments.front()) + " does not answer");
+        throw NoAnswer(no_answer_text(command, limit, answer.errors), answer.output);
       case WorkerEvent::Kind::interrupted:
         throw Error(ExitCode::interrupted, "interrupted");
     }

@@ -8,7 +8,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "base/error.hpp"
 
 namespace peakmark {
 
@@ -96,7 +99,17 @@ struct Answer {
   std::string errors;
   WorkerEnd end;
 };
-/// Runs a worker to its end. Error when it does not end within `limit`, or `interrupt` became readable.
+/// It had not ended within its time, and was killed. The message names the program, its last argument and the
+/// limit; whoever asked adds what to look for.
+class NoAnswer : public UsageError {
+ public:
+  NoAnswer(const std::string& message, std::string said_so_far)
+      : UsageError(message), output(std::move(said_so_far)) {}
+  std::string output;  ///< what it had answered until then
+};
+
+/// Runs a worker to its end. NoAnswer when it does not end within `limit`; Error when `interrupt` became
+/// readable.
 Answer ask(const WorkerCommand& command, std::chrono::milliseconds limit, int interrupt = -1);
 
 }  // namespace peakmark

@@ -3,6 +3,7 @@
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
 #include "base/own_program.hpp"
+#include "base/program_trouble.hpp"
 #include "run/description_json.hpp"
 
 namespace peakmark {
@@ -38,6 +39,18 @@ std::string remedy_for(const Answer& answer) {
          folder_of_libraries();
 }
 
+/// A program that knows no --describe, such as one with a window, may wait for ever.
+Answer ask_for_description(const WorkerCommand& command, std::chrono::milliseconds limit, int interrupt) {
+  try {
+    return ask(command, limit, interrupt);
+  } catch (const NoAnswer& late) {
+    throw UsageError(std::string(late.what()) +
+                     "; --describe takes a moment, for it measures nothing: look for what the program does "
+                     "before Worker::run, in main() and in its static objects, such as opening a device or "
+                     "waiting for a file, and start it by hand with --describe; or is it no worker?");
+  }
+}
+
 }  // namespace
 
 fs::path find_programs_worker() {
@@ -50,11 +63,12 @@ fs::path find_programs_worker() {
                    (folder / kProgramsWorker).string() + " is not there; install peakmark whole");
 }
 
-fs::path find_worker(const std::optional<std::string>& named) {
+fs::path find_worker(const std::optional<std::string>& named, const std::string& typed) {
   if (named) {
-    if (const auto program = program_in(current_environment(), *named)) return fs::absolute(*program);
-    throw UsageError("--worker " + *named + ": there is no such program" +
-                     (named->find('/') == std::string::npos ? " in the folders of PATH" : ""));
+    const std::vector<std::string> environment = current_environment();
+    const std::string trouble = program_trouble(environment, *named);
+    if (!trouble.empty()) throw UsageError("--worker " + (typed.empty() ? *named : typed) + ": " + trouble);
+    return fs::absolute(program_in(environment, *named).value());
   }
   const fs::path folder = folder_of_own_program();
   fs::path beside = folder / kDefaultWorker;
@@ -65,11 +79,11 @@ fs::path find_worker(const std::optional<std::string>& named) {
   throw UsageError("no worker: " + beside.string() + " is not there; name one with --worker");
 }
 
-Description describe_worker(const fs::path& program, int interrupt,
-                            const std::vector<std::string>& arguments) {
+Description describe_worker(const fs::path& program, int interrupt, const std::vector<std::string>& arguments,
+                            std::chrono::milliseconds limit) {
   WorkerCommand command{program, arguments, {}, ""};
   command.arguments.emplace_back("--describe");
-  const Answer answer = ask(command, kAnswerLimit, interrupt);
+  const Answer answer = ask_for_description(command, limit, interrupt);
   if (answer.end.exit_code != 0) {
     const std::string errors = answer.errors.substr(0, answer.errors.find_last_not_of('\n') + 1);
     throw UsageError(program.string() + " --describe ended with " + answer.end.text() +

@@ -1,6 +1,7 @@
 #include "run/worker_program.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -13,15 +14,16 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 /// What is said of a worker that is this shell script.
-std::string said_of(const std::string& script) {
+std::string said_of(const std::string& script, std::chrono::milliseconds limit = kAnswerLimit) {
   const TemporaryFolder folder;
   const std::filesystem::path program = folder.path() / "worker";
   std::ofstream(program) << "#!/bin/sh\n" << script << '\n';
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   try {
-    describe_worker(program);
+    describe_worker(program, -1, {}, limit);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -51,9 +53,63 @@ TEST(DescribeWorker, WhatElseItLacksIsItsOwnAffair) {
               AllOf(HasSubstr("exit code 3"), Not(HasSubstr("LD_LIBRARY_PATH"))));
 }
 
+// It waits for what never comes, so any limit is too short for it and none is too long for the test.
+TEST(DescribeWorker, OneThatHangsIsToldTheLimitAndWhatToLookFor) {
+  const TemporaryFolder folder;
+  const std::filesystem::path fifo = folder.path() / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_THAT(
+      said_of("echo opening the device >&2; exec cat " + fifo.string(), std::chrono::milliseconds(200)),
+      AllOf(HasSubstr("worker --describe has not ended within 0.2 s and was killed; the last it said: "
+                      "opening the device; "),
+            HasSubstr("before Worker::run, in main() and in its static objects")));
+}
+
 TEST(DescribeWorker, WhatIsNoWorkerIsToldSo) {
   EXPECT_THAT(said_of("exit 0"), HasSubstr("is it a worker?"));
   EXPECT_THAT(said_of("kill -SEGV $$"), HasSubstr("under a debugger"));
+}
+
+std::string not_found(const std::string& named, const std::string& typed = "") {
+  try {
+    find_worker(named, typed);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(FindWorker, WhatIsNoProgramIsNamedAsItWasTyped) {
+  EXPECT_EQ(not_found("/no/such/file", "new=/no/such/file"),
+            "--worker new=/no/such/file: there is no such program");
+  const TemporaryFolder folder;
+  const std::string source = (folder.path() / "scale.cpp").string();
+  std::ofstream(source) << "#include <peakmark/opencl.hpp>\n";
+  for (const auto permissions : {std::filesystem::perms::owner_read, std::filesystem::perms::owner_all}) {
+    std::filesystem::permissions(source, permissions);
+    EXPECT_THAT(not_found(source), AllOf(StartsWith("--worker " + source + ": is no program: "),
+                                         HasSubstr("build it, and name the program that comes of it")));
+  }
+}
+
+TEST(DescribeWorker, WhatCannotBeStartedIsToldWhy) {
+  const TemporaryFolder folder;
+  const auto put = [&](const char* name, const char* text) {
+    std::ofstream(folder.path() / name) << text;
+    std::filesystem::permissions(folder.path() / name, std::filesystem::perms::owner_all);
+    return folder.path() / name;
+  };
+  const auto why = [](const std::filesystem::path& program) -> std::string {
+    try {
+      describe_worker(program);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(why(put("elsewhere", "\177ELF of another machine")),
+              HasSubstr("elsewhere: cannot be started: it is built for another machine"));
+  EXPECT_THAT(why(put("script", "#!/no/such/interpreter\n")), HasSubstr("the interpreter after its #!"));
 }
 
 }  // namespace

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace peakmark {
+
+/// Why no program can be started by this name, as a shell would look for it in this environment, and what to
+/// do: a text that goes on after the name and a colon. Empty where its file looks like a program: a binary,
+/// or a script that begins with #!, which this process may execute.
+std::string program_trouble(const std::vector<std::string>& environment, const std::string& name);
+
+}  // namespace peakmark
