@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
+#include "bench/whole_number.hpp"
 #include "compare/simulated_sides.hpp"
 
 namespace {
@@ -126,7 +126,12 @@ void print_alone(std::uint64_t seed) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1;
+  const auto given = peakmark::bench::whole_number(argc > 1 ? argv[1] : "1");
+  if (!given || argc > 2) {
+    std::fputs("usage: compare_simulated [SEED]\n", stderr);
+    return 2;
+  }
+  const std::uint64_t seed = *given;
   print_false_alarms(seed);
   print_found(seed, 9, 250);
   print_found(seed, 15, 250);

@@ -1,8 +1,8 @@
 // How long a large history takes: a night added, all of it read for trends, exported for reports.
-//   history_load FILE-or-URL [CASES [NIGHTS]]        default: 2000 cases, 365 nights; the history must not be
-//   there yet
+// --help lists the arguments.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -58,10 +58,21 @@ void measure(const std::string& name, int cases, int nights) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  CLI::App app("How long a large history takes: a night added, all of it read, exported for reports");
+  std::string place;
+  int cases = 2000;
+  int nights = 365;
+  app.add_option("HISTORY", place, "File or URL; must not be there yet")->required();
+  app.add_option("CASES", cases, "Cases of each night")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("NIGHTS", nights, "Nights, a run each")->check(CLI::Range(1, 10'000))->capture_default_str();
   try {
-    if (argc < 2 || argc > 4) throw peakmark::UsageError("history_load FILE-or-URL [CASES [NIGHTS]]");
-    measure(argv[1], argc > 2 ? std::stoi(argv[2]) : 2000, argc > 3 ? std::stoi(argv[3]) : 365);
+    app.parse(argc, argv);
+    measure(place, cases, nights);
     return 0;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(peakmark::ExitCode::usage);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;

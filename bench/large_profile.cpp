@@ -8,12 +8,12 @@
 // for the clock.
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bench/whole_number.hpp"
 #include "record/profile_writer.hpp"
 
 namespace {
@@ -55,13 +55,14 @@ void write(peakmark::ProfileWriter& writer, std::uint64_t events) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
+  const auto events = peakmark::bench::whole_number(argc == 3 ? argv[2] : "");
+  if (!events || argv[1][0] == '-') {
     std::fputs("usage: large_profile FILE EVENTS\nwrites FILE.<its process id>\n", stderr);
     return 2;
   }
   static peakmark::ProfileWriter writer;
   if (!writer.open(argv[1], "large_profile 1")) return 1;
-  write(writer, std::strtoull(argv[2], nullptr, 10));
+  write(writer, *events);
   writer.close();
   return 0;
 }

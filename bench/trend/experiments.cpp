@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "bench/trend/simulation.hpp"
+#include "bench/whole_number.hpp"
 
 namespace peakmark::bench {
 namespace {
@@ -355,7 +355,9 @@ int run(const std::string& what, std::size_t count) {
 }  // namespace peakmark::bench
 
 int main(int argc, char** argv) {
-  if (argc > 3) peakmark::bench::first_seed = std::strtoull(argv[3], nullptr, 10);
-  return peakmark::bench::run(argc > 1 ? argv[1] : "",
-                              argc > 2 ? static_cast<std::size_t>(std::strtoul(argv[2], nullptr, 10)) : 0);
+  using namespace peakmark::bench;
+  const auto count = whole_number(argc > 2 ? argv[2] : "0");
+  const auto seed = argc > 3 ? whole_number(argv[3]) : first_seed;
+  if (seed) first_seed = *seed;
+  return run(argc > 1 && argc < 5 && count && seed ? argv[1] : "", count.value_or(0));
 }
