@@ -83,7 +83,39 @@ TEST_F(ApiTest, AnEstimatorThatDoesNotAnswerIsEndedByTheLimitOfItsCase) {
   EXPECT_EQ(answer.end.exit_code, 3) << answer.errors;
   const Observation one = observations().at("waits/estimator");
   EXPECT_EQ(one.outcome, Outcome::timeout);
-  EXPECT_THAT(one.message, HasSubstr("no result after 0.3 s (--timeout)"));
+  EXPECT_THAT(
+      one.message,
+      HasSubstr("no result after 0.3 s (--timeout), in the estimator 'waiting' of waits/estimator; "));
+}
+
+// However soon it does.
+TEST_F(ApiTest, AnEstimatorThatEndsItsWorkerIsNamedWithHow) {
+  const std::map<std::string, std::string> ends{{"an estimator aborts", "signal SIGABRT (Aborted)"},
+                                                {"an estimator exits", "exit code 0"}};
+  for (const auto& [mistake, end] : ends) {
+    const Answer answer = run(std::string(kDry) + "\"bad/one\"\n", {}, mistake);
+    EXPECT_EQ(answer.end.exit_code, 3) << answer.errors;
+    EXPECT_THAT(answer.errors, HasSubstr("in the estimator 'ending' of bad/one: " + end));
+    const Observation one = observations().at("bad/one");
+    EXPECT_EQ(one.outcome, Outcome::crashed);
+    EXPECT_THAT(one.message, HasSubstr("in the estimator 'ending' of bad/one: " + end));
+    const Answer asked = ask({PEAKMARK_PROGRAM,
+                              {"estimate", "bad/one", "--worker", PEAKMARK_API_WORKER},
+                              environment(mistake),
+                              ""},
+                             std::chrono::seconds(60));
+    EXPECT_EQ(asked.end.exit_code, 2);
+    EXPECT_THAT(asked.errors, AllOf(HasSubstr("--estimate gave no answer and ended with " + end),
+                                    HasSubstr("by hand: echo '{\"variant\":\"bad/one\"")));
+  }
+}
+
+// A case is made once before anything is measured.
+TEST_F(ApiTest, AConstructorThatEndsItsWorkerIsNamedWithHow) {
+  const Answer answer = run(std::string(kDry) + "\"bad/one\"\n", {}, "a constructor aborts");
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("--check ended with signal SIGABRT"),
+                                   HasSubstr("it gave no answer for bad/one/dry (")));
 }
 
 TEST_F(ApiTest, AMistakeInASuiteIsToldBeforeAnythingIsMeasured) {
@@ -107,10 +139,28 @@ TEST_F(ApiTest, WhatAStepThrowsIsTheOutcome) {
   EXPECT_EQ(measured.at("throws/number").outcome, Outcome::crashed);
 }
 
-TEST_F(ApiTest, StepsWithoutAVerificationAreRefused) {
-  const Answer answer = run(std::string(kDry) + "\"throws/no_verify\"\n");
-  EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("its Steps have no `verify`"));
+// Nobody should look for it in the suite.
+TEST_F(ApiTest, AMistakeInTheProgramIsToldToBeThere) {
+  const std::map<std::string, std::string> messages{
+      {"a constructor's axis",
+       "what makes its cases (a constructor, or the function given to Worker::add) threw: the variant has no "
+       "axis 'nz'; it has n, mode, offset, note ("},
+      {"an axis in mistake", "its `mistake` threw: axis 'mode' is a word, no number: ask for its word(); "},
+      {"steps without a call", "threw: its Steps have no `call` ("}};
+  for (const auto& [mistake, message] : messages) {
+    SCOPED_TRACE(mistake);
+    const Answer answer = run(std::string(kDry) + "\"bad/one\"\n", {}, mistake);
+    EXPECT_EQ(answer.end.exit_code, 2);
+    EXPECT_THAT(
+        answer.errors,
+        AllOf(HasSubstr(std::string("peakmark: ") + PEAKMARK_API_WORKER + ": variant bad/one: "),
+              HasSubstr(message), HasSubstr("the mistake is in the worker's program and not in the suite"),
+              HasSubstr("It was met at bad/one/dry (")));
+    EXPECT_FALSE(std::filesystem::exists(run_file_));
+  }
+  const Answer unverified = run(std::string(kDry) + "\"throws/no_verify\"\n");
+  EXPECT_EQ(unverified.end.exit_code, 2);
+  EXPECT_THAT(unverified.errors, HasSubstr("its Steps have no `verify`"));
 }
 
 TEST_F(ApiTest, AProgramOfAnotherVersionIsToldWhatToDo) {
@@ -161,6 +211,8 @@ TEST_F(ApiTest, MistakesOfAProgramAreMessages) {
       {"nothing that makes", "variant bad/one: the function that makes its cases is empty"},
       {"a third dimension",
        "variant bad/one: its slice_dimension is 7; write 0 (projection) or 1 (sinogram)"},
+      {"no such output dtype", "variant bad/one: its output_dtype: "},
+      {"no such dtype", "variant bad/one: its axis dtype: "},
       {"two estimators of one name", "variant bad/one: two of its estimators are called 'own'"},
       {"crash at load", "--describe ended with signal SIGSEGV"}};
   for (const auto& [mistake, message] : messages) {
@@ -232,7 +284,7 @@ TEST_F(ApiTest, MistakesOfSeveralWorkersAreMessages) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
       {{PEAKMARK_API_WORKER, PEAKMARK_API_WORKER}, "one of several has a label"},
       {{kOld, kOld}, "the label old stands twice"},
-      {{kOld, "new=/no/such/worker"}, "there is no such program"},
+      {{kOld, "new=/no/such/worker"}, "--worker new=/no/such/worker: there is no such program"},
       {{kOld, "new=/bin/false"}, "must know --label"}};
   for (const auto& [workers, message] : mistakes) {
     const Answer answer = run(suite, {}, "", workers);

@@ -42,15 +42,14 @@ class ApiTest : public testing::Test {
     return by_variant;
   }
 
-  const TemporaryFolder folder_;
-  const std::filesystem::path run_file_ = folder_.path() / "run.json";
-
- private:
   static std::vector<std::string> environment(const std::string& mistake) {
     std::vector<std::string> environment = current_environment();
     set_variable(environment, "API_WORKER_MISTAKE", mistake);
     return environment;
   }
+
+  const TemporaryFolder folder_;
+  const std::filesystem::path run_file_ = folder_.path() / "run.json";
 };
 
 }  // namespace peakmark

@@ -47,9 +47,15 @@ class ForeignComputation final : public Computation {
                                                       : parse_dtype(variant.output_dtype)),
         device_(seam_of(device)) {
     const ForeignCase asked(parameters);
-    call_program([&](peakmark_failure* failure) {
-      variant.make(variant.self, &device_, asked.seam(), &made_, failure);
-    });
+    peakmark_failure failure{};
+    variant.make(variant.self, &device_, asked.seam(), &made_, &failure);
+    if (failure.kind == PEAKMARK_USAGE) {
+      throw WorkerMistake(fmt::format(
+          "variant {}: what makes its cases (a constructor, or the function given to Worker::add) "
+          "threw: {} (what a case may not be is for the variant's `mistake` to say)",
+          variant.name, failure.message));
+    }
+    raise_failure(failure);
   }
   ~ForeignComputation() override { made_.destroy(made_.self); }
 
@@ -94,6 +100,16 @@ class LookedAt final : public Computation {
  private:
   [[noreturn]] static void no() { throw Unsupported("the variant does not run on dry"); }
 };
+
+/// Throws UsageError with what is wrong with the case, as the program says.
+void ask_for_mistake(const peakmark_variant& variant, const Parameters& parameters) {
+  const ForeignCase asked(parameters);
+  peakmark_failure failure{};
+  variant.check(variant.self, asked.seam(), &failure);
+  if (failure.kind == PEAKMARK_BROKEN)
+    throw WorkerMistake(fmt::format("variant {}: its `mistake` threw: {}", variant.name, failure.message));
+  raise_failure(failure);
+}
 
 TermsFormula terms_of(const peakmark_estimator& seam) {
   return [&seam](const EstimateRequest& request) {
@@ -162,6 +178,23 @@ void check_slice_axis(const VariantDescription& variant) {
   }
 }
 
+/// They are looked up when a case is made, and what is wrong then looks like a mistake of the suite.
+void check_dtypes(const VariantDescription& variant, const std::string& output_dtype) {
+  const auto check = [&](const std::string& whose, const std::string& name) {
+    try {
+      parse_dtype(name);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("variant {}: {}: {}", variant.name, whose, error.what()));
+    }
+  };
+  if (!output_dtype.empty()) check("its output_dtype", output_dtype);
+  const AxisDescription* const axis = variant.axis("dtype");
+  const auto* word = axis == nullptr ? nullptr : std::get_if<std::string>(&axis->default_value);
+  if (word == nullptr) return;
+  check("its axis dtype", *word);
+  for (const std::string& choice : axis->choices) check("its axis dtype", choice);
+}
+
 /// Verdicts and suites call an estimator of a variant by its name.
 void check_estimators(const VariantDescription& variant, std::span<const peakmark_estimator> estimators) {
   for (auto one = estimators.begin(); one != estimators.end(); ++one) {
@@ -182,6 +215,7 @@ VariantDescription description_of(const peakmark_variant& seam) {
   for (const peakmark_axis& axis : std::span(seam.axes, seam.axis_count))
     description.axes.push_back(axis_of(axis));
   check_variant(description);
+  check_dtypes(description, text(seam.output_dtype));
   for (const char* backend : std::span(seam.backends, seam.backend_count)) {
     try {
       parse_backend(backend);
@@ -238,10 +272,7 @@ Variant variant_of(const peakmark_variant& seam) {
   const bool is_for_dry = std::ranges::find(backends, name_of(Backend::dry)) != backends.end();
   variant.make = [&seam, is_for_dry](Device& device,
                                      const Parameters& parameters) -> std::unique_ptr<Computation> {
-    if (seam.check != nullptr) {
-      const ForeignCase asked(parameters);
-      call_program([&](peakmark_failure* failure) { seam.check(seam.self, asked.seam(), failure); });
-    }
+    if (seam.check != nullptr) ask_for_mistake(seam, parameters);
     if (device.is_dry() && !is_for_dry) return std::make_unique<LookedAt>();
     return std::make_unique<ForeignComputation>(seam, device, parameters);
   };

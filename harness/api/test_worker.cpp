@@ -1,5 +1,7 @@
 #include "test_worker.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -24,6 +26,13 @@ std::string mistake() {
   if (mistake() == "crash at load") std::raise(SIGSEGV);
   return true;
 }();
+
+[[noreturn]] void end(const std::string& how) {
+  if (how == "exits") std::exit(0);
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  std::abort();
+}
 
 class KnownBytes : public Computation {
  public:
@@ -63,6 +72,16 @@ class WrongAnswer final : public KnownBytes {
  public:
   using KnownBytes::KnownBytes;
   std::string verify() override { return "element 7 is 1 instead of 2"; }
+};
+
+/// It asks for an axis that the variant has not.
+class AsksForNz final : public KnownBytes {
+ public:
+  AsksForNz(Device& device, const Case& asked) : KnownBytes(device, asked), nz_(asked["nz"]) {}
+  [[nodiscard]] std::optional<Size> bytes_moved() const override { return nz_; }
+
+ private:
+  Size nz_;
 };
 
 /// A host's vector goes to the device and comes back.
@@ -187,6 +206,32 @@ int main(int argc, char** argv) {
         {.name = "bad/one", .backends = {"dry"}, .axes = {{"mode", "edge"}}, .slice_axis = "mode"});
   }
   if (mistake() == "nothing that makes") worker.add(variant("bad/one"), nullptr);
+  if (mistake() == "a constructor's axis") worker.add<AsksForNz>(variant("bad/one"));
+  if (mistake() == "a constructor aborts") {
+    worker.add(variant("bad/one"), [](Device&, const Case&) -> Steps { end("aborts"); });
+  }
+  if (mistake().starts_with("an estimator ")) {
+    Variant bad = variant("bad/one");
+    bad.estimators = {Estimator::of_bytes([](const Case&) -> Size { end(mistake().substr(13)); }, "ending")};
+    worker.add(std::move(bad), known_steps);
+  }
+  if (mistake() == "an axis in mistake") {
+    Variant bad = variant("bad/one");
+    bad.mistake = [](const Case& asked) -> std::string { return asked["mode"] == 1 ? "1" : ""; };
+    worker.add(std::move(bad), known_steps);
+  }
+  if (mistake() == "steps without a call")
+    worker.add(variant("bad/one"), [](Device&, const Case&) { return Steps{}; });
+  if (mistake() == "no such output dtype") {
+    Variant bad = variant("bad/one");
+    bad.output_dtype = "f33";
+    worker.add(std::move(bad), known_steps);
+  }
+  if (mistake() == "no such dtype") {
+    Variant bad = variant("bad/one");
+    bad.axes.emplace_back("dtype", "f32", std::vector<std::string>{"f32", "f33"});
+    worker.add(std::move(bad), known_steps);
+  }
   if (mistake() == "a third dimension") {
     Variant bad = variant("bad/one");
     bad.slice_dimension = 7;

@@ -3,12 +3,14 @@
 #include "run/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/plain_text.hpp"
 #include "run/worker_program.hpp"
 
 namespace peakmark {
@@ -17,9 +19,12 @@ using json_fields::Json;
 
 namespace {
 
+constexpr std::size_t kMostBytesShown = 80;
+
 struct CheckAnswer {
   std::string name;
   std::optional<std::string> error;
+  bool of_worker = false;  ///< the error is a mistake in the worker's program, not in the suite
 };
 
 CheckAnswer parse_answer(const std::string& line) {
@@ -27,7 +32,51 @@ CheckAnswer parse_answer(const std::string& line) {
   const Json json = Json::parse(line);
   json_fields::field(json, "case", answer.name);
   json_fields::field(json, "error", answer.error);
+  if (json.contains("of_worker")) json_fields::field(json, "of_worker", answer.of_worker);
   return answer;
+}
+
+/// The worker ended, or was ended, before it had answered for this case.
+std::string unanswered_text(const std::string& how, const WorkerCommand& command,
+                            const PlannedCase& unanswered) {
+  return fmt::format(
+      "{}; it gave no answer for {} ({}): look for what its variant does while a case is made, in `mistake` "
+      "and in the constructor; alone: echo {} | {} {}",
+      how, unanswered.name, unanswered.place, unanswered.name, command.program.string(),
+      fmt::join(command.arguments, " "));
+}
+
+const PlannedCase& first_unanswered(const std::vector<PlannedCase>& cases, std::string_view answers) {
+  const auto answered = static_cast<std::size_t>(std::ranges::count(answers, '\n'));
+  return cases[std::min(answered, cases.size() - 1)];
+}
+
+Answer ask_about(const std::vector<PlannedCase>& cases, const WorkerCommand& command, int interrupt) {
+  Answer answer;
+  try {
+    answer = ask(command, kAnswerLimit, interrupt);
+  } catch (const NoAnswer& late) {
+    throw UsageError(unanswered_text(late.what(), command, first_unanswered(cases, late.output)));
+  }
+  const auto answers = static_cast<std::size_t>(std::ranges::count(answer.output, '\n'));
+  if (answer.end.exit_code == 0 && answers >= cases.size()) return answer;
+  const std::string said = answer.errors.substr(0, answer.errors.find_last_not_of('\n') + 1);
+  throw UsageError(unanswered_text(fmt::format("{} --check ended with {}{}{}", command.program.string(),
+                                               answer.end.text(), said.empty() ? "" : ": ", said),
+                                   command, first_unanswered(cases, answer.output)));
+}
+
+/// Where the suite is right and the worker wrong, nobody should look at the suite.
+std::string mistake_text(const WorkerCommand& command, const PlannedCase& planned, const CheckAnswer& answer,
+                         int more) {
+  const std::string others = more == 0 ? "" : fmt::format(" (and {} more such cases)", more);
+  if (!answer.of_worker)
+    return fmt::format("{}: sweep: gives the case {}: {}{}", planned.place, planned.name, *answer.error,
+                       others);
+  return fmt::format(
+      "{}: {}{}; the mistake is in the worker's program and not in the suite: mend it there and build it "
+      "anew. It was met at {} ({})",
+      command.program.string(), *answer.error, others, planned.name, planned.place);
 }
 
 }  // namespace
@@ -44,14 +93,10 @@ void check_cases(const std::filesystem::path& worker, const Description& descrip
   WorkerCommand command{worker, arguments, {}, ""};
   command.arguments.emplace_back("--check");
   for (const PlannedCase& planned : cases) command.input += planned.name + "\n";
-  const Answer answer = ask(command, kAnswerLimit, interrupt);
-  if (answer.end.exit_code != 0) {
-    throw UsageError(worker.string() + " --check ended with " + answer.end.text() +
-                     (answer.errors.empty() ? "" : ": " + answer.errors));
-  }
+  const Answer answer = ask_about(cases, command, interrupt);
   std::istringstream lines(answer.output);
   const PlannedCase* first = nullptr;
-  std::string error;
+  CheckAnswer mistake;
   int more = 0;
   auto planned = cases.begin();
   for (std::string line; std::getline(lines, line); ++planned) {
@@ -66,17 +111,15 @@ void check_cases(const std::filesystem::path& worker, const Description& descrip
         continue;
       }
       first = &*planned;
-      error = std::move(*one.error);
-    } catch (const Json::exception& mistake) {
-      throw UsageError(worker.string() + " --check: " + json_fields::message_of(mistake));
+      mistake = std::move(one);
+    } catch (const Json::exception& error) {
+      throw UsageError(fmt::format(
+          "{} --check answers '{}', which is no answer ({}); a worker must print nothing to standard output "
+          "while a case is made",
+          worker.string(), one_line(shortened(line, kMostBytesShown)), json_fields::message_of(error)));
     }
   }
-  if (first != nullptr) {
-    throw UsageError(fmt::format("{}: sweep: gives the case {}: {}{}", first->place, first->name, error,
-                                 more == 0 ? "" : fmt::format(" (and {} more such cases)", more)));
-  }
-  if (planned != cases.end())
-    throw UsageError(worker.string() + " --check gives no answer for " + planned->name);
+  if (first != nullptr) throw UsageError(mistake_text(command, *first, mistake, more));
 }
 
 }  // namespace peakmark

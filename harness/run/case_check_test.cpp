@@ -7,7 +7,10 @@
 namespace peakmark {
 namespace {
 
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 std::string mistake_of(const std::vector<std::string>& deeds, bool checks_cases = true) {
   Description description;
@@ -46,8 +49,26 @@ TEST(CaseCheck, AWorkerThatDoesNotCheckIsNotAsked) {
 }
 
 TEST(CaseCheck, AnAnswerThatIsNoneIsAMistakeOfTheWorker) {
-  EXPECT_THAT(mistake_of({"garbage"}), HasSubstr("--check: "));
-  EXPECT_THAT(mistake_of({"ok", "half_line"}), HasSubstr("no answer for fake/case/dry/does:half_line"));
+  EXPECT_THAT(mistake_of({"garbage"}),
+              AllOf(HasSubstr("--check answers 'no JSON at all', which is no answer ("),
+                    HasSubstr("must print nothing to standard output while a case is made")));
+}
+
+TEST(CaseCheck, AMistakeOfTheWorkerIsNoneOfTheSuite) {
+  EXPECT_THAT(
+      mistake_of({"ok", "mistaken", "mistaken"}),
+      AllOf(StartsWith(PEAKMARK_FAKE_WORKER ": variant fake/case is wrong (and 1 more such cases); the "
+                                            "mistake is in the worker's program and not in the suite"),
+            HasSubstr("build it anew. It was met at fake/case/dry/does:mistaken (s.toml:2)")));
+}
+
+TEST(CaseCheck, ACaseThatEndsTheWorkerIsNamedWithHowItEnded) {
+  EXPECT_THAT(mistake_of({"ok", "abort", "ok"}),
+              AllOf(HasSubstr("--check ended with signal SIGABRT (Aborted): giving up; it gave no answer for "
+                              "fake/case/dry/does:abort (s.toml:2): look for"),
+                    EndsWith("alone: echo fake/case/dry/does:abort | " PEAKMARK_FAKE_WORKER " --check")));
+  EXPECT_THAT(mistake_of({"ok", "half_line"}),
+              HasSubstr("ended with exit code 0; it gave no answer for fake/case/dry/does:half_line"));
 }
 
 }  // namespace

@@ -111,6 +111,7 @@ std::string to_json_text(const Description& description) {
                        {"commit", description.commit},
                        {"checks_cases", description.checks_cases},
                        {"takes_blocks", description.takes_blocks},
+                       {"tells_steps", description.tells_steps},
                        {"variants", variants}}) +
          "\n";
 }
@@ -131,6 +132,7 @@ Description description_from_json(std::string_view text) {
     field(json, "commit", description.commit);
     if (json.contains("checks_cases")) field(json, "checks_cases", description.checks_cases);
     if (json.contains("takes_blocks")) field(json, "takes_blocks", description.takes_blocks);
+    if (json.contains("tells_steps")) field(json, "tells_steps", description.tells_steps);
     for (const Json& variant : list_at(json, "variants")) read(variant, description.variants.emplace_back());
   } catch (const Json::parse_error& error) {
     throw UsageError("what the worker says of itself is no description: " + why_unreadable(text, error));

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "run/worker_program.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {
@@ -59,7 +58,9 @@ EstimateReply parse_estimate_reply(const std::string& line) {
       json_fields::field(term, "fixed_bytes", one.fixed_bytes);
     }
   } catch (const Json::exception& error) {
-    throw UsageError("what the worker answers is no estimate: " + json_fields::message_of(error));
+    throw UsageError(
+        "what the worker answers is no estimate (and nothing else may be printed to standard output): " +
+        json_fields::message_of(error));
   }
   return reply;
 }
@@ -102,13 +103,19 @@ std::string estimate_json(const std::string& variant, const std::string& paramet
   return json_fields::pretty(json, 1);
 }
 
-EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question) {
-  const Answer answer = ask({worker, {"--estimate"}, {}, question + "\n"}, kAnswerLimit);
-  if (answer.end.exit_code != 0) {
-    throw UsageError(worker.string() + " --estimate ended with " + answer.end.text() +
-                     (answer.errors.empty() ? "" : ": " + answer.errors));
+EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question,
+                            std::chrono::milliseconds limit) {
+  const std::string by_hand = "; by hand: echo '" + question + "' | " + worker.string() + " --estimate";
+  Answer answer;
+  try {
+    answer = ask({worker, {"--estimate"}, {}, question + "\n"}, limit);
+  } catch (const NoAnswer& late) {
+    throw UsageError(late.what() + by_hand);
   }
-  return parse_estimate_reply(answer.output);
+  if (answer.end.exit_code == 0 && !answer.output.empty()) return parse_estimate_reply(answer.output);
+  const std::string errors = answer.errors.substr(0, answer.errors.find_last_not_of('\n') + 1);
+  throw UsageError(worker.string() + " --estimate gave no answer and ended with " + answer.end.text() +
+                   (errors.empty() ? "" : ": " + errors) + by_hand);
 }
 
 }  // namespace peakmark

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/size.hpp"
+#include "run/worker_program.hpp"
 #include "sweep/description.hpp"
 
 namespace peakmark {
@@ -53,7 +55,8 @@ std::string to_arguments(const Parameters& parameters);
 std::string estimate_json(const std::string& variant, const std::string& parameters,
                           std::optional<Size> available_bytes, const EstimateReply& reply);
 
-/// Asks. UsageError when the worker gives no answer.
-EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question);
+/// Asks. UsageError when the worker gives no answer within `limit`, with how to ask by hand.
+EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question,
+                            std::chrono::milliseconds limit = kAnswerLimit);
 
 }  // namespace peakmark

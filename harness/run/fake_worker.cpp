@@ -22,18 +22,32 @@ int observations = -1;
 bool one_block = false;
 bool times_only = false;
 
-const std::vector<std::string> kDeeds{"ok",          "null_write",
-                                      "abort",       "exit_0",
-                                      "exit_3",      "hang",
-                                      "ignore_term", "grandchild",
-                                      "garbage",     "half_line",
-                                      "flood",       "leave",
-                                      "other_case",  "restart",
-                                      "say",         "wrong",
-                                      "unsupported", "tell_pid",
-                                      "overflow",    "out_of_memory",
-                                      "reference",   "reference_within",
-                                      "timed",       "timed_once"};
+const std::vector<std::string> kDeeds{"ok",
+                                      "null_write",
+                                      "abort",
+                                      "exit_0",
+                                      "exit_3",
+                                      "hang",
+                                      "ignore_term",
+                                      "grandchild",
+                                      "garbage",
+                                      "half_line",
+                                      "flood",
+                                      "leave",
+                                      "other_case",
+                                      "restart",
+                                      "say",
+                                      "wrong",
+                                      "unsupported",
+                                      "tell_pid",
+                                      "overflow",
+                                      "out_of_memory",
+                                      "reference",
+                                      "reference_within",
+                                      "timed",
+                                      "timed_once",
+                                      "abort_in_step",
+                                      "late_step"};
 
 Description description() {
   Description description;
@@ -125,7 +139,11 @@ void do_deed(const std::string& deed, const std::string& name) {
   }
   if (deed == "exit_0") std::exit(0);
   if (deed == "exit_3") std::exit(3);
-  if (deed == "hang") wait_for_ever();
+  if (deed == "hang" || deed == "abort_in_step") {
+    write_text(observations, "{\"step\": \"`set_up`\"}\n{\"step\": \"the estimator 'own' of fake/case\"}\n");
+    if (deed == "hang") wait_for_ever();
+    std::abort();
+  }
   if (deed == "ignore_term") {
     std::signal(SIGTERM, SIG_IGN);
     wait_for_ever();
@@ -166,6 +184,7 @@ void do_deed(const std::string& deed, const std::string& name) {
   if (deed == "reference_within") write_text(observations, reference);
   finish(observation);
   if (deed == "reference") write_text(observations, reference);
+  if (deed == "late_step") write_text(observations, "{\"step\": \"`verify`\"}\n");
   if (deed == "leave") std::exit(0);
 }
 
@@ -175,9 +194,14 @@ void check_cases() {
     const std::string deed = value_of(name, "does", "ok");
     if (deed == "garbage") std::cout << "no JSON at all\n";
     if (deed == "half_line") return;
-    const bool wrong = deed == "overflow";
-    std::cout << "{\"case\": \"" << name
-              << "\", \"error\": " << (wrong ? "\"n * 4 does not fit 64 bits\"" : "null") << "}\n";
+    if (deed == "abort") {
+      std::fputs("giving up\n", stderr);
+      std::abort();
+    }
+    const char* error = "null";
+    if (deed == "overflow") error = "\"n * 4 does not fit 64 bits\"";
+    if (deed == "mistaken") error = "\"variant fake/case is wrong\", \"of_worker\": true";
+    std::cout << "{\"case\": \"" << name << "\", \"error\": " << error << "}\n" << std::flush;
   }
 }
 

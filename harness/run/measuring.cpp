@@ -119,6 +119,7 @@ SupervisorOptions supervisor_options(const SweepOptions& options, const DeviceIn
   supervisor.worker.arguments.insert(supervisor.worker.arguments.end(),
                                      {"--device", std::to_string(device.index), "--backend",
                                       std::string(name_of(device.backend)), "--require-recorder"});
+  if (call.tells_steps) supervisor.worker.arguments.emplace_back("--tell-steps");
   if (options.memory_only) supervisor.worker.arguments.emplace_back("--memory-only");
   if (options.repetitions) {
     supervisor.worker.arguments.insert(supervisor.worker.arguments.end(),

@@ -57,7 +57,8 @@ class Journaling final : public SupervisorListener {
 struct WorkerCall {
   std::filesystem::path program;
   std::vector<std::string> arguments;
-
+  /// It can be told to tell of each step: then what it died in can be named.
+  bool tells_steps = false;
   /// The same, told that all but the times was measured before.
   [[nodiscard]] WorkerCall for_times_only() const;
 };

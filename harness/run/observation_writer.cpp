@@ -20,6 +20,10 @@ void ObservationWriter::start(std::string_view case_name) {
   line(json_fields::one_line({{"start", case_name}}));
 }
 
+void ObservationWriter::step(std::string_view text) {
+  line(json_fields::one_line({{"step", text}}));
+}
+
 void ObservationWriter::observation(const Observation& observation) {
   line(to_json_line(observation));
 }

@@ -19,6 +19,8 @@ class ObservationWriter {
 
   /// {"start": NAME}: from here on, NAME is to blame when this process dies.
   void start(std::string_view case_name);
+  /// {"step": TEXT}: what of that case begins now, as "`verify`".
+  void step(std::string_view text);
   void observation(const Observation& observation);
   /// The reference case, timed before or between cases.
   void reference(const ReferenceTime& time);

@@ -29,6 +29,7 @@ RunWorkers::RunWorkers(const SweepOptions& options, int interrupt) {
     calls_ = {{find_worker(options.worker), {}}};
     descriptions_ = {describe_worker(calls_[0].program, interrupt)};
     description_ = descriptions_[0];
+    calls_[0].tells_steps = description_.tells_steps;
     return;
   }
   for (const LabelledWorker& worker : options.labelled_workers) add(worker, interrupt);
@@ -67,6 +68,7 @@ void RunWorkers::add(const LabelledWorker& worker, int interrupt) {
                     "this peakmark)",
                     typed, error.what()));
   }
+  calls_.back().tells_steps = description.tells_steps;
   for (VariantDescription& variant : description.variants) {
     if (!variant.name.ends_with("." + worker.label)) {
       throw UsageError(

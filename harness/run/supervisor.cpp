@@ -125,6 +125,7 @@ class Supervision {
     try {
       WorkerLine line = parse_worker_line(text);
       if (line.start) start(*line.start);
+      if (line.step) begin_step(*line.step);
       if (line.observation) finish(*line.observation);
       if (line.reference) note_reference(*line.reference);
       return true;
@@ -148,10 +149,16 @@ class Supervision {
     if (found == pending_.end())
       throw Misunderstanding("it starts the case " + name + ", which it was not given");
     current_ = &*found;
+    step_.clear();
     progressed_ = true;
     words_.forget();
     limit_from(options_.case_limit);
     listener_.started(*found);
+  }
+
+  void begin_step(const std::string& step) {
+    if (current_ == nullptr) throw Misunderstanding("it tells a step of no case");
+    step_ = step;
   }
 
   void note_reference(const ReferenceTime& time) {
@@ -188,6 +195,9 @@ class Supervision {
     return words_.last().empty() ? message : message + "; the last it said: " + words_.last();
   }
 
+  /// Whose code it was, where the worker has told.
+  std::string in_step() const { return step_.empty() ? "" : ", in " + step_; }
+
   void not_understood(const std::string& why, WorkerProcess& worker) {
     worker.kill();
     words_.stand_for(why);
@@ -198,7 +208,7 @@ class Supervision {
   void note_end(const WorkerEnd& end) {
     if (current_ != nullptr) {
       words_.tell();
-      std::string how = "the worker ended in the middle of the case: " + end.text();
+      std::string how = "the worker ended in the middle of the case" + in_step() + ": " + end.text();
       if (end.signal == SIGKILL) how += ": somebody, or the system for want of memory, killed it";
       fail_current(Outcome::crashed, with_last_words(how));
     } else {
@@ -209,7 +219,7 @@ class Supervision {
   void note_late() {
     if (current_ != nullptr) {
       fail_current(Outcome::timeout, with_last_words("no result after " + seconds_text(options_.case_limit) +
-                                                     " (--timeout); the worker was killed"));
+                                                     " (--timeout)" + in_step() + "; the worker was killed"));
     } else if (!pending_.empty()) {
       words_.stand_for("it started no case within " + seconds_text(options_.start_limit));
     }
@@ -229,6 +239,7 @@ class Supervision {
   WorkerWords words_;
   std::list<PlannedCase> pending_;
   const PlannedCase* current_ = nullptr;
+  std::string step_;  ///< of the current case
   bool progressed_ = false;
   bool in_listener_ = false;
   int failed_starts_ = 0;

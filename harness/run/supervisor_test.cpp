@@ -117,6 +117,19 @@ TEST_F(Supervisor, AnAbortIsACrashWithItsLastWords) {
   EXPECT_THAT(observation.message, AllOf(HasSubstr("signal SIGABRT"), HasSubstr("giving up")));
 }
 
+TEST_F(Supervisor, AWorkerThatTellsItsStepsIsToldWhereItEnded) {
+  const Observation observation = failing("abort_in_step");
+  EXPECT_EQ(observation.outcome, Outcome::crashed);
+  EXPECT_EQ(observation.message,
+            "the worker ended in the middle of the case, in the estimator 'own' of fake/case: signal SIGABRT "
+            "(Aborted)");
+}
+
+TEST_F(Supervisor, AStepAfterItsCaseIsNotUnderstood) {
+  EXPECT_EQ(run({planned("late_step")}), Stop::done);
+  EXPECT_THAT(listener_.outcomes(), ElementsAre("ok"));
+}
+
 TEST_F(Supervisor, ASilentExitIsACrash) {
   EXPECT_EQ(failing("exit_0").outcome, Outcome::crashed);
   EXPECT_THAT(listener_.observations_.at(1).message, HasSubstr("exit code 0"));
@@ -154,7 +167,7 @@ TEST_F(Supervisor, AHangIsATimeout) {
   options_.case_limit = 1000ms;
   const Observation observation = failing("hang");
   EXPECT_EQ(observation.outcome, Outcome::timeout);
-  EXPECT_THAT(observation.message, HasSubstr("after 1 s (--timeout)"));
+  EXPECT_THAT(observation.message, HasSubstr("after 1 s (--timeout), in the estimator 'own' of fake/case; "));
 }
 
 TEST_F(Supervisor, IgnoringSigtermIsATimeout) {

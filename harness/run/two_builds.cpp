@@ -159,7 +159,7 @@ class TwoBuilds {
       return RoundsOfRun{side.journal,
                          side.options,
                          side.selection,
-                         {{side.worker, {}}},
+                         {{side.worker, {}, side.description.tells_steps}},
                          [](const PlannedCase&) { return std::size_t{0}; },
                          // Both are timed alike, or the shorter blocks of one would be noisier.
                          base_.description.takes_blocks && next_.description.takes_blocks,

@@ -15,6 +15,8 @@ WorkerLine parse_worker_line(std::string_view line) {
     WorkerLine parsed;
     if (json.contains("start")) {
       json_fields::field(json, "start", parsed.start.emplace());
+    } else if (json.contains("step")) {
+      json_fields::field(json, "step", parsed.step.emplace());
     } else if (json.contains("reference_ns")) {
       ReferenceTime& time = parsed.reference.emplace();
       json_fields::field(json, "reference_ns", time.copy_ns);

@@ -71,6 +71,7 @@ struct Description {
   std::string commit;         ///< of the sources; empty where unknown
   bool checks_cases = false;  ///< answers `--check`
   bool takes_blocks = false;  ///< understands `--blocks` and `--times-only`
+  bool tells_steps = false;   ///< understands `--tell-steps`
   std::vector<VariantDescription> variants;
 
   [[nodiscard]] const VariantDescription* variant(std::string_view name) const;

@@ -114,7 +114,7 @@ void CaseBenchmarks::add(const std::vector<NamedCase>& cases) {
     if (twice) throw UsageError(fmt::format("case '{}' is given twice", named.name));
     const Variant& variant = *registry_.find(named.the_case.variant);
     if (const auto mistake = mistake_in(variant, named.the_case.parameters, *checking)) {
-      throw UsageError(fmt::format("case '{}': {}", named.name, *mistake));
+      throw UsageError(fmt::format("case '{}': {}", named.name, mistake->text));
     }
     const Backend backend =
         named.the_case.backend == "auto" ? devices_.automatic() : parse_backend(named.the_case.backend);
@@ -159,8 +159,10 @@ void CaseBenchmarks::begin(Entry& entry) {
               : fmt::format("{} does not run on {}", entry.named_case.the_case.variant, backend);
     return;
   }
+  TrialOptions trial = trial_options(options_);
+  if (options_.tell_steps) trial.tell_step = [this](std::string_view step) { writer_.step(step); };
   entry.trial = std::make_unique<Trial>(*use.device, use.events, entry.variant, entry.named_case.the_case,
-                                        entry.named_case.name, trial_options(options_));
+                                        entry.named_case.name, trial);
   if (!options_.times_only) entry.trial->measure_memory();
 }
 

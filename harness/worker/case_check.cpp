@@ -29,14 +29,16 @@ void require_total_fits(const Variant& variant, const Parameters& parameters) {
 
 }  // namespace
 
-std::optional<std::string> mistake_in(const Variant& variant, const Parameters& parameters, Device& dry) {
+std::optional<CaseMistake> mistake_in(const Variant& variant, const Parameters& parameters, Device& dry) {
   try {
     variant.make(dry, parameters);
     require_total_fits(variant, parameters);
   } catch (const OverflowError& error) {
-    return error.what() + largest_axis_note(parameters);
+    return CaseMistake{error.what() + largest_axis_note(parameters)};
+  } catch (const WorkerMistake& error) {
+    return CaseMistake{error.what(), true};
   } catch (const UsageError& error) {
-    return error.what();
+    return CaseMistake{error.what()};
   } catch (const std::exception&) {
     // OutOfMemory, Unsupported, a host without the memory: an outcome of the case.
   }
@@ -49,16 +51,18 @@ void serve_checks(const Registry& registry, std::istream& names, std::ostream& a
   std::string name;
   while (std::getline(names, name)) {
     if (name.empty()) continue;
-    std::optional<std::string> mistake;
+    std::optional<CaseMistake> mistake;
     try {
       const Case the_case = parse_case(name, description);
       mistake = mistake_in(*registry.find(the_case.variant), the_case.parameters, *dry);
     } catch (const UsageError& error) {
-      mistake = error.what();
+      mistake = CaseMistake{error.what()};
     }
-    answers << json_fields::one_line({{"case", name}, {"error", json_fields::or_null(mistake)}}) << '\n';
+    json_fields::Json answer{{"case", name}, {"error", nullptr}};
+    if (mistake) answer["error"] = mistake->text;
+    if (mistake && mistake->of_worker) answer["of_worker"] = true;
+    answers << json_fields::one_line(answer) << '\n' << std::flush;
   }
-  answers << std::flush;
 }
 
 }  // namespace peakmark

@@ -8,12 +8,19 @@
 
 namespace peakmark {
 
+struct CaseMistake {
+  std::string text;
+  bool of_worker = false;  ///< the program is wrong, and not what was asked of it
+};
+
 /// What is wrong with a case whatever the device: sizes that do not fit 64 bits, a region outside its image.
 /// Null where nothing is; what one device cannot do or hold is for a trial to find out. `dry`: a dry device,
 /// on which the case is made.
-std::optional<std::string> mistake_in(const Variant& variant, const Parameters& parameters, Device& dry);
+std::optional<CaseMistake> mistake_in(const Variant& variant, const Parameters& parameters, Device& dry);
 
-/// `WORKER --check`: to each case name on a line of `names` a line {"case", "error"}, null where it is right.
+/// `WORKER --check`: to each case name on a line of `names` a line {"case", "error"}, null where it is right,
+/// with "of_worker": true where the worker itself is wrong. Each line is flushed: where a case ends the
+/// process, it is the first without an answer.
 void serve_checks(const Registry& registry, std::istream& names, std::ostream& answers);
 
 }  // namespace peakmark

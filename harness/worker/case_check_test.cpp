@@ -18,6 +18,7 @@ std::string answers_to(const std::string& names) {
     if (n == 1) throw OutOfMemory("not here");
     if (n == 2) throw Unsupported("not so");
     if (n == 3) throw std::bad_alloc();
+    if (n == 5) throw WorkerMistake("variant a/b is wrong");
     checked_multiply(n, 4);
     return nullptr;
   };
@@ -67,6 +68,11 @@ TEST(CaseCheck, WhatADeviceCannotDoIsNone) {
             "{\"case\":\"a/b/dry/n:1\",\"error\":null}\n"
             "{\"case\":\"a/b/dry/n:2\",\"error\":null}\n"
             "{\"case\":\"a/b/dry/n:3\",\"error\":null}\n");
+}
+
+TEST(CaseCheck, AMistakeOfTheWorkerIsToldToBeOne) {
+  EXPECT_EQ(answers_to("a/b/dry/n:5\n"),
+            "{\"case\":\"a/b/dry/n:5\",\"error\":\"variant a/b is wrong\",\"of_worker\":true}\n");
 }
 
 TEST(CaseCheck, ANameThatIsNoCaseIsAMistake) {

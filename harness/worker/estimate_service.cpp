@@ -87,9 +87,14 @@ Json answer(const Registry& registry, std::string_view text) {
   Json result = {
       {"slices", nullptr}, {"bytes", nullptr}, {"dtype", nullptr}, {"terms", nullptr}, {"error", nullptr}};
   Question question;
+  bool is_asked = false;
+  const auto whose = [&](const std::string& error) {
+    return is_asked ? fmt::format("the estimator '{}' failed: {}", question.estimator->name(), error) : error;
+  };
   try {
     question = read_question(registry, Json::parse(text));
     EstimateRequest request = question.variant->request(question.parameters);
+    is_asked = true;
     std::optional<Size> slices = question.slices;
     if (question.available_bytes) {
       request.available_bytes = *question.available_bytes;
@@ -117,9 +122,9 @@ Json answer(const Registry& registry, std::string_view text) {
   } catch (const Json::exception& error) {
     result["error"] = json_fields::message_of(error);
   } catch (const OverflowError& error) {
-    result["error"] = error.what() + largest_axis_note(question.parameters);
+    result["error"] = whose(error.what() + largest_axis_note(question.parameters));
   } catch (const std::exception& error) {
-    result["error"] = error.what();
+    result["error"] = whose(error.what());
   }
   return result;
 }

@@ -89,6 +89,12 @@ TEST_F(EstimateService, BytesThatDoNotFitNameAnAxis) {
               HasSubstr("9223372036854775807 + 512 does not fit 64 bits; the largest axis is n = 92"));
 }
 
+TEST_F(EstimateService, WhatAnEstimatorThrowsIsToldToBeItsOwn) {
+  registry_.add(fake_variant("shift/broken", {}, {std::make_shared<FakeEstimator>("own", 0, 0)}));
+  EXPECT_THAT(ask(R"({"variant": "shift/broken", "available_bytes": 159})"),
+              HasSubstr(R"("error":"the estimator 'own' failed: )"));
+}
+
 TEST_F(EstimateService, AnswersLineByLine) {
   std::istringstream questions("{\"variant\": \"shift/new\"}\n\nnonsense\n");
   std::ostringstream answers;

@@ -24,7 +24,8 @@ void guard(std::optional<std::string>& error, const std::function<void()>& quest
 }  // namespace
 
 std::vector<EstimateObservation> ask_estimators(const Variant& variant, const Parameters& parameters,
-                                                std::optional<Size> available_bytes) {
+                                                std::optional<Size> available_bytes,
+                                                const std::function<void(std::string_view)>& tell) {
   std::vector<EstimateObservation> answers;
   for (const auto& estimator : variant.estimators) {
     EstimateObservation answer;
@@ -32,9 +33,15 @@ std::vector<EstimateObservation> ask_estimators(const Variant& variant, const Pa
     answer.form = estimator->form();
     answer.slices_used = parameters.integer(variant.description.slice_axis);
     guard(answer.error, [&] {
-      const LateNote note(fmt::format("the estimator '{}' of {} has not answered yet", answer.estimator,
-                                      variant.description.name),
-                          [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); });
+      const std::string whose =
+          fmt::format("the estimator '{}' of {}", answer.estimator, variant.description.name);
+      std::optional<LateNote> note;
+      if (tell) {
+        tell(whose);
+      } else {
+        note.emplace(whose + " has not answered yet",
+                     [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); });
+      }
       EstimateRequest request = variant.request(parameters);
       guard(answer.error, [&] { answer.bytes_estimated = estimator->bytes(request, answer.slices_used); });
       if (!available_bytes) return;

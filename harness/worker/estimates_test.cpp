@@ -30,6 +30,16 @@ TEST(Estimates, AreAskedWithTheRecordedPeak) {
   EXPECT_EQ(answers[0].error, std::nullopt);
 }
 
+// Whoever reads it knows what a process ended in.
+TEST(Estimates, EachIsToldBeforeItIsAsked) {
+  const Variant variant = variant_with(
+      {std::make_shared<FakeEstimator>("own", 0, 1), std::make_shared<FakeEstimator>("other", 0, 1)});
+  std::vector<std::string> told;
+  ask_estimators(variant, variant.description.defaults(), 100,
+                 [&](std::string_view step) { told.emplace_back(step); });
+  EXPECT_THAT(told, testing::ElementsAre("the estimator 'own' of a/b", "the estimator 'other' of a/b"));
+}
+
 TEST(Estimates, WithoutAPeakOnlyBytesAreAsked) {
   const Variant variant = variant_with({std::make_shared<FakeEstimator>("own", 0, 10)});
   const auto answers = ask_estimators(variant, variant.description.defaults(), std::nullopt);

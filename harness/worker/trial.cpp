@@ -12,6 +12,12 @@
 
 namespace peakmark {
 
+namespace {
+
+constexpr std::string_view kMaking = "what makes the case, its constructor";
+
+}  // namespace
+
 Trial::Trial(Device& device, EventSource* events, const Variant& variant, const Case& the_case,
              std::string name, const TrialOptions& options)
     : device_(device), events_(events), variant_(variant), options_(options) {
@@ -52,32 +58,44 @@ void Trial::mark(std::string_view phase) {
   if (events_ != nullptr) events_->phase(phase);
 }
 
+void Trial::tell(std::string_view step) const {
+  if (options_.tell_step) options_.tell_step(step);
+}
+
 void Trial::run_steps(Computation& computation, bool verify) {
   // Each phase is finished on the device before the next is marked: what it enqueued belongs to it.
+  tell("`set_up`");
   mark(phase::set_up);
   computation.set_up();
   device_.finish();
+  tell("`create_inputs`");
   mark(phase::inputs);
   computation.create_inputs();
   device_.finish();
+  tell("`create_outputs`");
   mark(phase::outputs);
   computation.create_outputs();
   device_.finish();
+  tell("the first `call`");
   mark(phase::call_1);
   computation.call();
   device_.finish();
   if (observation_.destroys_input) {
+    tell("`restore_inputs`");
     mark(phase::restore);
     computation.restore_inputs();
     device_.finish();
   }
+  tell("the second `call`");
   mark(phase::call_2);
   computation.call();
   device_.finish();
+  tell("`bytes_moved`");
   mark(phase::verify);
   observation_.bytes_moved = computation.bytes_moved();
   observation_.output_dtype = std::string(name_of(computation.output_dtype()));
   if (!verify || device_.is_dry()) return;
+  tell("`verify`");
   const Verification verification = computation.verify();
   if (!verification.ok) fail(Outcome::wrong_answer, verification.message);
 }
@@ -98,8 +116,10 @@ void Trial::settle_leak(std::uint64_t first_event) {
 std::optional<MemoryPass> Trial::memory_pass(bool verify) {
   const std::uint64_t first_event = events_ != nullptr ? events_->count() : 0;
   const bool passed = attempt([&] {
+    tell(kMaking);
     const std::unique_ptr<Computation> computation = variant_.make(device_, observation_.axes);
     run_steps(*computation, verify);
+    tell("the destructor of the case");
     mark(phase::end);
   });
   if (!passed) mark(phase::end);
@@ -123,7 +143,7 @@ void Trial::measure_memory() {
 
   attempt([&] {
     std::vector<EstimateObservation> answers =
-        ask_estimators(variant_, observation_.axes, observation_.requested_peak_bytes);
+        ask_estimators(variant_, observation_.axes, observation_.requested_peak_bytes, options_.tell_step);
     if (answers.empty()) return;
     observation_.estimate = std::move(answers.front());
     observation_.other_estimates.assign(std::make_move_iterator(answers.begin() + 1),
@@ -139,11 +159,16 @@ std::unique_ptr<Computation> Trial::instance_to_time() {
   std::unique_ptr<Computation> computation;
   if (!can_be_timed()) return computation;
   const bool ready = attempt([&] {
+    tell(kMaking);
     computation = variant_.make(device_, observation_.axes);
+    tell("`set_up`");
     computation->set_up();
+    tell("`create_inputs`");
     computation->create_inputs();
+    tell("`create_outputs`");
     computation->create_outputs();
     device_.finish();
+    tell("the calls that are timed");
   });
   if (!ready) computation.reset();
   return computation;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "device/device.hpp"
@@ -19,6 +20,8 @@ struct TrialOptions {
   StoppingOptions stopping;
   /// How long late destructors may keep memory before it counts as leaked. Only late cases wait.
   std::chrono::milliseconds late_release{100};
+  /// Is told of each step before it begins: what this process ended in, if it ends in it. May be empty.
+  std::function<void(std::string_view)> tell_step = nullptr;
 };
 
 /// One case on one device: the memory pass, twice, then verification, estimators, and timings.
@@ -54,6 +57,7 @@ class Trial {
   std::optional<MemoryPass> memory_pass(bool verify);
   void run_steps(Computation& computation, bool verify);
   void mark(std::string_view phase);
+  void tell(std::string_view step) const;
   void settle_leak(std::uint64_t first_event);
   void fail(Outcome outcome, const std::string& message);
   [[nodiscard]] bool can_be_timed() const;

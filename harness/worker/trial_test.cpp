@@ -53,6 +53,27 @@ class TrialTest : public testing::Test {
   bool timed_ = false;
 };
 
+TEST_F(TrialTest, StepsAreToldBeforeTheyBegin) {
+  std::vector<std::string> told;
+  TrialOptions options;
+  options.tell_step = [&](std::string_view step) { told.emplace_back(step); };
+  Steps steps = known_bytes();
+  steps.call = [&](FakeComputation&) { EXPECT_THAT(told.back(), HasSubstr("`call`")); };
+  measure(fake_variant("a/b", steps, {std::make_shared<FakeEstimator>("own", 0, 1)}), options);
+  const std::vector<std::string> pass{"what makes the case, its constructor",
+                                      "`set_up`",
+                                      "`create_inputs`",
+                                      "`create_outputs`",
+                                      "the first `call`",
+                                      "the second `call`",
+                                      "`bytes_moved`",
+                                      "the destructor of the case"};
+  std::vector<std::string> all = pass;
+  all.insert(all.end(), pass.begin(), pass.end());
+  all.emplace_back("the estimator 'own' of a/b");
+  EXPECT_EQ(told, all);
+}
+
 TEST_F(TrialTest, AFakeOf42000BytesIsObservedAsThat) {
   const Observation observation = measure(fake_variant(
       "a/b", known_bytes(),

@@ -6,11 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "device/device.hpp"
 #include "estimate/estimator.hpp"
 #include "sweep/description.hpp"
 
 namespace peakmark {
+
+/// A mistake in the program that the variant stands in: whoever wrote the suite can do nothing about it.
+class WorkerMistake : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
 
 /// What a comparison with the reference gave.
 struct Verification {
@@ -53,7 +60,8 @@ struct Variant {
   std::vector<std::shared_ptr<const Estimator>> estimators;  ///< the first is the variant's own
   /// httomo's request for a case: other dimensions, dtype, parameters.
   std::function<EstimateRequest(const Parameters&)> request;
-  /// Checks the parameters (UsageError) and makes the case. Allocates nothing yet.
+  /// Checks the parameters (UsageError; WorkerMistake where not they are wrong but the variant is) and makes
+  /// the case. Allocates nothing yet.
   std::function<std::unique_ptr<Computation>(Device&, const Parameters&)> make;
 };
 

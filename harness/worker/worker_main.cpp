@@ -38,6 +38,7 @@ Description describe(const Registry& registry, const WorkerProgram& program) {
   description.commit = program.commit;
   description.checks_cases = true;
   description.takes_blocks = true;
+  description.tells_steps = true;
   return description;
 }
 

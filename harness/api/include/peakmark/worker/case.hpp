@@ -75,13 +75,15 @@ class Case {
   [[nodiscard]] Size operator[](std::string_view axis) const {
     const auto* number = std::get_if<Size>(&value(axis));
     if (number == nullptr)
-      throw std::invalid_argument("axis '" + std::string(axis) + "' is a word, no number");
+      throw std::invalid_argument("axis '" + std::string(axis) +
+                                  "' is a word, no number: ask for its word()");
     return *number;
   }
   /// The value of an axis of words. Throws std::invalid_argument where the axis is not there, or of numbers.
   [[nodiscard]] const std::string& word(std::string_view axis) const {
     const auto* word = std::get_if<std::string>(&value(axis));
-    if (word == nullptr) throw std::invalid_argument("axis '" + std::string(axis) + "' is a number, no word");
+    if (word == nullptr)
+      throw std::invalid_argument("axis '" + std::string(axis) + "' is a number, no word: ask for it by []");
     return *word;
   }
 
@@ -90,7 +92,10 @@ class Case {
     for (const auto& [name, value] : values_) {
       if (name == axis) return value;
     }
-    throw std::invalid_argument("the variant has no axis '" + std::string(axis) + "'");
+    std::string known;
+    for (const auto& [name, value] : values_) known += (known.empty() ? "" : ", ") + name;
+    throw std::invalid_argument("the variant has no axis '" + std::string(axis) + "'; it has " +
+                                (known.empty() ? "none" : known));
   }
 
   std::vector<std::pair<std::string, std::variant<Size, std::string>>> values_;

@@ -104,11 +104,20 @@ class HeldVariant {
     return seam;
   }
 
+  // What it says is a mistake of the case; what it throws is one of its own.
+  [[nodiscard]] std::string mistake_of(const Case& asked) const {
+    try {
+      return variant_.mistake(asked);
+    } catch (const std::invalid_argument& error) {
+      throw std::runtime_error(error.what());
+    }
+  }
+
   // What the library calls.
 
   static void check(void* self, const peakmark_case* asked, peakmark_failure* failure) {
     detail::guard(failure, [&] {
-      const std::string mistake = static_cast<HeldVariant*>(self)->variant_.mistake(Case(*asked));
+      const std::string mistake = static_cast<HeldVariant*>(self)->mistake_of(Case(*asked));
       if (!mistake.empty()) detail::note(failure, PEAKMARK_USAGE, mistake.c_str());
     });
   }
