@@ -258,6 +258,7 @@ VariantDescription description_of(const peakmark_variant& seam) {
 Variant variant_of(const peakmark_variant& seam) {
   Variant variant;
   variant.description = description_of(seam);
+  variant.is_of_a_program = true;
   for (const peakmark_estimator& estimator : std::span(seam.estimators, seam.estimator_count)) {
     variant.estimators.push_back(estimator_of(estimator, seam));
   }

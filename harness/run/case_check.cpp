@@ -116,7 +116,8 @@ void check_cases(const std::filesystem::path& worker, const Description& descrip
       throw UsageError(fmt::format(
           "{} --check answers '{}', which is no answer ({}); a worker must print nothing to standard output "
           "while a case is made",
-          worker.string(), one_line(shortened(line, kMostBytesShown)), json_fields::message_of(error)));
+          worker.string(), peakmark::one_line(shortened(line, kMostBytesShown)),
+          json_fields::message_of(error)));
     }
   }
   if (first != nullptr) throw UsageError(mistake_text(command, *first, mistake, more));

@@ -16,7 +16,7 @@ namespace {
 /// bits count. `make` allocates nothing, and so sees what stands in the parameters only; the formula has
 /// every term.
 void require_total_fits(const Variant& variant, const Parameters& parameters) {
-  if (variant.estimators.empty()) return;
+  if (variant.estimators.empty() || variant.is_of_a_program) return;
   try {
     static_cast<void>(variant.estimators.front()->bytes(variant.request(parameters),
                                                         parameters.integer(variant.description.slice_axis)));

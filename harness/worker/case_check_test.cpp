@@ -63,6 +63,18 @@ TEST(CaseCheck, SoIsATotalThatDoesNotFitThoughEachArrayDoes) {
             "{\"case\":\"a/b/dry/n:5\",\"error\":null}\n");
 }
 
+// It might end this process, or never answer; then it is its case that shall end.
+TEST(CaseCheck, AnEstimatorOfAProgramIsNotAsked) {
+  Variant variant = testing_support::fake_variant("a/b", {}, {std::make_shared<OneOverflows>()});
+  variant.is_of_a_program = true;
+  Registry registry;
+  registry.add(std::move(variant));
+  std::istringstream in("a/b/dry/n:2\n");
+  std::ostringstream out;
+  serve_checks(registry, in, out);
+  EXPECT_EQ(out.str(), "{\"case\":\"a/b/dry/n:2\",\"error\":null}\n");
+}
+
 TEST(CaseCheck, WhatADeviceCannotDoIsNone) {
   EXPECT_EQ(answers_to("a/b/dry/n:1\na/b/dry/n:2\na/b/dry/n:3\n"),
             "{\"case\":\"a/b/dry/n:1\",\"error\":null}\n"

@@ -63,6 +63,9 @@ struct Variant {
   /// Checks the parameters (UsageError; WorkerMistake where not they are wrong but the variant is) and makes
   /// the case. Allocates nothing yet.
   std::function<std::unique_ptr<Computation>(Device&, const Parameters&)> make;
+  /// Its code is that of a program on the public API. An estimator of it may crash, or never come back, and
+  /// is asked within its case only.
+  bool is_of_a_program = false;
 };
 
 /// The variants of one worker program. Wiring is explicit: main() asks each operation for its variants.
