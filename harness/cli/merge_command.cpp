@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/error.hpp"
 #include "base/message.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
@@ -17,6 +18,13 @@ struct MergeOptions {
 };
 
 void merge(const MergeOptions& options) {
+  for (const auto& path : options.runs) {
+    std::error_code error;
+    if (std::filesystem::equivalent(path, options.output, error)) {
+      throw UsageError("-o " + options.output.string() +
+                       " is one of the shards and would be lost; name another file");
+    }
+  }
   std::vector<NamedRun> shards;
   for (const auto& path : options.runs) shards.push_back({path, read_run(path)});
   const Run merged = merge_runs(shards);

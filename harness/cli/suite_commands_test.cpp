@@ -67,6 +67,9 @@ TEST_F(SuiteCommands, MergeMakesOneRunOfItsShards) {
   const std::string path = folder_.path() / "suite.toml";
   EXPECT_EQ(with_worker({"run", path, "--shard", "1/2", "-o", one}).end.exit_code, 0);
   EXPECT_EQ(with_worker({"run", path, "--shard", "2/2", "-o", two}).end.exit_code, 0);
+  const Answer over_a_shard = peakmark({"merge", two, one, "-o", folder_.path() / "." / "2.json"});
+  EXPECT_EQ(over_a_shard.end.exit_code, 2);
+  EXPECT_THAT(over_a_shard.errors, HasSubstr("2.json is one of the shards and would be lost"));
   EXPECT_EQ(peakmark({"merge", two, one, "-o", all}).end.exit_code, 0);
   const peakmark::Run merged = read_run(all);
   ASSERT_EQ(merged.observations.size(), 3u);

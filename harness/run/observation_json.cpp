@@ -87,6 +87,14 @@ void read_or_null(const Json& json, std::optional<T>& value) {
   if (!json.is_null()) read(json, value.emplace());
 }
 
+/// Bytes, or null. Fewer than none would be within every limit.
+void bytes_field(const Json& json, const char* key, std::optional<Size>& bytes) {
+  field(json, key, bytes);
+  if (bytes && *bytes < 0) {
+    throw UsageError(std::string(key) + " is " + std::to_string(*bytes) + "; bytes are 0 or more");
+  }
+}
+
 }  // namespace
 
 Json to_json(const Observation& observation) {
@@ -135,18 +143,18 @@ Observation observation_from_json(const Json& json) {
   field(json, "outcome", outcome);
   observation.outcome = parse_outcome(outcome);
   field(json, "message", observation.message);
-  field(json, "requested_peak_bytes", observation.requested_peak_bytes);
-  field(json, "first_call_peak_bytes", observation.first_call_peak_bytes);
-  field(json, "setup_bytes", observation.setup_bytes);
-  field(json, "input_bytes", observation.input_bytes);
-  field(json, "output_bytes", observation.output_bytes);
-  field(json, "leaked_bytes", observation.leaked_bytes);
+  bytes_field(json, "requested_peak_bytes", observation.requested_peak_bytes);
+  bytes_field(json, "first_call_peak_bytes", observation.first_call_peak_bytes);
+  bytes_field(json, "setup_bytes", observation.setup_bytes);
+  bytes_field(json, "input_bytes", observation.input_bytes);
+  bytes_field(json, "output_bytes", observation.output_bytes);
+  bytes_field(json, "leaked_bytes", observation.leaked_bytes);
   field(json, "allocations", observation.allocations);
   read_list(json.at("at_peak"), observation.at_peak);
   field(json, "by_kind", observation.by_kind);
-  field(json, "pool_reserved_peak_bytes", observation.pool_reserved_peak_bytes);
-  field(json, "resident_peak_bytes", observation.resident_peak_bytes);
-  field(json, "second_pass_peak_bytes", observation.second_pass_peak_bytes);
+  bytes_field(json, "pool_reserved_peak_bytes", observation.pool_reserved_peak_bytes);
+  bytes_field(json, "resident_peak_bytes", observation.resident_peak_bytes);
+  bytes_field(json, "second_pass_peak_bytes", observation.second_pass_peak_bytes);
   field(json, "moved_allocations", observation.moved_allocations);
   field(json, "destroys_input", observation.destroys_input);
   read_or_null(json.at("gpu_time_ns"), observation.gpu_time);

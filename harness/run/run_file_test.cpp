@@ -103,6 +103,8 @@ TEST(ObservationLine, NamesWhatIsWrong) {
               AllOf(HasSubstr("/requested_peak_bytes"), HasSubstr("must be an integer")));
   json["requested_peak_bytes"] = 18446744073709551615u;
   EXPECT_THAT(message(json.dump()), HasSubstr("fits 64 bits"));
+  json["requested_peak_bytes"] = -5;
+  EXPECT_THAT(message(json.dump()), HasSubstr("requested_peak_bytes is -5; bytes are 0 or more"));
   json["requested_peak_bytes"] = 1;
   json["outcome"] = "fine";
   EXPECT_THAT(message(json.dump()), AllOf(HasSubstr("'fine'"), HasSubstr("out_of_memory")));
