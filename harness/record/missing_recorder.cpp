@@ -110,7 +110,12 @@ std::string why_not_with(pid_t process, const SeenProcess& seen, const RecorderL
       return who + ", and the CUDA recorder is not built: build peakmark with a CUDA toolkit";
     return who + ", and did not bring CUDA up with a driver (see `nvidia-smi`)";
   }
-  if (!libraries.opencl) return who + ", and the OpenCL recorder is not built: build peakmark with OpenCL";
+  if (!libraries.opencl) {
+    return who +
+           ", and the OpenCL recorder, libpeakmark-opencl.so, is not there: install peakmark whole, or build "
+           "it "
+           "with OpenCL";
+  }
   if (!knows_layers(loader)) {
     return who +
            ", which knows no layers: put one that does before it, with LD_PRELOAD=libOpenCL.so.1 of ocl-icd "

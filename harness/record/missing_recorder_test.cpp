@@ -100,6 +100,10 @@ TEST_F(MissingRecorderTest, ALoaderThatKnowsNoLayers) {
 
 TEST_F(MissingRecorderTest, ARecorderThatWasNotBuilt) {
   EXPECT_THAT(why(loaded("/usr/lib/libcuda.so.550.1")), HasSubstr("the CUDA recorder is not built"));
+  MissingRecorder evidence = loaded(loader_file("libOpenCL-new.so.1", "..OPENCL_LAYERS.."));
+  evidence.libraries.cuda = evidence.libraries.opencl;
+  evidence.libraries.opencl.reset();
+  EXPECT_THAT(why(evidence), HasSubstr("libpeakmark-opencl.so, is not there: install peakmark whole"));
 }
 
 TEST_F(MissingRecorderTest, AProgramThatWentToTheBackground) {
