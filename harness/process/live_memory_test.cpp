@@ -5,25 +5,13 @@
 #include <random>
 
 #include "ledger/ledger.hpp"
+#include "record/event_test.hpp"
 
 namespace peakmark {
 namespace {
 
-Event allocation(std::uint64_t address, Size bytes, MemoryKind kind = MemoryKind::buffer) {
-  Event event;
-  event.type = EventType::allocation;
-  event.address = address;
-  event.kind = kind;
-  event.amounts.bytes = bytes;
-  return event;
-}
-
-Event release(std::uint64_t address) {
-  Event event;
-  event.type = EventType::release;
-  event.address = address;
-  return event;
-}
+using testing_support::allocation;
+using testing_support::release;
 
 TEST(LiveMemory, AStretchKnowsWhatWasLiveBefore) {
   LiveMemory memory;

@@ -3,28 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "record/event_test.hpp"
+
 namespace peakmark {
 namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-Event allocation(std::uint64_t address, std::int64_t bytes, MemoryKind kind) {
-  Event event;
-  event.type = EventType::allocation;
-  event.address = address;
-  event.kind = kind;
-  event.amounts.bytes = bytes;
-  return event;
-}
-
-Event release(std::uint64_t address) {
-  Event event;
-  event.type = EventType::release;
-  event.address = address;
-  return event;
-}
+using testing_support::allocation;
+using testing_support::release;
 
 TEST(CompareAccounts, TheSameBytesAgreeWhateverTheKindsThatRecordsCannotTellApart) {
   const std::vector<Event> callbacks{allocation(1, 10, MemoryKind::pitched), release(1),
