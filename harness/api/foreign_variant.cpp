@@ -10,7 +10,6 @@
 #include "api/foreign_failure.hpp"
 #include "base/error.hpp"
 #include "estimate/forms.hpp"
-#include "sweep/nearest_word.hpp"
 
 namespace peakmark {
 namespace {
@@ -162,22 +161,6 @@ std::shared_ptr<const Estimator> estimator_of(const peakmark_estimator& seam,
   throw UsageError(fmt::format("variant {}: its estimator '{}' has no formula", variant.name, traits.name));
 }
 
-/// Slices are counted: an axis of words has none.
-void check_slice_axis(const VariantDescription& variant) {
-  if (variant.slice_axis.empty()) return;
-  const AxisDescription* const axis = variant.axis(variant.slice_axis);
-  if (axis == nullptr) {
-    throw UsageError(fmt::format("variant {}: its slice axis '{}' is no axis of it{}", variant.name,
-                                 variant.slice_axis, suggest_word(variant.slice_axis, variant.axis_names())));
-  }
-  if (!std::holds_alternative<Size>(axis->default_value)) {
-    throw UsageError(fmt::format(
-        "variant {}: its slice axis '{}' is an axis of words; slices are counted, so name an axis "
-        "of numbers, as {{\"n\", 20}}",
-        variant.name, variant.slice_axis));
-  }
-}
-
 /// They are looked up when a case is made, and what is wrong then looks like a mistake of the suite.
 void check_dtypes(const VariantDescription& variant, const std::string& output_dtype) {
   const auto check = [&](const std::string& whose, const std::string& name) {
@@ -231,12 +214,6 @@ VariantDescription description_of(const peakmark_variant& seam) {
                     description.name));
   }
   description.slice_axis = text(seam.slice_axis);
-  check_slice_axis(description);
-  if (description.slice_axis.empty() && seam.estimator_count != 0) {
-    throw UsageError(fmt::format(
-        "variant {} has an estimator and no slice_axis: say along which axis of numbers it counts slices",
-        description.name));
-  }
   check_estimators(description, std::span(seam.estimators, seam.estimator_count));
   if (seam.slice_dimension != 0 && seam.slice_dimension != 1) {
     throw UsageError(

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "sweep/nearest_word.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {
@@ -32,6 +33,21 @@ std::vector<std::string> usable_backends(const VariantDescription& variant) {
   return backends;
 }
 
+void check_slice_axis(const VariantDescription& variant) {
+  if (variant.slice_axis.empty()) return;
+  const AxisDescription* const axis = variant.axis(variant.slice_axis);
+  if (axis == nullptr) {
+    throw UsageError(fmt::format("variant {}: its slice axis '{}' is no axis of it{}", variant.name,
+                                 variant.slice_axis, suggest_word(variant.slice_axis, variant.axis_names())));
+  }
+  if (!std::holds_alternative<Size>(axis->default_value)) {
+    throw UsageError(fmt::format(
+        "variant {}: its slice axis '{}' is an axis of words; slices are counted, so name an axis "
+        "of numbers, as {{\"n\", 20}}",
+        variant.name, variant.slice_axis));
+  }
+}
+
 }  // namespace
 
 void Registry::add(Variant variant) {
@@ -44,12 +60,13 @@ void Registry::add(Variant variant) {
     if (!variant.request) {
       throw UsageError(fmt::format("variant {} has estimators but no `request` to ask them with", name));
     }
-    const AxisDescription* slices = variant.description.axis(variant.description.slice_axis);
-    if (slices == nullptr || !std::holds_alternative<Size>(slices->default_value)) {
-      throw UsageError(fmt::format("variant {}: its slice axis '{}' is no integer axis of it", name,
-                                   variant.description.slice_axis));
+    if (variant.description.slice_axis.empty()) {
+      throw UsageError(fmt::format(
+          "variant {} has an estimator and no slice_axis: say along which axis of numbers it counts slices",
+          name));
     }
   }
+  check_slice_axis(variant.description);
   variant.description.backends = usable_backends(variant.description);
   variant.description.estimators.clear();
   for (const auto& estimator : variant.estimators) {
