@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 namespace peakmark {
@@ -19,6 +20,18 @@ std::vector<std::string> current_environment() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
     environment.emplace_back(*entry);
   return environment;
+}
+
+void set_own_environment(const std::vector<std::string>& environment) {
+  for (const std::string& entry : environment) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos || equals == 0) continue;
+    const std::string name = entry.substr(0, equals);
+    const char* const present = std::getenv(name.c_str());
+    if (present == nullptr || entry.substr(equals + 1) != present) {
+      setenv(name.c_str(), entry.c_str() + equals + 1, 1);
+    }
+  }
 }
 
 void set_variable(std::vector<std::string>& environment, std::string_view name, const std::string& value) {

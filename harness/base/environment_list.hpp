@@ -13,6 +13,10 @@ namespace peakmark {
 /// That of this process.
 std::vector<std::string> current_environment();
 
+/// Sets in this process what differs in `environment`; what is not in it stays. No other thread may be
+/// reading variables meanwhile.
+void set_own_environment(const std::vector<std::string>& environment);
+
 /// Sets NAME=value, in the place of what it had.
 void set_variable(std::vector<std::string>& environment, std::string_view name, const std::string& value);
 

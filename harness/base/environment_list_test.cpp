@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #include "base/temporary_folder.hpp"
@@ -25,6 +26,19 @@ TEST(EnvironmentList, AVariableIsSetOnce) {
   std::vector<std::string> environment{"A=1", "AB=2", "A=3"};
   set_variable(environment, "A", "x");
   EXPECT_EQ((std::vector<std::string>{"AB=2", "A=x"}), environment);
+}
+
+TEST(EnvironmentList, InThisProcessOnlyWhatDiffersIsSet) {
+  setenv("PEAKMARK_TEST_KEPT", "1", 1);
+  setenv("PEAKMARK_TEST_CHANGED", "old", 1);
+  const char* const kept = getenv("PEAKMARK_TEST_KEPT");
+  set_own_environment({"PEAKMARK_TEST_CHANGED=new=er", "PEAKMARK_TEST_ADDED="});
+  EXPECT_STREQ("new=er", getenv("PEAKMARK_TEST_CHANGED"));
+  EXPECT_STREQ("", getenv("PEAKMARK_TEST_ADDED"));
+  set_own_environment({"PEAKMARK_TEST_KEPT=1"});
+  EXPECT_EQ(kept, getenv("PEAKMARK_TEST_KEPT")) << "who holds it may go on";
+  for (const char* name : {"PEAKMARK_TEST_KEPT", "PEAKMARK_TEST_CHANGED", "PEAKMARK_TEST_ADDED"})
+    unsetenv(name);
 }
 
 TEST(EnvironmentList, FindsProgramsInItsOwnPath) {

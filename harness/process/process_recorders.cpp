@@ -25,13 +25,10 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kOpenclLoader = "libOpenCL.so.1";
-constexpr std::string_view kOpenclRecorder = "libpeakmark-opencl.so";
-constexpr std::string_view kCudaRecorder = "libpeakmark-cupti.so";
 constexpr const char* kCudaLoader = "libcuda.so.1";
 constexpr const char* kCudaTooLate =
-    "CUDA was called before its recorder could come in: register before the first call into CUDA, or run the "
-    "whole "
-    "program by `peakmark record -- PROGRAM`";
+    "CUDA was called before its recorder could come in: register before the first call into CUDA, or run "
+    "the whole program by `peakmark record -- PROGRAM`";
 constexpr const char* kOpenclTooLate =
     "OpenCL was called before its recorder could come in: register before the first call into OpenCL, or run "
     "the whole program by `peakmark record -- PROGRAM`";
@@ -151,7 +148,7 @@ struct ProcessRecorders::Recorder {
     for (std::size_t i = 0; i < events.size(); ++i) {
       if (events[i].type != EventType::note) continue;
       const std::string note = text_of(events, i);
-      if (note.starts_with(kInvalidNote) || note.starts_with("not counted:")) throw RecorderError(note);
+      if (note.starts_with(kInvalidNote) || note.starts_with(kNotCountedNote)) throw RecorderError(note);
     }
     return events;
   }
@@ -228,10 +225,7 @@ void ProcessRecorders::tell_loaders(const fs::path& beside) {
   folder_ = new_folder();
   std::vector<std::string> environment = current_environment();
   add_recorders(environment, libraries_, folder_ / "profile", false);
-  for (const char* const name :
-       {"PEAKMARK_PROFILE", "PEAKMARK_SYNC", "PEAKMARK_STACKS", "OPENCL_LAYERS", "CUDA_INJECTION64_PATH"}) {
-    if (const auto value = variable_of(environment, name)) setenv(name, value->c_str(), 1);
-  }
+  set_own_environment(environment);
 }
 
 void ProcessRecorders::connect() {
@@ -270,10 +264,10 @@ void ProcessRecorders::require_own_process() const {
 
 void ProcessRecorders::require_cuda_recorded() const {
   if (is_connected(libraries_.cuda) || !cuda_is_up()) return;
-  throw RecorderError(libraries_.cuda
-                          ? kCudaTooLate
-                          : "CUDA is in use, and its recorder libpeakmark-cupti.so is not installed: build "
-                            "peakmark where there is a CUDA toolkit");
+  if (libraries_.cuda) throw RecorderError(kCudaTooLate);
+  throw RecorderError(fmt::format(
+      "CUDA is in use, and its recorder {} is not installed: build peakmark where there is a CUDA toolkit",
+      kCudaRecorder));
 }
 
 void ProcessRecorders::require_opencl_recorded() const {
@@ -282,10 +276,9 @@ void ProcessRecorders::require_opencl_recorded() const {
   const OpenclLoader opencl = opencl_loader();
   if (!opencl.has_drivers) return;
   if (!libraries_.opencl) {
-    throw RecorderError(fmt::format(
-        "{} is in this process, and its recorder libpeakmark-opencl.so is not installed: build peakmark with "
-        "OpenCL",
-        opencl.file.string()));
+    throw RecorderError(
+        fmt::format("{} is in this process, and its recorder {} is not installed: build peakmark with OpenCL",
+                    opencl.file.string(), kOpenclRecorder));
   }
   throw RecorderError("CUDA is recorded and OpenCL is not: " + why_none());
 }

@@ -85,14 +85,12 @@ class AttachedRecorder final : public EventSource {
   [[nodiscard]] std::string why_not_loaded() const {
     if (!is_asked_for()) {
       return "is OPENCL_LAYERS (or CUDA_INJECTION64_PATH) set to this absolute path before the first call "
-             "into "
-             "OpenCL (or CUDA), and has there been such a call?";
+             "into OpenCL (or CUDA), and has there been such a call?";
     }
     if (void* const handle = dlopen(library_.c_str(), RTLD_LAZY | RTLD_LOCAL); handle != nullptr) {
       dlclose(handle);
       return "the library is in order, so the loader of OpenCL (or the CUDA driver) did not ask for it; "
-             "OpenCL "
-             "needs a loader that knows layers, such as ocl-icd 2.3 or Khronos's";
+             "OpenCL needs a loader that knows layers, such as ocl-icd 2.3 or Khronos's";
     }
     const char* const error = dlerror();
     return fmt::format("it cannot be loaded ({}); build and install peakmark again",

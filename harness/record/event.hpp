@@ -86,6 +86,9 @@ static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
 /// source.
 inline constexpr std::string_view kInvalidNote = "invalid:";
 
+/// One that begins so names what the program allocates past the recorder.
+inline constexpr std::string_view kNotCountedNote = "not counted:";
+
 /// The first such note among the events; empty where there is none.
 std::string invalid_note(std::span<const Event> events);
 

@@ -49,9 +49,9 @@ std::string what_is_missing(const RecorderLibraries& libraries) {
   std::vector<std::string> folders;
   for (const fs::path& folder : libraries.folders) folders.push_back(folder.string());
   return fmt::format(
-      "the recorders libpeakmark-opencl.so and libpeakmark-cupti.so are missing from {}: install peakmark "
-      "whole, or set PEAKMARK_LIBRARY_DIR to their folder",
-      fmt::join(folders, ", "));
+      "the recorders {} and {} are missing from {}: install peakmark whole, or set PEAKMARK_LIBRARY_DIR to "
+      "their folder",
+      kOpenclRecorder, kCudaRecorder, fmt::join(folders, ", "));
 }
 
 bool is_opencl(const std::string& loader) {
@@ -150,8 +150,7 @@ std::string what_this_system_lacks(const RecorderLibraries& libraries) {
   const bool cuda = libraries.cuda && is_loadable("libcuda.so.1");
   if (!opencl && !cuda) {
     return "the program loaded no loader of OpenCL or CUDA, and there is none on this system for which a "
-           "recorder "
-           "was built (libOpenCL.so.1, libcuda.so.1)";
+           "recorder was built (libOpenCL.so.1, libcuda.so.1)";
   }
   std::string text =
       "the program was not seen to load a loader of OpenCL or CUDA (libOpenCL, libcuda): it made no "

@@ -9,6 +9,7 @@
 
 #include "record/proc_file.hpp"
 #include "record/program_file.hpp"
+#include "record/recorder_libraries.hpp"
 
 namespace peakmark {
 namespace {
@@ -58,9 +59,7 @@ void note_libraries(const std::string& maps, SeenProcess& seen) {
     at = end;
     const std::string name = path.substr(path.rfind('/') + 1);
     if (name.starts_with("libOpenCL") || name.starts_with("libcuda.so")) seen.loaders.insert(path);
-    if (name.starts_with("libpeakmark-opencl.so") || name.starts_with("libpeakmark-cupti.so")) {
-      seen.has_recorder = true;
-    }
+    if (name.starts_with(kOpenclRecorder) || name.starts_with(kCudaRecorder)) seen.has_recorder = true;
   }
 }
 

@@ -111,8 +111,7 @@ std::string what_was_lost(const fs::path& name, const RecordingName& taken,
   if (taken.has_lost_its_folder()) {
     return fmt::format(
         "{}: the folder was removed or renamed while the program ran, and what was recorded went with it; "
-        "name "
-        "a file elsewhere with -o",
+        "name a file elsewhere with -o",
         name.parent_path().string());
   }
   if (!removed.empty()) {

@@ -38,8 +38,8 @@ RecorderLibraries find_recorder_libraries(const std::vector<fs::path>& folders) 
   if (const char* const folder = std::getenv("PEAKMARK_LIBRARY_DIR"); folder != nullptr && *folder != '\0') {
     libraries.folders = {fs::absolute(folder)};
   }
-  libraries.opencl = find(libraries.folders, "libpeakmark-opencl.so");
-  libraries.cuda = find(libraries.folders, "libpeakmark-cupti.so");
+  libraries.opencl = find(libraries.folders, kOpenclRecorder);
+  libraries.cuda = find(libraries.folders, kCudaRecorder);
   return libraries;
 }
 

@@ -7,12 +7,16 @@
 
 namespace peakmark {
 
+// What the recorders' files are called.
+inline constexpr const char* kOpenclRecorder = "libpeakmark-opencl.so";
+inline constexpr const char* kCudaRecorder = "libpeakmark-cupti.so";
+
 /// The recorders that stand beside this program, by absolute path; empty where one was not built or
 /// installed.
 struct RecorderLibraries {
-  std::optional<std::filesystem::path> opencl;  ///< libpeakmark-opencl.so
-  std::optional<std::filesystem::path> cuda;    ///< libpeakmark-cupti.so
-  std::vector<std::filesystem::path> folders;   ///< where they were looked for
+  std::optional<std::filesystem::path> opencl;
+  std::optional<std::filesystem::path> cuda;
+  std::vector<std::filesystem::path> folders;  ///< where they were looked for
 };
 
 /// Looks in $PEAKMARK_LIBRARY_DIR where that is set, and nowhere else then; otherwise beside this program:

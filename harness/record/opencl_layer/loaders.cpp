@@ -227,11 +227,10 @@ void tell_of_unreached(Moment moment) {
       loader->told = true;
     }
     char text[ProfileWriter::kMaxTextBytes];
-    snprintf(
-        text, sizeof(text),
-        "not counted: what the program allocates through the OpenCL loader %s; set LD_PRELOAD=%s to make it "
-        "use that one",
-        path, reached);
+    snprintf(text, sizeof(text),
+             "%s what the program allocates through the OpenCL loader %s; set LD_PRELOAD=%s to make it use "
+             "that one",
+             kNotCountedNote.data(), path, reached);
     layer.writer.note(text);
     tell_trouble(text);
   });
