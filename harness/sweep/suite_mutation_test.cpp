@@ -72,7 +72,7 @@ TEST(SuiteMutation, IsASuiteOrAUsageError) {
   std::mt19937_64 random(8);
   int suites = 0;
   int errors = 0;
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 1200; ++i) {
     const std::string text = mutated(random);
     try {
       const Suite suite = expand_suites({parse_suite_document(text, "s.toml")}, example_description(), {});
@@ -83,8 +83,8 @@ TEST(SuiteMutation, IsASuiteOrAUsageError) {
       ++errors;
     }
   }
-  EXPECT_GT(suites, 100);
-  EXPECT_GT(errors, 100);
+  EXPECT_GT(suites, 30);
+  EXPECT_GT(errors, 30);
 }
 
 }  // namespace
