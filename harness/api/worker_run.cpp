@@ -18,10 +18,8 @@ void check_version(const peakmark_worker& worker) {
   if (worker.api_major == PEAKMARK_API_MAJOR && worker.api_minor <= PEAKMARK_API_MINOR) return;
   throw UsageError(
       fmt::format("it was compiled against version {}.{} of peakmark's API, and the libpeakmark-worker that "
-                  "it has loaded is of "
-                  "{}.{}; compile it anew against the peakmark that is installed, or let it find the library "
-                  "it was built "
-                  "against (LD_LIBRARY_PATH)",
+                  "it has loaded is of {}.{}; compile it anew against the peakmark that is installed, or let "
+                  "it find the library it was built against (LD_LIBRARY_PATH)",
                   worker.api_major, worker.api_minor, PEAKMARK_API_MAJOR, PEAKMARK_API_MINOR));
 }
 

@@ -61,8 +61,7 @@ ExitCode compare_profiles(const CompareOptions& options) {
     if (program.complete) continue;
     throw RecorderError(
         fmt::format("{}: the program was killed, left by `_exit` or still runs: compared up to its last "
-                    "event, and what it "
-                    "would have held later is not known; record it to its end",
+                    "event, and what it would have held later is not known; record it to its end",
                     program.path.string()));
   }
   return comparison.peak_grew() ? ExitCode::verdict : ExitCode::clean;

@@ -114,8 +114,7 @@ std::string reference_warning(const ReferenceTimes& times) {
   if (std::abs(change) <= kReferenceTolerance) return {};
   return fmt::format(
       "the reference case took {:.4g} us first and {:.4g} us last, {:+.1f} %: the machine did not keep its "
-      "pace, so "
-      "times of this run are not to be trusted to less than that",
+      "pace, so times of this run are not to be trusted to less than that",
       *times.first_ns / 1e3, *times.last_ns / 1e3, change * 100);
 }
 

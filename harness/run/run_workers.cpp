@@ -84,8 +84,7 @@ std::string RunWorkers::warning() const {
     if (one.build == descriptions_.front().build) continue;
     return fmt::format(
         "the workers are builds of several kinds ({}): that alone makes times differ; build them alike, as "
-        "with "
-        "-DCMAKE_BUILD_TYPE=Release",
+        "with -DCMAKE_BUILD_TYPE=Release",
         description_.build);
   }
   return {};

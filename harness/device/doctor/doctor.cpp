@@ -57,8 +57,7 @@ class Diagnosis {
     for (const std::string& reason : facts_.devices.reasons) {
       add("backend-without-device", Effect::device, reason,
           "nothing to do where this backend is not wanted; else install its loader and driver, and look "
-          "whether "
-          "this user and container may see the device");
+          "whether this user and container may see the device");
     }
   }
 
@@ -75,8 +74,7 @@ class Diagnosis {
     if (any_of(Backend::cuda) && !facts_.cupti) {
       add("no-cupti", Effect::recording, "libcupti.so.13 and libcupti.so.12 are not to be found",
           "install NVIDIA's CUPTI (package cuda-cupti-13-0, or nvidia-cuda-cupti from PyPI), or set "
-          "CUDA_HOME to "
-          "the toolkit");
+          "CUDA_HOME to the toolkit");
     }
   }
 
