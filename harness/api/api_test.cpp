@@ -163,6 +163,11 @@ TEST_F(ApiTest, AMistakeInTheProgramIsToldToBeThere) {
   EXPECT_THAT(unverified.errors, HasSubstr("its Steps have no `verify`"));
 }
 
+TEST_F(ApiTest, WordsOfAnAxisDtypeThatNobodyLooksUpAreTheProgramsOwn) {
+  const Answer answer = run(std::string(kDry) + "\"bad/one\"\n", {}, "a dtype of its own");
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+}
+
 TEST_F(ApiTest, AProgramOfAnotherVersionIsToldWhatToDo) {
   for (const char* mistake : {"a later minor", "a later major", "an earlier major"}) {
     const Answer answer = run(std::string(kDry) + "\"known/bytes\"\n", {}, mistake);

@@ -232,6 +232,12 @@ int main(int argc, char** argv) {
     bad.axes.emplace_back("dtype", "f32", std::vector<std::string>{"f32", "f33"});
     worker.add(std::move(bad), known_steps);
   }
+  if (mistake() == "a dtype of its own") {
+    Variant own = variant("bad/one");
+    own.output_dtype = "f32";
+    own.axes.emplace_back("dtype", "packed12", std::vector<std::string>{"packed12", "f32"});
+    worker.add(std::move(own), known_steps);
+  }
   if (mistake() == "a third dimension") {
     Variant bad = variant("bad/one");
     bad.slice_dimension = 7;

@@ -27,10 +27,10 @@ void set_own_environment(const std::vector<std::string>& environment) {
     const std::size_t equals = entry.find('=');
     if (equals == std::string::npos || equals == 0) continue;
     const std::string name = entry.substr(0, equals);
+    // Of two entries of one name the first counts, as for getenv.
+    const std::string value = variable_of(environment, name).value();
     const char* const present = std::getenv(name.c_str());
-    if (present == nullptr || entry.substr(equals + 1) != present) {
-      setenv(name.c_str(), entry.c_str() + equals + 1, 1);
-    }
+    if (present == nullptr || value != present) setenv(name.c_str(), value.c_str(), 1);
   }
 }
 

@@ -35,7 +35,7 @@ TEST(EnvironmentList, InThisProcessOnlyWhatDiffersIsSet) {
   set_own_environment({"PEAKMARK_TEST_CHANGED=new=er", "PEAKMARK_TEST_ADDED="});
   EXPECT_STREQ("new=er", getenv("PEAKMARK_TEST_CHANGED"));
   EXPECT_STREQ("", getenv("PEAKMARK_TEST_ADDED"));
-  set_own_environment({"PEAKMARK_TEST_KEPT=1"});
+  set_own_environment({"PEAKMARK_TEST_KEPT=1", "PEAKMARK_TEST_KEPT=2"});
   EXPECT_EQ(kept, getenv("PEAKMARK_TEST_KEPT")) << "who holds it may go on";
   for (const char* name : {"PEAKMARK_TEST_KEPT", "PEAKMARK_TEST_CHANGED", "PEAKMARK_TEST_ADDED"})
     unsetenv(name);

@@ -111,16 +111,14 @@ std::string why_not_with(pid_t process, const SeenProcess& seen, const RecorderL
     return who + ", and did not bring CUDA up with a driver (see `nvidia-smi`)";
   }
   if (!libraries.opencl) {
-    return who +
-           ", and the OpenCL recorder, libpeakmark-opencl.so, is not there: install peakmark whole, or build "
-           "it "
-           "with OpenCL";
+    return fmt::format(
+        "{}, and the OpenCL recorder, {}, is not there: install peakmark whole, or build it with OpenCL", who,
+        kOpenclRecorder);
   }
   if (!knows_layers(loader)) {
     return who +
            ", which knows no layers: put one that does before it, with LD_PRELOAD=libOpenCL.so.1 of ocl-icd "
-           "2.3 "
-           "or Khronos";
+           "2.3 or Khronos";
   }
   if (!has_driver_files()) return who + ", which found no OpenCL driver: install one (see `clinfo -l`)";
   return who + ", and made no call into it, or it found no OpenCL driver (see `clinfo -l`)";

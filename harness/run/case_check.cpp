@@ -36,9 +36,14 @@ CheckAnswer parse_answer(const std::string& line) {
   return answer;
 }
 
-/// The worker ended, or was ended, before it had answered for this case.
-std::string unanswered_text(const std::string& how, const WorkerCommand& command,
-                            const PlannedCase& unanswered) {
+/// The worker ended, or was ended, mostly before it had answered for all cases.
+std::string end_text(const std::string& how, const WorkerCommand& command,
+                     const std::vector<PlannedCase>& cases, std::string_view answers) {
+  const auto answered = static_cast<std::size_t>(std::ranges::count(answers, '\n'));
+  if (answered >= cases.size()) {
+    return how + "; it had answered for every case: look for what it does at its end, in static objects too";
+  }
+  const PlannedCase& unanswered = cases[answered];
   return fmt::format(
       "{}; it gave no answer for {} ({}): look for what its variant does while a case is made, in `mistake` "
       "and in the constructor; alone: echo {} | {} {}",
@@ -46,24 +51,19 @@ std::string unanswered_text(const std::string& how, const WorkerCommand& command
       fmt::join(command.arguments, " "));
 }
 
-const PlannedCase& first_unanswered(const std::vector<PlannedCase>& cases, std::string_view answers) {
-  const auto answered = static_cast<std::size_t>(std::ranges::count(answers, '\n'));
-  return cases[std::min(answered, cases.size() - 1)];
-}
-
 Answer ask_about(const std::vector<PlannedCase>& cases, const WorkerCommand& command, int interrupt) {
   Answer answer;
   try {
     answer = ask(command, kAnswerLimit, interrupt);
   } catch (const NoAnswer& late) {
-    throw UsageError(unanswered_text(late.what(), command, first_unanswered(cases, late.output)));
+    throw UsageError(end_text(late.what(), command, cases, late.output));
   }
   const auto answers = static_cast<std::size_t>(std::ranges::count(answer.output, '\n'));
   if (answer.end.exit_code == 0 && answers >= cases.size()) return answer;
   const std::string said = answer.errors.substr(0, answer.errors.find_last_not_of('\n') + 1);
-  throw UsageError(unanswered_text(fmt::format("{} --check ended with {}{}{}", command.program.string(),
-                                               answer.end.text(), said.empty() ? "" : ": ", said),
-                                   command, first_unanswered(cases, answer.output)));
+  throw UsageError(end_text(fmt::format("{} --check ended with {}{}{}", command.program.string(),
+                                        answer.end.text(), said.empty() ? "" : ": ", said),
+                            command, cases, answer.output));
 }
 
 /// Where the suite is right and the worker wrong, nobody should look at the suite.

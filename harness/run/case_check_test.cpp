@@ -10,6 +10,7 @@ namespace {
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 std::string mistake_of(const std::vector<std::string>& deeds, bool checks_cases = true) {
@@ -69,6 +70,13 @@ TEST(CaseCheck, ACaseThatEndsTheWorkerIsNamedWithHowItEnded) {
                     EndsWith("alone: echo fake/case/dry/does:abort | " PEAKMARK_FAKE_WORKER " --check")));
   EXPECT_THAT(mistake_of({"ok", "half_line"}),
               HasSubstr("ended with exit code 0; it gave no answer for fake/case/dry/does:half_line"));
+}
+
+TEST(CaseCheck, AWorkerThatFailsWhenAllIsAnsweredIsToldWithoutACase) {
+  EXPECT_THAT(mistake_of({"exit_3", "ok"}),
+              AllOf(HasSubstr("--check ended with exit code 3; it had answered for every case: look for what "
+                              "it does at its end"),
+                    Not(HasSubstr("fake/case"))));
 }
 
 }  // namespace

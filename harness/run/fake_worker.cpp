@@ -188,12 +188,14 @@ void do_deed(const std::string& deed, const std::string& name) {
   if (deed == "leave") std::exit(0);
 }
 
-void check_cases() {
+int check_cases() {
+  int code = 0;
   std::string name;
   while (std::getline(std::cin, name)) {
     const std::string deed = value_of(name, "does", "ok");
     if (deed == "garbage") std::cout << "no JSON at all\n";
-    if (deed == "half_line") return;
+    if (deed == "half_line") return 0;
+    if (deed == "exit_3") code = 3;
     if (deed == "abort") {
       std::fputs("giving up\n", stderr);
       std::abort();
@@ -203,6 +205,7 @@ void check_cases() {
     if (deed == "mistaken") error = "\"variant fake/case is wrong\", \"of_worker\": true";
     std::cout << "{\"case\": \"" << name << "\", \"error\": " << error << "}\n" << std::flush;
   }
+  return code;
 }
 
 void before_first_case(const std::string& what) {
@@ -229,10 +232,7 @@ int run(const std::map<std::string, std::string>& options) {
     return 0;
   }
   before_first_case(what);
-  if (options.contains("--check")) {
-    check_cases();
-    return 0;
-  }
+  if (options.contains("--check")) return check_cases();
   if (options.contains("--estimate")) {
     std::string line;
     while (std::getline(std::cin, line)) {

@@ -146,8 +146,9 @@ Observation observation_from_json(const Json& json) {
   bytes_field(json, "requested_peak_bytes", observation.requested_peak_bytes);
   bytes_field(json, "first_call_peak_bytes", observation.first_call_peak_bytes);
   bytes_field(json, "setup_bytes", observation.setup_bytes);
-  bytes_field(json, "input_bytes", observation.input_bytes);
-  bytes_field(json, "output_bytes", observation.output_bytes);
+  // What those steps added: below 0 where more was released in one, as of what set-up had made.
+  field(json, "input_bytes", observation.input_bytes);
+  field(json, "output_bytes", observation.output_bytes);
   bytes_field(json, "leaked_bytes", observation.leaked_bytes);
   field(json, "allocations", observation.allocations);
   read_list(json.at("at_peak"), observation.at_peak);

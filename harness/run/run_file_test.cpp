@@ -112,6 +112,16 @@ TEST(ObservationLine, NamesWhatIsWrong) {
   EXPECT_THAT(message(json.dump()), HasSubstr("'outcome' not found"));
 }
 
+// PassRecord tells of such a step, and the run file of it is to be read again.
+TEST(ObservationLine, InputsMayReleaseMoreThanTheyAdd) {
+  Observation observation;
+  observation.input_bytes = -30;
+  observation.output_bytes = -1;
+  const Observation back = observation_from_json_line(to_json_line(observation));
+  EXPECT_EQ(back.input_bytes, -30);
+  EXPECT_EQ(back.output_bytes, -1);
+}
+
 TEST_F(RunFile, ComesBackAsItWas) {
   const Json first = written(example_run());
   const peakmark::Run back = read_run(path_);

@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 PlannedCase planned(const std::string& deed, int n = 1) {
   PlannedCase planned;
@@ -125,9 +126,10 @@ TEST_F(Supervisor, AWorkerThatTellsItsStepsIsToldWhereItEnded) {
             "(Aborted)");
 }
 
-TEST_F(Supervisor, AStepAfterItsCaseIsNotUnderstood) {
-  EXPECT_EQ(run({planned("late_step")}), Stop::done);
-  EXPECT_THAT(listener_.outcomes(), ElementsAre("ok"));
+TEST_F(Supervisor, AStepAfterItsCaseHarmsNeitherThatNorTheNext) {
+  EXPECT_EQ(run({planned("late_step", 1), planned("exit_0", 2)}), Stop::done);
+  EXPECT_THAT(listener_.outcomes(), ElementsAre("ok", "crashed"));
+  EXPECT_THAT(listener_.observations_.at(1).message, Not(HasSubstr("`verify`")));
 }
 
 TEST_F(Supervisor, ASilentExitIsACrash) {

@@ -1,7 +1,5 @@
 #include "sweep/variant_pattern.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "sweep/nearest_word.hpp"

@@ -43,6 +43,22 @@ TEST(PassRecord, TellsSetUpInputsAndOutputsApart) {
   EXPECT_EQ(record.by_kind.at(MemoryKind::buffer).peak_bytes, 375);
 }
 
+TEST(PassRecord, InputsThatReleaseWhatSetUpMadeAddLessThanNothing) {
+  Books books(MemoryKind::buffer, std::nullopt);
+  books.phase("set-up");
+  const auto staging = allocate(books, 100, "staging");
+  books.phase("inputs");
+  allocate(books, 70, "input");
+  books.release(staging, 100);
+  books.phase("outputs");
+  books.phase("call 1");
+  books.phase("call 2");
+  books.phase("verify");
+  const MemoryPass record = record_of_pass(books.events(0));
+  EXPECT_EQ(record.setup_bytes, 100);
+  EXPECT_EQ(record.input_bytes, -30);
+}
+
 TEST(PassRecord, ASecondCallThatNeedsMoreIsThePeak) {
   Books books(MemoryKind::buffer, std::nullopt);
   books.phase("set-up");

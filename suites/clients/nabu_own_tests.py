@@ -4,11 +4,11 @@
     suites/clients/nabu_own_tests.py [--peakmark PROGRAM] [--sync] [-o FILE]
 
 nabu 2023.2.0 and its tests come from PyPI, into the environment that make-environments makes. (Without CuPy the tests of
-2026.1.2 are skipped but one.) The tests run twice: by `pytest
---device-memory` alone, where the plugin brings the recorder, and by `peakmark record -- pytest`, where each test is a
-phase, whose peak `peakmark show` tells. They ask for an image that nabu downloads; here it is noise of that shape, since
-no peak depends on what is in it. Exit code 0 where the peaks are the same to the byte, 1 where one differs, 2 for wrong
-usage, 3 where the tests could not be run or do not pass, 4 where none was measured.
+2026.1.2 are skipped but one.) The tests run twice: by `pytest --device-memory` alone, where the plugin brings the
+recorder, and by `peakmark record -- pytest`, where each test is a phase, whose peak `peakmark show` tells. They ask for an
+image that nabu downloads; here it is noise of that shape, since no peak depends on what is in it. Exit code 0 where the
+peaks are the same to the byte, 1 where one differs, 2 for wrong usage, an environment that could not be made or a FILE
+that cannot be written, 3 where the tests could not be run or do not pass, 4 where none was measured.
 """
 
 import argparse
@@ -26,7 +26,7 @@ ENVIRONMENT, MODULE = "nabu-2023.2.0", "nabu.opencl.tests.test_padding"
 # Of the sources, built or installed, and of the tree that these suites were installed with.
 PROGRAMS = [
     *(HERE.parents[1] / "build" / place / "peakmark" for place in ("prefix/bin", "release/harness/cli", "dev/harness/cli")),
-    HERE.parents[3] / "bin/peakmark",
+    *(prefix / "bin/peakmark" for prefix in HERE.parents[3:4]),
 ]
 IMAGE = (
     "import numpy; numpy.savez('brain_phantom.npz', data=numpy.random.default_rng(20260131).random((512, 512), 'float32'))"
@@ -65,9 +65,11 @@ def environment_for(program: Path, folder: Path) -> dict[str, str]:
 
 def run(what: str, command: list, folder: Path, environment: dict[str, str]) -> str:
     """What it said on standard output."""
-    told = subprocess.run(
-        [str(word) for word in command], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    words = [str(word) for word in command]
+    try:
+        told = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise RunError(f"{what}: {words[0]} cannot be started: {error.strerror}") from error
     if told.returncode != 0:
         raise RunError(f"{what} ended with {told.returncode}:\n{(told.stdout + told.stderr)[-3000:]}")
     return told.stdout
@@ -136,10 +138,14 @@ def main() -> int:
         print(f"nabu_own_tests: {error}", file=sys.stderr)
         return EXIT_MEASUREMENT
     peaks = peaks_of_both(*told)
-    if arguments.output:
-        arguments.output.write_text(table(peaks), encoding="utf-8")
-    else:
+    if arguments.output is None:
         print(table(peaks), end="")
+    else:
+        try:
+            arguments.output.write_text(table(peaks), encoding="utf-8")
+        except OSError as error:
+            print(f"nabu_own_tests: {arguments.output}: {error.strerror}", file=sys.stderr)
+            return EXIT_USAGE
     differ = sum(ours != recorded for _, ours, recorded in peaks)
     print(f"nabu_own_tests: {len(peaks)} tests, {differ or 'none'} with peaks that differ", file=sys.stderr)
     if not peaks:
