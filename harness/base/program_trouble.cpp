@@ -1,6 +1,10 @@
 #include "base/program_trouble.hpp"
 
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -47,6 +51,14 @@ std::string program_trouble(const std::vector<std::string>& environment, const s
     return "is " + std::string(kind) + "; name a program" + (kind == "a folder" ? " in it" : "");
   const std::string trouble = trouble_of_file(name);
   return trouble.empty() ? missing + "; that of this folder is ./" + name : trouble;
+}
+
+std::string why_not_executed(const fs::path& program, int error) {
+  if (error == ENOEXEC)
+    return "it is built for another machine, or is no whole program; build it here, or name another";
+  if (error == ENOENT && ::access(program.c_str(), F_OK) == 0)
+    return "it is there; the interpreter after its #!, or the loader that it was linked for, is not";
+  return std::strerror(error);
 }
 
 }  // namespace peakmark

@@ -258,6 +258,20 @@ TEST_F(RecordCommand, AScriptThatDoesNotSayByWhatItRunsIsTold) {
   EXPECT_THAT(forbidden.err, HasSubstr(script + ": is no program: "));
 }
 
+TEST_F(RecordCommand, WhatLooksLikeAProgramAndCannotBeStartedIsToldWhy) {
+  const auto put = [&](const char* name, const char* text) {
+    std::ofstream(file(name)) << text;
+    std::filesystem::permissions(file(name), std::filesystem::perms::owner_all);
+    return file(name);
+  };
+  const Result script = record("-- " + put("script", "#!/no/such/interpreter\n"));
+  EXPECT_EQ(script.code, 127);
+  EXPECT_THAT(script.err, HasSubstr("script: cannot be started: it is there; the interpreter after its #!"));
+  const Result elsewhere = record("-- " + put("elsewhere", "\177ELF of another machine"));
+  EXPECT_EQ(elsewhere.code, 126);
+  EXPECT_THAT(elsewhere.err, HasSubstr("elsewhere: cannot be started: it is built for another machine"));
+}
+
 TEST_F(RecordCommand, ANameThatIsTooLongIsTold) {
   const std::string line = "PEAKMARK_LONG=$(printf %100000s | tr ' ' p); " PEAKMARK_COMMAND
                            " record -o $PEAKMARK_LONG -- true 2>" +

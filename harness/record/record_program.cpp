@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -64,6 +63,11 @@ void wait_for(pid_t program, const PassedSignals& signals, ProgramWatch& watch, 
 
 std::string why_not_started(const std::vector<std::string>& environment, const std::string& program,
                             int error) {
+  const std::string trouble = program_trouble(environment, program);
+  if (trouble.empty()) {
+    const fs::path file = program_in(environment, program).value_or(program);
+    return fmt::format("{}: cannot be started: {}", program, why_not_executed(file, error));
+  }
   // A shell would run it itself; it has no line that says by what.
   if (error == ENOEXEC) {
     return fmt::format(
@@ -71,9 +75,7 @@ std::string why_not_started(const std::vector<std::string>& environment, const s
         "given to its interpreter: -- sh {0}",
         program);
   }
-  const std::string trouble = program_trouble(environment, program);
-  return fmt::format("{}: {}", program,
-                     trouble.empty() ? fmt::format("cannot be started: {}", std::strerror(error)) : trouble);
+  return fmt::format("{}: {}", program, trouble);
 }
 
 /// Those that were not there before.

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/program_trouble.hpp"
 #include "base/word_pointers.hpp"
 
 namespace peakmark {
@@ -55,15 +56,6 @@ namespace {
   const int error = errno;
   [[maybe_unused]] const ssize_t told = ::write(report, &error, sizeof error);
   ::_exit(127);
-}
-
-/// Of a file that was found, and looks like a program.
-std::string why_not_executed(const std::filesystem::path& program, int error) {
-  if (error == ENOEXEC)
-    return "it is built for another machine, or is no whole program; build it here, or name another";
-  if (error == ENOENT && ::access(program.c_str(), F_OK) == 0)
-    return "it is there; the interpreter after its #!, or the loader that it was linked for, is not";
-  return std::strerror(error);
 }
 
 }  // namespace
