@@ -81,7 +81,7 @@ install_nightly() {
   make_environment build/venv reports/requirements.txt
 
   say "building"
-  configure build/nightly-build -DCMAKE_BUILD_TYPE=Release -DPEAKMARK_TESTS=OFF -DPEAKMARK_BENCHMARKS=OFF -DPEAKMARK_CUDA=AUTO \
+  configure build/nightly-build -DCMAKE_BUILD_TYPE=Release -DPEAKMARK_TESTS=OFF -DPEAKMARK_WERROR=ON -DPEAKMARK_BENCHMARKS=OFF -DPEAKMARK_CUDA=AUTO \
     -DCMAKE_INSTALL_PREFIX="$PWD/build/prefix" || exit 2
   build build/nightly-build || exit 2
   cmake --install build/nightly-build >/dev/null || die "peakmark could not be installed into build/prefix"

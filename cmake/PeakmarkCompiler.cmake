@@ -18,7 +18,7 @@ if(PEAKMARK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(peakmark_warnings INTERFACE)
-target_compile_options(peakmark_warnings INTERFACE -Wall -Wextra -Werror)
+target_compile_options(peakmark_warnings INTERFACE -Wall -Wextra $<$<BOOL:${PEAKMARK_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 at -O3 sees overlaps in std::string's operator+ that are not there (its bug 105651).
   target_compile_options(peakmark_warnings INTERFACE -Wno-restrict)

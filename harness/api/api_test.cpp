@@ -218,6 +218,7 @@ TEST_F(ApiTest, MistakesOfAProgramAreMessages) {
        "variant bad/one: its slice_dimension is 7; write 0 (projection) or 1 (sinogram)"},
       {"no such output dtype", "variant bad/one: its output_dtype: "},
       {"no such dtype", "variant bad/one: its axis dtype: "},
+      {"no slice axis", "variant bad/one has an estimator and no slice_axis: say along which axis"},
       {"two estimators of one name", "variant bad/one: two of its estimators are called 'own'"},
       {"crash at load", "--describe ended with signal SIGSEGV"}};
   for (const auto& [mistake, message] : messages) {

@@ -153,7 +153,7 @@ std::shared_ptr<const Estimator> estimator_of(const peakmark_estimator& seam,
   }
   if (seam.parts != nullptr) return make_module_estimator(std::move(traits), terms_of(seam));
   if (seam.bytes != nullptr)
-    return make_iterative_estimator(std::move(traits), bytes_of(seam, variant.slice_axis));
+    return make_iterative_estimator(std::move(traits), bytes_of(seam, text(variant.slice_axis)));
   if (seam.slices != nullptr) {
     return make_documented_estimator(traits.name, traits.slice_dimension,
                                      slices_of(seam, traits.output_dtype));

@@ -243,6 +243,12 @@ int main(int argc, char** argv) {
     bad.slice_dimension = 7;
     worker.add(std::move(bad), known_steps);
   }
+  if (mistake() == "no slice axis") {
+    worker.add<KnownBytes>({.name = "bad/one",
+                            .backends = {"dry"},
+                            .axes = {{"n", 1}},
+                            .estimators = {Estimator::of_bytes([](const Case&) -> Size { return 1; })}});
+  }
   if (mistake() == "two estimators of one name") {
     Variant bad = variant("bad/one");
     bad.estimators = {Estimator::of_bytes([](const Case&) -> Size { return 1; }),

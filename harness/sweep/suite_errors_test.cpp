@@ -134,6 +134,9 @@ TEST(SuiteMistake, OfAFileNamesFileLineAndKey) {
       {"[[sweep]]\nvariants = 'padding/coord1d'",
        "s.toml:2: variants: no variant 'padding/coord1d'; did you mean"},
       {"[[sweep]]\nvariants = 'fbp/*'", "s.toml:2: variants: no variant 'fbp/*'"},
+      {"[[sweep]]\nvariants = 'scale/one'",
+       "s.toml:2: variants: no variant 'scale/one'; known: padding/coords2d, padding/coords1d, "
+       "padding/computed, vertical_shift/fused; of a worker of yours: --worker PROGRAM"},
       {"[[sweep]]\nvariants = ['padding/*', 'padding/coords1d']",
        "s.toml:2: variants: 'padding/coords1d' names padding/coords1d a second time"},
       {"[[sweep]]\nvariants = ['padding/coords1d', 'vertical_shift/fused']\naxes.ny = 3",

@@ -28,8 +28,10 @@ void add_matching(const Placed<std::string>& pattern, const Description& descrip
     variants.push_back(&variant);
   }
   if (!found) {
-    fail(pattern.place, fmt::format("no variant '{}'{}", pattern.value,
-                                    suggest_pattern(pattern.value, description.variant_names())));
+    // peakmark's own worker was asked; whoever has one of theirs may have forgotten to name it.
+    const char* const forgotten = description.api.empty() ? "; of a worker of yours: --worker PROGRAM" : "";
+    fail(pattern.place, fmt::format("no variant '{}'{}{}", pattern.value,
+                                    suggest_pattern(pattern.value, description.variant_names()), forgotten));
   }
 }
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -42,6 +44,28 @@ class Answer:
     error: str | None
 
 
+def _ended_run(
+    command: list[str], text: str, environment: dict[str, str], seconds: float
+) -> subprocess.CompletedProcess[str]:
+    """As subprocess.run, which at its limit would kill the program and leave what that has started."""
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+        start_new_session=True,
+    ) as program:
+        try:
+            output, errors = program.communicate(text, timeout=seconds)
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, program.returncode, output, errors)
+
+
 def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
     """In a process of its own, which cannot hang this one nor take memory of its device."""
     asked = {
@@ -61,15 +85,7 @@ def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
     except TypeError as error:
         return Answer(None, None, f"wrong_type: parameters are numbers and texts: {error}")
     try:
-        told = subprocess.run(
-            [sys.executable, "-m", "peakmark.estimators"],
-            input=line + "\n",
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=question.seconds,
-            check=False,
-        )
+        told = _ended_run([sys.executable, "-m", "peakmark.estimators"], line + "\n", environment, question.seconds)
     except subprocess.TimeoutExpired:
         return Answer(None, None, f"no_answer_in_time: not within {question.seconds:g} s, in which it was to be imported "
                                   "and asked; make it faster, or give seconds= more")  # fmt: skip

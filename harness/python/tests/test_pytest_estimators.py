@@ -1,6 +1,9 @@
 """The mark check_estimator, in projects that use pyopencl, on PoCL."""
 
+from pathlib import Path
+
 import pytest
+from peakmark.estimator_check import EstimatorQuestion, ask
 from project import Project
 
 pytest.importorskip("pyopencl", reason="it is in ci/requirements-test.txt")
@@ -93,3 +96,18 @@ def test_an_estimator_takes_its_shape_from_an_array_and_its_peak_from_a_window(p
             for_the_verification = filled(queue, 5 * images.nbytes)
         """
     ).pytest(code=0)
+
+
+def test_what_an_estimator_started_ends_with_it(tmp_path, monkeypatch):
+    (tmp_path / "slow.py").write_text(
+        "import pathlib, subprocess, time\n"
+        "def started(dimensions, dtype):\n"
+        "    child = subprocess.Popen(['sleep', '600'])\n"
+        f"    pathlib.Path({str(tmp_path / 'child')!r}).write_text(str(child.pid))\n"
+        "    time.sleep(600)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    answer = ask(EstimatorQuestion("slow:started", "module", 8, 0, (10,), "float32", seconds=2), 1000)
+    assert answer.error.startswith("no_answer_in_time")
+    status = Path("/proc", (tmp_path / "child").read_text(), "stat")
+    assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"
