@@ -107,7 +107,7 @@ def test_what_an_estimator_started_ends_with_it(tmp_path, monkeypatch):
         "    time.sleep(600)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    answer = ask(EstimatorQuestion("slow:started", "module", 8, 0, (10,), "float32", seconds=2), 1000)
+    answer = ask(EstimatorQuestion("slow:started", "module", 8, 0, (10,), "float32", seconds=5), 1000)
     assert answer.error.startswith("no_answer_in_time")
     status = Path("/proc", (tmp_path / "child").read_text(), "stat")
     assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"
