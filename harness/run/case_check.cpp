@@ -60,10 +60,9 @@ Answer ask_about(const std::vector<PlannedCase>& cases, const WorkerCommand& com
   }
   const auto answers = static_cast<std::size_t>(std::ranges::count(answer.output, '\n'));
   if (answer.end.exit_code == 0 && answers >= cases.size()) return answer;
-  const std::string said = answer.errors.substr(0, answer.errors.find_last_not_of('\n') + 1);
-  throw UsageError(end_text(fmt::format("{} --check ended with {}{}{}", command.program.string(),
-                                        answer.end.text(), said.empty() ? "" : ": ", said),
-                            command, cases, answer.output));
+  throw UsageError(
+      end_text(fmt::format("{} --check ended with {}", command.program.string(), answer.how_it_ended()),
+               command, cases, answer.output));
 }
 
 /// Where the suite is right and the worker wrong, nobody should look at the suite.

@@ -113,9 +113,8 @@ EstimateReply ask_estimator(const std::filesystem::path& worker, const std::stri
     throw UsageError(late.what() + by_hand);
   }
   if (answer.end.exit_code == 0 && !answer.output.empty()) return parse_estimate_reply(answer.output);
-  const std::string errors = answer.errors.substr(0, answer.errors.find_last_not_of('\n') + 1);
-  throw UsageError(worker.string() + " --estimate gave no answer and ended with " + answer.end.text() +
-                   (errors.empty() ? "" : ": " + errors) + by_hand);
+  throw UsageError(worker.string() + " --estimate gave no answer and ended with " + answer.how_it_ended() +
+                   by_hand);
 }
 
 }  // namespace peakmark

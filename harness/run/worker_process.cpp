@@ -55,9 +55,13 @@ int milliseconds_until(std::optional<WorkerProcess::Clock::time_point> until) {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
 }
 
+std::string_view without_last_line_end(std::string_view text) {
+  return text.substr(0, text.find_last_not_of('\n') + 1);
+}
+
 std::string no_answer_text(const WorkerCommand& command, std::chrono::milliseconds limit,
                            std::string_view errors) {
-  const std::string_view said = errors.substr(0, errors.find_last_not_of('\n') + 1);
+  const std::string_view said = without_last_line_end(errors);
   return fmt::format("{}{}{} has not ended within {:g} s and was killed{}{}", command.program.string(),
                      command.arguments.empty() ? "" : " ",
                      command.arguments.empty() ? "" : command.arguments.back(),
@@ -66,6 +70,11 @@ std::string no_answer_text(const WorkerCommand& command, std::chrono::millisecon
 }
 
 }  // namespace
+
+std::string Answer::how_it_ended() const {
+  const std::string_view said = without_last_line_end(errors);
+  return fmt::format("{}{}{}", end.text(), said.empty() ? "" : ": ", said);
+}
 
 std::string WorkerEnd::text() const {
   if (signal) {

@@ -98,6 +98,8 @@ struct Answer {
   std::string output;
   std::string errors;
   WorkerEnd end;
+  /// `exit code 3: what it said on standard error`, or as much of that as there is.
+  [[nodiscard]] std::string how_it_ended() const;
 };
 /// It had not ended within its time, and was killed. The message names the program, its last argument and the
 /// limit; whoever asked adds what to look for.

@@ -85,9 +85,8 @@ Description describe_worker(const fs::path& program, int interrupt, const std::v
   command.arguments.emplace_back("--describe");
   const Answer answer = ask_for_description(command, limit, interrupt);
   if (answer.end.exit_code != 0) {
-    const std::string errors = answer.errors.substr(0, answer.errors.find_last_not_of('\n') + 1);
-    throw UsageError(program.string() + " --describe ended with " + answer.end.text() +
-                     (errors.empty() ? "" : ": " + errors) + remedy_for(answer));
+    throw UsageError(program.string() + " --describe ended with " + answer.how_it_ended() +
+                     remedy_for(answer));
   }
   try {
     return description_from_json(answer.output);
