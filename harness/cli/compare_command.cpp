@@ -14,6 +14,7 @@
 #include "cli/file_name.hpp"
 #include "cli/output_file.hpp"
 #include "cli/seconds.hpp"
+#include "cli/selection_options.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "compare/recordings.hpp"
@@ -147,14 +148,7 @@ void add_build_options(CLI::App* command, CompareOptions& options) {
           ->type_name(value_name::kFile)
           ->capture_default_str()
           ->check(kFileName));
-  with_build(
-      command->add_option("--filter", selection.filter, "Only cases whose name this regular expression finds")
-          ->type_name(value_name::kRegex));
-  with_build(
-      command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own")
-          ->type_name(value_name::kBackend));
-  with_build(command->add_option("--device", selection.device, "Index, or part of the name, of the device")
-                 ->type_name(value_name::kDevice));
+  for (CLI::Option* const option : add_selection_options(*command, selection)) with_build(option);
   with_build(command->add_option("--require", selection.require, "cuda or gpu: exit 4 where there is none")
                  ->check(CLI::IsMember({"cuda", "gpu"})));
   with_build(command

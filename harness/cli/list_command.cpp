@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/selection_options.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "run/list_json.hpp"
@@ -38,14 +39,8 @@ void add_list_command(CLI::App& app, Result& /*result*/) {
   CLI::App* const command =
       app.add_subcommand("list", "List the cases of suites, as `run` would measure them here");
   command->add_option("SUITE", selection.suites, "Suite files")->required();
-  command->add_option("--filter", selection.filter, "Only cases whose name this regular expression finds")
-      ->type_name(value_name::kRegex);
-  command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own")
-      ->type_name(value_name::kBackend);
-  command->add_option("--device", selection.device, "Index, or part of the name, of the device")
-      ->type_name(value_name::kDevice);
-  command->add_option("--shard", selection.shard, "Every N-th case, beginning with the I-th, such as 1/4")
-      ->type_name(value_name::kShard);
+  add_selection_options(*command, selection);
+  add_shard_option(*command, selection);
   command
       ->add_option("--worker", options->workers,
                    "Program that knows the variants; of several each has a label; default: peakmark-bench")

@@ -9,6 +9,7 @@
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
 #include "cli/seconds.hpp"
+#include "cli/selection_options.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "history/suspicious_cases.hpp"
@@ -73,17 +74,11 @@ void add_run_command(CLI::App& app, Result& result) {
       ->type_name(value_name::kRun)
       ->capture_default_str()
       ->check(kFileName);
-  command->add_option("--filter", selection.filter, "Only cases whose name this regular expression finds")
-      ->type_name(value_name::kRegex);
-  command->add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own")
-      ->type_name(value_name::kBackend);
-  command->add_option("--device", selection.device, "Index, or part of the name, of the device")
-      ->type_name(value_name::kDevice);
+  add_selection_options(*command, selection);
   command->add_option("--require", selection.require, "cuda or gpu: exit 4 where there is none")
       ->check(CLI::IsMember({"cuda", "gpu"}))
       ->envname("PEAKMARK_REQUIRE");
-  command->add_option("--shard", selection.shard, "Every N-th case, beginning with the I-th, such as 1/4")
-      ->type_name(value_name::kShard);
+  add_shard_option(*command, selection);
   command->add_flag("--resume", sweep.resume, "Go on where a run into this file stopped");
   command->add_flag("--memory-only", sweep.memory_only, "Measure no times");
   CLI::Option* const rounds =
