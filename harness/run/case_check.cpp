@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <sstream>
 
 #include "base/error.hpp"
@@ -20,6 +21,8 @@ using json_fields::Json;
 namespace {
 
 constexpr std::size_t kMostBytesShown = 80;
+// The limit of an answer is that of a batch, so that it does not depend on the size of the suite.
+constexpr std::size_t kMaxCasesOfAQuestion = 10'000;
 
 struct CheckAnswer {
   std::string name;
@@ -37,8 +40,8 @@ CheckAnswer parse_answer(const std::string& line) {
 }
 
 /// The worker ended, or was ended, mostly before it had answered for all cases.
-std::string end_text(const std::string& how, const WorkerCommand& command,
-                     const std::vector<PlannedCase>& cases, std::string_view answers) {
+std::string end_text(const std::string& how, const WorkerCommand& command, std::span<const PlannedCase> cases,
+                     std::string_view answers) {
   const auto answered = static_cast<std::size_t>(std::ranges::count(answers, '\n'));
   if (answered >= cases.size()) {
     return how + "; it had answered for every case: look for what it does at its end, in static objects too";
@@ -51,7 +54,8 @@ std::string end_text(const std::string& how, const WorkerCommand& command,
       fmt::join(command.arguments, " "));
 }
 
-Answer ask_about(const std::vector<PlannedCase>& cases, const WorkerCommand& command, int interrupt) {
+Answer ask_about(std::span<const PlannedCase> cases, WorkerCommand command, int interrupt) {
+  for (const PlannedCase& planned : cases) command.input += planned.name + "\n";
   Answer answer;
   try {
     answer = ask(command, kAnswerLimit, interrupt);
@@ -63,6 +67,40 @@ Answer ask_about(const std::vector<PlannedCase>& cases, const WorkerCommand& com
   throw UsageError(
       end_text(fmt::format("{} --check ended with {}", command.program.string(), answer.how_it_ended()),
                command, cases, answer.output));
+}
+
+/// The first mistake that a worker finds, and how many more there are.
+struct Found {
+  const PlannedCase* first = nullptr;
+  CheckAnswer mistake;
+  int more = 0;
+};
+
+void read_answers(std::span<const PlannedCase> cases, const std::string& output,
+                  const std::filesystem::path& worker, Found& found) {
+  std::istringstream lines(output);
+  auto planned = cases.begin();
+  for (std::string line; std::getline(lines, line); ++planned) {
+    try {
+      CheckAnswer one = parse_answer(line);
+      if (planned == cases.end() || one.name != planned->name) {
+        throw UsageError(worker.string() + " --check answers for '" + one.name + "', which is not its turn");
+      }
+      if (!one.error) continue;
+      if (found.first != nullptr) {
+        ++found.more;
+        continue;
+      }
+      found.first = &*planned;
+      found.mistake = std::move(one);
+    } catch (const Json::exception& error) {
+      throw UsageError(fmt::format(
+          "{} --check answers '{}', which is no answer ({}); a worker must print nothing to standard output "
+          "while a case is made",
+          worker.string(), peakmark::one_line(shortened(line, kMostBytesShown)),
+          json_fields::message_of(error)));
+    }
+  }
 }
 
 /// Where the suite is right and the worker wrong, nobody should look at the suite.
@@ -91,35 +129,15 @@ void check_cases(const std::filesystem::path& worker, const Description& descrip
   if (cases.empty()) return;
   WorkerCommand command{worker, arguments, {}, ""};
   command.arguments.emplace_back("--check");
-  for (const PlannedCase& planned : cases) command.input += planned.name + "\n";
-  const Answer answer = ask_about(cases, command, interrupt);
-  std::istringstream lines(answer.output);
-  const PlannedCase* first = nullptr;
-  CheckAnswer mistake;
-  int more = 0;
-  auto planned = cases.begin();
-  for (std::string line; std::getline(lines, line); ++planned) {
-    try {
-      CheckAnswer one = parse_answer(line);
-      if (planned == cases.end() || one.name != planned->name) {
-        throw UsageError(worker.string() + " --check answers for '" + one.name + "', which is not its turn");
-      }
-      if (!one.error) continue;
-      if (first != nullptr) {
-        ++more;
-        continue;
-      }
-      first = &*planned;
-      mistake = std::move(one);
-    } catch (const Json::exception& error) {
-      throw UsageError(fmt::format(
-          "{} --check answers '{}', which is no answer ({}); a worker must print nothing to standard output "
-          "while a case is made",
-          worker.string(), peakmark::one_line(shortened(line, kMostBytesShown)),
-          json_fields::message_of(error)));
-    }
+  Found found;
+  for (std::size_t begin = 0; begin < cases.size(); begin += kMaxCasesOfAQuestion) {
+    const std::span batch =
+        std::span(cases).subspan(begin, std::min(kMaxCasesOfAQuestion, cases.size() - begin));
+    read_answers(batch, ask_about(batch, command, interrupt).output, worker, found);
   }
-  if (first != nullptr) throw UsageError(mistake_text(command, *first, mistake, more));
+  if (found.first != nullptr) {
+    throw UsageError(mistake_text(command, *found.first, found.mistake, found.more));
+  }
 }
 
 }  // namespace peakmark

@@ -124,7 +124,7 @@ Json to_json(const RunContext& context) {
                                  {"copy_ns", context.reference.copy_ns},
                                  {"arithmetic_ns", context.reference.arithmetic_ns}}},
               {"rounds", context.rounds ? to_json(*context.rounds) : Json(nullptr)},
-              {"planned", planned}};
+              {"planned", std::move(planned)}};
 }
 
 RunContext run_context_from_json(const Json& json) {

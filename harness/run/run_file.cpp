@@ -2,8 +2,11 @@
 
 #include "run/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <numeric>
 #include <thread>
 
@@ -65,9 +68,21 @@ bool is_run(const Json& json) {
          json.at("context").contains("peakmark");
 }
 
+/// The JSON of a run file without the elements of `benchmarks`, each of which goes to `on_row` and is
+/// dropped: a run of 100,000 cases would take gigabytes as one value.
+Json parse_run_file(const std::string& text, const std::function<void(const Json& row)>& on_row) {
+  bool in_rows = false;
+  return Json::parse(text, [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth == 1 && event == Json::parse_event_t::key) in_rows = parsed == "benchmarks";
+    if (!in_rows || depth != 2 || event != Json::parse_event_t::object_end) return true;
+    on_row(parsed);
+    return false;
+  });
+}
+
 bool is_run_file(const std::string& text) {
   try {
-    return is_run(Json::parse(text));
+    return is_run(parse_run_file(text, [](const Json&) {}));
   } catch (const Json::parse_error& error) {
     const bool cut_short = error.byte > text.size();
     return cut_short && text.find("\"peakmark\": {") != std::string::npos;
@@ -93,16 +108,44 @@ std::string advice_for(const std::filesystem::path& run_file, const std::string&
          ", unfinished: `peakmark run` with --resume finishes it";
 }
 
-Run run_from_json(const Json& json) {
+Run run_from_text(const std::string& text) {
+  Run run;
+  std::size_t rows = 0;
+  std::optional<std::string> mistake;  // of the first row that is wrong; the version is looked at before it
+  const Json json = parse_run_file(text, [&](const Json& row) {
+    const std::size_t index = rows++;
+    if (mistake || !row.contains("peakmark")) return;
+    try {
+      run.observations.push_back(observation_from_json(row.at("peakmark")));
+    } catch (const Json::exception& error) {
+      mistake = fmt::format("not as a run file must be: /benchmarks/{}: {}", index, message_of(error));
+    } catch (const UsageError& error) {
+      mistake = error.what();
+    }
+  });
   if (!is_run(json)) {
     throw UsageError("it is JSON, but no run of peakmark: context.peakmark is missing");
   }
-  Run run;
   run.context = run_context_from_json(json.at("context").at("peakmark"));
-  for (const Json& row : json.at("benchmarks")) {
-    if (row.contains("peakmark")) run.observations.push_back(observation_from_json(row.at("peakmark")));
-  }
+  if (!json.at("benchmarks").is_array()) wrong_type(json.at("benchmarks"), "a list");
+  if (mistake) throw UsageError(*mistake);
   return run;
+}
+
+/// `json` as it is written `depth` levels within another value; `indent` −1: on one line.
+std::string nested_text(const Json& json, int indent, int depth) {
+  std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  if (indent < 0) return text;
+  const std::string begin = "\n" + std::string(static_cast<std::size_t>(indent * depth), ' ');
+  std::string nested;
+  for (const char letter : text) {
+    if (letter == '\n') {
+      nested += begin;
+    } else {
+      nested += letter;
+    }
+  }
+  return nested;
 }
 
 /// `line 3, column 7` of a byte offset.
@@ -150,7 +193,7 @@ Run read_run(const std::filesystem::path& path) {
   const auto fail = [&path](const std::string& why) { throw UsageError(path.string() + ": " + why); };
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) fail("it is empty");
   try {
-    return run_from_json(Json::parse(text));
+    return run_from_text(text);
   } catch (const Json::parse_error& error) {
     if (error.byte > text.size()) {
       fail("cut short: it ends at " + place_of(text, text.size()) + " in the middle" +
@@ -166,25 +209,40 @@ Run read_run(const std::filesystem::path& path) {
 }
 
 std::string run_file_text(const Run& run, int indent) {
-  Json json;
-  json["context"] = Json{{"date", run.context.date},
-                         {"host_name", run.context.host_name},
-                         {"executable", run.context.worker},
-                         {"num_cpus", std::thread::hardware_concurrency()},
-                         {"library_build_type", run.context.build},
-                         {"peakmark", to_json(run.context)}};
-  Json rows = Json::array();
+  const Json context{{"date", run.context.date},
+                     {"host_name", run.context.host_name},
+                     {"executable", run.context.worker},
+                     {"num_cpus", std::thread::hardware_concurrency()},
+                     {"library_build_type", run.context.build},
+                     {"peakmark", to_json(run.context)}};
+  const auto line_of = [indent](int depth) {
+    return indent < 0 ? std::string() : "\n" + std::string(static_cast<std::size_t>(indent * depth), ' ');
+  };
+  const std::string colon = indent < 0 ? ":" : ": ";
+  std::string text = "{" + line_of(1) + "\"context\"" + colon + nested_text(context, indent, 1) + "," +
+                     line_of(1) + "\"benchmarks\"" + colon + "[";
+  // Row by row: all of them as one value would take gigabytes for 100,000 cases.
+  bool is_first = true;
   for (std::size_t index = 0; index < run.observations.size(); ++index) {
+    Json rows = Json::array();
     add_repetitions(rows, run.observations[index], index);
     rows.push_back(aggregate_row(run.observations[index], index));
+    for (const Json& row : rows) {
+      if (!is_first) text += ",";
+      is_first = false;
+      text += line_of(2) + nested_text(row, indent, 2);
+    }
   }
-  json["benchmarks"] = std::move(rows);
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  if (!is_first) text += line_of(1);
+  text += "]" + line_of(0) + "}";
+  return text;
 }
 
 void write_run(const Run& run, const std::filesystem::path& path) {
   check_run_file_replaceable(path);
-  replace_text_file(path, run_file_text(run, 1) + "\n");
+  std::string text = run_file_text(run, 1);
+  text += '\n';
+  replace_text_file(path, text);
 }
 
 }  // namespace peakmark

@@ -14,6 +14,9 @@ namespace peakmark {
 namespace {
 
 constexpr int kMostFailedStarts = 3;
+// A worker gets its cases in batches. Google Benchmark 1.7 copies every registered benchmark at each one that
+// it selects, and a replaced worker gets its cases again: both are quadratic in the size of a batch.
+constexpr std::size_t kMaxCasesOfAWorker = 1000;
 constexpr std::chrono::seconds kTick{1};
 
 using Kind = WorkerEvent::Kind;
@@ -76,7 +79,11 @@ class Supervision {
   WorkerCommand command() const {
     WorkerCommand command = command_for(options_, {"--cases", "-"});
     command.input.clear();
-    for (const PlannedCase& planned : pending_) command.input += planned.name + "\n";
+    std::size_t cases = 0;
+    for (const PlannedCase& planned : pending_) {
+      if (++cases > kMaxCasesOfAWorker) break;
+      command.input += planned.name + "\n";
+    }
     return command;
   }
 

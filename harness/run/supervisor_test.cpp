@@ -37,6 +37,7 @@ class Listener : public SupervisorListener {
     observations_.push_back(observation);
   }
   void reference(const ReferenceTime& time) override { references_.push_back(time); }
+  void ended() override { ++workers_; }
   void said(std::string_view line) override { said_.emplace_back(line); }
 
   std::vector<std::string> outcomes() const {
@@ -49,6 +50,7 @@ class Listener : public SupervisorListener {
   std::vector<Observation> observations_;
   std::vector<ReferenceTime> references_;
   std::vector<std::string> said_;
+  int workers_ = 0;  ///< that have ended
   std::function<void()> at_start_;
   std::function<void()> at_finish_;
 };
@@ -98,6 +100,15 @@ TEST_F(Supervisor, ManyCasesDoNotFillAPipe) {
   for (int n = 0; n < 5000; ++n) cases.push_back(planned("ok", n));
   EXPECT_EQ(run(cases), Stop::done);
   EXPECT_EQ(listener_.observations_.size(), 5000u);
+}
+
+// What a worker costs grows with the square of its cases: Google Benchmark copies those registered before.
+TEST_F(Supervisor, NoWorkerGetsMoreThanAThousandCases) {
+  std::vector<PlannedCase> cases;
+  for (int n = 0; n < 2001; ++n) cases.push_back(planned("ok", n));
+  EXPECT_EQ(run(cases), Stop::done);
+  EXPECT_EQ(listener_.observations_.size(), 2001u);
+  EXPECT_EQ(listener_.workers_, 3);
 }
 
 TEST_F(Supervisor, ANullWriteIsACrash) {

@@ -109,9 +109,9 @@ CaseBenchmarks::~CaseBenchmarks() = default;
 void CaseBenchmarks::add(const std::vector<NamedCase>& cases) {
   const std::unique_ptr<DryDevice> checking = open_dry();
   for (const NamedCase& named : cases) {
-    const bool twice = std::any_of(entries_.begin(), entries_.end(),
-                                   [&](const auto& entry) { return entry->named_case.name == named.name; });
-    if (twice) throw UsageError(fmt::format("case '{}' is given twice", named.name));
+    if (entry_of_case_.contains(named.name)) {
+      throw UsageError(fmt::format("case '{}' is given twice", named.name));
+    }
     const Variant& variant = *registry_.find(named.the_case.variant);
     if (const auto mistake = mistake_in(variant, named.the_case.parameters, *checking)) {
       throw UsageError(fmt::format("case '{}': {}", named.name, mistake->text));
@@ -122,6 +122,7 @@ void CaseBenchmarks::add(const std::vector<NamedCase>& cases) {
     entries_.push_back(std::make_unique<Entry>(named, variant, backend));
 
     Entry& entry = *entries_.back();
+    entry_of_case_.emplace(named.name, &entry);
     auto* registered = benchmark::RegisterBenchmark(
         named.name.c_str(), [this, &entry](benchmark::State& state) { measure(state, entry); });
     registered->UseManualTime();
@@ -219,10 +220,9 @@ void CaseBenchmarks::time_by_the_library(benchmark::State& state, Entry& entry) 
 }
 
 void CaseBenchmarks::report(const std::string& case_name) {
-  const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const auto& entry) { return entry->named_case.name == case_name; });
-  if (found == entries_.end() || !(*found)->begun) return;
-  Entry& entry = **found;
+  const auto found = entry_of_case_.find(case_name);
+  if (found == entry_of_case_.end() || !found->second->begun) return;
+  Entry& entry = *found->second;
   if (entry.reported) return;  // the library comes again with the aggregates of repetitions
   entry.reported = true;
   writer_.observation(entry.observation());

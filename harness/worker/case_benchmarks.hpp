@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "run/observation_writer.hpp"
@@ -53,6 +54,7 @@ class CaseBenchmarks {
   const WorkerOptions& options_;
   ObservationWriter& writer_;
   std::vector<std::unique_ptr<Entry>> entries_;
+  std::unordered_map<std::string, Entry*> entry_of_case_;
   ReferenceSchedule schedule_;
   bool stopped_ = false;  ///< the device is spoiled: the rest is for another process
   bool device_is_broken_ = false;
