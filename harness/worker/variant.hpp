@@ -41,7 +41,7 @@ class Computation {
   virtual void create_outputs() {}
   /// Enqueues the work; does not wait unless the variant's method must.
   virtual void call() = 0;
-  /// Puts back the inputs that `call` destroyed, by a push from the host: outside timer and peak.
+  /// Enqueues what puts back the inputs that `call` destroyed: outside timer and peak.
   virtual void restore_inputs() {}
   /// Compares the result of one call on fresh inputs with the reference. Runs outside the peak.
   virtual Verification verify() = 0;

@@ -13,6 +13,7 @@
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/backprojection/verify_pixels.hpp"
 #include "kernels/common/axes.hpp"
+#include "kernels/common/device_inputs.hpp"
 #include "kernels/common/floating.hpp"
 #include "kernels/common/seeded.hpp"
 #include "worker/variant.hpp"
@@ -47,10 +48,7 @@ class BackprojectionComputation final : public Computation {
   void set_up() override { backprojector_ = make_backprojector(way_, device_, geometry_, dtype_); }
 
   void create_inputs() override {
-    with_floating(dtype_, [&](auto zero) {
-      using T = decltype(zero);
-      sinograms_ = device_.push<T>("sinograms", sinograms_shape_, seeded_generator<T>(kSeedSinograms));
-    });
+    sinograms_ = create_seeded(device_, "sinograms", sinograms_shape_, dtype_, kSeedSinograms);
   }
 
   void create_outputs() override { slices_ = device_.create_uninitialised("slices", slices_shape_, dtype_); }

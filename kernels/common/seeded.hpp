@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <span>
@@ -10,18 +9,22 @@
 
 namespace peakmark {
 
+/// seeded.kernel.h, compiled for the host.
+namespace seeded_kernel {
+using pm_int = std::int32_t;
+using pm_uint = std::uint32_t;
+using pm_long = std::int64_t;
+using pm_ulong = std::uint64_t;
+#define PM_DEVICE constexpr
+#include "kernels/common/seeded.kernel.h"
+#undef SEEDED_ELEMENT
+#undef PM_DEVICE
+}  // namespace seeded_kernel
+
 /// 32 random bits of element `index` of the array `seed`. Each element is known by itself, so that an input
-/// of any size can be made, restored and checked by pieces; 32-bit mixing, so that compilers vectorise it.
+/// of any size can be made, restored and checked by pieces.
 constexpr std::uint32_t seeded_bits(std::uint32_t seed, Size index) {
-  const auto wide = static_cast<std::uint64_t>(index);
-  std::uint32_t bits = static_cast<std::uint32_t>(wide) ^
-                       (static_cast<std::uint32_t>(wide >> 32) * 0x9e3779b9U) ^ (seed * 0x85ebca6bU);
-  bits ^= bits >> 16;
-  bits *= 0x7feb352dU;
-  bits ^= bits >> 15;
-  bits *= 0x846ca68bU;
-  bits ^= bits >> 16;
-  return bits;
+  return seeded_kernel::pm_seeded_bits(seed, index);
 }
 
 /// Element `index` of the array `seed`: for floating types a multiple of 2^-23 in [-1, 1), which float holds
@@ -29,8 +32,7 @@ constexpr std::uint32_t seeded_bits(std::uint32_t seed, Size index) {
 template <typename T>
 constexpr T seeded_value(std::uint32_t seed, Size index) {
   if constexpr (std::floating_point<T>) {
-    const auto steps = static_cast<std::int32_t>(seeded_bits(seed, index) >> 8) - (1 << 23);
-    return static_cast<T>(steps) * static_cast<T>(1.0 / (1 << 23));
+    return seeded_kernel::pm_seeded_float(seeded_bits(seed, index));
   } else {
     return static_cast<T>(seeded_bits(seed, index));
   }
@@ -43,7 +45,13 @@ void fill_seeded(std::span<T> values, std::uint32_t seed, Size first) {
     values[i] = seeded_value<T>(seed, first + static_cast<Size>(i));
 }
 
-/// For Device::push and Device::write.
+/// Where in the array of noise the line `line` of a stack begins: one of `different` lines of `w` elements,
+/// drawn by `order_seed`.
+constexpr Size noise_line(std::uint32_t order_seed, Size line, std::int32_t different, Size w) {
+  return seeded_kernel::pm_noise_line(order_seed, line, different, w);
+}
+
+/// For Device::push and Device::write in tests; operations make inputs by device_inputs.hpp.
 template <typename T>
 Generator<T> seeded_generator(std::uint32_t seed) {
   return [seed](std::span<T> piece, Size first) { fill_seeded(piece, seed, first); };

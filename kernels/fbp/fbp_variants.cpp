@@ -67,14 +67,15 @@ class FbpComputation final : public Computation {
 
   void set_up() override { reconstructor_.set_up(); }
   void create_inputs() override {
-    sinograms_ = device_.push<float>("sinograms", reconstructor_.sinograms_shape(), noise_.generator());
+    sinograms_ = device_.create_uninitialised("sinograms", reconstructor_.sinograms_shape(), DType::f32);
+    noise_.write(device_, sinograms_);
   }
   void create_outputs() override {
     slices_ = device_.create_uninitialised("slices", reconstructor_.slices_shape(), DType::f32);
   }
   void call() override { reconstructor_(sinograms_, slices_); }
   void restore_inputs() override {
-    if (destroys_input(options_.way)) device_.write<float>(sinograms_, noise_.generator());
+    if (destroys_input(options_.way)) noise_.write(device_, sinograms_);
   }
   Verification verify() override {
     return verify_fbp(device_, slices_, filter_problem(shape_, options_), reconstructor_.geometry());

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "device/device.hpp"
+#include "kernels/common/device_inputs.hpp"
 #include "kernels/common/seeded.hpp"
 
 namespace peakmark {
@@ -16,17 +16,17 @@ class NoiseLines {
 
   explicit NoiseLines(Size w) : w_(w) {}
 
-  /// Which of the different lines stands in line `line` of the stack.
+  /// Which of the different lines is line `line` of the stack.
   [[nodiscard]] static Size at(Size line) {
-    return static_cast<Size>(seeded_bits(kSeedOrder, line)) % kDifferent;
+    return noise_line(kPattern.order_seed, line, kPattern.different, 1);
   }
   /// A whole one of the different lines.
   [[nodiscard]] std::vector<float> different(Size which) const;
-  /// For Device::push and Device::write.
-  [[nodiscard]] Generator<float> generator() const;
+  /// Enqueues the stack's values; `sinograms` has lines of `w`.
+  void write(Device& device, Array& sinograms) const { write_noise(device, sinograms, kPattern); }
 
  private:
-  static constexpr std::uint32_t kSeedOrder = 50, kSeedValues = 51;
+  static constexpr NoisePattern kPattern{.different = kDifferent, .order_seed = 50, .seed = 51};
 
   Size w_;
 };

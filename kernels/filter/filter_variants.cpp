@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "estimate/forms.hpp"
 #include "kernels/common/axes.hpp"
+#include "kernels/common/device_inputs.hpp"
 #include "kernels/common/verify_rows.hpp"
 #include "kernels/filter/filter.hpp"
 #include "kernels/filter/line_filter.hpp"
@@ -28,7 +29,7 @@ class FilterComputation : public Computation {
   FilterComputation(Device& device, const FilterProblem& problem) : device_(device), problem_(problem) {}
 
   void create_inputs() override {
-    sinograms_ = device_.push<float>("sinograms", problem_.shape(), seeded_generator<float>(kSeed));
+    sinograms_ = create_seeded(device_, "sinograms", problem_.shape(), DType::f32, kSeed);
   }
 
   Verification verify() override {
@@ -81,7 +82,7 @@ class InPlaceComputation final : public FilterComputation {
 
   void set_up() override { filter_.set_up(); }
   void call() override { filter_(sinograms_, sinograms_, 0, problem_.lines()); }
-  void restore_inputs() override { device_.write<float>(sinograms_, seeded_generator<float>(kSeed)); }
+  void restore_inputs() override { write_seeded(device_, sinograms_, kSeed); }
 
  private:
   const Array& result() override { return sinograms_; }

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "estimate/forms.hpp"
 #include "kernels/common/axes.hpp"
+#include "kernels/common/device_inputs.hpp"
 #include "kernels/common/floating.hpp"
 #include "kernels/common/verify_rows.hpp"
 #include "kernels/mul_add/mul_add.hpp"
@@ -67,8 +68,9 @@ class MulAddComputation final : public Computation {
   }
 
   void create_inputs() override {
-    dst_ = create_seeded("dst", kSeedDst);
-    if (!problem_.one_array) other_ = create_seeded("other", kSeedOther);
+    dst_ = create_seeded(device_, "dst", problem_.stack, problem_.dtype, kSeedDst);
+    if (!problem_.one_array)
+      other_ = create_seeded(device_, "other", problem_.stack, problem_.dtype, kSeedOther);
   }
 
   void call() override {
@@ -76,12 +78,7 @@ class MulAddComputation final : public Computation {
              kFactorOther);
   }
 
-  void restore_inputs() override {
-    with_floating(problem_.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      device_.write<T>(dst_, seeded_generator<T>(kSeedDst));
-    });
-  }
+  void restore_inputs() override { write_seeded(device_, dst_, kSeedDst); }
 
   Verification verify() override {
     return with_floating(problem_.dtype, [&](auto zero) { return verify_as<decltype(zero)>(); });
@@ -100,13 +97,6 @@ class MulAddComputation final : public Computation {
   [[nodiscard]] DType output_dtype() const override { return problem_.dtype; }
 
  private:
-  Array create_seeded(const char* name, std::uint32_t seed) {
-    return with_floating(problem_.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      return device_.push<T>(name, problem_.stack, seeded_generator<T>(seed));
-    });
-  }
-
   template <typename T>
   Verification verify_as() {
     const Shape& stack = problem_.stack;

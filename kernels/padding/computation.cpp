@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "kernels/common/device_inputs.hpp"
 #include "kernels/common/seeded.hpp"
 #include "kernels/common/verify_rows.hpp"
 #include "kernels/padding/element_type.hpp"
@@ -114,9 +115,7 @@ PaddingComputation::PaddingComputation(Device& device, PaddingProblem problem, K
 }
 
 void PaddingComputation::create_inputs() {
-  with_element_type(problem_.dtype, [&]<typename T>(T) {
-    input_ = device_.push<T>("input", problem_.input_shape(), seeded_generator<T>(kInputSeed));
-  });
+  input_ = create_seeded(device_, "input", problem_.input_shape(), problem_.dtype, kInputSeed);
 }
 
 void PaddingComputation::create_outputs() {

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "estimate/forms.hpp"
 #include "kernels/common/axes.hpp"
+#include "kernels/common/device_inputs.hpp"
 #include "kernels/common/floating.hpp"
 #include "kernels/common/verify_rows.hpp"
 #include "kernels/vertical_shift/reference.hpp"
@@ -78,21 +79,13 @@ class VerticalShiftComputation final : public Computation {
   void set_up() override { way_->set_up(device_, problem_); }
 
   void create_inputs() override {
-    with_floating(problem_.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      radios_ = device_.push<T>("radios", problem_.radios, seeded_generator<T>(kSeedRadios));
-    });
+    radios_ = create_seeded(device_, "radios", problem_.radios, problem_.dtype, kSeedRadios);
     way_->create_inputs(device_, problem_);
   }
 
   void call() override { way_->call(radios_, problem_); }
 
-  void restore_inputs() override {
-    with_floating(problem_.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      device_.write<T>(radios_, seeded_generator<T>(kSeedRadios));
-    });
-  }
+  void restore_inputs() override { write_seeded(device_, radios_, kSeedRadios); }
 
   Verification verify() override {
     return with_floating(problem_.dtype, [&](auto zero) { return verify_as<decltype(zero)>(); });

@@ -1,0 +1,83 @@
+#include "kernels/common/device_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "kernels/common/seeded.hpp"
+#include "seeded_source.hpp"
+
+namespace peakmark {
+namespace {
+
+/// Elements that a work-item of a CPU makes: enough for its loop to be vectorised and shared out evenly.
+constexpr std::int32_t kRunOnCpu = 4096;
+
+std::int32_t run_on(const Device& device) {
+  return device.info().is_cpu ? kRunOnCpu : 1;
+}
+
+Range range_of(Size count, std::int32_t run) {
+  return {.x = (count + run - 1) / run, .local_x = run == 1 ? 256 : 1};
+}
+
+/// The type whose kernel makes the bits of `dtype`: integers have the same lowest bits, signed or not.
+DType kernel_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+    case DType::i8:
+      return DType::u8;
+    case DType::u16:
+    case DType::i16:
+      return DType::u16;
+    case DType::u32:
+    case DType::i32:
+      return DType::u32;
+    case DType::u64:
+    case DType::i64:
+      return DType::u64;
+    case DType::f32:
+    case DType::f64:
+      return dtype;
+    case DType::c64:
+    case DType::c128:
+      break;
+  }
+  throw UsageError(fmt::format("seeded inputs of type {}: no such pattern; use a real type", name_of(dtype)));
+}
+
+}  // namespace
+
+Array create_seeded(Device& device, std::string_view name, const Shape& shape, DType dtype,
+                    std::uint32_t seed) {
+  Array array = device.create_uninitialised(name, shape, dtype);
+  write_seeded(device, array, seed);
+  return array;
+}
+
+void write_seeded(Device& device, Array& array, std::uint32_t seed, Size first) {
+  const Size count = array.shape().elements();
+  if (count == 0) return;
+  if (array.dtype() == DType::f64 && !device.info().has_f64) {
+    // Operations that only move bits run there too.
+    device.write<double>(array,
+                         [=](std::span<double> piece, Size at) { fill_seeded(piece, seed, first + at); });
+    return;
+  }
+  const std::int32_t run = run_on(device);
+  const Kernel kernel = device.kernel(seeded_source(), "seeded", kernel_dtype(array.dtype()));
+  device.launch(kernel, range_of(count, run), {&array, count, first, seed, run});
+}
+
+void write_noise(Device& device, Array& array, const NoisePattern& pattern) {
+  if (array.dtype() != DType::f32)
+    throw UsageError(fmt::format("lines of noise of type {}: use f32", name_of(array.dtype())));
+  const Size count = array.shape().elements();
+  if (count == 0) return;
+  const Size w = array.shape()[array.shape().rank() - 1];
+  const std::int32_t run = run_on(device);
+  const Kernel kernel = device.kernel(seeded_source(), "noise_lines", DType::f32);
+  device.launch(kernel, range_of(count, run),
+                {&array, count, w, pattern.different, pattern.order_seed, pattern.seed, run});
+}
+
+}  // namespace peakmark

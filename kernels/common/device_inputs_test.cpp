@@ -1,0 +1,98 @@
+#include "kernels/common/device_inputs.hpp"
+
+#include <array>
+
+#include "kernels/common/seeded.hpp"
+#include "kernels/common/variant_testing.hpp"
+#include "kernels/fft/host_device.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing_variants::Grain;
+using testing_variants::open_tested;
+
+/// More than one run of a CPU's work-item, with a rest.
+constexpr Size kOdd = 3 * 4096 + 1237;
+/// Whose upper half is not 0, and changes within the elements that are made.
+constexpr Size kBeyond32Bits = (Size{7} << 32) - 5000;
+
+template <typename T>
+std::vector<T> on_host(std::uint32_t seed, Size first, Size count) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  fill_seeded(std::span(values), seed, first);
+  return values;
+}
+
+class DeviceInputs : public testing::TestWithParam<Grain> {
+ protected:
+  template <typename T>
+  void expect_host_values() {
+    for (const Size count : {Size{1}, Size{255}, Size{4096}, kOdd}) {
+      Array array = create_seeded(*device_, "input", {count}, dtype_of<T>, 3);
+      EXPECT_TRUE(device_->pull<T>(array) == on_host<T>(3, 0, count)) << name_of(dtype_of<T>) << " " << count;
+      for (const Size first : {Size{1}, kBeyond32Bits}) {
+        write_seeded(*device_, array, 40, first);
+        EXPECT_TRUE(device_->pull<T>(array) == on_host<T>(40, first, count))
+            << name_of(dtype_of<T>) << " " << count << " from " << first;
+      }
+    }
+  }
+
+  std::unique_ptr<Device> device_ = open_tested(GetParam());
+};
+
+TEST_P(DeviceInputs, AreTheHostsValuesOfEveryType) {
+  expect_host_values<std::uint8_t>();
+  expect_host_values<std::int8_t>();
+  expect_host_values<std::uint16_t>();
+  expect_host_values<std::int16_t>();
+  expect_host_values<std::uint32_t>();
+  expect_host_values<std::int32_t>();
+  expect_host_values<std::uint64_t>();
+  expect_host_values<std::int64_t>();
+  expect_host_values<float>();
+  if (device_->info().has_f64) expect_host_values<double>();
+}
+
+TEST_P(DeviceInputs, NoiseIsDrawnFromAFewLines) {
+  constexpr NoisePattern kPattern{.different = 5, .order_seed = 50, .seed = 51};
+  for (const Size w : {1, 3, 211, 5000}) {
+    const Shape shape{3, 7, w};
+    Array array = device_->create_uninitialised("lines", shape, DType::f32);
+    write_noise(*device_, array, kPattern);
+    const std::vector<float> values = device_->pull<float>(array);
+    for (Size line = 0; line < 21; ++line) {
+      const Size first = seeded_bits(50, line) % 5 * w;
+      EXPECT_TRUE(std::ranges::equal(std::span(values).subspan(line * w, w), on_host<float>(51, first, w)))
+          << "line " << line << " of " << w;
+    }
+  }
+}
+
+TEST_P(DeviceInputs, ArraysWithoutElementsAndComplexTypes) {
+  Array empty = create_seeded(*device_, "input", {0, 3}, DType::f32, 1);
+  EXPECT_FALSE(empty);
+  EXPECT_THROW(create_seeded(*device_, "input", {4}, DType::c64, 1), UsageError);
+  Array integers = create_seeded(*device_, "input", {4}, DType::i32, 1);
+  EXPECT_THROW(write_noise(*device_, integers, {}), UsageError);
+}
+
+TEST(DeviceInputsWithoutF64, DoublesComeFromTheHost) {
+  testing_fft::HostDevice device;  // computes no doubles, and its kernels do nothing
+  Array array = create_seeded(device, "input", {kOdd}, DType::f64, 3);
+  EXPECT_TRUE(device.pull<double>(array) == on_host<double>(3, 0, kOdd));
+}
+
+TEST(SeededPattern, AnElementIsTheSameInEveryVersion) {
+  // References, baselines and profiles hold what follows from these.
+  EXPECT_EQ(seeded_bits(0, 0), 0u);
+  EXPECT_EQ(seeded_bits(3, 1), 1587980121u);
+  EXPECT_EQ(seeded_bits(3, kBeyond32Bits), 4166281002u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Grains, DeviceInputs, testing::Values(Grain::cpu, Grain::gpu),
+                         testing_variants::name_of_grain);
+
+}  // namespace
+}  // namespace peakmark
