@@ -244,6 +244,7 @@ PM_DEVICE void add_to_part(float* sums, PM_GLOBAL const float* line, PM_GLOBAL c
  */
 #define LINES_AT_ONCE 16
 
+PM_CPU_ONLY(backproject_tiles)
 PM_KERNEL(backproject_tiles)(PM_GLOBAL float* slices, pm_long slices_offset, PM_GLOBAL const float* sinograms,
                              pm_long sinograms_offset, PM_GLOBAL const pm_long* table, pm_long n_z, pm_long n_a,
                              pm_long w, pm_long y0, pm_long x0, pm_long height, pm_long width, pm_long side,
@@ -291,6 +292,7 @@ PM_KERNEL(backproject_tiles)(PM_GLOBAL float* slices, pm_long slices_offset, PM_
 #define ANGLES 16
 #define STRIDE 48 /* the longest stretch: 31 sqrt 2, and 3 more */
 
+PM_REGISTERS(backproject_groups, 72)
 PM_KERNEL(backproject_groups)(PM_GLOBAL float* slices, pm_long slices_offset, PM_GLOBAL const float* sinograms,
                               pm_long sinograms_offset, PM_GLOBAL const pm_long* table, pm_long n_z, pm_long n_a,
                               pm_long w, pm_long y0, pm_long x0, pm_long height, pm_long width, pm_long side,
