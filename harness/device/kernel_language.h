@@ -26,8 +26,11 @@
 #define PM_GLOBAL
 #define PM_CONSTANT __constant__ const
 #define PM_LOCAL __shared__
+#define PM_LOCAL_PTR(type) type*
 #define PM_RESTRICT __restrict__
 #define PM_BARRIER() __syncthreads()
+#define PM_FMA(a, b, c) fmaf(a, b, c)
+#define PM_FLOAT_BITS(value) __float_as_int(value)
 typedef long long pm_long;
 typedef unsigned long long pm_ulong;
 typedef int pm_int;
@@ -50,8 +53,11 @@ PM_DEVICE pm_int pm_local_size_x() { return (pm_int)blockDim.x; }
 #define PM_GLOBAL __global
 #define PM_CONSTANT __constant
 #define PM_LOCAL __local
+#define PM_LOCAL_PTR(type) __local type*
 #define PM_RESTRICT restrict
 #define PM_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define PM_FMA(a, b, c) fma(a, b, c)
+#define PM_FLOAT_BITS(value) as_int(value)
 typedef long pm_long;
 typedef unsigned long pm_ulong;
 typedef int pm_int;
