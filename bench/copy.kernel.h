@@ -1,5 +1,6 @@
 /* Copies, a work-item a row of `row` elements: what kernels that move bytes are held against on CPUs. */
 
+PM_CPU_ONLY(copy_rows)
 PM_KERNEL(copy_rows)
 (PM_GLOBAL const pm_element* PM_RESTRICT from, PM_GLOBAL pm_element* PM_RESTRICT to, pm_long count,
  pm_long row) {
@@ -9,6 +10,7 @@ PM_KERNEL(copy_rows)
 }
 
 /* The same past the caches, where the compiler can: elements of 4 bytes, rows of a multiple of 16. */
+PM_CPU_ONLY(copy_rows_streamed)
 PM_KERNEL(copy_rows_streamed)
 (PM_GLOBAL const pm_element* PM_RESTRICT from, PM_GLOBAL pm_element* PM_RESTRICT to, pm_long count,
  pm_long row) {

@@ -10,7 +10,15 @@
  * Rules: 64-bit sizes are pm_long (no size_t: OpenCL C forbids it as an argument); check bounds, for backends
  * round the global size up; x is the dimension without a limit that matters (CUDA's y and z end at 65,535
  * groups); no templates, no overloads, no C++.
+ *
+ * Above each kernel is one of two lines, which ci/kernel_budgets.py reads and checks by ptxas -v for sm_90:
+ *     PM_REGISTERS(scale, 16)   on a GPU: at most 16 registers for any element type, no stack, no spills
+ *     PM_CPU_ONLY(scale_rows)   never launched on a GPU: not checked
+ * Registers are allocated by eights: 32 let a multiprocessor hold 2048 threads, 40 hold 1536, 64 hold 1024.
  */
+#define PM_REGISTERS(kernel, max)
+#define PM_CPU_ONLY(kernel)
+
 #ifdef __CUDACC__
 
 #define PM_KERNEL(name) extern "C" __global__ void name
@@ -18,8 +26,11 @@
 #define PM_GLOBAL
 #define PM_CONSTANT __constant__ const
 #define PM_LOCAL __shared__
+#define PM_LOCAL_PTR(type) type*
 #define PM_RESTRICT __restrict__
 #define PM_BARRIER() __syncthreads()
+#define PM_FMA(a, b, c) fmaf(a, b, c)
+#define PM_FLOAT_BITS(value) __float_as_int(value)
 typedef long long pm_long;
 typedef unsigned long long pm_ulong;
 typedef int pm_int;
@@ -42,8 +53,11 @@ PM_DEVICE pm_int pm_local_size_x() { return (pm_int)blockDim.x; }
 #define PM_GLOBAL __global
 #define PM_CONSTANT __constant
 #define PM_LOCAL __local
+#define PM_LOCAL_PTR(type) __local type*
 #define PM_RESTRICT restrict
 #define PM_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define PM_FMA(a, b, c) fma(a, b, c)
+#define PM_FLOAT_BITS(value) as_int(value)
 typedef long pm_long;
 typedef unsigned long pm_ulong;
 typedef int pm_int;

@@ -1,6 +1,7 @@
 /* Arithmetic and next to no memory: its time is proportional to `rounds`, and follows the clocks of the device, not its
    memory. */
 
+PM_REGISTERS(fixed_arithmetic, 16)
 PM_KERNEL(fixed_arithmetic)
 (PM_GLOBAL pm_element* to, pm_long count, pm_int rounds) {
   const pm_long i = pm_global_x();

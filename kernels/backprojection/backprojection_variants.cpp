@@ -11,6 +11,7 @@
 #include "kernels/backprojection/line_texture.hpp"
 #include "kernels/backprojection/reference.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/backprojection/tolerance.hpp"
 #include "kernels/backprojection/verify_pixels.hpp"
 #include "kernels/common/axes.hpp"
 #include "kernels/common/device_inputs.hpp"
@@ -71,10 +72,8 @@ class BackprojectionComputation final : public Computation {
     const double noise = std::sqrt(static_cast<double>(geometry_.n_a));
     const double unit = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-51;
     const double rounding = rounding_of_pixels(unit, frame_, geometry_.n_a, std::max(largest, noise));
-    // A texture unit's fraction is off by 2^-9, or 2^-8 where it cuts off, of a difference of 0.8 (the root
-    // of its mean square); errors of different angles know nothing of each other: this is eight times their
-    // spread.
-    return way_ == BackprojectionWay::texture ? rounding + 0x1p-6 * noise : rounding;
+    return way_ == BackprojectionWay::texture ? rounding + texture_rounding_of_pixels(geometry_.n_a)
+                                              : rounding;
   }
 
   template <typename T>

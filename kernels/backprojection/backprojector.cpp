@@ -102,29 +102,37 @@ class Tiled final : public Backprojector {
     const std::vector<std::int64_t> table = angle_table(geometry);
     table_ = device.push<std::int64_t>("angle_table", angle_table_shape(geometry.n_a), std::span(table));
     by_tiles_ = device.info().is_cpu;
-    kernel_ = device.kernel(backprojection_tiled_source(),
-                            by_tiles_ ? "backproject_tiles" : "backproject_groups", DType::f32);
+    const KernelSource& source = backprojection_tiled_source();
+    kernel_ = device.kernel(source, by_tiles_ ? "backproject_tiles" : "backproject_groups", DType::f32);
+    if (!by_tiles_) of_two_ = device.kernel(source, "backproject_groups_of_two", DType::f32);
   }
 
  protected:
   void enqueue(const Stretch& stretch) override {
-    const SliceRegion& region = frame().region;
-    // As the kernels have them.
-    const Size tile_h = 32;
-    const Size tile_w = by_tiles_ ? 64 : 32;
-    const Size group = by_tiles_ ? 1 : 256;
-    const Size tiles =
-        checked_multiply(stretch.count, divide_up(region.h, tile_h) * divide_up(region.w, tile_w));
-    device_.launch(
-        kernel_, {.x = checked_multiply(tiles, group), .local_x = group},
-        {&stretch.slices, stretch.slices_offset, &stretch.sinograms, stretch.sinograms_offset, &table_,
-         stretch.count, geometry().n_a, geometry().w, region.y0, region.x0, region.h, region.w, frame().side,
-         std::int32_t{geometry().clip ? 1 : 0}, static_cast<float>(overlap_slope(geometry()))});
+    const Size pairs = by_tiles_ ? 0 : stretch.count / 2;
+    if (pairs > 0) launch(of_two_, stretch, 0, 2 * pairs, pairs);
+    if (const Size rest = stretch.count - 2 * pairs; rest > 0)
+      launch(kernel_, stretch, 2 * pairs, rest, rest);
   }
 
  private:
+  /// Slices [first, first + count) of the stretch, in so many layers of tiles.
+  void launch(const Kernel& kernel, const Stretch& stretch, Size first, Size count, Size layers) {
+    const SliceRegion& region = frame().region;
+    // As the kernels have them.
+    const Size tile_h = 32;
+    const Size tile_w = 64;
+    const Size group = by_tiles_ ? 1 : 256;
+    const Size tiles = checked_multiply(layers, divide_up(region.h, tile_h) * divide_up(region.w, tile_w));
+    device_.launch(kernel, {.x = checked_multiply(tiles, group), .local_x = group},
+                   {&stretch.slices, stretch.slices_offset + first * region.h * region.w, &stretch.sinograms,
+                    stretch.sinograms_offset + first * geometry().n_a * geometry().w, &table_, count,
+                    geometry().n_a, geometry().w, region.y0, region.x0, region.h, region.w, frame().side,
+                    std::int32_t{geometry().clip ? 1 : 0}, static_cast<float>(overlap_slope(geometry()))});
+  }
+
   bool by_tiles_ = false;
-  Kernel kernel_;
+  Kernel kernel_, of_two_;
   Array table_;
 };
 

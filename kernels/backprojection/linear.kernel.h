@@ -11,6 +11,7 @@ PM_DEVICE pm_element line_at(PM_GLOBAL const pm_element* line, pm_long w, pm_lon
   return weight <= 0 ? 0 : weight >= 1 ? value : weight * value;
 }
 
+PM_REGISTERS(backproject_pixels, 48)
 PM_KERNEL(backproject_pixels)(PM_GLOBAL pm_element* slices, pm_long slices_offset, PM_GLOBAL const pm_element* sinograms,
                               pm_long sinograms_offset, PM_GLOBAL const pm_element* cosines,
                               PM_GLOBAL const pm_element* sines, PM_GLOBAL const pm_element* corrections,
@@ -45,6 +46,7 @@ PM_KERNEL(backproject_pixels)(PM_GLOBAL pm_element* slices, pm_long slices_offse
 }
 
 /* The weights alone, put on sinograms in place: a work-item `columns` columns of a line. */
+PM_REGISTERS(weigh_overlap, 32)
 PM_KERNEL(weigh_overlap)(PM_GLOBAL pm_element* sinograms, pm_long offset, PM_GLOBAL const pm_element* corrections,
                          pm_int has_corrections, pm_long n_z, pm_long n_a, pm_long w, pm_long columns, pm_element axis,
                          pm_element slope) {

@@ -18,6 +18,7 @@ PM_DEVICE float weighted_texel(cudaTextureObject_t lines, float i, float a, floa
   return fminf(fmaxf(weight, 0.0f), 1.0f) * tex2D<float>(lines, i + 0.5f, a + 0.5f);
 }
 
+PM_REGISTERS(backproject_texture, 48)
 PM_KERNEL(backproject_texture)(PM_GLOBAL float* slices, pm_long slices_offset, pm_ulong lines,
                                PM_GLOBAL const float* cosines, PM_GLOBAL const float* sines,
                                PM_GLOBAL const float* corrections, pm_int has_corrections, pm_long n_a, pm_long y0,

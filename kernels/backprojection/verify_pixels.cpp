@@ -29,9 +29,4 @@ std::map<Size, std::vector<Size>> pixels_to_verify(const Shape& slices, Size n_a
   return pixels;
 }
 
-double rounding_of_pixels(double unit, const SliceFrame& frame, Size n_a, double largest) {
-  constexpr Size kStretch = 68;
-  return unit * static_cast<double>(std::max({frame.side, n_a, kStretch})) * largest;
-}
-
 }  // namespace peakmark

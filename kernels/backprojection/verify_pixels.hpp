@@ -21,11 +21,6 @@ namespace peakmark {
 std::map<Size, std::vector<Size>> pixels_to_verify(const Shape& slices, Size n_a, Size interpolations,
                                                    std::uint32_t seed);
 
-/// What rounding by `unit` takes from a pixel that is a sum over n_a lines: of positions, which are columns
-/// or places in a tile's stretch of at most 68, and of sums, relative to `largest`, the greatest value there
-/// is.
-double rounding_of_pixels(double unit, const SliceFrame& frame, Size n_a, double largest);
-
 /// Compares pixels of a stack (n_z, h, w) with what they should be.
 template <typename T>
 class PixelComparison {

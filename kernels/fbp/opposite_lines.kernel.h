@@ -41,6 +41,7 @@ PM_DEVICE pm_element padded_column(PM_GLOBAL const pm_element* line, PM_GLOBAL c
 }
 
 /* A work-item a line of `padded`, for CPUs, or an element of it in steps of row_step lines. */
+PM_CPU_ONLY(join_opposite_rows)
 PM_KERNEL(join_opposite_rows)(PM_GLOBAL const pm_element* sinograms, pm_long offset, PM_GLOBAL const pm_element* mirrors,
                               PM_GLOBAL const pm_int* columns, pm_int has_columns, PM_GLOBAL pm_element* padded,
                               pm_long padded_offset, pm_long first, pm_long pairs, pm_long half_lines, pm_long w, pm_long side,
@@ -54,6 +55,7 @@ PM_KERNEL(join_opposite_rows)(PM_GLOBAL const pm_element* sinograms, pm_long off
                           before, i);
 }
 
+PM_REGISTERS(join_opposite_elements, 32)
 PM_KERNEL(join_opposite_elements)(PM_GLOBAL const pm_element* sinograms, pm_long offset,
                                   PM_GLOBAL const pm_element* mirrors, PM_GLOBAL const pm_int* columns,
                                   pm_int has_columns, PM_GLOBAL pm_element* padded, pm_long padded_offset, pm_long first,
@@ -75,6 +77,7 @@ PM_DEVICE void part_column(PM_GLOBAL const pm_element* from, PM_GLOBAL pm_elemen
   opposite[x] = split + x < side ? from[split + x] : 0;
 }
 
+PM_CPU_ONLY(part_opposite_rows)
 PM_KERNEL(part_opposite_rows)(PM_GLOBAL const pm_element* padded, PM_GLOBAL pm_element* sinograms, pm_long offset,
                               pm_long first, pm_long pairs, pm_long half_lines, pm_long w, pm_long side, pm_long split,
                               pm_long before, pm_long pitch) {
@@ -85,6 +88,7 @@ PM_KERNEL(part_opposite_rows)(PM_GLOBAL const pm_element* padded, PM_GLOBAL pm_e
     part_column(padded + y * pitch + before, line, line + half_lines * w, side, split, x);
 }
 
+PM_REGISTERS(part_opposite_elements, 32)
 PM_KERNEL(part_opposite_elements)(PM_GLOBAL const pm_element* padded, PM_GLOBAL pm_element* sinograms, pm_long offset,
                                   pm_long first, pm_long pairs, pm_long half_lines, pm_long w, pm_long side, pm_long split,
                                   pm_long before, pm_long pitch, pm_long row_step) {

@@ -14,6 +14,7 @@ PM_DEVICE pm_element padded_element(PM_GLOBAL const pm_element* line, PM_GLOBAL 
   return has_columns ? line[columns[i]] : (pm_element)0;
 }
 
+PM_CPU_ONLY(pad_lines_rows)
 PM_KERNEL(pad_lines_rows)(PM_GLOBAL const pm_element* sinogram, PM_GLOBAL const pm_int* columns, pm_int has_columns,
                           PM_GLOBAL pm_element* padded, pm_long first, pm_long lines, pm_long w, pm_long before,
                           pm_long length, pm_long pitch) {
@@ -31,6 +32,7 @@ PM_KERNEL(pad_lines_rows)(PM_GLOBAL const pm_element* sinogram, PM_GLOBAL const 
   for (pm_long x = 0; x < w; ++x) to[before + x] = line[x];
 }
 
+PM_REGISTERS(pad_lines_elements, 32)
 PM_KERNEL(pad_lines_elements)(PM_GLOBAL const pm_element* sinogram, PM_GLOBAL const pm_int* columns,
                               pm_int has_columns, PM_GLOBAL pm_element* padded, pm_long first, pm_long lines,
                               pm_long w, pm_long before, pm_long length, pm_long pitch, pm_long row_step) {
@@ -41,6 +43,7 @@ PM_KERNEL(pad_lines_elements)(PM_GLOBAL const pm_element* sinogram, PM_GLOBAL co
     padded[y * pitch + i] = padded_element(sinogram + (first + y) * w, columns, has_columns, w, before, i);
 }
 
+PM_CPU_ONLY(crop_lines_rows)
 PM_KERNEL(crop_lines_rows)(PM_GLOBAL const pm_element* padded, PM_GLOBAL pm_element* sinogram, pm_long first,
                            pm_long lines, pm_long w, pm_long before, pm_long pitch) {
   const pm_long y = pm_global_x();
@@ -50,6 +53,7 @@ PM_KERNEL(crop_lines_rows)(PM_GLOBAL const pm_element* padded, PM_GLOBAL pm_elem
   for (pm_long x = 0; x < w; ++x) line[x] = from[x];
 }
 
+PM_REGISTERS(crop_lines_elements, 32)
 PM_KERNEL(crop_lines_elements)(PM_GLOBAL const pm_element* padded, PM_GLOBAL pm_element* sinogram, pm_long first,
                                pm_long lines, pm_long w, pm_long before, pm_long pitch, pm_long row_step) {
   const pm_long x = pm_global_x();
@@ -66,6 +70,7 @@ PM_DEVICE void filter_element(PM_GLOBAL pm_element* at, pm_element factor, pm_in
   at[1] = imaginary ? real * factor : other * factor;
 }
 
+PM_CPU_ONLY(filter_spectra_rows)
 PM_KERNEL(filter_spectra_rows)(PM_GLOBAL pm_element* spectra, PM_GLOBAL const pm_element* filter, pm_int imaginary,
                                pm_long lines, pm_long frequencies, pm_long pitch) {
   const pm_long y = pm_global_x();
@@ -74,6 +79,7 @@ PM_KERNEL(filter_spectra_rows)(PM_GLOBAL pm_element* spectra, PM_GLOBAL const pm
   for (pm_long k = 0; k < frequencies; ++k) filter_element(at + 2 * k, filter[k], imaginary);
 }
 
+PM_REGISTERS(filter_spectra_elements, 32)
 PM_KERNEL(filter_spectra_elements)(PM_GLOBAL pm_element* spectra, PM_GLOBAL const pm_element* filter,
                                    pm_int imaginary, pm_long lines, pm_long frequencies, pm_long pitch,
                                    pm_long row_step) {

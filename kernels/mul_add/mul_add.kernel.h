@@ -10,6 +10,7 @@ PM_DEVICE void mul_add_row(PM_GLOBAL pm_element* dst, PM_GLOBAL const pm_element
   for (pm_long x = 0; x < w; ++x) dst[x] = a * dst[x] + b * other[x];
 }
 
+PM_CPU_ONLY(mul_add_rows)
 PM_KERNEL(mul_add_rows)(PM_GLOBAL pm_element* dst, pm_long dst_first, pm_long dst_row, pm_long dst_image,
                         PM_GLOBAL const pm_element* other, pm_long other_first, pm_long other_row,
                         pm_long other_image, pm_long images, pm_long h, pm_long w, pm_element a, pm_element b) {
@@ -21,6 +22,7 @@ PM_KERNEL(mul_add_rows)(PM_GLOBAL pm_element* dst, pm_long dst_first, pm_long ds
               other + other_first + image * other_image + y * other_row, w, a, b);
 }
 
+PM_REGISTERS(mul_add_elements, 48)
 PM_KERNEL(mul_add_elements)(PM_GLOBAL pm_element* dst, pm_long dst_first, pm_long dst_row, pm_long dst_image,
                             PM_GLOBAL const pm_element* other, pm_long other_first, pm_long other_row,
                             pm_long other_image, pm_long images, pm_long h, pm_long w, pm_element a, pm_element b,
@@ -36,6 +38,7 @@ PM_KERNEL(mul_add_elements)(PM_GLOBAL pm_element* dst, pm_long dst_first, pm_lon
 }
 
 /* The region of one image of `from`, packed into `to`. */
+PM_CPU_ONLY(copy_region_rows)
 PM_KERNEL(copy_region_rows)(PM_GLOBAL pm_element* to, PM_GLOBAL const pm_element* from, pm_long from_first,
                             pm_long from_row, pm_long h, pm_long w) {
   const pm_long y = pm_global_x();
@@ -44,6 +47,7 @@ PM_KERNEL(copy_region_rows)(PM_GLOBAL pm_element* to, PM_GLOBAL const pm_element
   for (pm_long x = 0; x < w; ++x) to[y * w + x] = row[x];
 }
 
+PM_REGISTERS(copy_region_elements, 32)
 PM_KERNEL(copy_region_elements)(PM_GLOBAL pm_element* to, PM_GLOBAL const pm_element* from, pm_long from_first,
                                 pm_long from_row, pm_long h, pm_long w, pm_long row_step) {
   const pm_long x = pm_global_x();

@@ -112,6 +112,7 @@ PM_DEVICE void reverse_run(PM_GLOBAL pm_element* PM_RESTRICT out, PM_GLOBAL cons
 
 /* ---- computed: no coordinates in memory ---- */
 
+PM_CPU_ONLY(pad_constant_rows)
 PM_KERNEL(pad_constant_rows)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
@@ -132,6 +133,7 @@ PM_KERNEL(pad_constant_rows)
   fill_run(to + nx, (pm_element)x1, out_nx - pad_x0 - nx, past_cache);
 }
 
+PM_CPU_ONLY(pad_edge_rows)
 PM_KERNEL(pad_edge_rows)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
@@ -147,6 +149,7 @@ PM_KERNEL(pad_edge_rows)
   fill_run(to + pad_x0 + nx, from[nx - 1], out_nx - pad_x0 - nx, past_cache);
 }
 
+PM_CPU_ONLY(pad_periodic_rows)
 PM_KERNEL(pad_periodic_rows)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
@@ -175,6 +178,7 @@ PM_KERNEL(pad_periodic_rows)
 /* The item's rows are y, y + y_step, ...; its slices z, z + z_step, ...: CUDA ends at 65,535 groups in y and
  * z.
  */
+PM_REGISTERS(pad_constant_elements, 56)
 PM_KERNEL(pad_constant_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
@@ -200,6 +204,7 @@ PM_KERNEL(pad_constant_elements)
     }
 }
 
+PM_REGISTERS(pad_edge_elements, 56)
 PM_KERNEL(pad_edge_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
@@ -212,6 +217,7 @@ PM_KERNEL(pad_edge_elements)
       out[(slice * out_ny + row) * out_nx + column] = in[(slice * ny + clamped(row - pad_y0, ny)) * nx + x];
 }
 
+PM_REGISTERS(pad_periodic_elements, 56)
 PM_KERNEL(pad_periodic_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
@@ -245,6 +251,7 @@ PM_DEVICE pm_long run_of(PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_int ste
 
 /* A work-item owns `y_step` rows. Columns of a padding are mostly neighbours, upward, downward or one and the
  * same: such runs are looked for once for all of its rows and moved as runs. */
+PM_CPU_ONLY(gather_vectors_rows)
 PM_KERNEL(gather_vectors_rows)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
@@ -275,6 +282,7 @@ PM_KERNEL(gather_vectors_rows)
   }
 }
 
+PM_REGISTERS(gather_vectors_elements, 56)
 PM_KERNEL(gather_vectors_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
@@ -289,6 +297,7 @@ PM_KERNEL(gather_vectors_elements)
 
 /* ---- coords2d: a source row and a source column for each element of a padded image ---- */
 
+PM_CPU_ONLY(gather_images_rows)
 PM_KERNEL(gather_images_rows)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
@@ -302,6 +311,7 @@ PM_KERNEL(gather_images_rows)
   for (pm_long i = 0; i < out_nx; ++i) to[i] = from[rows[image_row + i] * nx + columns[image_row + i]];
 }
 
+PM_REGISTERS(gather_images_elements, 72)
 PM_KERNEL(gather_images_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
@@ -317,6 +327,7 @@ PM_KERNEL(gather_images_elements)
 
 /* ---- The constant mode of coords1d: images within the border that a padded template has ---- */
 
+PM_CPU_ONLY(frame_rows)
 PM_KERNEL(frame_rows)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL const pm_element* PM_RESTRICT padded,
  PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny, pm_long nx, pm_long out_ny, pm_long out_nx,
@@ -338,6 +349,7 @@ PM_KERNEL(frame_rows)
   copy_run(to + end, border + end, out_nx - end, past_cache);
 }
 
+PM_REGISTERS(frame_elements, 56)
 PM_KERNEL(frame_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL const pm_element* PM_RESTRICT padded,
  PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny, pm_long nx, pm_long out_ny, pm_long out_nx,
@@ -356,6 +368,7 @@ PM_KERNEL(frame_elements)
 
 /* ---- The constant mode of coords2d: an image into the centre of a padded template ---- */
 
+PM_CPU_ONLY(embed_rows)
 PM_KERNEL(embed_rows)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT padded, pm_long slice,
  pm_long ny, pm_long nx, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
@@ -365,6 +378,7 @@ PM_KERNEL(embed_rows)
   copy_run(padded + (pad_y0 + y) * out_nx + pad_x0, in + (slice * ny + y) * nx, nx, past_cache);
 }
 
+PM_REGISTERS(embed_elements, 32)
 PM_KERNEL(embed_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT padded, pm_long slice,
  pm_long ny, pm_long nx, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
@@ -376,6 +390,7 @@ PM_KERNEL(embed_elements)
 }
 
 /* A device copy of the template, for devices on which a copy command is slower than a kernel. */
+PM_CPU_ONLY(copy_image_rows)
 PM_KERNEL(copy_image_rows)
 (PM_GLOBAL const pm_element* PM_RESTRICT padded, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long slice,
  pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {

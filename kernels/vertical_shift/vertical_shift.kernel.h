@@ -26,6 +26,7 @@ PM_DEVICE shift_t shift_of(float s, pm_long n_z) {
  * arrange that, for it does not know that the stores never meet the rows still to be loaded. */
 #define SHIFT_ROWS 8
 
+PM_REGISTERS(vertical_shift_columns, 72)
 PM_KERNEL(vertical_shift_columns)(PM_GLOBAL pm_element* radios, PM_GLOBAL const float* shifts, pm_long n_a,
                                   pm_long n_z, pm_long nx) {
   const pm_long i = pm_global_x();
@@ -128,6 +129,7 @@ PM_DEVICE void move_four_rows(PM_GLOBAL pm_element* block, pm_long nx, pm_long w
   }
 }
 
+PM_CPU_ONLY(vertical_shift_blocks)
 PM_KERNEL(vertical_shift_blocks)(PM_GLOBAL pm_element* radios, PM_GLOBAL const float* shifts, pm_long n_a,
                                  pm_long n_z, pm_long nx, pm_long width, pm_long blocks) {
   const pm_long i = pm_global_x();
@@ -158,6 +160,7 @@ PM_KERNEL(vertical_shift_blocks)(PM_GLOBAL pm_element* radios, PM_GLOBAL const f
 
 /* `temporaries`: a product of rows of a radio, and its sum into rows of the shifted image; `count` elements from
  * `first` on, `width` a work-item. */
+PM_REGISTERS(vertical_shift_product, 24)
 PM_KERNEL(vertical_shift_product)(PM_GLOBAL pm_element* product, PM_GLOBAL const pm_element* radios, pm_long first,
                                   pm_long count, pm_long width, pm_element factor) {
   const pm_long begin = pm_global_x() * width;
@@ -165,6 +168,7 @@ PM_KERNEL(vertical_shift_product)(PM_GLOBAL pm_element* product, PM_GLOBAL const
   for (pm_long x = begin; x < end; ++x) product[x] = factor * radios[first + x];
 }
 
+PM_REGISTERS(vertical_shift_add, 24)
 PM_KERNEL(vertical_shift_add)(PM_GLOBAL pm_element* shifted, PM_GLOBAL const pm_element* product, pm_long first,
                               pm_long count, pm_long width) {
   const pm_long begin = pm_global_x() * width;

@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""Prints, for every GPU kernel, what its machine code for sm_90 needs and the share of copy bandwidth that follows.
+
+    bench/sass_table.py [PATTERN…] [--cuda ROOT] [--nvdisasm PATH] [--loops]
+
+PATTERN is a regular expression for kernel names; the default is every kernel that runs on a GPU. --loops lists every loop.
+No GPU is needed; nvdisasm is (`pip install nvidia-cuda-nvdisasm`, any 13.x).
+
+The hot loop is the one with the fewest instructions for each byte that it stores to global memory. Of the paths through it
+the one counts that stores most bytes with the fewest stores, which is that of whole vectors, and of several the longest.
+Instructions and bytes are for each element stored. A kernel without a loop that stores is counted from its first instruction
+to its last, or, where WORK says so, by the innermost loop that loads most.
+
+Columns: `issue slots`: share of all issue slots that the instructions take when memory runs at its full bandwidth. `loads
+in flight`: bytes that resident threads load before their next store, over those that full bandwidth needs in flight.
+`bound`: expected share of copy bandwidth, the smallest of 1, 1 / issue slots and loads in flight.
+"""
+
+import argparse
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+
+from device_code import ELEMENT_BYTES, compile_all, find_tool, kernel_sources
+
+# An H200. Bandwidth, processors and schedulers are from NVIDIA's data sheet and Hopper whitepaper; the sustained clock and
+# the latency of a loaded memory are assumptions.
+BYTES_A_SECOND = 4.8e12
+PROCESSORS = 132
+SLOTS_A_CLOCK = 4 * 32  # four schedulers, a warp instruction each
+CLOCK = 1.7e9
+LATENCY = 0.7e-6
+REGISTERS, MOST_WARPS, WARPS_A_GROUP = 65536, 64, 8
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a kernel does, where it is not a copy that stores in its hot loop."""
+
+    bytes: object = None  # bytes moved for an element, of its element size; None: not bound by memory
+    unit: str = "element"
+    units: float = 0  # units an iteration of the loop that loads most; 0: elements stored
+
+
+COPY = Work(lambda e: 2 * e)
+WORK = {
+    "mul_add": Work(lambda e: 3 * e),
+    "vertical_shift_add": Work(lambda e: 3 * e),
+    "pm_fill": Work(lambda e: e),
+    "fixed_arithmetic": Work(None),
+    "pm_fill": Work(lambda e: e),
+    "fixed_arithmetic": Work(None),
+    "gather_images": Work(lambda e: 2 * e + 8),  # two int32 coordinates an element, for a stack of one slice
+    "backproject": Work(None, "iteration", 1),
+}
+
+
+@dataclass
+class Instruction:
+    text: str
+    operation: str
+    predicated: bool
+    target: str = ""
+
+
+@dataclass
+class Block:
+    instructions: list = field(default_factory=list)
+    successors: list = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Path:
+    """One way through a loop: its instructions, and bytes of each access by kind (LDG, STG, LDS, TEX)."""
+
+    count: int = 0
+    accesses: tuple = ()
+
+    def bytes(self, kind):
+        return sum(width for access, width in self.accesses if access == kind)
+
+    def number(self, kind):
+        return sum(access == kind for access, _ in self.accesses)
+
+    def in_flight(self):
+        """Bytes of the loads that are issued before a store, at most."""
+        most = now = 0
+        for access, width in self.accesses:
+            now = 0 if access == "STG" else now + width if access == "LDG" else now
+            most = max(most, now)
+        return most
+
+    def in_flight(self):
+        """Bytes of the loads that are issued before a store, at most."""
+        most = now = 0
+        for access, width in self.accesses:
+            now = 0 if access == "STG" else now + width if access == "LDG" else now
+            most = max(most, now)
+        return most
+
+    def text(self, kind):
+        widths = collections.Counter(width for access, width in self.accesses if access == kind)
+        return " + ".join(f"{n}×{width}" for width, n in sorted(widths.items(), reverse=True)) or "0"
+
+
+def width_of(operation):
+    for mark, width in ((".128", 16), (".64", 8), (".U8", 1), (".S8", 1), (".U16", 2), (".S16", 2)):
+        if re.search(re.escape(mark) + r"(\.|$)", operation):
+            return width
+    return 4
+
+
+def access_of(operation):
+    name = operation.split(".")[0]
+    kind = {"LDG": "LDG", "LD": "LDG", "STG": "STG", "ST": "STG", "LDS": "LDS", "STS": "STS", "TEX": "TEX", "TLD": "TEX"}.get(name)
+    return (kind, width_of(operation)) if kind else None
+
+
+def kernels_of(disassembly):
+    """Returns {kernel: [blocks]} of what `nvdisasm -c` printed."""
+    kernels = {}
+    for name, text in re.findall(r"^\.text\.(\w+):\n(.*?)(?=^//---|\Z)", disassembly, re.S | re.M):
+        blocks, labels = [Block()], {}
+        for line in text.splitlines():
+            label = re.match(r"(\.L_x_\d+|\$\S+):", line)
+            if label:
+                if blocks[-1].instructions:
+                    blocks.append(Block())
+                labels[label[1]] = len(blocks) - 1
+                continue
+            found = re.match(r"\s+/\*[0-9a-f]+\*/\s+(@!?U?P\d+\s+)?([A-Z][\w.]*)(.*);", line)
+            if not found or found[2].startswith("NOP"):
+                continue
+            target = re.search(r"`\((\S+?)\)", found[3])
+            blocks[-1].instructions.append(Instruction(line, found[2], bool(found[1]), target[1] if target else ""))
+            if found[2].split(".")[0] in ("BRA", "EXIT", "RET", "BRX", "BREAK"):
+                blocks.append(Block())
+        for i, block in enumerate(blocks):
+            last = block.instructions[-1] if block.instructions else None
+            kind = last.operation.split(".")[0] if last else ""
+            if kind == "BRA" and last.target in labels:
+                block.successors.append(labels[last.target])
+            conditional = last and (last.predicated or re.search(r"\b!?U?P\d+, `|~URZ|DIV", last.text))
+            if i + 1 < len(blocks) and (kind not in ("BRA", "EXIT", "RET", "BRX") or conditional):
+                block.successors.append(i + 1)
+        kernels[name] = blocks
+    return kernels
+
+
+def loops_of(blocks):
+    """Returns {header: set of blocks} of the natural loops, by branches to earlier code."""
+    predecessors = collections.defaultdict(set)
+    for i, block in enumerate(blocks):
+        for successor in block.successors:
+            predecessors[successor].add(i)
+    loops = {}
+    for tail, block in enumerate(blocks):
+        for header in block.successors:
+            if header > tail:
+                continue
+            body, pending = {header, tail}, [tail] if tail != header else []
+            while pending:
+                for before in predecessors[pending.pop()]:
+                    if before not in body:
+                        body.add(before)
+                        pending.append(before)
+            if header == tail and len(block.instructions) == 1:
+                continue  # the endless branch after a kernel's end
+            loops.setdefault(header, set()).update(body)
+    return loops
+
+
+def longest_path(blocks, first, body):
+    """The path from `first` through `body`: most bytes stored, then fewest stores, then most instructions."""
+    def rank(path):
+        return path.bytes("STG"), -path.number("STG"), path.count
+
+    best = {}
+    for i in sorted(body, reverse=True):
+        block = blocks[i]
+        accesses = tuple(a for a in (access_of(x.operation) for x in block.instructions) if a)
+        ahead = [best[s] for s in block.successors if s in body and s > i and s in best]
+        after = max(ahead, key=rank, default=Path())
+        best[i] = Path(len(block.instructions) + after.count, accesses + after.accesses)
+    return best[first]
+
+
+def work_of(kernel):
+    return next((work for prefix, work in WORK.items() if kernel.startswith(prefix)), COPY)
+
+
+def hot_path(blocks, work):
+    loops = loops_of(blocks)
+    paths = [(len(body), longest_path(blocks, header, body)) for header, body in loops.items()]
+    if work.units:
+        inner = [path for size, path in paths]
+        loads = lambda p: p.bytes("LDS") + p.bytes("LDG") + 16 * p.number("TEX")
+        innermost = [p for (h, b), p in zip(loops.items(), inner) if not any(o != h and loops[o] < b for o in loops)]
+        return max(innermost or inner or [longest_path(blocks, 0, set(range(len(blocks))))], key=loads)
+    storing = [path for _, path in paths if path.bytes("STG")]
+    if storing:
+        return min(storing, key=lambda p: p.count / p.bytes("STG"))
+    return longest_path(blocks, 0, set(range(len(blocks))))
+
+
+def resident_threads(registers):
+    warps = REGISTERS // (-(-registers // 8) * 8 * 32)
+    return min(MOST_WARPS, warps // WARPS_A_GROUP * WARPS_A_GROUP) * 32
+
+
+def row_of(kernel, source, usage, path):
+    work, element = work_of(kernel), ELEMENT_BYTES[source.dtype]
+    units = work.units or path.bytes("STG") / element
+    row = {"kernel": kernel, "dtype": source.dtype, "registers": usage.registers, "spills": usage.spill_bytes,
+           "stack": usage.stack_bytes, "instructions": None, "an": work.unit, "loads": path.text("LDG"), "stores": path.text("STG"),
+           "units": units, "bytes": None, "slots": None, "flight": None, "bound": None}
+    if not units:
+        return row
+    row["instructions"] = path.count / units
+    if work.bytes is None:
+        return row
+    moved = work.bytes(element)
+    row["bytes"] = moved
+    seconds = moved / BYTES_A_SECOND  # an element's share of time at full bandwidth
+    row["slots"] = row["instructions"] / (seconds * PROCESSORS * SLOTS_A_CLOCK * CLOCK)
+    row["bound"] = min(1, 1 / row["slots"])
+    if path.bytes("LDG"):
+        needed = BYTES_A_SECOND * (moved - element) / moved * LATENCY / PROCESSORS
+        row["flight"] = resident_threads(usage.registers) * path.in_flight() / needed
+        row["bound"] = min(row["bound"], row["flight"])
+    return row
+
+
+HEADINGS = ["kernel", "dtype", "registers", "spills", "stack", "instructions", "loads", "stores", "bytes", "issue slots", "loads in flight", "bound"]
+
+
+def cells(row):
+    number = lambda value, form: "–" if value is None else format(value, form)
+    per = "" if row["an"] == "element" else f" an {row['an']}"
+    share = lambda x: f" in {row['units']:g}" if x != "0" and not per else ""
+    return [f"`{row['kernel']}`", row["dtype"], str(row["registers"]), str(row["spills"]), str(row["stack"]), number(row["instructions"], ".1f") + per,
+            row["loads"] + share(row["loads"]), row["stores"] + share(row["stores"]), number(row["bytes"], "g"),
+            number(row["slots"], ".0%"), number(row["flight"], ".1f") + ("×" if row["flight"] else ""), number(row["bound"], ".2f")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN")
+    parser.add_argument("--cuda", metavar="ROOT", help="root of the CUDA toolkit")
+    parser.add_argument("--nvdisasm", metavar="PATH", help="the disassembler, where it is not in the toolkit or PATH")
+    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--loops", action="store_true", help="list every loop of each kernel")
+    options = parser.parse_args()
+    nvcc = find_tool("nvcc", options.cuda)
+    nvdisasm = options.nvdisasm or find_tool("nvdisasm", options.cuda)
+    for name, path in (("nvcc", nvcc), ("nvdisasm", nvdisasm)):
+        if path is None:
+            parser.error(f"{name} is not in PATH nor in /usr/local/cuda/bin: name the toolkit with --cuda"
+                         + (", or pip install nvidia-cuda-nvdisasm and use --nvdisasm" if name == "nvdisasm" else ""))
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for source, cubin, usages in compile_all(kernel_sources(), pathlib.Path(folder), nvcc, options.arch):
+            text = subprocess.run([nvdisasm, "-c", str(cubin)], capture_output=True, text=True, check=True).stdout
+            for kernel, blocks in sorted(kernels_of(text).items()):
+                if options.patterns and not any(re.search(p, kernel) for p in options.patterns):
+                    continue
+                if not options.patterns and source.budgets().get(kernel) is None:
+                    continue
+                rows.append(row_of(kernel, source, usages[kernel], hot_path(blocks, work_of(kernel))))
+                if options.loops:
+                    for header, body in sorted(loops_of(blocks).items()):
+                        path = longest_path(blocks, header, body)
+                        print(f"{kernel} {source.dtype}: block {header}, {len(body)} blocks, {path.count} instructions, loads "
+                              f"{path.text('LDG')}, shared {path.text('LDS')}, stores {path.text('STG')}", file=sys.stderr)
+    print("| " + " | ".join(HEADINGS) + " |\n|" + "---|" * len(HEADINGS))
+    for row in rows:
+        print("| " + " | ".join(cells(row)) + " |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""bench/sass_table.py and ci/kernel_budgets.py on texts of ptxas and nvdisasm."""
+
+import device_code
+import kernel_budgets
+import sass_table
+
+PTXAS = """ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'add' for 'sm_90'
+ptxas info    : Function properties for add
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 30 registers, used 0 barriers
+ptxas info    : Compiling entry function 'heap' for 'sm_90'
+ptxas info    : Function properties for heap
+    64 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads
+ptxas info    : Used 255 registers, used 1 barriers, 64 bytes cumulative stack size
+"""
+
+# Two loads and a 16-byte store an iteration; or, past .L_x_1, one load and a 4-byte store.
+NVDISASM = """//--------------------- .text.add   --------------------------
+\t.section\t.text.add,"ax",@progbits
+.text.add:
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+        /*0010*/               @P0 EXIT ;
+.L_x_0:
+        /*0020*/                   IADD3 R2, R2, 0x10, RZ ;
+        /*0030*/               @P1 BRA `(.L_x_1) ;
+        /*0040*/                   LDG.E.128 R4, desc[UR4][R2.64] ;
+        /*0050*/                   LDG.E.64.CONSTANT R8, desc[UR4][R2.64] ;
+        /*0060*/                   FADD R4, R4, R8 ;
+        /*0070*/                   STG.E.128 desc[UR4][R2.64], R4 ;
+        /*0080*/                   BRA `(.L_x_2) ;
+.L_x_1:
+        /*0090*/                   LDG.E.U8 R4, desc[UR4][R2.64] ;
+        /*00a0*/                   STG.E desc[UR4][R2.64], R4 ;
+.L_x_2:
+        /*00b0*/              @!P2 BRA `(.L_x_0) ;
+        /*00c0*/                   EXIT ;
+.L_x_3:
+        /*00d0*/                   BRA `(.L_x_3);
+"""
+
+
+def test_what_ptxas_reports_is_read():
+    assert device_code.parse_usage(PTXAS) == {"add": device_code.Usage(30, 0, 0), "heap": device_code.Usage(255, 64, 20)}
+
+
+def test_a_kernel_within_its_budget_is_no_error():
+    assert kernel_budgets.excesses({"add": 30, "heap": None}, device_code.parse_usage(PTXAS)) == []
+
+
+def test_registers_stack_and_spills_beyond_a_budget_are_errors():
+    assert kernel_budgets.excesses({"add": 29, "heap": 255}, device_code.parse_usage(PTXAS)) == [
+        "add: 30 registers; its budget is 29", "heap: 64 bytes of stack, 20 bytes of spills; 0 are allowed"]
+
+
+def test_a_kernel_without_a_budget_and_a_budget_without_a_kernel_are_errors():
+    lines = kernel_budgets.excesses({"heap": None, "gone": 8}, device_code.parse_usage(PTXAS))
+    assert lines == ["gone: has a budget and is no kernel; remove the line", "add: no budget; write PM_REGISTERS(add, 30) above it"]
+
+
+def test_every_kernel_of_the_tree_has_a_budget():
+    for source in device_code.kernel_sources():
+        assert source.budgets(), source.path
+
+
+def test_the_path_of_whole_vectors_is_counted():
+    blocks = sass_table.kernels_of(NVDISASM)["add"]
+    path = sass_table.hot_path(blocks, sass_table.COPY)
+    assert (path.count, path.text("LDG"), path.text("STG"), path.in_flight()) == (8, "1×16 + 1×8", "1×16", 24)
+
+
+def test_the_bound_is_of_issue_slots_and_of_loads_in_flight():
+    source = device_code.Source("add", device_code.ROOT / "add.kernel.h", "u8")
+    path = sass_table.Path(800, (("LDG", 16), ("STG", 16)))
+    row = sass_table.row_of("add", source, device_code.Usage(32, 0, 0), path)
+    assert row["instructions"] == 50
+    # 4.8 TB/s are 2.4e12 copied elements of one byte; 132 processors with 128 slots at 1.7 GHz issue 11.97 for each.
+    assert abs(row["slots"] - 50 / 11.97) < 0.01 and abs(row["bound"] - 11.97 / 50) < 0.001
+    few = sass_table.row_of("add", source, device_code.Usage(255, 0, 0), sass_table.Path(16, (("LDG", 1), ("STG", 1))))
+    # 256 threads with a byte each, of 2.4e12 B/s * 0.7 us / 132 that must be in flight.
+    assert abs(few["flight"] - 256 / 12727) < 0.001
