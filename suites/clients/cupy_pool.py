@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What CuPy's functions ask for, what its pool holds for that, and what is resident on the device: a table (markdown).
 
-    suites/clients/cupy_pool.py [--peakmark PROGRAM] [--shape 20x512x512] [-o FILE] [FUNCTION...]
+    suites/clients/cupy_pool.py [--peakmark PROGRAM] [--python PROGRAM] [--shape 20x512x512] [-o FILE] [FUNCTION...]
 
 Of each function three processes: without the pool, recorded, so that each array is asked of the driver (`requested`);
 with the pool, recorded (`held`, by the driver's account); and with the pool, not recorded, for CuPy's own account of
@@ -56,11 +56,12 @@ def row_of(peakmark, python, function, shape):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peakmark", default="peakmark", help="the program; default: the one on the path")
+    parser.add_argument("--python", type=Path, default=environment_python(), help="a Python that has CuPy (default %(default)s)")
     parser.add_argument("--shape", default="20x512x512", help="of the stack (default 20x512x512)")
     parser.add_argument("-o", "--output", type=Path, help="file to write instead of standard output")
     parser.add_argument("functions", nargs="*", metavar="FUNCTION", help=", ".join(NAMES))
     asked = parser.parse_args()
-    python = environment_python()
+    python = asked.python
     if not set(asked.functions) <= set(NAMES):
         parser.error(f"functions are {', '.join(NAMES)}")
     if not python.exists():

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "device/doctor/doctor.hpp"
+#include "record/cuda_folders.hpp"
 #include "record/recorder_libraries.hpp"
 
 namespace peakmark {
@@ -37,21 +38,19 @@ std::optional<double> load_average() {
 
 /// Where the recorder would find it. Looked for, not loaded by path: loading CUPTI twice is what its users
 /// are warned of.
-std::optional<std::string> find_cupti() {
+std::optional<std::string> find_cupti(const std::optional<fs::path>& recorder) {
   static constexpr const char* kNames[] = {"libcupti.so.13", "libcupti.so.12"};
   for (const char* name : kNames) {
     // Left loaded: unloading CUPTI leaks what it holds.
     if (dlopen(name, RTLD_LAZY | RTLD_LOCAL) != nullptr) return name;
   }
-  for (const auto& root :
-       {variable("CUDA_HOME"), variable("CUDA_PATH"), std::optional<std::string>("/usr/local/cuda")}) {
-    if (!root) continue;
-    for (const char* folder : {"lib64", "lib", "extras/CUPTI/lib64"}) {
-      for (const char* name : kNames) {
-        const fs::path path = fs::path(*root) / folder / name;
-        std::error_code error;
-        if (fs::exists(path, error)) return path.string();
-      }
+  std::vector<std::string> folders = cuda_library_folders();
+  if (recorder) folders.insert(folders.begin(), recorder->parent_path().string());
+  for (const std::string& folder : folders) {
+    for (const char* name : kNames) {
+      const fs::path path = fs::path(folder) / name;
+      std::error_code error;
+      if (fs::exists(path, error)) return path.string();
     }
   }
   return std::nullopt;
@@ -77,7 +76,7 @@ MachineFacts gather_machine_facts() {
   facts.recorder_folders = fmt::format("{}", fmt::join(folders, ", "));
   if (std::ranges::any_of(facts.devices.devices,
                           [](const DeviceInfo& info) { return info.backend == Backend::cuda; })) {
-    facts.cupti = find_cupti();
+    facts.cupti = find_cupti(libraries.cuda);
   }
   facts.opencl_layers = variable("OPENCL_LAYERS");
   facts.cuda_injection = variable("CUDA_INJECTION64_PATH");

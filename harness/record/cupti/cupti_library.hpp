@@ -29,9 +29,8 @@ struct CuptiLibrary {
   [[nodiscard]] std::string text(CUptiResult result) const;
 };
 
-/// Looks for a libcupti that is loaded, then by its versioned names on the loader's path, beside this
-/// recorder, beside the CUDA libraries that the process has loaded, and in $CUDA_HOME. False, with `reason`,
-/// when there is none.
+/// Looks for a libcupti that is loaded, then by its versioned names on the loader's path, next to this
+/// recorder, and in cuda_library_folders(). False, with `reason`, when there is none.
 bool load_cupti(CuptiLibrary& library, std::string& reason);
 
 }  // namespace peakmark

@@ -1,0 +1,439 @@
+"""gpu-check against a bundle of stub programs: what it leaves, when it ends, and the verdict of every stage."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import libraries  # noqa: E402
+import stages  # noqa: E402
+
+GPU_CHECK = HERE.parent / "gpu-check"
+HANG_LIMIT = "2"  # seconds; half of it is for checks
+LIBRARY = "libstub-fft.so.12"
+MIB = 1 << 20
+
+# Every stub asks $BEHAVE first, a list such as "test:hang,peakmark-run:fail".
+BEHAVE = """#!/bin/sh
+name=$(basename "$0"); [ "$name" != peakmark ] || name=peakmark-$1
+case ",$BEHAVE," in
+  *",$name:fail,"*) echo "$name broke" >&2; exit 3 ;;
+  *",$name:hang,"*) [ -z "$STARTED" ] || echo started >"$STARTED"; exec sleep 600 ;;
+  *",$name:silent,"*) exit 0 ;;
+  *",$name:large,"*) head -c 20000000 /dev/urandom ;;
+esac
+"""
+PEAKMARK = """
+data=$STUB_DATA command=$1 suite=$2 file=
+shift
+case $command in
+  devices | list) cat "$data/$command" ;;
+  doctor) echo '{"version": 1}' ;;
+  show) cat "$data/show" ;;
+  check) cat "$data/verdicts" ;;
+  run)
+    kind=run
+    echo "$*" >>"$data/asked"
+    while [ $# -gt 0 ]; do
+      case $1 in -o) file=$2 ;; dry) kind=dry ;; esac
+      shift
+    done
+    cp "$data/$kind" "$file" ;;
+  record)
+    while [ "$1" != -- ]; do
+      [ "$1" != -o ] || file=$2
+      shift
+    done
+    shift
+    : >"$file"
+    [ -z "$PEAKMARK_ACTIVITY_CHECK" ] || : >"$file.activity.1"
+    exec "$@" ;;
+esac
+"""
+GTEST = "echo '[==========] 5 tests from 1 test suite ran.'; echo '[  PASSED  ] 5 tests.'\n"
+PROGRAMS = {
+    "bundle/bin/peakmark": PEAKMARK,
+    "bundle/bin/peakmark-bench": "echo 'a/cuda/iterations:1/manual_time 1 ns'; echo 'b/cuda/iterations:1/manual_time 1 ns'\n",
+    "bundle/bin/peakmark-every-allocation": """
+if [ "$1" = loop ]; then echo '{"events": 200, "ns_an_event": 70.5}'; else echo '{"peak_bytes": 4096, "allocations": 9}'; fi
+""",
+    "bundle/bin/peakmark-compare-accounts": "echo '18 events by callbacks, 18 by records, 0 differences'\n",
+    "bundle/tests/cuda_device_test": GTEST,
+    "bundle/tests/filter_cuda_test": GTEST,
+    "bundle/examples/sum": "",
+    "bundle/examples/peakmark-cuda-benchmark": """
+echo '{"benchmarks": [{"max_bytes_used": 5099, "total_allocated_bytes": 17396, "net_heap_growth": 500}]}'
+""",
+    "bundle/record-profiles": ': >"$2/one.profile"\n: >"$2/two.profile"\n',
+    "tools/nvidia-smi": """
+case $* in
+  *query-gpu=name,driver*) echo 'name, driver'; echo 'NVIDIA Stub, 580' ;;
+  *query-gpu=name*) echo 'NVIDIA Stub' ;;
+  *memory.total*) echo "${SMI_TOTAL:-100000}" ;;
+  *memory.used*) echo 500 ;;
+esac
+""",
+    "tools/compute-sanitizer": """
+while [ "${1#-}" != "$1" ]; do
+  [ "$1" != --tool ] || tool=$2
+  shift 2
+done
+"$@" || exit
+if [ "$tool" = racecheck ]; then echo '========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'
+else echo '========= ERROR SUMMARY: 0 errors'; fi
+""",
+}
+
+
+def case(name: str, peak: int) -> dict:
+    return {"peakmark": {"case": name, "outcome": "ok", "requested_peak_bytes": peak, "gpu_time_ns": None, "variant": name}}
+
+
+def run_file(backend: str) -> dict:
+    rows = [case(f"padding/fused/{backend}/n:1", 1000), case(f"filter/whole/{backend}/n:2", 50 << 30)]
+    context = {"complete": True, "planned": [1, 2], "reference": {"first_ns": 1e5, "last_ns": 1e5}}
+    return {"context": {"peakmark": context}, "benchmarks": rows}
+
+
+def verdict(rule: str, judgement: str = "pass", advice: str = "") -> dict:
+    return {"case": "padding/fused/cuda/n:1", "rule": rule, "judgement": judgement, "advice": advice}
+
+
+DATA = {
+    "devices": {"devices": [{"backend": "cuda", "name": "NVIDIA Stub", "driver": "580", "memory_bytes": 9, "free_bytes": 8}]},
+    "show": {"requested": {"peak_bytes": 4096, "allocations": 9}},
+    "run": run_file("cuda"),
+    "dry": run_file("dry"),
+    "verdicts": {"verdicts": [verdict("outcome"), verdict("window_bytes"), verdict("kernel_time")]},
+}
+
+
+class Stubs:
+    """A bundle and tools, and what gpu-check made of them."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.out, self.data = folder, folder / "out", folder / "data"
+        for name, text in PROGRAMS.items():
+            self.program(name, text)
+        (folder / "bundle/suites/recorded").mkdir(parents=True)
+        (folder / "bundle/suites/recorded/expected.toml").write_text('file = "one.profile"\nfile = "two.profile"\n')
+        (folder / "bundle/commit").write_text("0123abc\n")
+        (folder / "bundle/cuda-libraries").write_text(f"{LIBRARY}\n")
+        self.data.mkdir()
+        (self.data / "list").write_text("padding/fused/cuda/n:1\nfilter/whole/cuda/n:2\n")
+        for name, value in DATA.items():
+            self.set(name, value)
+        self.program("bundle/record-profiles", 'mkdir -p "$2"\n' + PROGRAMS["bundle/record-profiles"])
+        packages = folder / "site-packages"
+        library = packages / "nvidia/cufft/lib" / LIBRARY
+        library.parent.mkdir(parents=True)
+        library.write_bytes(b"")
+        self.program("tools/python3", f"echo '[\"{packages}\"]'\n")
+        self.environment = {"PATH": f"{folder}/tools:{os.environ['PATH']}", "STUB_DATA": str(self.data)}
+
+    def program(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(BEHAVE + text)
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def remove(self, name: str) -> None:
+        (self.folder / name).unlink()
+
+    def set(self, name: str, value: object) -> None:
+        (self.data / name).write_text(json.dumps(value))
+
+    def start(self, *words: str, behave: str = "", **variables: str) -> subprocess.Popen:
+        environment = {**self.environment, "BEHAVE": behave, **variables}
+        command = [sys.executable, GPU_CHECK, self.folder / "bundle", self.out, *words]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def run(self, *words: str, behave: str = "", **variables: str) -> tuple[int, str]:
+        """The exit code and standard error. The time limit is that of a test which hangs, not a measurement."""
+        process = self.start(*words, behave=behave, **variables)
+        errors = process.communicate(timeout=60)[1]
+        return process.returncode, errors
+
+    def results(self) -> dict[str, dict[str, str]]:
+        """The lines of results.tsv by check. Whatever happened, OUT has two files that fit a lease."""
+        files = sorted(path.relative_to(self.out).as_posix() for path in self.out.rglob("*"))
+        assert files == ["gpu-check.tar.gz", "results.tsv"]
+        assert all((self.out / file).stat().st_size <= 16 * MIB for file in files)
+        with (self.out / "results.tsv").open(newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="\t"))
+        assert len({row["check"] for row in rows}) == len(rows)
+        assert {row["state"] for row in rows} <= {"verified", "measured", "failed", "skipped"}
+        assert all(row["detail"] for row in rows), "a state needs its numbers, or its reason"
+        return {row["check"]: row for row in rows}
+
+    def archived(self, name: str) -> str:
+        with tarfile.open(self.out / "gpu-check.tar.gz") as archive:
+            file = archive.extractfile(f"gpu-check/{name}")
+            assert file is not None
+            return file.read().decode()
+
+
+@pytest.fixture
+def stubs(tmp_path: Path) -> Stubs:
+    return Stubs(tmp_path)
+
+
+def test_each_group_is_planned_for_540_seconds_at_most():
+    assert stages.GROUPS == ("core", "sweep", "fbp", "large", "python")
+    for group in stages.GROUPS:
+        assert sum(stage.seconds for stage in stages.STAGES if stage.group == group) <= 540
+    assert len({stage.name for stage in stages.STAGES}) == len(stages.STAGES)
+
+
+def test_core_verifies_every_stage_and_keeps_the_evidence(stubs):
+    assert stubs.run("core") == (0, "")
+    results = stubs.results()
+    assert {row["stage"] for row in results.values()} == {stage.name for stage in stages.chosen(["core"])}
+    states = {check: row["state"] for check, row in results.items()}
+    measured = {"doctor", "record-known-bytes-program", "record-sync-program", "cost-plain", "cost-recorded", "cost-ns-an-event",
+                "record-profiles", "sanitizer-cases"}  # fmt: skip
+    assert {check for check, state in states.items() if state == "measured"} == measured
+    assert {state for check, state in states.items() if check not in measured} == {"verified"}
+    assert "NVIDIA Stub" in results["devices"]["detail"]
+    assert results["test-cuda_device_test"]["detail"] == "5 tests passed, 0 skipped"
+    assert results["record-known-bytes"]["detail"] == "peak_bytes 4096, allocations 9: recorded = known"
+    assert results["cost-ns-an-event"]["detail"] == "0 ns added to a call by the recorder"
+    assert results["run-smoke"]["detail"] == "2 of 2 cases: 2 ok"
+    assert results["check-smoke"]["detail"] == "verdicts: 3 pass; 1 estimates are 0 bytes off"
+    assert results["sanitizer-memcheck"]["detail"].endswith("0 errors in 5 tests passed, 0 skipped")
+    assert results["sanitizer-kernels"]["detail"].endswith("0 errors in 2 cases")
+    assert "5 tests" in stubs.archived("logs/test-cuda_device_test.log")
+    assert "commit: 0123abc" in stubs.archived("environment.txt")
+    assert stubs.archived("results.tsv") == (stubs.out / "results.tsv").read_text()
+    assert stubs.archived("profiles/two.profile") == ""
+    assert json.loads(stubs.archived("runs/run-smoke.json")) == DATA["run"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "program", "check"),
+    [
+        ("devices", "peakmark-devices", "devices"),
+        ("tests", "cuda_device_test", "test-cuda_device_test"),
+        ("recorder", "peakmark-show", "record-known-bytes"),
+        ("recorder", "peakmark-compare-accounts", "record-callbacks-records"),
+        ("profiles", "record-profiles", "record-profiles"),
+        ("smoke", "peakmark-check", "check-smoke"),
+        ("examples", "peakmark-cuda-benchmark", "google-benchmark"),
+        ("sanitizer", "compute-sanitizer", "sanitizer-memcheck"),
+        ("sanitizer", "peakmark-list", "sanitizer-cases"),
+        ("nightly", "peakmark-run", "run-nightly"),
+        ("fbp-headline", "peakmark-run", "run-fbp-headline"),
+        ("large", "peakmark-run", "large-dry"),
+    ],
+)
+@pytest.mark.parametrize("behaviour", ["fail", "silent"])
+def test_a_program_that_fails_or_prints_no_numbers_fails_its_check(stubs, stage, program, check, behaviour):
+    code, _ = stubs.run(stage, behave=f"{program}:{behaviour}")
+    result = stubs.results()[check]
+    assert (code, result["state"]) == (1, "failed")
+    assert result["exit code"] == ("3" if behaviour == "fail" else "0")
+    if behaviour == "fail":
+        assert result["detail"] == f"{program} broke"
+
+
+@pytest.mark.parametrize(
+    ("stage", "program", "file", "check"),
+    [
+        ("tests", "cuda_device_test", "", "test-cuda_device_test"),
+        ("smoke", "peakmark-run", "", "run-smoke"),
+        ("sanitizer", "compute-sanitizer", "", "sanitizer-memcheck"),
+    ],
+)
+def test_a_program_that_hangs_is_killed_and_fails_its_check(stubs, stage, program, file, check):
+    code, _ = stubs.run("--limit", HANG_LIMIT, stage, "cost", behave=f"{program}:hang")
+    results = stubs.results()
+    assert (code, results[check]["state"]) == (1, "failed")
+    assert "did not end within" in results[check]["detail"]
+    assert results["cost"]["state"] == "skipped"
+    assert results["cost"]["detail"] == f"the limit of {HANG_LIMIT} s is reached"
+
+
+@pytest.mark.parametrize(
+    ("stage", "file", "check"),
+    [
+        ("recorder", "bundle/bin/peakmark-compare-accounts", "record-callbacks-records"),
+        ("profiles", "bundle/record-profiles", "record-profiles"),
+        ("examples", "bundle/examples/peakmark-cuda-benchmark", "google-benchmark"),
+        ("smoke", "bundle/bin/peakmark", "run-smoke"),
+    ],
+)
+def test_a_check_whose_program_is_missing_is_skipped_with_its_name(stubs, stage, file, check):
+    stubs.remove(file)
+    stubs.run(stage)
+    result = stubs.results()[check]
+    assert result["state"] == "skipped"
+    assert f"{Path(file).name} is missing" in result["detail"]
+
+
+def test_a_bundle_without_tests_is_skipped_and_nothing_verified_is_exit_4(stubs):
+    stubs.remove("bundle/tests/cuda_device_test")
+    stubs.remove("bundle/tests/filter_cuda_test")
+    assert stubs.run("tests")[0] == 4
+    assert stubs.results()["tests"]["state"] == "skipped"
+
+
+def test_sigterm_ends_the_running_program_and_leaves_archive_and_results(stubs):
+    started = stubs.folder / "started"
+    os.mkfifo(started)
+    process = stubs.start("core", behave="filter_cuda_test:hang", STARTED=str(started))
+    with started.open() as fifo:
+        assert fifo.read() == "started\n"
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    results = stubs.results()
+    assert results["test-cuda_device_test"]["state"] == "verified"
+    assert results["test-filter_cuda_test"]["state"] == "skipped"
+    assert results["test-filter_cuda_test"]["detail"].startswith("stopped by SIGTERM after")
+    later = [results[stage.name] for stage in stages.chosen(["core"])[2:]]
+    assert {(row["state"], row["detail"]) for row in later} == {("skipped", "stopped by SIGTERM")}
+    assert "5 tests" in stubs.archived("logs/test-cuda_device_test.log")
+
+
+def test_what_a_killed_program_leaves_behind_is_killed_too(stubs):
+    stubs.program("bundle/tests/cuda_device_test", 'sleep 600 & echo $! >"$STUB_DATA/child"; sleep 600\n')
+    stubs.run("--limit", HANG_LIMIT, "tests")
+    child = int((stubs.data / "child").read_text())
+    state = Path(f"/proc/{child}/stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"
+
+
+def test_a_log_that_is_too_large_is_left_out_and_named(stubs):
+    stubs.run("tests", behave="filter_cuda_test:large")
+    results = stubs.results()
+    assert results["archive"]["state"] == "skipped"
+    assert "logs/test-filter_cuda_test.log" in results["archive"]["detail"]
+    assert "5 tests" in stubs.archived("logs/test-cuda_device_test.log")
+
+
+def test_recorded_bytes_other_than_the_known_ones_fail(stubs):
+    stubs.set("show", {"requested": {"peak_bytes": 4097, "allocations": 9}})
+    assert stubs.run("recorder")[0] == 1
+    result = stubs.results()["record-known-bytes"]
+    assert (result["state"], result["detail"]) == ("failed", "peak_bytes: recorded 4097, the program says 4096")
+
+
+def test_a_verdict_that_fails_and_a_case_out_of_memory_fail_the_run(stubs):
+    for wrong in (verdict("window_bytes", "fail", "off"), verdict("outcome", "counted", "out_of_memory: cudaMalloc")):
+        stubs.set("verdicts", {"verdicts": [verdict("outcome"), wrong]})
+        assert stubs.run("smoke")[0] == 1
+        result = stubs.results()["check-smoke"]
+        assert (result["state"], wrong["advice"] in result["detail"]) == ("failed", True)
+
+
+def test_cases_that_are_unsupported_or_not_measured_are_skipped_with_the_reason(stubs):
+    missing = verdict("outcome", "counted", "unsupported: fft: libcufft.so.12 is not found")
+    stubs.set("verdicts", {"verdicts": [verdict("outcome"), missing, verdict("present", "failed_measurement")]})
+    run = run_file("cuda")
+    run["context"]["peakmark"].update(complete=False, planned=[1, 2, 3])
+    stubs.set("run", run)
+    assert stubs.run("smoke")[0] == 0
+    results = stubs.results()
+    assert "libcufft.so.12 is not found" in results["unsupported-smoke"]["detail"]
+    assert "2 of 3 cases" in results["rest-smoke"]["detail"]
+    assert {results[check]["state"] for check in ("unsupported-smoke", "rest-smoke")} == {"skipped"}
+
+
+def test_large_runs_what_the_device_holds_and_skips_the_rest(stubs):
+    stubs.run("large", SMI_TOTAL="40000")
+    results = stubs.results()
+    assert results["large-memory"]["state"] == "skipped"
+    assert "1 of 2 cases need more" in results["large-memory"]["detail"]
+    asked = (stubs.data / "asked").read_text().splitlines()[-1]
+    assert r"--filter ^(padding/fused/cuda/n:1)$" in asked
+    stubs.run("large", SMI_TOTAL="143771")
+    assert "large-memory" not in stubs.results()
+    assert "--filter" not in (stubs.data / "asked").read_text().splitlines()[-1]
+
+
+def test_times_without_a_case_to_compare_are_skipped(stubs):
+    stubs.set("verdicts", {"verdicts": [verdict("outcome")]})
+    stubs.run("nightly")
+    result = stubs.results()["times-nightly"]
+    assert (result["state"], "no case" in result["detail"]) == ("skipped", True)
+
+
+@pytest.mark.parametrize(("stage", "package"), [("cupy", "CuPy"), ("torch", "torch"), ("plugin", "cupy")])
+def test_a_python_package_that_is_missing_is_skipped_with_its_name(stubs, stage, package):
+    code, _ = stubs.run(stage, PYTHONPATH="")
+    results = stubs.results()
+    assert code == 4
+    assert any(row["detail"].startswith(f"{package} is not installed") for row in results.values())
+
+
+def test_a_sanitizer_that_is_missing_or_refuses_the_device_is_skipped(stubs):
+    stubs.remove("tools/compute-sanitizer")
+    others = ":".join(folder for folder in os.environ["PATH"].split(":") if not (Path(folder) / "compute-sanitizer").exists())
+    stubs.run("sanitizer", PATH=f"{stubs.folder}/tools:{others}")
+    results = stubs.results()
+    if results["sanitizer-memcheck"]["state"] == "verified":
+        pytest.skip("a toolkit on this machine has a compute-sanitizer")
+    assert "compute-sanitizer is missing" in results["sanitizer-memcheck"]["detail"]
+    assert results["find-compute-sanitizer"]["state"] == "skipped"
+    stubs.program("tools/compute-sanitizer", "echo '========= Error: Device not supported'\n")
+    stubs.run("sanitizer")
+    assert stubs.results()["sanitizer-memcheck"]["detail"] == "compute-sanitizer: Device not supported"
+
+
+def test_libraries_of_pip_packages_are_found_and_the_loader_is_told(stubs):
+    stubs.program("bundle/tests/cuda_device_test", 'echo "$LD_LIBRARY_PATH"; ' + GTEST)
+    stubs.run("tests")
+    assert f"find-{LIBRARY}" not in stubs.results()
+    folder = stubs.folder / "site-packages/nvidia/cufft/lib"
+    assert f"{LIBRARY}: {folder}/{LIBRARY}" in stubs.archived("environment.txt")
+    paths = stubs.archived("logs/test-cuda_device_test.log").splitlines()[0].split(":")
+    assert paths == [f"{stubs.folder}/bundle/lib/peakmark", f"{stubs.folder}/bundle/lib", str(folder)]
+
+
+def test_a_library_that_is_nowhere_is_skipped_with_its_name(stubs):
+    (stubs.folder / "bundle/cuda-libraries").write_text("libnowhere.so.12\n")
+    assert stubs.run("tests")[0] == 0
+    result = stubs.results()["find-libnowhere.so.12"]
+    assert (result["state"], result["detail"].startswith("libnowhere.so.12 is not found")) == ("skipped", True)
+    assert "libnowhere.so.12: not found" in stubs.archived("environment.txt")
+
+
+@pytest.mark.parametrize("place", ["lib64", "lib", "targets/x86_64-linux/lib", "extras/CUPTI/lib64"])
+def test_libraries_of_a_toolkit_are_found(tmp_path, place):
+    (tmp_path / place).mkdir(parents=True)
+    (tmp_path / place / LIBRARY).write_bytes(b"")
+    found = libraries.find([LIBRARY], {"CUDA_HOME": str(tmp_path), "PATH": ""})
+    assert found.files[LIBRARY] == tmp_path / place / LIBRARY
+    assert found.folders == [tmp_path / place]
+
+
+def test_a_library_that_the_loader_finds_adds_no_folder(tmp_path):
+    (tmp_path / LIBRARY).write_bytes(b"")
+    found = libraries.find([LIBRARY], {"LD_LIBRARY_PATH": str(tmp_path), "PATH": ""})
+    assert (found.files[LIBRARY], found.folders) == (tmp_path / LIBRARY, [])
+
+
+def test_an_unknown_group_is_wrong_usage(stubs):
+    code, errors = stubs.run("core", "cores")
+    assert code == 2
+    assert "unknown group or stage 'cores'" in errors
+    assert not stubs.out.exists()
+
+
+def test_no_gpu_is_exit_4_with_every_stage_skipped(stubs):
+    stubs.program("tools/nvidia-smi", "exit 9\n")
+    assert stubs.run("core")[0] == 4
+    results = stubs.results()
+    assert {row["detail"] for row in results.values()} == {"there is no GPU: nvidia-smi lists none"}
+    assert {row["state"] for row in results.values()} == {"skipped"}
