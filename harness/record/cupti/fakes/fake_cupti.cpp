@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -36,8 +37,9 @@ struct Buffer {
 };
 
 struct State {
+  // By domain and call; no lock, as a forked child may not wait for one.
+  std::atomic<bool> enabled[8][2048] = {};
   std::mutex mutex;  // of what follows
-  std::set<std::pair<std::uint32_t, std::uint32_t>> enabled;
   std::set<CUpti_ActivityKind> kinds;
   CUpti_BuffersCallbackRequestFunc request = nullptr;
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
@@ -75,8 +77,8 @@ std::uint64_t number_of(const char* variable) {
 }
 
 bool is_enabled(std::uint32_t domain, std::uint32_t id) {
-  const std::scoped_lock lock(state().mutex);
-  return state().enabled.contains({domain, id});
+  return domain < std::size(state().enabled) && id < std::size(state().enabled[0]) &&
+         state().enabled[domain][id];
 }
 
 void on_call(const FakeCudaCall* call) {
@@ -216,12 +218,9 @@ CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle, 
   const bool is_known_call = domain != CUPTI_CB_DOMAIN_DRIVER_API || kVersion == CUPTI_API_VERSION ||
                              id <= CUPTI_DRIVER_TRACE_CBID_cuMemBatchDecompressAsync_ptsz;
   if (!is_known(handle) || !is_known_call) return CUPTI_ERROR_INVALID_PARAMETER;
-  const std::scoped_lock lock(state().mutex);
-  if (enable != 0) {
-    state().enabled.insert({domain, id});
-  } else {
-    state().enabled.erase({domain, id});
-  }
+  if (domain >= std::size(state().enabled) || id >= std::size(state().enabled[0]))
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  state().enabled[domain][id] = enable != 0;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiGetCallbackState(uint32_t* enable, CUpti_SubscriberHandle handle,

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 namespace fake_cuda {
@@ -63,9 +64,14 @@ std::uint64_t Numbers::take() {
   return number;
 }
 
-std::vector<CUcontext>& context_stack() {
-  thread_local std::vector<CUcontext> stack;
+ContextStack& context_stack() {
+  thread_local ContextStack stack;  // of zeros
   return stack;
+}
+
+void ContextStack::push_back(CUcontext context) {
+  if (size_ == std::size(contexts_)) abort_with("cuCtxPushCurrent", "more contexts than it has places for");
+  contexts_[size_++] = context;
 }
 
 CUcontext context_or_null() {

@@ -132,8 +132,20 @@ struct State {
 };
 
 State& state();
-/// Contexts of this thread, the current one last.
-std::vector<CUcontext>& context_stack();
+/// Contexts of a thread, the current one last. It has no destructor: the main thread calls after its own
+/// objects went.
+class ContextStack {
+ public:
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] CUcontext back() const { return contexts_[size_ - 1]; }
+  void push_back(CUcontext context);
+  void pop_back() { --size_; }
+
+ private:
+  CUcontext contexts_[64];
+  std::size_t size_;
+};
+ContextStack& context_stack();
 /// CUDA_SUCCESS and the current context, or why there is none.
 CUresult current_context(CUcontext& context);
 CUcontext context_or_null();

@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "record/cupti/fakes/fake_cupti.h"
 #include "record/cupti/fakes/fake_driver.h"
 
 // What a random program knows of its own memory, by the documentation of cuda.h; no code of the recorder or

@@ -100,8 +100,9 @@ const std::vector<RandomProgram::Action>& RandomProgram::actions() {
 }
 
 std::vector<std::string> RandomProgram::triggers() {
-  // Those that change what an action does, and so have none of their own.
-  std::vector<std::string> names{"destroyed-pool", "pool-outlives",  "refused-allocations",
+  // Those that change what an action does, and so have none of their own. `devices` prints live bytes by
+  // device.
+  std::vector<std::string> names{"destroyed-pool", "devices",        "pool-outlives", "refused-allocations",
                                  "reset-others",   "reused-handles", "threads"};
   for (const Action& action : actions()) {
     if (*action.trigger != '\0' && std::ranges::find(names, action.trigger) == names.end())

@@ -31,7 +31,12 @@ int main(int argc, char** argv) {
   RandomProgram program(std::strtoull(argv[1], nullptr, 10), chosen);
   program.run(argc > 3 ? std::atoi(argv[3]) : 300);
   const OwnAccount& account = program.account();
-  std::printf("%lld %lld %lld %lld %lld\n", (long long)account.peak, (long long)account.live,
-              (long long)account.failed, (long long)account.live_on[0], (long long)account.live_on[1]);
+  std::printf("%lld %lld %lld", static_cast<long long>(account.peak), static_cast<long long>(account.live),
+              static_cast<long long>(account.failed));
+  if (chosen.contains("devices")) {
+    std::printf(" %lld %lld", static_cast<long long>(account.live_on[0]),
+                static_cast<long long>(account.live_on[1]));
+  }
+  std::printf("\n");
   return 0;
 }

@@ -1,5 +1,7 @@
 // Random programs against their own account of their memory. See README.md for how to run more, and others.
+#include <map>
 #include <sstream>
+#include <vector>
 
 #include "record/cupti/fakes/fakes_test.hpp"
 
@@ -9,7 +11,7 @@ namespace {
 /// What the recorder is known to get wrong is left out; a fix takes its name from here.
 constexpr const char* kTriggers =
     "all,-mipmap-levels,-sparse,-destroyed-pool,-host-pools,-detach,-last-release,-reset-others,"
-    "-pool-outlives,-green,-reused-handles,-map-array,-multicast";
+    "-devices,-pool-outlives,-green,-reused-handles,-map-array,-multicast";
 
 std::string variable(const char* name, const std::string& otherwise) {
   const char* const value = std::getenv(name);
@@ -22,7 +24,8 @@ class RandomPrograms : public Fakes {
   std::string what_is_off(const Result& result) const {
     if (result.code != 0) return "exit code " + std::to_string(result.code) + " " + result.err;
     ProfileReader reader(profile());
-    const LedgerSummary summary = summarise(reader.events());
+    const std::vector<Event> events = reader.events();
+    const LedgerSummary summary = summarise(events);
     std::istringstream own(result.out);
     std::int64_t peak = 0;
     std::int64_t live = 0;
@@ -36,7 +39,29 @@ class RandomPrograms : public Fakes {
       text << "live " << summary.live_at_end_bytes << " is " << live << ' ';
     if (summary.failed_allocations != failed)
       text << "failed " << summary.failed_allocations << " are " << failed;
+    std::int64_t on_device[2];
+    if (own >> on_device[0] >> on_device[1]) {
+      for (const std::uint32_t device : {0U, 1U}) {
+        const std::int64_t recorded = live_on(device, events);
+        if (recorded != on_device[device])
+          text << "device " << device << " live " << recorded << " is " << on_device[device] << ' ';
+      }
+    }
     return text.str();
+  }
+
+ private:
+  static std::int64_t live_on(std::uint32_t device, const std::vector<Event>& events) {
+    std::map<std::uint64_t, std::int64_t> live;
+    std::int64_t sum = 0;
+    for (const Event& event : events) {
+      if (event.type == EventType::release) live.erase(event.address);
+      if (event.type != EventType::allocation) continue;
+      const bool counts = counts_into_peak(event.kind) && event.amounts.device == device;
+      live[event.address] = counts ? event.amounts.bytes : 0;
+    }
+    for (const auto& [address, bytes] : live) sum += bytes;
+    return sum;
   }
 };
 
