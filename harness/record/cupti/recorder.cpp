@@ -32,7 +32,7 @@ void say(const std::string& text) {
 
 }  // namespace
 
-Recorder::Recorder(ProfileWriter& profile) : pid_(getpid()), profile_(profile) {}
+Recorder::Recorder(ProfileWriter& profile) : profile_(profile) {}
 
 Recorder* Recorder::start() {
   auto* const recorder = new Recorder(profile_writer);
@@ -155,6 +155,8 @@ void Recorder::finish_work() {
 
 void Recorder::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   auto& recorder = *static_cast<Recorder*>(self);
+  // A forked child has none of the parent's memory, and may have inherited a lock that nobody opens any more.
+  if (!recorder.process_.is_here()) return;
   if (domain == CUPTI_CB_DOMAIN_STATE) {
     constexpr const char* kText =
         "invalid: CUPTI met a fatal error and has ended: what follows is not recorded";
@@ -176,7 +178,7 @@ void Recorder::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_Callba
 }
 
 const char* Recorder::synchronise() {
-  if (getpid() != pid_) return "a forked child has no CUDA";
+  if (!process_.is_here()) return "a forked child has no CUDA";
   driver_->synchronise_context();
   return nullptr;
 }
@@ -222,7 +224,8 @@ bool Recorder::stop_kernels(std::vector<KernelTotal>& totals, std::string& reaso
 
 void Recorder::finish_activity() {
   // A forked child has none of CUPTI's threads: it would wait for them for ever.
-  if (getpid() != pid_) return;
+  if (!process_.is_here()) return;
+  calls_->process_ends();
   if (use_ == Use::work) finish_work();
   if (use_ != Use::check) return;
   use_ = Use::none;
@@ -240,7 +243,7 @@ void Recorder::finish_activity() {
 }
 
 void Recorder::finish() {
-  if (getpid() == pid_) profile_.close();
+  if (process_.is_here()) profile_.close();
 }
 
 }  // namespace peakmark

@@ -9,6 +9,7 @@
 #include "record/cupti/kernel_times.hpp"
 #include "record/cupti/loaded_driver.hpp"
 #include "record/cupti/memory_records.hpp"
+#include "record/cupti/own_process.hpp"
 #include "record/profile_writer.hpp"
 
 namespace peakmark {
@@ -51,7 +52,7 @@ class Recorder {
 
   CuptiLibrary cupti_;
   std::uint32_t version_ = 0;
-  int pid_ = 0;
+  OwnProcess process_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   ProfileWriter& profile_;
   std::unique_ptr<EventSink> sink_;
