@@ -85,19 +85,21 @@ std::string_view opencl_error_name(cl_int code) {
   return "unknown OpenCL error";
 }
 
+bool is_out_of_memory(cl_int code, std::string_view call) {
+  if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE) return true;
+  // From any other call these two are what NVIDIA's driver answers once a kernel has read or written outside
+  // its memory.
+  const bool allocates = call.starts_with("clCreate") || call.starts_with("clSVMAlloc");
+  return allocates &&
+         (code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE);
+}
+
 void check_opencl(cl_int code, std::string_view call, const std::string& asked) {
   if (code == CL_SUCCESS) return;
-  std::string message =
+  const std::string message =
       fmt::format("{}{}{}: {} ({})", call, asked.empty() ? "" : ", ", asked, opencl_error_name(code), code);
-  switch (code) {
-    case CL_MEM_OBJECT_ALLOCATION_FAILURE:
-    case CL_OUT_OF_RESOURCES:
-    case CL_OUT_OF_HOST_MEMORY:
-    case CL_INVALID_BUFFER_SIZE:
-      throw OutOfMemory(message);
-    default:
-      throw Error(ExitCode::measurement, message);
-  }
+  if (is_out_of_memory(code, call)) throw OutOfMemory(message);
+  throw Error(ExitCode::measurement, message);
 }
 
 }  // namespace peakmark

@@ -11,9 +11,28 @@ TEST(OpenClFailure, SuccessThrowsNothing) {
   EXPECT_NO_THROW(check_opencl(0, "clFinish"));
 }
 
-TEST(OpenClFailure, WantOfMemoryIsOutOfMemory) {
+TEST(OpenClFailure, AnAllocationWithoutRoomIsOutOfMemory) {
   for (const cl_int code : {-4, -5, -6, -61}) {
     EXPECT_THROW(check_opencl(code, "clCreateBuffer"), OutOfMemory) << code;
+    EXPECT_THROW(check_opencl(code, "clSVMAlloc"), OutOfMemory) << code;
+  }
+  EXPECT_THROW(check_opencl(-4, "clEnqueueNDRangeKernel"), OutOfMemory) << "allocated at first use";
+}
+
+// NVIDIA answers CL_OUT_OF_RESOURCES after an illegal access: the context is lost, and so is every result.
+TEST(OpenClFailure, OutOfResourcesOfAnyOtherCallIsACrash) {
+  for (const char* call : {"clFinish", "clEnqueueNDRangeKernel", "clEnqueueReadBuffer", "clWaitForEvents"}) {
+    for (const cl_int code : {-5, -6, -61}) {
+      EXPECT_FALSE(is_out_of_memory(code, call)) << call << " " << code;
+      try {
+        check_opencl(code, call);
+        FAIL() << call;
+      } catch (const OutOfMemory&) {
+        FAIL() << call << " " << code;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::measurement);
+      }
+    }
   }
 }
 

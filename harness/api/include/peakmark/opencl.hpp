@@ -16,13 +16,17 @@ namespace peakmark {
 inline namespace api_1 {
 namespace opencl {
 
-/// Throws where `code` is no success: OutOfMemory for -4, -5, -6 and -61 (one request was too large), else
-/// std::runtime_error. `call`: what was called, for the message.
+/// Throws where `code` is no success. OutOfMemory for -4, and for -5, -6 and -61 (one request was too large)
+/// of a function that allocates (`clCreate…`, `clSVMAlloc`): from others they are what a driver answers after
+/// an illegal access. Otherwise std::runtime_error, which makes the case `crashed`. `call`: the function that
+/// was called.
 inline void check(cl_int code, const std::string& call) {
   if (code == CL_SUCCESS) return;
   const std::string message = call + ": OpenCL error " + std::to_string(code);
-  if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
-      code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE) {
+  const bool allocates = call.rfind("clCreate", 0) == 0 || call.rfind("clSVMAlloc", 0) == 0;
+  if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
+      (allocates &&
+       (code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE))) {
     throw OutOfMemory(message);
   }
   throw std::runtime_error(message);
