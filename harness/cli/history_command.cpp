@@ -27,7 +27,7 @@
 #include "run/json_fields.hpp"
 #include "run/run_context.hpp"
 #include "run/text_file.hpp"
-#include "trend/trends.hpp"
+#include "trend/pruning.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -276,41 +276,35 @@ std::string limit_of(const PruneOptions& options) {
   return options.before + "T00:00:00Z";
 }
 
-/// What trends say changed: these runs stay, as far as they still can be told.
-std::set<std::string> changes_of(const trend::DeviceHistory& device) {
-  std::set<std::string> runs;
-  for (const trend::Change& change : trend::find_trends(device).changes) {
-    runs.insert(device.runs[change.first].id);
-    runs.insert(device.runs[change.last_before].id);
-  }
-  return runs;
-}
-
 void prune(const PruneOptions& options) {
   if (options.days.has_value() != options.before.empty()) {
     throw UsageError("how old? Say it with --older-than DAYS or with --before DATE");
   }
   const std::string limit = limit_of(options);
   const auto history = open_history(options.history, History::Purpose::write);
-  const history::Pruned pruned = history->prune(limit, changes_of, options.dry);
+  const history::Pruned pruned = history->prune(
+      limit, [&](const trend::DeviceHistory& device) { return trend::runs_to_keep(device, limit); },
+      options.dry);
   for (const std::string& run : pruned.runs) print_text(run + "\n");
-  print_message(stderr, "{}: {} runs from before {} {}; {} as old stay, since something changed there\n",
+  print_message(stderr, "{}: {} runs from before {} {}; {} as old stay, since verdicts need them\n",
                 history->place().name(), pruned.runs.size(), limit, options.dry ? "would go" : "are gone",
                 pruned.kept);
 }
 
 void add_prune_command(CLI::App& app) {
   const auto options = std::make_shared<PruneOptions>();
-  CLI::App* const command =
-      app.add_subcommand("prune", "Drop old runs, but for those at which something changed");
+  CLI::App* const command = app.add_subcommand("prune", "Drop old runs that no verdict needs");
   add_history_option(*command, options->history);
   command->add_option("--older-than", options->days, "Days")->check(CLI::Range(0, 100'000));
   command->add_option("--before", options->before, "A day, such as 2026-01-31 (UTC)");
   command->add_flag("--dry-run", options->dry, "Only list what would go");
   command->footer(
-      "Runs stay where bytes, outcome or estimate of a case changed, or where a change was accepted, and "
-      "the\n"
-      "run before each; so does the newest run of each device. Prints the ids of those that go.\n"
+      "Keeps what verdicts need: the newest run of each suite, the newest 120 times of each case, the runs "
+      "at which "
+      "bytes,\n"
+      "outcome or estimate changed or a change was accepted, each with the run before it, and for an open "
+      "regression\n"
+      "of times the 120 runs before it and all since. Prints the ids of the runs that go.\n"
       "Exit code: 0 clean, 2 wrong usage, or the history cannot be read or written.");
   command->callback([options] { prune(*options); });
 }

@@ -40,11 +40,11 @@ struct Added {
 /// What prune() did, or would do.
 struct Pruned {
   std::vector<std::string> runs;  ///< ids of those that went
-  std::int64_t kept = 0;          ///< older than the limit, and kept for what changed there
+  std::int64_t kept = 0;          ///< older than the limit, and kept
 };
 
-/// Of a device's history, ids of runs at which something changed.
-using ChangesOf = std::function<std::set<std::string>(const trend::DeviceHistory&)>;
+/// Of a device's history, ids of the runs that stay however old they are: trend::runs_to_keep().
+using RunsToKeep = std::function<std::set<std::string>(const trend::DeviceHistory&)>;
 
 /// Runs over time, in a SQLite file or a PostgreSQL database; docs/history.md tells how they are kept.
 /// Whatever fails is a UsageError that says what, where and what to do, and leaves the history as it was.
@@ -90,10 +90,9 @@ class History {
   /// From now on `device` is shown and read as another name for `is_device`.
   void rename_device(const std::string& device, const std::string& is_device);
 
-  /// Drops runs from before `date`, but for those at which something changed: bytes, outcome or estimate of a
-  /// case (and the run before), those that acceptances and `changes` (null: none) name (and the run before),
-  /// and the newest of each device. Nobody else writes while that is decided. `dry`: only says what would go.
-  Pruned prune(const std::string& date, const ChangesOf& changes, bool dry);
+  /// Drops the runs from before `date` that `runs_to_keep` does not name. No other process writes while that
+  /// is decided. `dry`: only reports what would go.
+  Pruned prune(const std::string& date, const RunsToKeep& runs_to_keep, bool dry);
 
   class Inside;  ///< for the sources of this room
 

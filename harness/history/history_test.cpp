@@ -8,6 +8,7 @@
 #include "history/run_record.hpp"
 #include "history/sample_runs.hpp"
 #include "history/test_databases.hpp"
+#include "trend/pruning.hpp"
 
 namespace peakmark::history {
 namespace {
@@ -210,35 +211,29 @@ TEST_P(HistoryTest, AcceptancesAreKeptOnce) {
   EXPECT_THAT(message_of([&] { open().add_acceptance(acceptance); }), HasSubstr("has no case 'op/z'"));
 }
 
-TEST_P(HistoryTest, PruningKeepsWhereSomethingChanged) {
+TEST_P(HistoryTest, PruningDropsOldRunsThatNothingNeeds) {
   for (int day = 1; day <= 20; ++day) open().add(sample_night(day, day < 8 ? 1 : 2, 1000 + day).run);
   open().add_acceptance({"op/a/opencl", "", "night-03", "me", "2026-01-20T00:00:00Z", "why"});
   const std::string limit = "2026-01-19T00:00:00Z";
-  const ChangesOf changes = [](const trend::DeviceHistory&) { return std::set<std::string>{"night-12"}; };
-  const Pruned would = open().prune(limit, changes, true);
+  trend::TrendOptions options;
+  options.watch.baseline_nights = 1;
+  const RunsToKeep keep = [&](const trend::DeviceHistory& device) {
+    std::set<std::string> kept = trend::runs_to_keep(device, limit, options);
+    kept.insert("night-12");
+    return kept;
+  };
+  const Pruned would = open().prune(limit, keep, true);
   EXPECT_EQ(ids_of(open()).size(), 20U);
-  const Pruned pruned = open().prune(limit, changes, false);
+  const Pruned pruned = open().prune(limit, keep, false);
   EXPECT_EQ(pruned.runs, would.runs);
-  EXPECT_EQ(pruned.runs.size(), 12U);
-  EXPECT_EQ(pruned.kept, 6);
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-02", "night-03", "night-07", "night-08", "night-11",
-                                          "night-12", "night-19", "night-20"));
+  EXPECT_EQ(pruned.runs.size(), 13U);
+  EXPECT_EQ(pruned.kept, 5);
+  EXPECT_THAT(ids_of(open()), ElementsAre("night-02", "night-03", "night-07", "night-08", "night-12",
+                                          "night-19", "night-20"));
   const auto devices = open().read();
   EXPECT_EQ(values_of(devices[0], "op/b/opencl/n:2", "gpu_time_ns"),
-            (Values{1002, 1003, 1007, 1008, 1011, 1012, 1019, 1020}));
+            (Values{1002, 1003, 1007, 1008, 1012, 1019, 1020}));
   EXPECT_EQ(devices[0].acceptances.size(), 1U);
-  // The newest of a device stays, however old.
-  open().prune("2027-01-01T00:00:00Z", nullptr, false);
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-02", "night-03", "night-07", "night-08", "night-20"));
-}
-
-TEST_P(HistoryTest, PruningKeepsTheNewestOfEachSuite) {
-  SampleNight weekly = sample_night(1);
-  weekly.run.context.suite = "weekly";
-  open().add(weekly.run);
-  for (const int day : {2, 3}) open().add(sample_night(day).run);
-  open().prune("2027-01-01T00:00:00Z", nullptr, false);
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-03"));
 }
 
 TEST_P(HistoryTest, ARefusedRunLeavesNothing) {

@@ -60,7 +60,7 @@ std::string History::device_name(const std::string& /*device*/) {
 void History::rename_device(const std::string& /*device*/, const std::string& /*is_device*/) {
   refuse();
 }
-Pruned History::prune(const std::string& /*date*/, const ChangesOf& /*changes*/, bool /*dry*/) {
+Pruned History::prune(const std::string& /*date*/, const RunsToKeep& /*runs_to_keep*/, bool /*dry*/) {
   refuse();
 }
 

@@ -9,6 +9,7 @@
 
 #include "history/sample_runs.hpp"
 #include "history/test_databases.hpp"
+#include "trend/pruning.hpp"
 
 namespace peakmark::history {
 namespace {
@@ -93,7 +94,13 @@ TEST_P(Writers, APruningSeesWhatWasAddedWhileItWaited) {
     ASSERT_EQ(next(), 1);
     const pid_t adder = start([&] { open().add(sample_night(2, 3).run); });
     ASSERT_EQ(next(), 1);
-    EXPECT_THAT(open().prune("2026-01-04T00:00:00Z", nullptr, false).runs, IsEmpty()) << setting;
+    const std::string limit = "2026-01-04T00:00:00Z";
+    trend::TrendOptions options;
+    options.watch.baseline_nights = 1;
+    const RunsToKeep keep = [&](const trend::DeviceHistory& device) {
+      return trend::runs_to_keep(device, limit, options);
+    };
+    EXPECT_THAT(open().prune(limit, keep, false).runs, IsEmpty()) << setting;
     EXPECT_EQ(end_of(adder), 0);
     EXPECT_EQ(end_of(holder), 0);
     EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02", "night-03", "night-04")) << setting;
