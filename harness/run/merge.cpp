@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "base/error.hpp"
-#include "run/run_context.hpp"
+#include "base/fingerprint.hpp"
 #include "run/same_run.hpp"
 
 namespace peakmark {
@@ -98,13 +98,20 @@ void add_new(std::vector<T>& all, const std::vector<T>& more) {
   }
 }
 
+/// The same for the same shards: a CI job that is repeated makes no second run for the history.
+std::string id_of_merged(const Parts& parts, std::string date) {
+  Fingerprint ids;
+  for (const auto& [index, part] : parts) ids.add(part->run.context.id);
+  std::erase_if(date, [](char letter) { return letter == '-' || letter == ':'; });
+  return date + "-" + ids.text();
+}
+
 }  // namespace
 
 Run merge_runs(const std::vector<NamedRun>& shards) {
   const Parts parts = parts_of(shards);
   Run merged;
   merged.context = parts.begin()->second->run.context;
-  merged.context.id = make_run_id();
   merged.context.shard.reset();
   merged.context.reference = {};
   merged.context.planned = in_turn(parts);
@@ -135,6 +142,7 @@ Run merge_runs(const std::vector<NamedRun>& shards) {
   for (const PlannedCase& planned : merged.context.planned) {
     merged.observations.push_back(*observations.at(planned.name));
   }
+  merged.context.id = id_of_merged(parts, merged.context.date);
   merged.context.complete = true;
   return merged;
 }

@@ -57,6 +57,16 @@ TEST(Merge, PutsTheCasesInTheSuitesOrder) {
   EXPECT_NE(merged.context.id, example_run().context.id);
 }
 
+TEST(Merge, TheSameShardsGiveTheSameIdInAnyOrder) {
+  NamedRun one = shard(1, 2, {"a"});
+  one.run.context.id = "20260131T020000Z-0000000000000001";
+  const std::string id = merge_runs({one, shard(2, 2, {"b"})}).context.id;
+  EXPECT_THAT(id, testing::MatchesRegex("[0-9]{8}T[0-9]{6}Z-[0-9a-f]{16}"));
+  EXPECT_EQ(merge_runs({shard(2, 2, {"b"}), one}).context.id, id);
+  one.run.context.id = "20260131T020000Z-0000000000000002";
+  EXPECT_NE(merge_runs({one, shard(2, 2, {"b"})}).context.id, id) << "measured again";
+}
+
 TEST(Merge, WhatDiffersBetweenMachinesIsUnknownOfTheWhole) {
   NamedRun other = shard(2, 2, {"b"});
   EXPECT_EQ(merge_runs({shard(1, 2, {"a"}), other}).context.largest_allocation_bytes, 31);
