@@ -4,6 +4,9 @@
 #include <link.h>
 
 #include <cstdlib>
+#include <iterator>
+#include <set>
+#include <type_traits>
 #include <vector>
 
 namespace peakmark {
@@ -53,19 +56,41 @@ std::vector<std::string> folders() {
   return result;
 }
 
-void* open_library() {
-  for (const char* name : kNames) {
-    if (void* handle = dlopen(name, RTLD_NOLOAD | RTLD_LAZY)) return handle;
-  }
-  for (const char* name : kNames) {
-    if (void* handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL)) return handle;
-  }
+/// Names for dlopen in the order in which they are tried. Not loaded yet: only when one is wanted.
+std::vector<std::string> candidates() {
+  std::vector<std::string> result(std::begin(kNames), std::end(kNames));
   for (const std::string& folder : folders()) {
-    for (const char* name : kNames) {
-      if (void* handle = dlopen((folder + "/" + name).c_str(), RTLD_LAZY | RTLD_LOCAL)) return handle;
-    }
+    for (const char* name : kNames) result.push_back(folder + "/" + name);
   }
-  return nullptr;
+  return result;
+}
+
+/// Where the library of this function is.
+std::string path_of(const void* function) {
+  Dl_info info{};
+  return dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
+/// False where it lacks what every recording needs.
+bool find_functions(CuptiLibrary& library, void* handle) {
+  const auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+    return function != nullptr;
+  };
+  find(library.result_string, "cuptiGetResultString");
+  find(library.subscribe_v2, "cuptiSubscribe_v2");
+  find(library.unsubscribe, "cuptiUnsubscribe");
+  find(library.register_buffers, "cuptiActivityRegisterCallbacks");
+  find(library.register_clock, "cuptiActivityRegisterTimestampCallback");
+  find(library.set_attribute, "cuptiActivitySetAttribute");
+  find(library.enable_activity, "cuptiActivityEnable");
+  find(library.disable_activity, "cuptiActivityDisable");
+  find(library.flush_all, "cuptiActivityFlushAll");
+  find(library.next_record, "cuptiActivityGetNextRecord");
+  find(library.dropped_records, "cuptiActivityGetNumDroppedRecords");
+  return find(library.get_version, "cuptiGetVersion") && find(library.subscribe, "cuptiSubscribe") &&
+         find(library.enable_callback, "cuptiEnableCallback") &&
+         find(library.device_id, "cuptiGetDeviceId") && find(library.context_id, "cuptiGetContextId");
 }
 
 }  // namespace
@@ -76,34 +101,40 @@ std::string CuptiLibrary::text(CUptiResult result) const {
   return std::string(string == nullptr ? "unknown error" : string) + " (" + std::to_string(result) + ")";
 }
 
-bool load_cupti(CuptiLibrary& library, std::string& reason) {
-  void* const handle = open_library();
-  if (handle == nullptr) {
+bool load_cupti(CuptiLibrary& library, const TryCupti& attempt, std::string& reason) {
+  reason.clear();
+  std::set<void*> tried;
+  // Null: another name of a library that was tried, or none.
+  const auto attempt_with = [&](void* handle) {
+    if (handle == nullptr || !tried.insert(handle).second) return CuptiAttempt::refused;
+    CuptiLibrary found;
+    std::string why = "lacks functions that the recorder needs";
+    CuptiAttempt result = CuptiAttempt::refused;
+    const bool is_whole = find_functions(found, handle);
+    const std::string path = path_of(reinterpret_cast<const void*>(found.get_version));
+    if (is_whole) result = attempt(found, path, why);
+    if (result == CuptiAttempt::taken) {
+      library = found;
+    } else if (result == CuptiAttempt::hopeless) {
+      reason = why;
+    } else {
+      reason += (reason.empty() ? "" : "; ") + path + ": " + why;
+    }
+    return result;
+  };
+  const auto is_over = [&](void* handle) { return attempt_with(handle) != CuptiAttempt::refused; };
+  for (const char* name : kNames) {
+    if (is_over(dlopen(name, RTLD_NOLOAD | RTLD_LAZY))) return library.get_version != nullptr;
+  }
+  for (const std::string& name : candidates()) {
+    if (is_over(dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL))) return library.get_version != nullptr;
+  }
+  if (reason.empty()) {
     reason =
         "neither libcupti.so.13 nor libcupti.so.12 is found: put its folder (of the CUDA toolkit, or of the "
         "wheel nvidia-cuda-cupti) into LD_LIBRARY_PATH, or set CUDA_HOME";
-    return false;
   }
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-    return function != nullptr;
-  };
-  find(library.result_string, "cuptiGetResultString");
-  find(library.subscribe_v2, "cuptiSubscribe_v2");
-  find(library.register_buffers, "cuptiActivityRegisterCallbacks");
-  find(library.register_clock, "cuptiActivityRegisterTimestampCallback");
-  find(library.set_attribute, "cuptiActivitySetAttribute");
-  find(library.enable_activity, "cuptiActivityEnable");
-  find(library.disable_activity, "cuptiActivityDisable");
-  find(library.flush_all, "cuptiActivityFlushAll");
-  find(library.next_record, "cuptiActivityGetNextRecord");
-  find(library.dropped_records, "cuptiActivityGetNumDroppedRecords");
-  const bool whole =
-      find(library.get_version, "cuptiGetVersion") && find(library.subscribe, "cuptiSubscribe") &&
-      find(library.enable_callback, "cuptiEnableCallback") && find(library.device_id, "cuptiGetDeviceId") &&
-      find(library.context_id, "cuptiGetContextId");
-  if (!whole) reason = "the libcupti of this process lacks functions that the recorder needs";
-  return whole;
+  return false;
 }
 
 }  // namespace peakmark
