@@ -77,18 +77,29 @@ std::vector<std::string> cuda_library_folders() {
   return folders;
 }
 
-void* load_cuda_library(const std::vector<std::string>& names, int flags,
-                        const std::vector<std::string>& first) {
+bool find_cuda_library(const std::vector<std::string>& names, int flags,
+                       const std::vector<std::string>& first, const std::function<bool(void*)>& wanted) {
+  const auto is_wanted = [&](const std::string& name, int how) {
+    void* const library = dlopen(name.c_str(), how);
+    return library != nullptr && wanted(library);
+  };
   for (const std::string& name : names)
-    if (void* library = dlopen(name.c_str(), RTLD_NOLOAD | flags)) return library;
+    if (is_wanted(name, RTLD_NOLOAD | flags)) return true;
   for (const std::string& name : names)
-    if (void* library = dlopen(name.c_str(), flags)) return library;
+    if (is_wanted(name, flags)) return true;
   Folders folders = first;
   for (std::string& folder : cuda_library_folders()) folders.push_back(std::move(folder));
   for (const std::string& folder : folders)
     for (const std::string& name : names)
-      if (void* library = dlopen((folder + "/" + name).c_str(), flags)) return library;
-  return nullptr;
+      if (is_wanted(folder + "/" + name, flags)) return true;
+  return false;
+}
+
+void* load_cuda_library(const std::vector<std::string>& names, int flags,
+                        const std::vector<std::string>& first) {
+  void* found = nullptr;
+  find_cuda_library(names, flags, first, [&](void* library) { return (found = library) != nullptr; });
+  return found;
 }
 
 }  // namespace peakmark

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,13 @@ namespace peakmark {
 /// them. Uses the standard library alone, since the recorder is loaded into other people's processes.
 std::vector<std::string> cuda_library_folders();
 
-/// Loads the first of `names` that is loaded, that the loader finds, or that is in one of `first` or of
-/// cuda_library_folders(); a folder is searched for all names before the next one. Null when there is none.
-/// `flags` are those of dlopen.
+/// Gives `wanted` each library of one of `names` until it returns true: those that are loaded, those that the
+/// loader finds, those in `first` and in cuda_library_folders(); a folder is searched for all names before
+/// the next one. A library may come more than once. False when none is wanted. `flags` are those of dlopen.
+bool find_cuda_library(const std::vector<std::string>& names, int flags,
+                       const std::vector<std::string>& first, const std::function<bool(void*)>& wanted);
+
+/// Returns the first library that find_cuda_library() finds; null when there is none.
 void* load_cuda_library(const std::vector<std::string>& names, int flags,
                         const std::vector<std::string>& first = {});
 

@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <set>
+#include <type_traits>
+
 #include "record/cuda_folders.hpp"
 
 namespace peakmark {
@@ -15,29 +18,21 @@ std::string own_folder() {
   return path.substr(0, path.find_last_of('/') + 1);
 }
 
-}  // namespace
-
-std::string CuptiLibrary::text(CUptiResult result) const {
-  const char* string = nullptr;
-  if (result_string != nullptr) result_string(result, &string);
-  return std::string(string == nullptr ? "unknown error" : string) + " (" + std::to_string(result) + ")";
+/// Where the library of this function is.
+std::string path_of(const void* function) {
+  Dl_info info{};
+  return dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-bool load_cupti(CuptiLibrary& library, std::string& reason) {
-  void* const handle =
-      load_cuda_library({"libcupti.so.13", "libcupti.so.12"}, RTLD_LAZY | RTLD_LOCAL, {own_folder()});
-  if (handle == nullptr) {
-    reason =
-        "neither libcupti.so.13 nor libcupti.so.12 is found: put its folder (of the CUDA toolkit, or of the "
-        "wheel nvidia-cuda-cupti) into LD_LIBRARY_PATH, or set CUDA_HOME or VIRTUAL_ENV";
-    return false;
-  }
+/// False where it lacks what every recording needs.
+bool find_functions(CuptiLibrary& library, void* handle) {
   const auto find = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
     return function != nullptr;
   };
   find(library.result_string, "cuptiGetResultString");
   find(library.subscribe_v2, "cuptiSubscribe_v2");
+  find(library.unsubscribe, "cuptiUnsubscribe");
   find(library.register_buffers, "cuptiActivityRegisterCallbacks");
   find(library.register_clock, "cuptiActivityRegisterTimestampCallback");
   find(library.set_attribute, "cuptiActivitySetAttribute");
@@ -46,12 +41,51 @@ bool load_cupti(CuptiLibrary& library, std::string& reason) {
   find(library.flush_all, "cuptiActivityFlushAll");
   find(library.next_record, "cuptiActivityGetNextRecord");
   find(library.dropped_records, "cuptiActivityGetNumDroppedRecords");
-  const bool whole =
-      find(library.get_version, "cuptiGetVersion") && find(library.subscribe, "cuptiSubscribe") &&
-      find(library.enable_callback, "cuptiEnableCallback") && find(library.device_id, "cuptiGetDeviceId") &&
-      find(library.context_id, "cuptiGetContextId");
-  if (!whole) reason = "the libcupti of this process lacks functions that the recorder needs";
-  return whole;
+  return find(library.get_version, "cuptiGetVersion") && find(library.subscribe, "cuptiSubscribe") &&
+         find(library.enable_callback, "cuptiEnableCallback") &&
+         find(library.device_id, "cuptiGetDeviceId") && find(library.context_id, "cuptiGetContextId");
+}
+
+}  // namespace
+
+std::string CuptiLibrary::text(CUptiResult result) const {
+  const char* string = nullptr;
+  if (result_string != nullptr) result_string(result, &string);
+  return std::string(string == nullptr ? "unknown error" : string) + " (" + std::to_string(result) + ")";
+}
+
+bool load_cupti(CuptiLibrary& library, const TryCupti& attempt, std::string& reason) {
+  reason.clear();
+  std::set<void*> tried;
+  // A library that was tried may come again by another name.
+  const auto attempt_with = [&](void* handle) {
+    if (!tried.insert(handle).second) return CuptiAttempt::refused;
+    CuptiLibrary found;
+    std::string why = "lacks functions that the recorder needs";
+    CuptiAttempt result = CuptiAttempt::refused;
+    const bool is_whole = find_functions(found, handle);
+    const std::string path = path_of(reinterpret_cast<const void*>(found.get_version));
+    if (is_whole) result = attempt(found, path, why);
+    if (result == CuptiAttempt::taken) {
+      library = found;
+    } else if (result == CuptiAttempt::hopeless) {
+      reason = why;
+    } else {
+      reason += (reason.empty() ? "" : "; ") + path + ": " + why;
+    }
+    return result;
+  };
+  const auto is_over = [&](void* handle) { return attempt_with(handle) != CuptiAttempt::refused; };
+  if (find_cuda_library({"libcupti.so.13", "libcupti.so.12"}, RTLD_LAZY | RTLD_LOCAL, {own_folder()},
+                        is_over)) {
+    return library.get_version != nullptr;
+  }
+  if (reason.empty()) {
+    reason =
+        "neither libcupti.so.13 nor libcupti.so.12 is found: put its folder (of the CUDA toolkit, or of the "
+        "wheel nvidia-cuda-cupti) into LD_LIBRARY_PATH, or set CUDA_HOME or VIRTUAL_ENV";
+  }
+  return false;
 }
 
 }  // namespace peakmark

@@ -28,6 +28,7 @@ std::optional<CudaDriver::PoolUsage> usage(bool known, std::uint64_t reserved, s
 LoadedDriver::LoadedDriver(const CuptiLibrary& cupti) : cupti_(cupti) {
   void* const cuda = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
   find(stream_is_capturing_, cuda, "cuStreamIsCapturing");
+  find(free_, cuda, "cuMemFree_v2");
   find(stream_query_, cuda, "cuStreamQuery");
   find(exchange_capture_mode_, cuda, "cuThreadExchangeStreamCaptureMode");
   find(context_synchronise_, cuda, "cuCtxSynchronize");
@@ -122,6 +123,12 @@ bool LoadedDriver::synchronise(CUstream stream) {
   }
   if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&mode);
   return in_time;
+}
+
+bool LoadedDriver::free_nothing() {
+  if (free_ == nullptr) return false;
+  const CUresult result = free_(0);
+  return result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_CONTEXT;
 }
 
 void LoadedDriver::synchronise_context() {

@@ -23,12 +23,15 @@ class LoadedDriver : public CudaDriver {
   std::optional<PoolUsage> pool_usage(CUmemoryPool pool) override;
   std::optional<PoolUsage> graph_usage(std::uint32_t device) override;
   bool synchronise(CUstream stream) override;
+  /// Makes a call that has no effect. False when the driver has gone.
+  bool free_nothing();
   /// Waits for everything in the current context.
   void synchronise_context();
 
  private:
   const CuptiLibrary& cupti_;
   decltype(&cuStreamIsCapturing) stream_is_capturing_ = nullptr;
+  decltype(&cuMemFree) free_ = nullptr;
   decltype(&cuStreamQuery) stream_query_ = nullptr;
   decltype(&cuThreadExchangeStreamCaptureMode) exchange_capture_mode_ = nullptr;
   decltype(&cuCtxSynchronize) context_synchronise_ = nullptr;

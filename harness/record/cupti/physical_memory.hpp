@@ -30,7 +30,7 @@ class PhysicalMemory {
       std::uint64_t handle = 0;         ///< of a released reference; otherwise 0
       std::uint64_t address = 0;        ///< of a mapping
       std::uint64_t bytes = 0;          ///< of a mapping
-      std::optional<Part> part{};         ///< of a part
+      std::optional<Part> part{};       ///< of a part
       std::uint64_t event_address = 0;  ///< of the memory
       std::uint32_t device = 0;         ///< of the memory
     };
