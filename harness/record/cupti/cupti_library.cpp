@@ -75,11 +75,13 @@ bool load_cupti(CuptiLibrary& library, const TryCupti& attempt, std::string& rea
     }
     return result;
   };
-  const auto is_over = [&](void* handle) { return attempt_with(handle) != CuptiAttempt::refused; };
-  if (find_cuda_library({"libcupti.so.13", "libcupti.so.12"}, RTLD_LAZY | RTLD_LOCAL, {own_folder()},
-                        is_over)) {
-    return library.get_version != nullptr;
-  }
+  CuptiAttempt last = CuptiAttempt::refused;
+  find_cuda_library({"libcupti.so.13", "libcupti.so.12"}, RTLD_LAZY | RTLD_LOCAL, {own_folder()},
+                    [&](void* handle) {
+                      last = attempt_with(handle);
+                      return last != CuptiAttempt::refused;
+                    });
+  if (last != CuptiAttempt::refused) return last == CuptiAttempt::taken;
   if (reason.empty()) {
     reason =
         "neither libcupti.so.13 nor libcupti.so.12 is found: put its folder (of the CUDA toolkit, or of the "
