@@ -39,7 +39,7 @@ data=$STUB_DATA command=$1 suite=$2 file=
 shift
 case $command in
   devices | list) cat "$data/$command" ;;
-  doctor) echo '{"version": 1}' ;;
+  doctor) echo '{"facts": {"cupti": null}, "findings": []}' ;;
   show) cat "$data/show" ;;
   check) cat "$data/verdicts" ;;
   run)
@@ -68,6 +68,7 @@ PROGRAMS = {
     "bundle/bin/peakmark-every-allocation": """
 if [ "$1" = loop ]; then echo '{"events": 200, "ns_an_event": 70.5}'; else echo '{"peak_bytes": 4096, "allocations": 9}'; fi
 """,
+    "bundle/bin/peakmark-context-memory": """echo '{"peak_bytes": 4096}'\n""",
     "bundle/bin/peakmark-compare-accounts": "echo '18 events by callbacks, 18 by records, 0 differences'\n",
     "bundle/tests/cuda_device_test": GTEST,
     "bundle/tests/filter_cuda_test": GTEST,
@@ -201,13 +202,14 @@ def test_core_verifies_every_stage_and_keeps_the_evidence(stubs):
     results = stubs.results()
     assert {row["stage"] for row in results.values()} == {stage.name for stage in stages.chosen(["core"])}
     states = {check: row["state"] for check, row in results.items()}
-    measured = {"doctor", "record-known-bytes-program", "record-sync-program", "cost-plain", "cost-recorded", "cost-ns-an-event",
-                "record-profiles", "sanitizer-cases"}  # fmt: skip
+    measured = {"doctor", "cost-plain", "cost-recorded", "cost-ns-an-event", "record-profiles", "sanitizer-cases"}
+    measured |= {check for check in states if check.endswith("-program")}
     assert {check for check, state in states.items() if state == "measured"} == measured
     assert {state for check, state in states.items() if check not in measured} == {"verified"}
     assert "NVIDIA Stub" in results["devices"]["detail"]
     assert results["test-cuda_device_test"]["detail"] == "5 tests passed, 0 skipped"
     assert results["record-known-bytes"]["detail"] == "peak_bytes 4096, allocations 9: recorded = known"
+    assert results["contexts-handle"]["detail"] == "peak_bytes 4096: recorded = known"
     assert results["cost-ns-an-event"]["detail"] == "0 ns added to a call by the recorder"
     assert results["run-smoke"]["detail"] == "2 of 2 cases: 2 ok"
     assert results["check-smoke"]["detail"] == "verdicts: 3 pass; 1 estimates are 0 bytes off"
@@ -268,6 +270,8 @@ def test_a_program_that_hangs_is_killed_and_fails_its_check(stubs, stage, progra
     ("stage", "file", "check"),
     [
         ("recorder", "bundle/bin/peakmark-compare-accounts", "record-callbacks-records"),
+        ("recorder", "bundle/bin/peakmark-every-allocation", "record-known-bytes"),
+        ("sanitizer", "bundle/tests/cuda_device_test", "sanitizer-memcheck"),
         ("profiles", "bundle/record-profiles", "record-profiles"),
         ("examples", "bundle/examples/peakmark-cuda-benchmark", "google-benchmark"),
         ("smoke", "bundle/bin/peakmark", "run-smoke"),
@@ -348,6 +352,15 @@ def test_cases_that_are_unsupported_or_not_measured_are_skipped_with_the_reason(
     assert "libcufft.so.12 is not found" in results["unsupported-smoke"]["detail"]
     assert "2 of 3 cases" in results["rest-smoke"]["detail"]
     assert {results[check]["state"] for check in ("unsupported-smoke", "rest-smoke")} == {"skipped"}
+
+
+def test_a_run_that_measured_nothing_is_skipped_with_its_reason(stubs):
+    stubs.program("bundle/bin/peakmark", "echo 'the deadline came before anything was measured' >&2; exit 4\n")
+    assert stubs.run("smoke")[0] == 4
+    results = stubs.results()
+    assert (results["run-smoke"]["state"], results["run-smoke"]["exit code"]) == ("skipped", "4")
+    assert results["run-smoke"]["detail"] == "the deadline came before anything was measured"
+    assert results["check-smoke"]["detail"] == "there is no run file"
 
 
 def test_large_runs_what_the_device_holds_and_skips_the_rest(stubs):
