@@ -130,10 +130,14 @@ class Lease:
         *,
         output: Path | None = None,
         environment: Mapping[str, str] | None = None,
+        needs: str | Path = "",
         exit_codes: tuple[int, ...] = (0,),
+        skip_codes: tuple[int, ...] = (SKIPPED,),
         state: str = "verified",
     ) -> bool:
         """Runs a program and records one result. True when its numbers were good.
+
+        `needs` is a program that the command starts: when one of the two is missing, the check is skipped.
 
         `numbers` gets what the program wrote to standard output (and to standard error, without `output`), and
         returns the numbers that verify the check. It may raise Wrong or Skip. A program that ends well without
@@ -141,7 +145,8 @@ class Lease:
         """
         environment = self.environment if environment is None else environment
         words = [str(word) for word in command]
-        if reason := self._no_time() or _missing(words[0], environment):
+        missing = _missing(words[0], environment) or _missing(str(needs or words[0]), environment)
+        if reason := self._no_time() or missing:
             self.record(check, "skipped", reason)
             return False
         log = self.logs / f"{check}.log"
@@ -156,7 +161,7 @@ class Lease:
         try:
             if over:
                 raise Wrong(f"did not end within {seconds:.0f} s and was killed: {said}")
-            if code == SKIPPED:
+            if code in skip_codes:
                 raise Skip(said)
             if code not in exit_codes:
                 raise Wrong(said or f"ended with {code}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import json
 import re
 import sys
@@ -12,11 +11,10 @@ from pathlib import Path
 
 import libraries
 from lease import Lease, Skip, Wrong
+from program_numbers import gtest_numbers, last_line, requested_numbers
+from suites import fbp, large, smi, suite, times
 
 MAX_GROUP_SECONDS = 540
-# Bytes of a device that no case can have: contexts, modules, what the driver keeps.
-DRIVER_BYTES = 2 << 30
-SUITE_MARGIN = 15  # seconds in which `peakmark run` ends and its run file is judged
 
 
 @dataclass(frozen=True)
@@ -25,50 +23,6 @@ class Stage:
     group: str
     seconds: int  # planned
     run: Callable[[Lease], None]
-
-
-# ---- numbers out of what programs print ----
-
-
-def gtest_numbers(text: str) -> str:
-    passed = re.search(r"\[  PASSED  \] (\d+) test", text)
-    skipped = re.search(r"\[  SKIPPED \] (\d+) test", text)
-    if passed and int(passed[1]) > 0:
-        return f"{passed[1]} tests passed, {skipped[1] if skipped else 0} skipped"
-    if skipped:
-        raise Skip(f"all of its {skipped[1]} tests were skipped")
-    return ""
-
-
-def last_line(text: str) -> str:
-    """Of a program of ours that prints its numbers last and whose exit code judges them."""
-    lines = [line for line in text.splitlines() if re.search(r"\d", line)]
-    return lines[-1] if lines else ""
-
-
-def requested_numbers(expected: dict) -> Callable[[str], str]:
-    """Compares `peakmark show --json` with what the program itself knows: {"peak_bytes": …, …}."""
-
-    def numbers(text: str) -> str:
-        requested = json.loads(text)["requested"]
-        wrong = [key for key in expected if requested[key] != expected[key]]
-        if wrong:
-            raise Wrong("; ".join(f"{key}: recorded {requested[key]}, the program says {expected[key]}" for key in wrong))
-        return ", ".join(f"{key} {requested[key]}" for key in expected) + ": recorded = known"
-
-    return numbers
-
-
-def run_numbers(run_file: Path) -> str:
-    """Outcomes of a run file."""
-    run = json.loads(run_file.read_text(encoding="utf-8"))
-    cases = [row["peakmark"] for row in run["benchmarks"] if row.get("peakmark")]
-    outcomes = collections.Counter(case["outcome"] for case in cases)
-    if not outcomes["ok"]:
-        raise Wrong(f"no case is ok: {dict(outcomes)}")
-    planned = len(run["context"]["peakmark"]["planned"])
-    counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
-    return f"{len(cases)} of {planned} cases: {counts}"
 
 
 # ---- core ----
@@ -103,13 +57,6 @@ def environment(lease: Lease) -> None:
         lease.environment["PATH"] += f":{sanitizer.parent}"
 
 
-def smi(lease: Lease, field: str) -> str:
-    """A fact of the first GPU."""
-    command = ["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader,nounits"]
-    lines = libraries.output_of(command, lease.environment).splitlines()
-    return lines[0].strip() if lines else ""
-
-
 def devices(lease: Lease) -> None:
     def numbers(text: str) -> str:
         cuda = [device for device in json.loads(text)["devices"] if device["backend"] == "cuda"]
@@ -123,7 +70,8 @@ def devices(lease: Lease) -> None:
     lease.run("devices", ["peakmark", "devices", "--json"], numbers, output=lease.runs / "devices.json")
 
     def doctor_numbers(text: str) -> str:
-        return f"{len(json.loads(text))} facts in doctor.json, to compare with environment.txt"
+        report = json.loads(text)
+        return f"{len(report['facts'])} facts, {len(report['findings'])} findings in runs/doctor.json: compare with environment.txt"
 
     command = ["peakmark", "doctor", "--json"]
     lease.run("doctor", command, doctor_numbers, output=lease.runs / "doctor.json", exit_codes=(0, 1), state="measured")
@@ -145,7 +93,7 @@ def compare_record(lease: Lease, check: str, command: list[str | Path], *, optio
         return f"the program knows {json.loads(last_line(text))}"
 
     recorded = ["peakmark", "record", *options, "-o", profile, "--", *command]
-    if not lease.run(f"{check}-program", recorded, known_numbers, output=known, state="measured"):
+    if not lease.run(f"{check}-program", recorded, known_numbers, output=known, needs=command[0], state="measured"):
         lease.record(check, "skipped", f"{check}-program: {lease.results[-1].detail}")
         return False
     expected = json.loads(last_line(known.read_text(encoding="utf-8")))
@@ -165,6 +113,8 @@ def recorder(lease: Lease) -> None:
     else:
         lease.record("record-callbacks-records", "skipped", "there is no profile of CUPTI's memory records")
     compare_record(lease, "record-sync", program, options=("--sync",))
+    for scenario in ("pool", "primary-release", "primary-reset", "handle"):
+        compare_record(lease, f"contexts-{scenario}", ["peakmark-context-memory", scenario])
 
 
 def cost(lease: Lease) -> None:
@@ -202,63 +152,6 @@ def profiles(lease: Lease) -> None:
     changed = {**lease.environment, "PEAKMARK_COMMIT": (lease.bundle / "commit").read_text().strip()}
     command = [lease.bundle / "record-profiles", "cuda", folder, expected]
     lease.run("record-profiles", command, numbers, environment=changed, state="measured")
-
-
-# ---- suites ----
-
-
-def suite(lease: Lease, check: str, name: str, *options: str | Path, worker: tuple[str, ...] = ("--backend", "cuda")) -> bool:
-    """Runs a suite on CUDA, judges the run with window 1:1. Results run-CHECK and check-CHECK."""
-    run, seconds = lease.runs / f"run-{check}.json", max(10, int(lease.seconds_left()) - SUITE_MARGIN)
-    command = ["peakmark", "run", lease.bundle / name, *worker, "--require", "cuda", "--deadline", str(seconds), *options]
-    lease.run(f"run-{check}", [*command, "-o", run], lambda _text: run_numbers(run))
-    if not run.is_file():
-        lease.record(f"check-{check}", "skipped", "there is no run file")
-        return False
-    judged = judge_run(lease, check, run)
-    context = json.loads(run.read_text(encoding="utf-8"))["context"]["peakmark"]
-    if not context["complete"]:
-        lease.record(f"rest-{check}", "skipped", f"not every case was measured in {seconds} s: {run_numbers(run)}")
-    return judged
-
-
-def judge_run(lease: Lease, check: str, run: Path) -> bool:
-    verdicts_file = lease.runs / f"verdicts-{check}.json"
-    command = ["peakmark", "check", run, "--window", "1:1", "--json"]
-    command += ["--junit", lease.logs / f"junit-{check}.xml", "--markdown", lease.logs / f"summary-{check}.md"]
-
-    def numbers(text: str) -> str:
-        verdicts = json.loads(text)["verdicts"]
-        # A case that the deadline left out has its own result.
-        verdicts = [verdict for verdict in verdicts if (verdict["rule"], verdict["judgement"]) != ("present", "failed_measurement")]
-        counts = collections.Counter(verdict["judgement"] for verdict in verdicts)
-        wrong = [one for one in verdicts if one["judgement"] in ("fail", "failed_measurement")]
-        # The device was chosen to hold every case that is run: check only warns of this outcome.
-        wrong += [one for one in verdicts if one["rule"] == "outcome" and str(one["advice"]).startswith("out_of_memory")]
-        if wrong:
-            raise Wrong(f"{len(wrong)} verdicts fail; {wrong[0]['case']}: {wrong[0]['rule']}: {wrong[0]['advice']}")
-        if not counts["pass"]:
-            return ""
-        windows = [one for one in verdicts if one["rule"] == "window_bytes"]
-        total = ", ".join(f"{count} {judgement}" for judgement, count in counts.most_common())
-        return f"verdicts: {total}; {len(windows)} estimates are 0 bytes off"
-
-    good = lease.run(f"check-{check}", command, numbers, output=verdicts_file, exit_codes=(0, 1, 3))
-    if good:
-        verdicts = json.loads(verdicts_file.read_text(encoding="utf-8"))["verdicts"]
-        missing = [one for one in verdicts if one["rule"] == "outcome" and str(one["advice"]).startswith("unsupported")]
-        if missing:
-            reason = f"{len(missing)} cases are unsupported here; {missing[0]['case']}: {missing[0]['advice']}"
-            lease.record(f"unsupported-{check}", "skipped", reason)
-    return good
-
-
-def times(lease: Lease, check: str) -> None:
-    run, verdicts = lease.runs / f"run-{check}.json", lease.runs / f"verdicts-{check}.json"
-    if not run.is_file() or not verdicts.is_file():
-        lease.record(f"times-{check}", "skipped", f"run-{check} left no verdicts")
-        return
-    lease.run(f"times-{check}", [sys.executable, Path(__file__).with_name("check_times.py"), run, verdicts], last_line)
 
 
 def smoke(lease: Lease) -> None:
@@ -301,6 +194,7 @@ def sanitizer(lease: Lease) -> None:
 
     def cases_of(text: str) -> str:
         rows = [line for line in text.splitlines() if re.search(r"/iterations:\d+", line)]
+        rows = [line for line in rows if "ERROR OCCURRED: 'unsupported" not in line]
         if failed := [line for line in rows if "ERROR OCCURRED" in line]:
             raise Wrong(f"{len(failed)} of {len(rows)} cases failed: {failed[0]}")
         return f"{len(rows)} cases" if rows else ""
@@ -311,7 +205,7 @@ def sanitizer(lease: Lease) -> None:
     program = [lease.bundle / "tests/cuda_device_test", "--gtest_brief=1", "--gtest_filter=-*Beyond32*"]
     for tool, options in (("memcheck", no_api_errors), ("racecheck", []), ("initcheck", [])):
         command = [libraries.SANITIZER, "--tool", tool, *options, "--error-exitcode", "9", *program]
-        lease.run(f"sanitizer-{tool}", command, numbers)
+        lease.run(f"sanitizer-{tool}", command, numbers, needs=program[0])
     cases = lease.runs / "smoke-cases.txt"
 
     def listed(text: str) -> str:
@@ -321,46 +215,7 @@ def sanitizer(lease: Lease) -> None:
     if lease.run("sanitizer-cases", command, listed, output=cases, state="measured"):
         command = [libraries.SANITIZER, "--tool", "memcheck", *no_api_errors, "--error-exitcode", "9"]
         command += ["peakmark-bench", "--backend", "cuda", "--memory-only", "--cases", cases]
-        lease.run("sanitizer-kernels", command, numbers)
-
-
-# ---- fbp: what bench/fbp_table.py puts together ----
-
-
-def fbp(check: str, cases: str, *options: str) -> Callable[[Lease], None]:
-    def stage(lease: Lease) -> None:
-        # A slice of 43200 x 16384 is 1.2e13 interpolations, whatever its bytes: a case may take all the time there is.
-        timeout = str(max(10, int(lease.seconds_left()) - SUITE_MARGIN))
-        suite(lease, check, "suites/fbp-large.toml", "--timeout", timeout, "--filter", cases, *options)
-
-    return stage
-
-
-# ---- large ----
-
-
-def large(lease: Lease) -> None:
-    """Every case that the device can hold; the others are skipped, by what `dry` says that they need."""
-    dry = lease.runs / "large-dry.json"
-    suite_file = lease.bundle / "suites/large.toml"
-    command = ["peakmark", "run", suite_file, "--backend", "dry", "-o", dry]
-    if not lease.run("large-dry", command, lambda _text: run_numbers(dry), state="measured"):
-        lease.record("run-large", "skipped", "large-dry did not end well: what fits is unknown")
-        return
-    total, used = int(smi(lease, "memory.total")) << 20, int(smi(lease, "memory.used")) << 20
-    free = total - used - DRIVER_BYTES
-    rows = json.loads(dry.read_text(encoding="utf-8"))["benchmarks"]
-    peaks = {row["peakmark"]["case"]: row["peakmark"]["requested_peak_bytes"] for row in rows if row.get("peakmark")}
-    too_large = {case: peak for case, peak in peaks.items() if peak is not None and peak > free}
-    options = []
-    if too_large:
-        most = max(too_large, key=lambda case: too_large[case])
-        reason = f"{len(too_large)} of {len(peaks)} cases need more than the free {free} bytes; {most}: {too_large[most]}"
-        lease.record("large-memory", "skipped", reason)
-        fit = [re.escape(case.replace("/dry/", "/cuda/", 1)) for case in peaks if case not in too_large]
-        options = ["--filter", f"^({'|'.join(fit)})$"]
-    suite(lease, "large", "suites/large.toml", *options)
-    times(lease, "large")
+        lease.run("sanitizer-kernels", command, numbers, needs="peakmark-bench")
 
 
 # ---- python ----
@@ -431,12 +286,12 @@ def plugin(lease: Lease) -> None:
 STAGES = (
     Stage("devices", "core", 15, devices),
     Stage("tests", "core", 150, tests),
-    Stage("recorder", "core", 40, recorder),
+    Stage("recorder", "core", 60, recorder),
     Stage("cost", "core", 20, cost),
     Stage("profiles", "core", 40, profiles),
     Stage("smoke", "core", 70, smoke),
     Stage("examples", "core", 45, examples),
-    Stage("sanitizer", "core", 160, sanitizer),
+    Stage("sanitizer", "core", 140, sanitizer),
     Stage("nightly", "sweep", 540, nightly),
     Stage("fbp-headline", "fbp", 130, fbp("fbp-headline", "^fbp/(inplace|kept)/cuda/n_a:43200/w:16384/n_z:1$", "--memory-only")),
     Stage("fbp-times", "fbp", 110, fbp("fbp-times", "n_a:(2880|7200)/w:[0-9]+/n_z:1(00)?(/angles:.*)?$")),
