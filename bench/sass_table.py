@@ -75,7 +75,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Path:
-    """One way through a loop: its instructions, and bytes of each access by kind (LDG, STG, LDS, TEX)."""
+    """One way through a loop: its instructions, and kind (LDG, STG, LDS, TEX) and bytes of each access."""
 
     count: int = 0
     accesses: tuple = ()
@@ -229,7 +229,8 @@ def row_of(kernel, source, usage, path):
     row["slots"] = row["instructions"] / (seconds * PROCESSORS * SLOTS_A_CLOCK * CLOCK)
     row["bound"] = min(1, 1 / row["slots"])
     if path.bytes("LDG"):
-        needed = BYTES_A_SECOND * (moved - element) / moved * LATENCY / PROCESSORS
+        loaded = path.bytes("LDG") / (path.bytes("LDG") + path.bytes("STG"))
+        needed = BYTES_A_SECOND * loaded * LATENCY / PROCESSORS
         row["flight"] = resident_threads(usage.registers) * path.in_flight() / needed
         row["bound"] = min(row["bound"], row["flight"])
     return row

@@ -37,6 +37,7 @@ typedef int pm_int;
 typedef unsigned int pm_uint;
 typedef unsigned short pm_ushort;
 typedef unsigned char pm_uchar;
+typedef uint4 pm_uint4; /* 16 bytes in one access, where the address is a multiple of 16 */
 /* Widened before the product: blockIdx and blockDim are 32-bit. */
 PM_DEVICE pm_long pm_global_x() { return (pm_long)blockIdx.x * blockDim.x + threadIdx.x; }
 PM_DEVICE pm_long pm_global_y() { return (pm_long)blockIdx.y * blockDim.y + threadIdx.y; }
@@ -64,6 +65,7 @@ typedef int pm_int;
 typedef unsigned int pm_uint;
 typedef unsigned short pm_ushort;
 typedef unsigned char pm_uchar;
+typedef uint4 pm_uint4; /* 16 bytes in one access, where the address is a multiple of 16 */
 PM_DEVICE pm_long pm_global_x(void) { return (pm_long)get_global_id(0); }
 PM_DEVICE pm_long pm_global_y(void) { return (pm_long)get_global_id(1); }
 PM_DEVICE pm_long pm_global_z(void) { return (pm_long)get_global_id(2); }

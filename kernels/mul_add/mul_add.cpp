@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "kernels/common/floating.hpp"
+#include "kernels/common/vector_rows.hpp"
 #include "mul_add_source.hpp"
 
 namespace peakmark {
@@ -90,7 +91,12 @@ void MulAdd::launch(Array& dst, const Layout& to, double a, const Array& other, 
                    {&dst, to.first, to.row, to.image, &other, from.first, from.row, from.image, images, h, w,
                     factor_dst, factor_other});
   } else {
-    const Range range{.x = w, .y = std::min(h, kMostAlongYZ), .z = std::min(images, kMostAlongYZ)};
+    const Range range = vector_rows({.images = images,
+                                     .rows = h,
+                                     .columns = w,
+                                     .first = to.first,
+                                     .pitch = to.row,
+                                     .element_bytes = size_of(dtype_)});
     device_.launch(mul_add_, range,
                    {&dst, to.first, to.row, to.image, &other, from.first, from.row, from.image, images, h, w,
                     factor_dst, factor_other, range.y, range.z});
@@ -104,7 +110,8 @@ void MulAdd::copy_region(const Array& other, const Region& region) {
     device_.launch(copy_region_, {.x = region.h, .local_x = 1},
                    {&copy_of_other_, &other, from.first, from.row, region.h, region.w});
   } else {
-    const Range range{.x = region.w, .y = std::min(region.h, kMostAlongYZ)};
+    const Range range = vector_rows(
+        {.rows = region.h, .columns = region.w, .pitch = region.w, .element_bytes = size_of(dtype_)});
     device_.launch(copy_region_, range,
                    {&copy_of_other_, &other, from.first, from.row, region.h, region.w, range.y});
   }

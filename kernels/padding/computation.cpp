@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "kernels/common/device_inputs.hpp"
 #include "kernels/common/seeded.hpp"
+#include "kernels/common/vector_rows.hpp"
 #include "kernels/common/verify_rows.hpp"
 #include "kernels/padding/element_type.hpp"
 #include "kernels/padding/reference.hpp"
@@ -24,9 +25,10 @@ constexpr Size kPulledBytes = Size{4} << 20;
 /// cached stores win to 14 MiB and lose from 24 MiB on.
 constexpr Size kPastCacheBytes = Size{16} << 20;
 
-/// A GPU keeps some 2^18 items in flight; beyond four times that an item takes several rows, up to 8, and
-/// works out its column once for them.
-constexpr Size kEnoughItems = Size{1} << 20;
+/// From this many items on an item that owns elements takes several slices, whose coordinates are the same.
+constexpr Size kEnoughItems = Size{1} << 19;
+constexpr Size kGpuGroup = 256;
+/// Of a CPU's item that gathers from coordinate vectors.
 constexpr Size kMostRowsAnItem = 8;
 /// On a CPU enough groups to share the work out evenly while other programs run.
 constexpr Size kItemsAUnit = 32;
@@ -154,16 +156,28 @@ Kernel PaddingComputation::kernel(std::string_view name) const {
                         bits_of(problem_.dtype));
 }
 
-PaddingComputation::Grain PaddingComputation::grain(Size n, Size rows, Size columns) const {
+PaddingComputation::Grain PaddingComputation::grain(Size n, Size rows, Size columns, Size first) const {
   if (by_rows()) {
     const bool past_cache = problem_.output_shape().bytes(problem_.dtype) >= kPastCacheBytes;
     return {.range = {.x = n * rows, .local_x = 16}, .past_cache = past_cache ? 1 : 0};
   }
-  const Size rows_an_item = std::clamp(n * rows * columns / kEnoughItems, Size{1}, kMostRowsAnItem);
-  const Size y_step = std::min(divide_up(rows, rows_an_item), kMostAlongYZ);
-  const Size z_step = std::min(n, kMostAlongYZ);
-  return {.range = {.x = columns, .y = y_step, .z = z_step, .local_x = 64, .local_y = 4, .local_z = 1},
-          .y_step = y_step,
+  const Size pitch = problem_.x.padded();
+  const Range range = vector_rows({.images = n,
+                                   .rows = rows,
+                                   .columns = columns,
+                                   .first = first,
+                                   .pitch = pitch,
+                                   .element_bytes = size_of(problem_.dtype)});
+  return {.range = range, .y_step = range.y, .z_step = range.z};
+}
+
+PaddingComputation::Grain PaddingComputation::gather_images_grain() const {
+  const Size rows = problem_.y.padded();
+  const Size columns = problem_.x.padded();
+  if (by_rows()) return grain(problem_.n, rows, columns);
+  const Size items = divide_up(rows * columns, std::min(Size{4}, kVectorBytes / size_of(problem_.dtype)));
+  const Size z_step = std::clamp(divide_up(kEnoughItems, items), Size{1}, std::min(problem_.n, kMostAlongYZ));
+  return {.range = {.x = items, .y = 1, .z = z_step, .local_x = kGpuGroup, .local_y = 1, .local_z = 1},
           .z_step = z_step};
 }
 

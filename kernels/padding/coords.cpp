@@ -47,7 +47,7 @@ class CoordinatesPadding final : public PaddingComputation {
   void gather(const Array& input, Array& output) {
     const Size rows = problem_.y.padded();
     const Size columns = problem_.x.padded();
-    const Grain g = vectors() ? gather_vectors_grain() : grain(problem_.n, rows, columns);
+    const Grain g = vectors() ? gather_vectors_grain() : gather_images_grain();
     device_.launch(gather_, g.range,
                    {&input, &output, &coordinates_.rows, &coordinates_.columns, problem_.n, problem_.y.extent,
                     problem_.x.extent, rows, columns, g.y_step, g.z_step, g.past_cache});
@@ -65,7 +65,8 @@ class CoordinatesPadding final : public PaddingComputation {
   void pad_by_template(const Array& input, Array& output, Size slice) {
     const Size rows = problem_.y.padded();
     const Size columns = problem_.x.padded();
-    const Grain centre = grain(1, problem_.y.extent, problem_.x.extent);
+    const Grain centre =
+        grain(1, problem_.y.extent, problem_.x.extent, problem_.y.before * columns + problem_.x.before);
     device_.launch(embed_, centre.range,
                    {&input, &template_, slice, problem_.y.extent, problem_.x.extent, columns,
                     problem_.y.before, problem_.x.before, centre.y_step, centre.z_step, centre.past_cache});

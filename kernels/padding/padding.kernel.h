@@ -5,8 +5,9 @@
  *
  * Every kernel comes in two grains with the same arguments. `_rows`, for CPUs: a work-item owns a row
  * (gather_vectors: y_step rows) and moves it in runs, past the caches where `past_cache` says so.
- * `_elements`, for GPUs: a work-item owns a column, works out its source once, and takes rows y, y + y_step,
- * ... of slices z, z + z_step, ..., since CUDA ends at 65,535 groups in y and z.
+ * `_elements`, for GPUs: a work-item owns 16 bytes of a row, as they are aligned in the output, works out once
+ * where they come from, and takes rows y, y + y_step, ... of slices z, z + z_step, ..., since CUDA ends at
+ * 65,535 groups in y and z. The host chooses y_step so that those rows are aligned alike.
  */
 
 /* ---- Coordinates ---- */
@@ -110,6 +111,127 @@ PM_DEVICE void reverse_run(PM_GLOBAL pm_element* PM_RESTRICT out, PM_GLOBAL cons
   for (; i < count; ++i) out[i] = in[-i];
 }
 
+/* ---- Vectors of a row, for GPUs ---- */
+
+/* Elements of a vector of 16 bytes. */
+#define PADDING_LANES_GPU ((pm_int)(16 / sizeof(pm_element)))
+
+/* How the lanes of a vector follow each other in the source. */
+typedef struct {
+  pm_long first; /* source of the first lane, in elements from the start of the source row */
+  pm_int step;   /* 1, 0 or -1 from a lane to the next; PADDING_MIXED: lane by lane */
+} padding_lanes;
+#define PADDING_MIXED 2
+
+/* Lanes one by one are those of vectors at borders: unrolled whole they would take registers from all others. */
+#define PADDING_LANE_BY_LANE _Pragma("unroll 2")
+#define PADDING_ROW_BY_ROW _Pragma("unroll 1")
+
+PM_DEVICE padding_lanes lanes_from(pm_long first, pm_int step) {
+  padding_lanes lanes;
+  lanes.first = first;
+  lanes.step = step;
+  return lanes;
+}
+
+/* The column at which a vector starts, the row's being at `row`: below 0 for the first, where the row is not
+ * aligned. */
+PM_DEVICE pm_long vector_column(PM_GLOBAL const pm_element* row, pm_long vector) {
+  return vector * PADDING_LANES_GPU - (pm_long)(((pm_ulong)row & 15) / sizeof(pm_element));
+}
+
+#if defined(PM_DTYPE_u8) || defined(PM_DTYPE_u16)
+#define PADDING_WORD_LANES ((pm_int)(4 / sizeof(pm_element)))
+#else
+#define PADDING_WORD_LANES 1
+#endif
+
+/* The vector at `from`, aligned or not. Reads whole words, so up to PADDING_WORD_LANES - 1 elements past it. */
+PM_DEVICE pm_uint4 vector_at(PM_GLOBAL const pm_element* from) {
+  const pm_uint misplaced = (pm_uint)(pm_ulong)from & 15;
+  if (misplaced == 0) return *(PM_GLOBAL const pm_uint4*)from;
+  pm_uint4 v;
+#if defined(PM_DTYPE_u64)
+  const pm_ulong low = from[0], high = from[1];
+  v.x = (pm_uint)low;
+  v.y = (pm_uint)(low >> 32);
+  v.z = (pm_uint)high;
+  v.w = (pm_uint)(high >> 32);
+#elif defined(PM_DTYPE_u32)
+  v.x = from[0];
+  v.y = from[1];
+  v.z = from[2];
+  v.w = from[3];
+#else
+  const pm_uint bits = 8 * (misplaced & 3);
+  PM_GLOBAL const pm_uint* words = (PM_GLOBAL const pm_uint*)(from - (misplaced & 3) / sizeof(pm_element));
+  const pm_uint w0 = words[0], w1 = words[1], w2 = words[2], w3 = words[3];
+  const pm_uint w4 = bits != 0 ? words[4] : 0;
+  v.x = (pm_uint)((((pm_ulong)w1 << 32) | w0) >> bits);
+  v.y = (pm_uint)((((pm_ulong)w2 << 32) | w1) >> bits);
+  v.z = (pm_uint)((((pm_ulong)w3 << 32) | w2) >> bits);
+  v.w = (pm_uint)((((pm_ulong)w4 << 32) | w3) >> bits);
+#endif
+  return v;
+}
+
+PM_DEVICE pm_uint4 splat(pm_element value) {
+  pm_uint4 v;
+#if defined(PM_DTYPE_u64)
+  v.x = v.z = (pm_uint)value;
+  v.y = v.w = (pm_uint)(value >> 32);
+#elif defined(PM_DTYPE_u32)
+  v.x = v.y = v.z = v.w = value;
+#elif defined(PM_DTYPE_u16)
+  v.x = v.y = v.z = v.w = value * 0x10001u;
+#else
+  v.x = v.y = v.z = v.w = value * 0x1010101u;
+#endif
+  return v;
+}
+
+/* The elements of a word, the last first. */
+PM_DEVICE pm_uint turned(pm_uint w) {
+#if defined(PM_DTYPE_u8)
+  return (w >> 24) | ((w >> 8) & 0xff00u) | ((w << 8) & 0xff0000u) | (w << 24);
+#elif defined(PM_DTYPE_u16)
+  return (w >> 16) | (w << 16);
+#else
+  return w;
+#endif
+}
+
+PM_DEVICE pm_uint4 reversed(pm_uint4 v) {
+  pm_uint4 r;
+#if defined(PM_DTYPE_u64)
+  r.x = v.z;
+  r.y = v.w;
+  r.z = v.x;
+  r.w = v.y;
+#else
+  r.x = turned(v.w);
+  r.y = turned(v.z);
+  r.z = turned(v.y);
+  r.w = turned(v.x);
+#endif
+  return r;
+}
+
+/* Whether the lanes are a run whose words all end before `end`. */
+PM_DEVICE pm_int is_vector(padding_lanes lanes, PM_GLOBAL const pm_element* row, PM_GLOBAL const pm_element* end) {
+  if (lanes.step == PADDING_MIXED) return 0;
+  return PADDING_WORD_LANES == 1 ||
+         row + lanes.first + (PADDING_LANES_GPU + PADDING_WORD_LANES - 1) <= end;
+}
+
+PM_DEVICE pm_uint4 moved_vector(padding_lanes lanes, PM_GLOBAL const pm_element* row) {
+  if (lanes.step == 1) return vector_at(row + lanes.first);
+  if (lanes.step == 0) return splat(row[lanes.first]);
+  return reversed(vector_at(row + lanes.first - (PADDING_LANES_GPU - 1)));
+}
+
+PM_DEVICE void store_vector(PM_GLOBAL pm_element* to, pm_uint4 v) { *(PM_GLOBAL pm_uint4*)to = v; }
+
 /* ---- computed: no coordinates in memory ---- */
 
 PM_CPU_ONLY(pad_constant_rows)
@@ -175,46 +297,80 @@ PM_KERNEL(pad_periodic_rows)
   }
 }
 
-/* The item's rows are y, y + y_step, ...; its slices z, z + z_step, ...: CUDA ends at 65,535 groups in y and
- * z.
- */
-PM_REGISTERS(pad_constant_elements, 56)
+/* Lanes of columns c, c + 1, ... that are all in [0, width). */
+PM_DEVICE pm_int all_within(pm_long c, pm_long width) { return c >= 0 && c + PADDING_LANES_GPU <= width; }
+
+PM_REGISTERS(pad_constant_elements, 48)
 PM_KERNEL(pad_constant_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
  pm_int past_cache, pm_ulong y0, pm_ulong y1, pm_ulong x0, pm_ulong x1) {
-  const pm_long column = pm_global_x();
-  if (column >= out_nx || pm_global_y() >= y_step || pm_global_z() >= z_step) return;
-  const pm_long x = column - pad_x0;
-  for (pm_long slice = pm_global_z(); slice < n; slice += z_step)
-    for (pm_long row = pm_global_y(); row < out_ny; row += y_step) {
+  if (pm_global_y() >= y_step || pm_global_z() >= z_step) return;
+  PM_GLOBAL const pm_element* in_end = in + n * ny * nx;
+  for (pm_long slice = pm_global_z(); slice < n; slice += z_step) {
+    PM_GLOBAL pm_element* to = out + (slice * out_ny + pm_global_y()) * out_nx;
+    const pm_long c = vector_column(to, pm_global_x());
+    if (c >= out_nx) continue;
+    const pm_long x = c - pad_x0;
+    const pm_int is_whole = all_within(c, out_nx);
+    const pm_int is_border = is_whole && (x + PADDING_LANES_GPU <= 0 || x >= nx);
+    const padding_lanes lanes = lanes_from(x, is_whole && all_within(x, nx) ? 1 : PADDING_MIXED);
+    const pm_element side = (pm_element)(x < 0 ? x0 : x1);
+    PADDING_ROW_BY_ROW
+    for (pm_long row = pm_global_y(); row < out_ny; row += y_step, to += y_step * out_nx) {
       const pm_long y = row - pad_y0;
-      pm_element value;
-      if (x < 0)
-        value = (pm_element)x0;
-      else if (x >= nx)
-        value = (pm_element)x1;
-      else if (y < 0)
-        value = (pm_element)y0;
-      else if (y >= ny)
-        value = (pm_element)y1;
-      else
-        value = in[(slice * ny + y) * nx + x];
-      out[(slice * out_ny + row) * out_nx + column] = value;
+      const pm_int is_inside = y >= 0 && y < ny;
+      const pm_element above = (pm_element)(y < 0 ? y0 : y1);
+      PM_GLOBAL const pm_element* from = in + (slice * ny + y) * nx;
+      if (is_border || (!is_inside && lanes.step == 1)) {
+        store_vector(to + c, splat(is_border ? side : above));
+      } else if (is_vector(lanes, from, in_end)) {
+        store_vector(to + c, vector_at(from + x));
+      } else {
+        PADDING_LANE_BY_LANE
+        for (pm_int k = 0; k < PADDING_LANES_GPU; ++k) {
+          if (c + k < 0 || c + k >= out_nx) continue;
+          to[c + k] = x + k < 0     ? (pm_element)x0
+                      : x + k >= nx ? (pm_element)x1
+                      : is_inside   ? from[x + k]
+                                    : above;
+        }
+      }
     }
+  }
 }
 
-PM_REGISTERS(pad_edge_elements, 56)
+PM_REGISTERS(pad_edge_elements, 48)
 PM_KERNEL(pad_edge_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
  pm_int past_cache) {
-  const pm_long column = pm_global_x();
-  if (column >= out_nx || pm_global_y() >= y_step || pm_global_z() >= z_step) return;
-  const pm_long x = clamped(column - pad_x0, nx);
-  for (pm_long slice = pm_global_z(); slice < n; slice += z_step)
-    for (pm_long row = pm_global_y(); row < out_ny; row += y_step)
-      out[(slice * out_ny + row) * out_nx + column] = in[(slice * ny + clamped(row - pad_y0, ny)) * nx + x];
+  if (pm_global_y() >= y_step || pm_global_z() >= z_step) return;
+  PM_GLOBAL const pm_element* in_end = in + n * ny * nx;
+  for (pm_long slice = pm_global_z(); slice < n; slice += z_step) {
+    PM_GLOBAL pm_element* to = out + (slice * out_ny + pm_global_y()) * out_nx;
+    const pm_long c = vector_column(to, pm_global_x());
+    if (c >= out_nx) continue;
+    const pm_long x = c - pad_x0;
+    padding_lanes lanes = lanes_from(clamped(x, nx), PADDING_MIXED);
+    if (all_within(c, out_nx)) {
+      if (all_within(x, nx))
+        lanes.step = 1;
+      else if (x + PADDING_LANES_GPU <= 1 || x >= nx - 1)
+        lanes.step = 0;
+    }
+    PADDING_ROW_BY_ROW
+    for (pm_long row = pm_global_y(); row < out_ny; row += y_step, to += y_step * out_nx) {
+      PM_GLOBAL const pm_element* from = in + (slice * ny + clamped(row - pad_y0, ny)) * nx;
+      if (is_vector(lanes, from, in_end)) {
+        store_vector(to + c, moved_vector(lanes, from));
+      } else {
+        PADDING_LANE_BY_LANE
+        for (pm_int k = 0; k < PADDING_LANES_GPU; ++k)
+          if (c + k >= 0 && c + k < out_nx) to[c + k] = from[clamped(x + k, nx)];
+      }
+    }
+  }
 }
 
 PM_REGISTERS(pad_periodic_elements, 56)
@@ -222,14 +378,40 @@ PM_KERNEL(pad_periodic_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
  pm_int past_cache, pm_long period_y, pm_long top_y, pm_long period_x, pm_long top_x) {
-  const pm_long column = pm_global_x();
-  if (column >= out_nx || pm_global_y() >= y_step || pm_global_z() >= z_step) return;
-  const pm_long x = periodic(column - pad_x0, nx, period_x, top_x);
-  for (pm_long slice = pm_global_z(); slice < n; slice += z_step)
-    for (pm_long row = pm_global_y(); row < out_ny; row += y_step) {
-      const pm_long y = periodic(row - pad_y0, ny, period_y, top_y);
-      out[(slice * out_ny + row) * out_nx + column] = in[(slice * ny + y) * nx + x];
+  if (pm_global_y() >= y_step || pm_global_z() >= z_step) return;
+  PM_GLOBAL const pm_element* in_end = in + n * ny * nx;
+  const pm_long first_phase_y = phase_of(pm_global_y() - pad_y0, period_y);
+  const pm_long phase_step = phase_of(y_step, period_y);
+  for (pm_long slice = pm_global_z(); slice < n; slice += z_step) {
+    PM_GLOBAL pm_element* to = out + (slice * out_ny + pm_global_y()) * out_nx;
+    const pm_long c = vector_column(to, pm_global_x());
+    if (c >= out_nx) continue;
+    const pm_long phase = phase_of(c - pad_x0, period_x);
+    padding_lanes lanes = lanes_from(phase < nx ? phase : top_x - phase, PADDING_MIXED);
+    if (all_within(c, out_nx)) {
+      if (phase + PADDING_LANES_GPU <= nx)
+        lanes.step = 1;
+      else if (phase >= nx && phase + PADDING_LANES_GPU <= period_x)
+        lanes.step = -1;
     }
+    pm_long phase_y = first_phase_y;
+    PADDING_ROW_BY_ROW
+    for (pm_long row = pm_global_y(); row < out_ny; row += y_step, to += y_step * out_nx) {
+      PM_GLOBAL const pm_element* from = in + (slice * ny + (phase_y < ny ? phase_y : top_y - phase_y)) * nx;
+      phase_y += phase_step;
+      if (phase_y >= period_y) phase_y -= period_y;
+      if (is_vector(lanes, from, in_end)) {
+        store_vector(to + c, moved_vector(lanes, from));
+      } else {
+        pm_long p = phase;
+        PADDING_LANE_BY_LANE
+        for (pm_int k = 0; k < PADDING_LANES_GPU; ++k) {
+          if (c + k >= 0 && c + k < out_nx) to[c + k] = from[p < nx ? p : top_x - p];
+          if (++p == period_x) p = 0;
+        }
+      }
+    }
+  }
 }
 
 /* ---- coords1d: a source row for each row, a source column for each column ---- */
@@ -282,17 +464,40 @@ PM_KERNEL(gather_vectors_rows)
   }
 }
 
-PM_REGISTERS(gather_vectors_elements, 56)
+/* The sources of the lanes, where they are a run. */
+PM_DEVICE padding_lanes lanes_of_columns(PM_GLOBAL const pm_int* PM_RESTRICT columns) {
+  const pm_int first = columns[0];
+  const pm_int step = columns[1] - first;
+  pm_int differing = step < -1 || step > 1;
+  for (pm_int k = 2; k < PADDING_LANES_GPU; ++k) differing |= columns[k] ^ (first + k * step);
+  return lanes_from(first, differing ? PADDING_MIXED : step);
+}
+
+PM_REGISTERS(gather_vectors_elements, 48)
 PM_KERNEL(gather_vectors_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {
-  const pm_long column = pm_global_x();
-  if (column >= out_nx || pm_global_y() >= y_step || pm_global_z() >= z_step) return;
-  const pm_long x = columns[column];
-  for (pm_long slice = pm_global_z(); slice < n; slice += z_step)
-    for (pm_long row = pm_global_y(); row < out_ny; row += y_step)
-      out[(slice * out_ny + row) * out_nx + column] = in[(slice * ny + rows[row]) * nx + x];
+  if (pm_global_y() >= y_step || pm_global_z() >= z_step) return;
+  PM_GLOBAL const pm_element* in_end = in + n * ny * nx;
+  for (pm_long slice = pm_global_z(); slice < n; slice += z_step) {
+    PM_GLOBAL pm_element* to = out + (slice * out_ny + pm_global_y()) * out_nx;
+    const pm_long c = vector_column(to, pm_global_x());
+    if (c >= out_nx) continue;
+    padding_lanes lanes = lanes_from(0, PADDING_MIXED);
+    if (all_within(c, out_nx)) lanes = lanes_of_columns(columns + c);
+    PADDING_ROW_BY_ROW
+    for (pm_long row = pm_global_y(); row < out_ny; row += y_step, to += y_step * out_nx) {
+      PM_GLOBAL const pm_element* from = in + (slice * ny + rows[row]) * nx;
+      if (is_vector(lanes, from, in_end)) {
+        store_vector(to + c, moved_vector(lanes, from));
+      } else {
+        PADDING_LANE_BY_LANE
+        for (pm_int k = 0; k < PADDING_LANES_GPU; ++k)
+          if (c + k >= 0 && c + k < out_nx) to[c + k] = from[columns[c + k]];
+      }
+    }
+  }
 }
 
 /* ---- coords2d: a source row and a source column for each element of a padded image ---- */
@@ -311,18 +516,69 @@ PM_KERNEL(gather_images_rows)
   for (pm_long i = 0; i < out_nx; ++i) to[i] = from[rows[image_row + i] * nx + columns[image_row + i]];
 }
 
-PM_REGISTERS(gather_images_elements, 72)
+/* Elements of a work-item that reads coordinates of each. */
+#define PADDING_GATHERED (PADDING_LANES_GPU < 4 ? PADDING_LANES_GPU : 4)
+/* Slices that are read before the first of them is stored. */
+#define PADDING_SLICES 2
+
+PM_DEVICE void store_gathered(PM_GLOBAL pm_element* to, const pm_element* values, pm_int count) {
+#if defined(PM_DTYPE_u8)
+  if (count == 4 && ((pm_ulong)to & 3) == 0) {
+    *(PM_GLOBAL pm_uint*)to = values[0] | (pm_uint)values[1] << 8 | (pm_uint)values[2] << 16 | (pm_uint)values[3] << 24;
+    return;
+  }
+#elif defined(PM_DTYPE_u16)
+  if (count == 4 && ((pm_ulong)to & 7) == 0) {
+    *(PM_GLOBAL pm_ulong*)to = (values[0] | (pm_uint)values[1] << 16) | (pm_ulong)(values[2] | (pm_uint)values[3] << 16) << 32;
+    return;
+  }
+#elif defined(PM_DTYPE_u32)
+  if (count == 4 && ((pm_ulong)to & 15) == 0) {
+    pm_uint4 v;
+    v.x = values[0];
+    v.y = values[1];
+    v.z = values[2];
+    v.w = values[3];
+    store_vector(to, v);
+    return;
+  }
+#else
+  if (count == 2 && ((pm_ulong)to & 15) == 0) {
+    pm_uint4 v;
+    v.x = (pm_uint)values[0];
+    v.y = (pm_uint)(values[0] >> 32);
+    v.z = (pm_uint)values[1];
+    v.w = (pm_uint)(values[1] >> 32);
+    store_vector(to, v);
+    return;
+  }
+#endif
+  for (pm_int k = 0; k < PADDING_GATHERED; ++k)
+    if (k < count) to[k] = values[k];
+}
+
+/* A work-item owns four neighbours of the padded image (u64: two), whatever rows they are of, reads their
+ * coordinates once and takes slices z, z + z_step, ... */
+PM_REGISTERS(gather_images_elements, 40)
 PM_KERNEL(gather_images_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
  pm_long nx, pm_long out_ny, pm_long out_nx, pm_long y_step, pm_long z_step, pm_int past_cache) {
-  const pm_long column = pm_global_x();
-  if (column >= out_nx || pm_global_y() >= y_step || pm_global_z() >= z_step) return;
-  for (pm_long slice = pm_global_z(); slice < n; slice += z_step)
-    for (pm_long row = pm_global_y(); row < out_ny; row += y_step) {
-      const pm_long i = row * out_nx + column;
-      out[slice * out_ny * out_nx + i] = in[(slice * ny + rows[i]) * nx + columns[i]];
-    }
+  const pm_long image = out_ny * out_nx;
+  const pm_long i = pm_global_x() * PADDING_GATHERED;
+  if (i >= image || pm_global_z() >= z_step) return;
+  const pm_int count = i + PADDING_GATHERED <= image ? PADDING_GATHERED : (pm_int)(image - i);
+  pm_long sources[PADDING_GATHERED];
+  for (pm_int k = 0; k < PADDING_GATHERED; ++k)
+    sources[k] = k < count ? (pm_long)rows[i + k] * nx + columns[i + k] : 0;
+  for (pm_long slice = pm_global_z(); slice < n; slice += PADDING_SLICES * z_step) {
+    pm_element values[PADDING_SLICES][PADDING_GATHERED];
+    for (pm_int s = 0; s < PADDING_SLICES; ++s)
+      for (pm_int k = 0; k < PADDING_GATHERED; ++k)
+        values[s][k] = slice + s * z_step < n ? in[(slice + s * z_step) * ny * nx + sources[k]] : 0;
+    for (pm_int s = 0; s < PADDING_SLICES; ++s)
+      if (slice + s * z_step < n) store_gathered(out + (slice + s * z_step) * image + i, values[s], count);
+  }
 }
 
 /* ---- The constant mode of coords1d: images within the border that a padded template has ---- */
@@ -349,21 +605,41 @@ PM_KERNEL(frame_rows)
   copy_run(to + end, border + end, out_nx - end, past_cache);
 }
 
-PM_REGISTERS(frame_elements, 56)
+PM_REGISTERS(frame_elements, 48)
 PM_KERNEL(frame_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL const pm_element* PM_RESTRICT padded,
  PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny, pm_long nx, pm_long out_ny, pm_long out_nx,
  pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step, pm_int past_cache) {
-  const pm_long column = pm_global_x();
-  if (column >= out_nx || pm_global_y() >= y_step || pm_global_z() >= z_step) return;
-  const pm_long x = column - pad_x0;
-  for (pm_long slice = pm_global_z(); slice < n; slice += z_step)
-    for (pm_long row = pm_global_y(); row < out_ny; row += y_step) {
+  if (pm_global_y() >= y_step || pm_global_z() >= z_step) return;
+  for (pm_long slice = pm_global_z(); slice < n; slice += z_step) {
+    PM_GLOBAL pm_element* to = out + (slice * out_ny + pm_global_y()) * out_nx;
+    const pm_long c = vector_column(to, pm_global_x());
+    if (c >= out_nx) continue;
+    const pm_long x = c - pad_x0;
+    const pm_int is_whole = all_within(c, out_nx);
+    const pm_int is_border = is_whole && (x + PADDING_LANES_GPU <= 0 || x >= nx);
+    const pm_int is_centre = is_whole && all_within(x, nx);
+    PADDING_ROW_BY_ROW
+    for (pm_long row = pm_global_y(); row < out_ny; row += y_step, to += y_step * out_nx) {
       const pm_long y = row - pad_y0;
-      const pm_int inside = x >= 0 && x < nx && y >= 0 && y < ny;
-      out[(slice * out_ny + row) * out_nx + column] =
-          inside ? in[(slice * ny + y) * nx + x] : padded[row * out_nx + column];
+      const pm_int is_inside = y >= 0 && y < ny;
+      PM_GLOBAL const pm_element* image_row = in + (slice * ny + y) * nx - pad_x0;
+      PM_GLOBAL const pm_element* border_row = padded + row * out_nx;
+      const pm_int from_image = is_centre && is_inside;
+      PM_GLOBAL const pm_element* from = from_image ? image_row : border_row;
+      PM_GLOBAL const pm_element* end = from_image ? in + n * ny * nx : padded + out_ny * out_nx;
+      const pm_int is_run = is_border || (is_whole && !is_inside) || from_image;
+      if (is_vector(lanes_from(c, is_run ? 1 : PADDING_MIXED), from, end)) {
+        store_vector(to + c, vector_at(from + c));
+      } else {
+        PADDING_LANE_BY_LANE
+        for (pm_int k = 0; k < PADDING_LANES_GPU; ++k) {
+          if (c + k < 0 || c + k >= out_nx) continue;
+          to[c + k] = is_inside && x + k >= 0 && x + k < nx ? image_row[c + k] : border_row[c + k];
+        }
+      }
     }
+  }
 }
 
 /* ---- The constant mode of coords2d: an image into the centre of a padded template ---- */
@@ -383,10 +659,23 @@ PM_KERNEL(embed_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT padded, pm_long slice,
  pm_long ny, pm_long nx, pm_long out_nx, pm_long pad_y0, pm_long pad_x0, pm_long y_step, pm_long z_step,
  pm_int past_cache) {
-  const pm_long x = pm_global_x();
-  if (x >= nx || pm_global_y() >= y_step) return;
-  for (pm_long y = pm_global_y(); y < ny; y += y_step)
-    padded[(pad_y0 + y) * out_nx + pad_x0 + x] = in[(slice * ny + y) * nx + x];
+  if (pm_global_y() >= y_step) return;
+  PM_GLOBAL pm_element* to = padded + (pad_y0 + pm_global_y()) * out_nx + pad_x0;
+  PM_GLOBAL const pm_element* from = in + (slice * ny + pm_global_y()) * nx;
+  PM_GLOBAL const pm_element* slice_end = in + (slice + 1) * ny * nx;
+  const pm_long x = vector_column(to, pm_global_x());
+  if (x >= nx) return;
+  const padding_lanes lanes = lanes_from(x, all_within(x, nx) ? 1 : PADDING_MIXED);
+  PADDING_ROW_BY_ROW
+  for (pm_long y = pm_global_y(); y < ny; y += y_step, to += y_step * out_nx, from += y_step * nx) {
+    if (is_vector(lanes, from, slice_end)) {
+      store_vector(to + x, vector_at(from + x));
+    } else {
+      PADDING_LANE_BY_LANE
+      for (pm_int k = 0; k < PADDING_LANES_GPU; ++k)
+        if (x + k >= 0 && x + k < nx) to[x + k] = from[x + k];
+    }
+  }
 }
 
 /* A device copy of the template, for devices on which a copy command is slower than a kernel. */

@@ -32,6 +32,14 @@ Size cpu_columns(const DeviceInfo& device, Size n_a, Size nx) {
   return std::clamp(divide_up(divide_up(nx, blocks), kPage) * kPage, kPage, kMost);
 }
 
+// Columns of a work-group of a GPU: a warp's 128 or 256 bytes of a row, fewer where that gives each
+// multiprocessor a group.
+Size gpu_columns(const DeviceInfo& device, Size n_a, Size nx) {
+  Size columns = 32;
+  while (columns > 8 && n_a * divide_up(nx, columns) < device.compute_units) columns /= 2;
+  return columns;
+}
+
 // One work-item a row of this length on a CPU, one an element elsewhere.
 Range grain(const Device& device, Size elements, Size row, Size& width) {
   width = device.info().is_cpu ? row : 1;
@@ -120,7 +128,16 @@ void FusedShift::operator()(Array& radios, const Array& shifts) {
   if (shape.elements() == 0) return;
   const auto [n_a, n_z, nx] = std::tuple(shape[0], shape[1], shape[2]);
   if (!device_.info().is_cpu) {
-    device_.launch(kernel_, {.x = checked_multiply(n_a, nx)}, {&radios, &shifts, n_a, n_z, nx});
+    constexpr Size kGroup = 256;
+    const Size width = gpu_columns(device_.info(), n_a, nx);
+    const Size lines = kGroup / width;
+    const Size strips = divide_up(nx, width);
+    device_.launch(kernel_,
+                   {.x = checked_multiply(checked_multiply(n_a, strips), width),
+                    .y = lines,
+                    .local_x = width,
+                    .local_y = lines},
+                   {&radios, &shifts, n_z, nx, width, lines, strips});
     return;
   }
   const Size width = std::min(nx, cpu_columns(device_.info(), n_a, nx));

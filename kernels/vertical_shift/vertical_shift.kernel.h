@@ -3,7 +3,7 @@
  *
  * `fused` is one launch for the whole stack, in place: a work-item walks its columns in the direction of the
  * shift, upwards where rows come from z or above (S0 >= 0), else downwards, and so reads each row before it
- * overwrites it. Two grains: `_columns` for GPUs, a work-item a column; `_blocks` for CPUs, a work-item `width`
+ * overwrites it. Two grains: `_columns` for GPUs, a work-group some columns; `_blocks` for CPUs, a work-item `width`
  * columns, whose compiler vectorises over x.
  */
 typedef struct {
@@ -22,44 +22,47 @@ PM_DEVICE shift_t shift_of(float s, pm_long n_z) {
   return shift;
 }
 
-/* Rows loaded before the first of them is stored: the loads are then in flight together. A compiler cannot
- * arrange that, for it does not know that the stores never meet the rows still to be loaded. */
-#define SHIFT_ROWS 8
+/* Rows that a work-item loads before it stores the first of them, one more for the last sum. */
+#define SHIFT_ROWS 16
 
-PM_REGISTERS(vertical_shift_columns, 72)
-PM_KERNEL(vertical_shift_columns)(PM_GLOBAL pm_element* radios, PM_GLOBAL const float* shifts, pm_long n_a,
-                                  pm_long n_z, pm_long nx) {
-  const pm_long i = pm_global_x();
-  if (i >= n_a * nx) return;
-  const pm_long a = i / nx;
-  PM_GLOBAL pm_element* column = radios + a * n_z * nx + (i - a * nx);
+PM_DEVICE pm_int at_most(pm_long value, pm_int most) { return value < most ? (pm_int)(value < 0 ? 0 : value) : most; }
+
+/* A work-group walks `width` columns, 256 / width * SHIFT_ROWS rows at a time: each of its items has SHIFT_ROWS
+ * rows of a column. All of them load before any of them stores, and what is stored then lies behind all that is
+ * still to be loaded: so even one radio keeps as many loads in flight as memory needs. */
+PM_REGISTERS(vertical_shift_columns, 64)
+PM_KERNEL(vertical_shift_columns)(PM_GLOBAL pm_element* radios, PM_GLOBAL const float* shifts, pm_long n_z, pm_long nx,
+                                  pm_long width, pm_long lines, pm_long strips) {
+  /* One for all items of a group, so that all of them meet at each barrier. */
+  const pm_long strip = pm_global_x() / width;
+  const pm_long a = strip / strips;
   const shift_t shift = shift_of(shifts[a], n_z);
   if (shift.s0 == 0 && shift.f == 0) return; /* every row is where it belongs */
-  /* Walking up, the far row of one step is the near row of the next; walking down, the reverse. Either way a
-   * step loads one row and carries the other over. */
-  const int up = shift.s0 >= 0;
-  const pm_long step = up ? 1 : -1;
-  const pm_element of_carried = up ? shift.e : shift.f;
-  const pm_element of_loaded = up ? shift.f : shift.e;
-  pm_long z = up ? 0 : n_z - 1;
-  pm_long source = up ? shift.s0 : n_z + shift.s0;
-  pm_element carried = source >= 0 && source < n_z ? column[source * nx] : 0;
-  source += step;
-  for (pm_long done = 0; done < n_z; done += SHIFT_ROWS) {
-    pm_element loaded[SHIFT_ROWS];
-    for (int k = 0; k < SHIFT_ROWS; ++k) {
-      const pm_long row = source + k * step;
-      loaded[k] = row >= 0 && row < n_z ? column[row * nx] : 0;
-    }
-    for (int k = 0; k < SHIFT_ROWS; ++k) {
+  const pm_long x = (strip - a * strips) * width + pm_local_x();
+  const pm_int has_column = x < nx;
+  /* Walking up, the far row of one step is the near row of the next; walking down, the reverse. */
+  const pm_int up = shift.s0 >= 0;
+  const pm_long step = up ? nx : -nx;
+  const pm_element of_near = up ? shift.e : shift.f;
+  const pm_element of_far = up ? shift.f : shift.e;
+  /* In the direction of the walk, row k comes from rows k + ahead and k + ahead + 1. */
+  const pm_long ahead = up ? shift.s0 : -shift.s0 - 1;
+  PM_GLOBAL pm_element* column = radios + a * n_z * nx + (up ? 0 : (n_z - 1) * nx) + x;
+  for (pm_long first = pm_local_y() * SHIFT_ROWS; first - pm_local_y() * SHIFT_ROWS < n_z; first += lines * SHIFT_ROWS) {
+    /* How many of the rows and of their sources there are. */
+    const pm_int rows = has_column ? at_most(n_z - first, SHIFT_ROWS) : 0;
+    const pm_int sources = has_column ? at_most(n_z - first - ahead, SHIFT_ROWS + 1) : 0;
+    PM_GLOBAL const pm_element* from = column + (first + ahead) * step;
+    pm_element loaded[SHIFT_ROWS + 1];
+    for (pm_int k = 0; k <= SHIFT_ROWS; ++k, from += step) loaded[k] = k < sources ? *from : 0;
+    PM_BARRIER();
+    PM_GLOBAL pm_element* to = column + first * step;
+    for (pm_int k = 0; k < SHIFT_ROWS; ++k, to += step) {
       pm_element sum = 0;
-      if (of_carried != 0) sum += of_carried * carried;
-      if (of_loaded != 0) sum += of_loaded * loaded[k];
-      if (done + k < n_z) column[(z + k * step) * nx] = sum;
-      carried = loaded[k];
+      if (of_near != 0) sum += of_near * loaded[k];
+      if (of_far != 0) sum += of_far * loaded[k + 1];
+      if (k < rows) *to = sum;
     }
-    z += SHIFT_ROWS * step;
-    source += SHIFT_ROWS * step;
   }
 }
 

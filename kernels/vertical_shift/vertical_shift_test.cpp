@@ -153,6 +153,20 @@ TEST_P(VerticalShift, EveryHeightAndShift) {
   expect_reference<float>(41, 5003, {0.25F, -0.25F, 3.5F, -3.5F});
 }
 
+// A work-group of a GPU takes 128 to 512 rows at a time, the more the narrower it is; it is the narrower the
+// fewer radios there are for a device.
+TEST_P(VerticalShift, MoreRowsThanAGroupTakesAtATime) {
+  DeviceInfo info = device_->info();
+  for (const Size compute_units : {1, 4, 1000}) {
+    info.compute_units = compute_units;
+    device_.reset();
+    device_ = open_device(info);
+    for (const Size n_z : {127, 128, 130, 511, 1100})
+      expect_reference<float>(n_z, 35, {0.25F, -0.25F, -1, 1, 130.5F, -130.5F, 517});
+    expect_reference<double>(300, 35, {0.25F, -7.25F});
+  }
+}
+
 TEST_P(VerticalShift, UsageErrors) {
   const auto radios = seeded_radios<float>(2, 3, 4);
   EXPECT_THROW(shift(*device_, way_, seeded_radios<float>(3, 3, 4), 3, 4, {1, 2}), UsageError);

@@ -1,0 +1,36 @@
+#include "kernels/common/vector_rows.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace peakmark {
+namespace {
+
+/// A GPU keeps some 2^18 items in flight; from twice that on an item takes several rows, up to 8, and works
+/// out its columns once for them.
+constexpr Size kEnoughItems = Size{1} << 19;
+constexpr Size kMostRowsAnItem = 8;
+constexpr Size kGroup = 256;
+constexpr Size kGroupWidth = 16;  // a warp is then two rows of 256 bytes
+
+}  // namespace
+
+Range vector_rows(const RowsToWrite& rows) {
+  const Size lanes = kVectorBytes / rows.element_bytes;
+  // Where rows are not aligned alike, one vector more covers what the first leaves over.
+  const Size misplaced = rows.pitch % lanes == 0 ? rows.first % lanes : lanes - 1;
+  const Size vectors = divide_up(checked_add(rows.columns, misplaced), lanes);
+  const Size alike = lanes / std::gcd(rows.pitch, lanes);
+  const Size items = checked_multiply(checked_multiply(rows.images, rows.rows), vectors);
+  const Size rows_an_item = std::clamp(items / kEnoughItems, Size{1}, kMostRowsAnItem);
+  Size width = 1;
+  while (width < vectors && width < kGroupWidth) width *= 2;
+  return {.x = vectors,
+          .y = std::min(divide_up(divide_up(rows.rows, rows_an_item), alike), kMostAlongYZ / alike) * alike,
+          .z = std::min(rows.images, kMostAlongYZ),
+          .local_x = width,
+          .local_y = kGroup / width,
+          .local_z = 1};
+}
+
+}  // namespace peakmark
