@@ -55,6 +55,8 @@ WORK = {
     "pm_fill": Work(lambda e: e),
     "fixed_arithmetic": Work(None),
     "gather_images": Work(lambda e: 2 * e + 8),  # two int32 coordinates an element, for a stack of one slice
+    "backproject_groups_of_two": Work(None, "update", 32),
+    "backproject_groups": Work(None, "update", 16),
     "backproject": Work(None, "iteration", 1),
 }
 

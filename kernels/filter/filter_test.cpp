@@ -46,6 +46,15 @@ TEST_P(FilterOnOpenCl, BatchesOfAnySizeAreRight) {
   expect_right(*device_, inplace(), {{"n_z", 1}, {"n_a", 1000}, {"w", 211}});
 }
 
+// On a GPU an item then takes several lines, four at a time and the rest one by one.
+TEST_P(FilterOnOpenCl, ManyLinesAtATimeAreRight) {
+  for (const char* filter : {"ramlak", "hilbert"})
+    for (const Size n_a : {253, 256})
+      expect_right(
+          *device_, inplace(),
+          {{"n_z", 2}, {"n_a", n_a}, {"w", 1024}, {"filter", filter}, {"mode", "edge"}, {"batch", n_a}});
+}
+
 TEST_P(FilterOnOpenCl, LinesInSeveralPassesAreRight) {
   expect_right(*device_, whole(), {{"n_z", 2}, {"n_a", 101}, {"w", 4200}});
   expect_right(*device_, inplace(), {{"n_z", 2}, {"n_a", 301}, {"w", 4200}, {"mode", "edge"}});

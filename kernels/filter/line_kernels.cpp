@@ -11,6 +11,14 @@ std::int32_t flag(bool on) {
   return on ? 1 : 0;
 }
 
+/// Columns by lines that start at once: an item takes eight lines where enough items for a GPU are left.
+Range range_of(Size columns, Size lines) {
+  constexpr Size kLinesAnItem = 8;
+  constexpr Size kItems = Size{1} << 16;
+  const Size starts = std::max(divide_up(lines, kLinesAnItem), divide_up(kItems, columns));
+  return {.x = columns, .y = std::min({lines, starts, kMostAlongYZ})};
+}
+
 }  // namespace
 
 LineKernels::LineKernels(Device& device) : device_(device) {
@@ -29,7 +37,7 @@ void LineKernels::pad(const Array& sinogram, Size first, Size lines, Size w, con
                    {&sinogram, &columns, has_columns, &padded, first, lines, w, before, length, pitch});
     return;
   }
-  const Range range{.x = length, .y = std::min(lines, kMostAlongYZ)};
+  const Range range = range_of(length, lines);
   device_.launch(
       pad_, range,
       {&sinogram, &columns, has_columns, &padded, first, lines, w, before, length, pitch, range.y});
@@ -41,7 +49,7 @@ void LineKernels::crop(const Array& padded, Size pitch, Size before, Array& sino
     device_.launch(crop_, {.x = lines, .local_x = 1}, {&padded, &sinogram, first, lines, w, before, pitch});
     return;
   }
-  const Range range{.x = w, .y = std::min(lines, kMostAlongYZ)};
+  const Range range = range_of(w, lines);
   device_.launch(crop_, range, {&padded, &sinogram, first, lines, w, before, pitch, range.y});
 }
 
@@ -52,7 +60,7 @@ void LineKernels::filter(Array& spectra, Size lines, Size frequencies, const Arr
                    {&spectra, &filter, flag(imaginary), lines, frequencies, pitch});
     return;
   }
-  const Range range{.x = frequencies, .y = std::min(lines, kMostAlongYZ)};
+  const Range range = range_of(frequencies, lines);
   device_.launch(filter_, range, {&spectra, &filter, flag(imaginary), lines, frequencies, pitch, range.y});
 }
 
