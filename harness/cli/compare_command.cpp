@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "check/judge.hpp"
+#include "cli/case_limit_option.hpp"
 #include "cli/command.hpp"
 #include "cli/file_contents.hpp"
 #include "cli/file_name.hpp"
@@ -34,7 +35,7 @@ struct CompareOptions {
   std::optional<std::filesystem::path> build;
   SweepOptions sweep;
   std::filesystem::path prefix = "compare";
-  double timeout = 60;
+  std::optional<double> timeout;
   std::optional<double> deadline;
 };
 
@@ -116,7 +117,7 @@ ExitCode compare_builds(const CompareOptions& options) {
                        options.even_if_different};
   two.sweep.selection.suites = options.files;
   two.sweep.run_file = options.prefix.string() + ".new.json";
-  two.sweep.case_limit = milliseconds_of("--timeout", options.timeout);
+  set_case_limit(two.sweep, options.timeout);
   if (options.deadline) two.sweep.deadline = milliseconds_of("--deadline", *options.deadline);
   const TwoBuildsMeasured measured = run_two_builds(two);
   if (!measured.has_both) return measured.code;
@@ -155,9 +156,8 @@ void add_build_options(CLI::App* command, CompareOptions& options) {
                  ->add_option("--worker", sweep.worker,
                               "The new build's program; default: peakmark-bench beside peakmark")
                  ->type_name(value_name::kProgram));
-  with_build(command->add_option("--timeout", options.timeout, "Seconds that a case may take")
-                 ->type_name(value_name::kSeconds)
-                 ->capture_default_str());
+  with_build(
+      command->add_option("--timeout", options.timeout, kTimeoutHelp)->type_name(value_name::kSeconds));
   with_build(command->add_option("--deadline", options.deadline, "Seconds that all may take")
                  ->type_name(value_name::kSeconds));
   with_build(command->add_flag("--resume", sweep.resume, "Go on where it was stopped"));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/case_limit_option.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 struct RunOptions {
   SweepOptions sweep;
-  double timeout = 60;
+  std::optional<double> timeout;
   std::optional<double> deadline;
   std::vector<std::string> variants;
   std::vector<std::string> workers;
@@ -52,7 +53,7 @@ void run(RunOptions& options, Result& result) {
       }
     };
   }
-  options.sweep.case_limit = milliseconds_of("--timeout", options.timeout);
+  set_case_limit(options.sweep, options.timeout);
   if (options.deadline) options.sweep.deadline = milliseconds_of("--deadline", *options.deadline);
   if (!options.variants.empty()) {
     options.sweep.selection.variants = {options.variants.at(0), options.variants.at(1)};
@@ -100,9 +101,7 @@ void add_run_command(CLI::App& app, Result& result) {
       ->type_name(value_name::kVariant)
       ->expected(2)
       ->needs(rounds);
-  command->add_option("--timeout", options->timeout, "Seconds that a case may take")
-      ->type_name(value_name::kSeconds)
-      ->capture_default_str();
+  command->add_option("--timeout", options->timeout, kTimeoutHelp)->type_name(value_name::kSeconds);
   command->add_option("--deadline", options->deadline, "Seconds that the whole run may take")
       ->type_name(value_name::kSeconds);
   command

@@ -15,6 +15,7 @@
 #include "base/dtype.hpp"
 #include "base/shape.hpp"
 #include "base/size.hpp"
+#include "device/compiled_programs.hpp"
 #include "device/kernel_source.hpp"
 
 namespace peakmark {
@@ -219,6 +220,9 @@ class Device {
   /// True for `dry`: nothing is computed, nothing can be pulled.
   [[nodiscard]] bool is_dry() const { return info().backend == Backend::dry; }
 
+  /// Of libraries that compile for this device at run time; kept until it is closed.
+  [[nodiscard]] CompiledPrograms& library_programs() { return library_programs_; }
+
   /// The vendor's objects, for code that allocates past our arrays: OpenCL {cl_context, cl_command_queue,
   /// cl_device_id}; CUDA {nullptr, cudaStream_t, nullptr}.
   struct Native {
@@ -240,6 +244,7 @@ class Device {
   /// Before the host memory of a pull is taken, which may be more than there is.
   void check_holds_data() const;
   EventSource* events_ = nullptr;
+  CompiledPrograms library_programs_;
 };
 
 /// Which device: an index among those of its backend, or a part of its name (case-insensitive). Digits alone

@@ -28,6 +28,7 @@ const std::vector<std::string> kDeeds{"ok",
                                       "exit_0",
                                       "exit_3",
                                       "hang",
+                                      "hang_with_2_gib",
                                       "ignore_term",
                                       "grandchild",
                                       "garbage",
@@ -144,6 +145,7 @@ void do_deed(const std::string& deed, const std::string& name) {
     if (deed == "hang") wait_for_ever();
     std::abort();
   }
+  if (deed == "hang_with_2_gib") wait_for_ever();
   if (deed == "ignore_term") {
     std::signal(SIGTERM, SIG_IGN);
     wait_for_ever();
@@ -259,8 +261,10 @@ int run(const std::map<std::string, std::string>& options) {
   }
   std::string name;
   while (std::getline(std::cin, name)) {
-    write_text(observations, "{\"start\": \"" + name + "\"}\n");
-    do_deed(value_of(name, "does", "ok"), name);
+    const std::string deed = value_of(name, "does", "ok");
+    const std::string bytes = deed == "hang_with_2_gib" ? ", \"bytes\": 2147483648" : "";
+    write_text(observations, "{\"start\": \"" + name + "\"" + bytes + "}\n");
+    do_deed(deed, name);
   }
   return 0;
 }

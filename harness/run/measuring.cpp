@@ -126,7 +126,7 @@ SupervisorOptions supervisor_options(const SweepOptions& options, const DeviceIn
                                        {"--repetitions", std::to_string(*options.repetitions)});
   }
   supervisor.case_limit = options.case_limit;
-  supervisor.start_limit = std::max(supervisor.start_limit, options.case_limit);
+  supervisor.start_limit = std::max(supervisor.start_limit, options.case_limit.base);
   supervisor.deadline = deadline;
   supervisor.interrupt = signals.descriptor();
   return supervisor;

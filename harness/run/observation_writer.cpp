@@ -16,8 +16,8 @@ std::string to_json_line(const ReferenceTime& time) {
                                 {"arithmetic_ns", json_fields::or_null(time.arithmetic_ns)}});
 }
 
-void ObservationWriter::start(std::string_view case_name) {
-  line(json_fields::one_line({{"start", case_name}}));
+void ObservationWriter::start(std::string_view case_name, std::optional<Size> bytes) {
+  line(json_fields::one_line({{"start", case_name}, {"bytes", json_fields::or_null(bytes)}}));
 }
 
 void ObservationWriter::step(std::string_view text) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,8 +18,9 @@ class ObservationWriter {
  public:
   explicit ObservationWriter(int descriptor) : descriptor_(descriptor) {}
 
-  /// {"start": NAME}: from here on, NAME is to blame when this process dies.
-  void start(std::string_view case_name);
+  /// {"start": NAME, "bytes": …}: from here on, NAME is to blame when this process dies. `bytes` is what the
+  /// case needs; null where that is unknown.
+  void start(std::string_view case_name, std::optional<Size> bytes = std::nullopt);
   /// {"step": TEXT}: what of that case begins now, as "`verify`".
   void step(std::string_view text);
   void observation(const Observation& observation);

@@ -40,8 +40,8 @@ std::string repeat_command(const SweepOptions& options, const DeviceInfo& device
   }
   for (const std::string& worker : typed_workers(options)) command += " --worker " + quoted(worker);
   if (options.memory_only) command += " --memory-only";
-  if (options.case_limit != SweepOptions{}.case_limit) {
-    command += fmt::format(" --timeout {:g}", static_cast<double>(options.case_limit.count()) / 1000);
+  if (options.case_limit != CaseLimit{}) {
+    command += fmt::format(" --timeout {:g}", static_cast<double>(options.case_limit.base.count()) / 1000);
   }
   if (options.repetitions) command += fmt::format(" --repetitions {}", *options.repetitions);
   return command + " -o alone.json";

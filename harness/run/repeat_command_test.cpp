@@ -33,11 +33,11 @@ TEST(RepeatCommand, NamesEverythingThatMatters) {
   options.selection.device = "EPYC";  // found by its name, and told by its index
   EXPECT_EQ(repeat_command(options, device, planned("a/b/opencl", "opencl")),
             "peakmark run a.toml --filter '^a/b/opencl$' --device 2 --backend opencl -o alone.json");
-  options.case_limit = std::chrono::milliseconds(2500);
+  options.case_limit = {std::chrono::milliseconds(2500), std::chrono::milliseconds(0)};
   EXPECT_EQ(
       repeat_command(options, device, planned("a/b/opencl", "opencl")),
       "peakmark run a.toml --filter '^a/b/opencl$' --device 2 --backend opencl --timeout 2.5 -o alone.json");
-  options.case_limit = SweepOptions{}.case_limit;
+  options.case_limit = {};
   // A `dry` case of a run on another device keeps its backend.
   EXPECT_EQ(repeat_command(options, device, planned("a/b/dry", "dry")),
             "peakmark run a.toml --filter '^a/b/dry$' -o alone.json");

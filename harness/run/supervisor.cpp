@@ -131,7 +131,7 @@ class Supervision {
   bool take(const std::string& text, WorkerProcess& worker) {
     try {
       WorkerLine line = parse_worker_line(text);
-      if (line.start) start(*line.start);
+      if (line.start) start(*line.start, line.bytes);
       if (line.step) begin_step(*line.step);
       if (line.observation) finish(*line.observation);
       if (line.reference) note_reference(*line.reference);
@@ -149,7 +149,7 @@ class Supervision {
     using std::runtime_error::runtime_error;
   };
 
-  void start(const std::string& name) {
+  void start(const std::string& name, std::optional<Size> bytes) {
     if (current_ != nullptr) throw Misunderstanding("it starts a case in the middle of another");
     const auto found = std::find_if(pending_.begin(), pending_.end(),
                                     [&](const PlannedCase& one) { return one.name == name; });
@@ -159,7 +159,8 @@ class Supervision {
     step_.clear();
     progressed_ = true;
     words_.forget();
-    limit_from(options_.case_limit);
+    bytes_ = bytes;
+    limit_from(options_.case_limit.limit(bytes));
     listener_.started(*found);
   }
 
@@ -202,6 +203,15 @@ class Supervision {
     return words_.last().empty() ? message : message + "; the last it said: " + words_.last();
   }
 
+  /// `60 s (--timeout)`; with what it is made of, where it depends on the case.
+  std::string limit_text() const {
+    const CaseLimit& limit = options_.case_limit;
+    const std::string seconds = seconds_text(limit.limit(bytes_));
+    if (!bytes_ || limit.per_gib.count() == 0) return seconds + " (--timeout)";
+    return fmt::format("{} ({} and {} a GiB for {}; --timeout sets another limit)", seconds,
+                       seconds_text(limit.base), seconds_text(limit.per_gib), format_size(*bytes_));
+  }
+
   /// Whose code it was, where the worker has told.
   std::string in_step() const { return step_.empty() ? "" : ", in " + step_; }
 
@@ -225,8 +235,8 @@ class Supervision {
 
   void note_late() {
     if (current_ != nullptr) {
-      fail_current(Outcome::timeout, with_last_words("no result after " + seconds_text(options_.case_limit) +
-                                                     " (--timeout)" + in_step() + "; the worker was killed"));
+      fail_current(Outcome::timeout, with_last_words("no result after " + limit_text() + in_step() +
+                                                     "; the worker was killed"));
     } else if (!pending_.empty()) {
       words_.stand_for("it started no case within " + seconds_text(options_.start_limit));
     }
@@ -246,7 +256,8 @@ class Supervision {
   WorkerWords words_;
   std::list<PlannedCase> pending_;
   const PlannedCase* current_ = nullptr;
-  std::string step_;  ///< of the current case
+  std::string step_;           ///< of the current case
+  std::optional<Size> bytes_;  ///< that it needs, where the worker has told
   bool progressed_ = false;
   bool in_listener_ = false;
   int failed_starts_ = 0;

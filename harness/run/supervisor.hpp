@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "run/case_limit.hpp"
 #include "run/observation.hpp"
 #include "run/reference_times.hpp"
 #include "run/worker_process.hpp"
@@ -14,7 +15,7 @@ namespace peakmark {
 
 struct SupervisorOptions {
   WorkerCommand worker;  ///< without `--cases` and `--observations-fd`, which the supervisor adds
-  std::chrono::milliseconds case_limit{60'000};
+  CaseLimit case_limit;
   /// From a worker's start to its first case: drivers load and kernels compile.
   std::chrono::milliseconds start_limit{120'000};
   std::optional<WorkerProcess::Clock::time_point> deadline;  ///< of the whole run

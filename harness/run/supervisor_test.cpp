@@ -177,19 +177,31 @@ TEST_F(Supervisor, AStartInTheMiddleOfACaseIsACrash) {
 }
 
 TEST_F(Supervisor, AHangIsATimeout) {
-  options_.case_limit = 1000ms;
+  options_.case_limit = {1000ms, 0ms};
   const Observation observation = failing("hang");
   EXPECT_EQ(observation.outcome, Outcome::timeout);
   EXPECT_THAT(observation.message, HasSubstr("after 1 s (--timeout), in the estimator 'own' of fake/case; "));
 }
 
+TEST_F(Supervisor, TheLimitGrowsWithTheBytesThatTheWorkerReports) {
+  options_.case_limit = {500ms, 250ms};
+  EXPECT_THAT(failing("hang_with_2_gib").message,
+              HasSubstr("no result after 1 s (0.5 s and 0.25 s a GiB for 2 GiB; --timeout sets another "
+                        "limit); the worker was killed"));
+}
+
+TEST_F(Supervisor, AnExactLimitStaysWhateverTheWorkerReports) {
+  options_.case_limit = {1000ms, 0ms};
+  EXPECT_THAT(failing("hang_with_2_gib").message, HasSubstr("no result after 1 s (--timeout); "));
+}
+
 TEST_F(Supervisor, IgnoringSigtermIsATimeout) {
-  options_.case_limit = 1000ms;
+  options_.case_limit = {1000ms, 0ms};
   EXPECT_EQ(failing("ignore_term").outcome, Outcome::timeout);
 }
 
 TEST_F(Supervisor, AFloodOfMessagesIsATimeout) {
-  options_.case_limit = 1000ms;
+  options_.case_limit = {1000ms, 0ms};
   EXPECT_EQ(failing("flood").outcome, Outcome::timeout);
 }
 

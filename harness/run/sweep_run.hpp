@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "run/case_limit.hpp"
 #include "run/run_file.hpp"
 #include "run/run_selection.hpp"
 
@@ -33,7 +34,7 @@ struct SweepOptions {
   /// Each case gets one block a round, so many rounds; with `selection.variants`, in two looks.
   std::optional<int> rounds;
   std::optional<std::uint64_t> seed;  ///< of the orders of rounds; else one that nobody chose
-  std::chrono::milliseconds case_limit{60'000};
+  CaseLimit case_limit;
   std::optional<std::chrono::milliseconds> deadline;
   /// Names the cases that are to be timed again at the end of the run, given what it has measured.
   std::function<std::vector<std::string>(const Run&)> confirm;

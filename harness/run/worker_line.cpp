@@ -15,6 +15,7 @@ WorkerLine parse_worker_line(std::string_view line) {
     WorkerLine parsed;
     if (json.contains("start")) {
       json_fields::field(json, "start", parsed.start.emplace());
+      if (json.contains("bytes")) json_fields::field(json, "bytes", parsed.bytes);
     } else if (json.contains("step")) {
       json_fields::field(json, "step", parsed.step.emplace());
     } else if (json.contains("reference_ns")) {

@@ -11,7 +11,8 @@ namespace peakmark {
 
 /// One line on a worker's observation descriptor: exactly one of these.
 struct WorkerLine {
-  std::optional<std::string> start;        ///< `{"start": "<case>"}`
+  std::optional<std::string> start;        ///< `{"start": "<case>", "bytes": …}`
+  std::optional<Size> bytes;               ///< what that case needs, where the worker knows
   std::optional<std::string> step;         ///< `{"step": "`verify`"}`: of the case that was started
   std::optional<ReferenceTime> reference;  ///< `{"reference_ns": …, "arithmetic_ns": …}`
   std::optional<Observation> observation;

@@ -143,7 +143,11 @@ void CaseBenchmarks::time_reference_if_due(Backend backend) {
 void CaseBenchmarks::begin(Entry& entry) {
   time_reference_if_due(entry.backend);
   entry.begun = true;
-  writer_.start(entry.named_case.name);
+  // `dry` takes no time for its bytes.
+  writer_.start(entry.named_case.name,
+                entry.backend == Backend::dry
+                    ? std::nullopt
+                    : estimated_bytes(entry.variant, entry.named_case.the_case.parameters));
   DeviceInUse& use = devices_.on(entry.backend);
   const auto& backends = entry.variant.description.backends;
   const std::string backend(name_of(entry.backend));

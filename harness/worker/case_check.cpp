@@ -10,29 +10,24 @@
 #include "sweep/case.hpp"
 
 namespace peakmark {
-namespace {
 
-/// Throws OverflowError where input, output and all that a variant takes beside them are more bytes than 64
-/// bits count. `make` allocates nothing, and so sees what stands in the parameters only; the formula has
-/// every term.
-void require_total_fits(const Variant& variant, const Parameters& parameters) {
-  if (variant.estimators.empty() || variant.is_of_a_program) return;
+std::optional<Size> estimated_bytes(const Variant& variant, const Parameters& parameters) {
+  if (variant.estimators.empty() || variant.is_of_a_program) return std::nullopt;
   try {
-    static_cast<void>(variant.estimators.front()->bytes(variant.request(parameters),
-                                                        parameters.integer(variant.description.slice_axis)));
+    return variant.estimators.front()->bytes(variant.request(parameters),
+                                             parameters.integer(variant.description.slice_axis));
   } catch (const OverflowError&) {
     throw;
   } catch (const std::exception&) {
-    // An estimator that does not answer is told with the case that it was asked for.
+    return std::nullopt;  // why it does not answer is reported with the case
   }
 }
-
-}  // namespace
 
 std::optional<CaseMistake> mistake_in(const Variant& variant, const Parameters& parameters, Device& dry) {
   try {
     variant.make(dry, parameters);
-    require_total_fits(variant, parameters);
+    // `make` allocates nothing, and so sees what is in the parameters only; the formula has every term.
+    static_cast<void>(estimated_bytes(variant, parameters));
   } catch (const OverflowError& error) {
     return CaseMistake{error.what() + largest_axis_note(parameters)};
   } catch (const WorkerMistake& error) {

@@ -75,6 +75,18 @@ TEST(CaseCheck, AnEstimatorOfAProgramIsNotAsked) {
   EXPECT_EQ(out.str(), "{\"case\":\"a/b/dry/n:2\",\"error\":null}\n");
 }
 
+TEST(CaseCheck, BytesAreEstimatedWhereTheEstimatorIsOurOwnAndAnswers) {
+  Variant variant = testing_support::fake_variant("a/b", {}, {std::make_shared<OneOverflows>()});
+  const auto estimated = [&](Size n) {
+    return estimated_bytes(variant, Parameters({{"n", n}, {"dtype", std::string("f32")}}));
+  };
+  EXPECT_EQ(estimated(1), Size{1} << 62);
+  EXPECT_EQ(estimated(5), std::nullopt);
+  EXPECT_THROW(estimated(2), OverflowError);
+  variant.is_of_a_program = true;
+  EXPECT_EQ(estimated(1), std::nullopt);
+}
+
 TEST(CaseCheck, WhatADeviceCannotDoIsNone) {
   EXPECT_EQ(answers_to("a/b/dry/n:1\na/b/dry/n:2\na/b/dry/n:3\n"),
             "{\"case\":\"a/b/dry/n:1\",\"error\":null}\n"

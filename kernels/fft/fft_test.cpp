@@ -46,6 +46,31 @@ TEST_F(Fft, WorksInTheMemoryItMay) {
   expect_right({.length = 8640, .lines = 2, .in_place = false, .most_work_bytes = 1});
 }
 
+TEST_F(Fft, ASecondPlanOfALengthCompilesNothing) {
+  const CompiledPrograms& programs = device_->library_programs();
+  for (const bool in_place : {true, false}) {
+    const std::size_t before = programs.compilations();
+    expect_right({.length = 8640, .lines = 2, .in_place = in_place});
+    const std::size_t compiled = programs.compilations();
+    EXPECT_GT(compiled, before);
+    expect_right({.length = 8640, .lines = 2, .in_place = in_place});
+    EXPECT_EQ(programs.compilations(), compiled);
+  }
+}
+
+TEST_F(Fft, APlanOutlivesAnotherThatSharesItsPrograms) {
+  const FftPlan plan{.length = 420, .lines = 3};
+  const auto kept = make_real_fft(*device_, FftLibrary::vkfft, plan);
+  expect_right(plan);
+  Array lines = device_->push<float>("lines", {3, 422}, seeded_generator<float>(1));
+  const std::vector<float> before = device_->pull<float>(lines);
+  kept->forward(lines, 0);
+  kept->backward(lines, 0);
+  const std::vector<float> after = device_->pull<float>(lines);
+  for (Size line = 0; line < 3; ++line)
+    for (Size i = line * 422; i < line * 422 + 420; ++i) ASSERT_NEAR(after[i] / 420, before[i], 2e-6) << i;
+}
+
 TEST_F(Fft, TheTablesAreThoseThatWereRecorded) {
   // Read off a byte recorder beside plans of another program.
   for (const auto& [length, bytes] : {std::pair<Size, Size>{1024, 5824}, {1500, 11'960}, {4096, 14'016}})

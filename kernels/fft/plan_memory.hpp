@@ -27,6 +27,9 @@ class PlanMemory {
     if (failure_) std::rethrow_exception(failure_);
   }
 
+  /// What the library has compiled for the device of this plan.
+  [[nodiscard]] CompiledPrograms& programs() const { return device_->library_programs(); }
+
   [[nodiscard]] Size table_bytes() const { return table_bytes_; }
   [[nodiscard]] Size work_bytes() const { return work_bytes_; }
 

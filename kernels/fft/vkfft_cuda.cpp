@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "device/cuda/cuda_error.hpp"
@@ -32,15 +34,14 @@ namespace {
   X(module_global, cuModuleGetGlobal)        \
   X(load_module, cuModuleLoadDataEx)         \
   X(unload_module, cuModuleUnload)
-#define PEAKMARK_COMPILER_FUNCTIONS(X)           \
-  X(add_name_expression, nvrtcAddNameExpression) \
-  X(compile_program, nvrtcCompileProgram)        \
-  X(create_program, nvrtcCreateProgram)          \
-  X(destroy_program, nvrtcDestroyProgram)        \
-  X(error_string, nvrtcGetErrorString)           \
-  X(ptx, nvrtcGetPTX)                            \
-  X(ptx_size, nvrtcGetPTXSize)                   \
-  X(program_log, nvrtcGetProgramLog)             \
+#define PEAKMARK_COMPILER_FUNCTIONS(X)    \
+  X(compile_program, nvrtcCompileProgram) \
+  X(create_program, nvrtcCreateProgram)   \
+  X(destroy_program, nvrtcDestroyProgram) \
+  X(error_string, nvrtcGetErrorString)    \
+  X(ptx, nvrtcGetPTX)                     \
+  X(ptx_size, nvrtcGetPTXSize)            \
+  X(program_log, nvrtcGetProgramLog)      \
   X(program_log_size, nvrtcGetProgramLogSize)
 
 struct CudaForVkfft {
@@ -102,6 +103,79 @@ cudaError_t release(void* pointer) {
   return cudaSuccess;
 }
 
+/// A program of the library, in the place of NVRTC's: its text, and the PTX that was compiled from it, now or
+/// for a plan before.
+struct VkfftProgram {
+  std::string text;
+  std::shared_ptr<void> ptx;  ///< a std::string
+  std::string log;
+};
+
+VkfftProgram& program_of(nvrtcProgram handle) {
+  return *reinterpret_cast<VkfftProgram*>(handle);
+}
+
+const std::string& ptx_of(nvrtcProgram handle) {
+  return *static_cast<const std::string*>(program_of(handle).ptx.get());
+}
+
+/// Null, with a log, where NVRTC refuses it; `result` says why.
+std::shared_ptr<void> compile(VkfftProgram& program, nvrtcResult& result) {
+  nvrtcProgram made = nullptr;
+  result = cuda().create_program(&made, program.text.c_str(), "VkFFT.cu", 0, nullptr, nullptr);
+  if (result != NVRTC_SUCCESS) return nullptr;
+  auto ptx = std::make_shared<std::string>();
+  result = cuda().compile_program(made, 0, nullptr);
+  std::size_t bytes = 0;
+  if (result != NVRTC_SUCCESS) {
+    if (cuda().program_log_size(made, &bytes) == NVRTC_SUCCESS) {
+      program.log.resize(bytes);
+      cuda().program_log(made, program.log.data());
+    }
+  } else if (result = cuda().ptx_size(made, &bytes); result == NVRTC_SUCCESS) {
+    ptx->resize(bytes);
+    result = cuda().ptx(made, ptx->data());
+  }
+  cuda().destroy_program(&made);
+  return result == NVRTC_SUCCESS ? ptx : nullptr;
+}
+
+nvrtcResult create_program(nvrtcProgram* program, const char* text, const char* /*name*/, int headers,
+                           const char* const* /*texts*/, const char* const* /*names*/) {
+  if (headers != 0) return NVRTC_ERROR_INVALID_INPUT;
+  *program = reinterpret_cast<nvrtcProgram>(new VkfftProgram{text, nullptr, {}});
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult compile_program(nvrtcProgram handle, int options, const char* const* /*texts*/) {
+  if (options != 0) return NVRTC_ERROR_INVALID_OPTION;  // the text alone says what is compiled
+  VkfftProgram& program = program_of(handle);
+  nvrtcResult result = NVRTC_SUCCESS;
+  program.ptx = PlanMemory::current()->programs().get(program.text, [&] { return compile(program, result); });
+  return result;
+}
+
+nvrtcResult ptx_size(nvrtcProgram handle, std::size_t* bytes) {
+  *bytes = ptx_of(handle).size();
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult copy_ptx(nvrtcProgram handle, char* to) {
+  ptx_of(handle).copy(to, std::string::npos);
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult copy_log(nvrtcProgram handle, char* to) {
+  const std::string& log = program_of(handle).log;
+  std::copy_n(log.c_str(), log.size() + 1, to);
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult destroy_program(nvrtcProgram* handle) {
+  delete reinterpret_cast<VkfftProgram*>(std::exchange(*handle, nullptr));
+  return NVRTC_SUCCESS;
+}
+
 }  // namespace
 }  // namespace peakmark
 
@@ -118,15 +192,13 @@ cudaError_t release(void* pointer) {
 #define cuModuleGetGlobal peakmark::cuda().module_global
 #define cuModuleLoadDataEx peakmark::cuda().load_module
 #define cuModuleUnload peakmark::cuda().unload_module
-#define nvrtcAddNameExpression peakmark::cuda().add_name_expression
-#define nvrtcCompileProgram peakmark::cuda().compile_program
-#define nvrtcCreateProgram peakmark::cuda().create_program
-#define nvrtcDestroyProgram peakmark::cuda().destroy_program
+#define nvrtcCompileProgram peakmark::compile_program
+#define nvrtcCreateProgram peakmark::create_program
+#define nvrtcDestroyProgram peakmark::destroy_program
 #define nvrtcGetErrorString peakmark::cuda().error_string
-#define nvrtcGetPTX peakmark::cuda().ptx
-#define nvrtcGetPTXSize peakmark::cuda().ptx_size
-#define nvrtcGetProgramLog peakmark::cuda().program_log
-#define nvrtcGetProgramLogSize peakmark::cuda().program_log_size
+#define nvrtcGetPTX peakmark::copy_ptx
+#define nvrtcGetPTXSize peakmark::ptx_size
+#define nvrtcGetProgramLog peakmark::copy_log
 #define VKFFT_BACKEND 1
 #include <vkFFT.h>
 

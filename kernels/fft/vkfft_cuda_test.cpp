@@ -7,6 +7,8 @@
 #include "kernels/fft/host_device.hpp"
 #include "kernels/fft/length.hpp"
 
+extern "C" int fake_nvrtc_compilations;  // of fake_cuda.cpp
+
 namespace peakmark {
 namespace {
 
@@ -33,6 +35,21 @@ TEST(VkfftOnCuda, WhatTheyHoldDoesNotDependOnTheLines) {
     for (const Size length : {8640, 32'768})
       for (const Size lines : {1, 2, 3, 64})
         expect_written({.length = length, .lines = lines, .in_place = in_place});
+  }
+}
+
+TEST(VkfftOnCuda, ASecondPlanOfALengthCompilesNothing) {
+  testing_fft::HostDevice device;
+  for (const FftPlan& plan : {FftPlan{.length = 420, .lines = 4}, FftPlan{.length = 8640, .lines = 3},
+                              FftPlan{.length = 8640, .lines = 3, .in_place = false}}) {
+    const int before = fake_nvrtc_compilations;
+    const auto first = make_real_fft(device, FftLibrary::vkfft, plan);
+    const int compiled = fake_nvrtc_compilations;
+    EXPECT_GT(compiled, before) << plan.length;
+    const auto second = make_real_fft(device, FftLibrary::vkfft, plan);
+    EXPECT_EQ(fake_nvrtc_compilations, compiled) << plan.length;
+    EXPECT_EQ(second->table_bytes(), first->table_bytes());
+    EXPECT_EQ(second->work_bytes(), first->work_bytes());
   }
 }
 

@@ -121,13 +121,24 @@ cl_program create_program(cl_context context, cl_uint count, const char** texts,
   }
   const std::string text = with_fences_of_all_memory(
       with_output_offset(lengths != nullptr ? std::string(texts[0], lengths[0]) : std::string(texts[0])));
-  const char* mended = text.c_str();
-  return opencl().clCreateProgramWithSource(context, 1, &mended, nullptr, code);
+  const std::shared_ptr<void> program = PlanMemory::current()->programs().get(text, [&] {
+    const char* source = text.c_str();
+    cl_program created = opencl().clCreateProgramWithSource(context, 1, &source, nullptr, code);
+    return std::shared_ptr<void>(ProgramHandle(created));
+  });
+  auto* handle = static_cast<cl_program>(program.get());
+  if (handle != nullptr) opencl().clRetainProgram(handle);  // the library releases it with its plan
+  return handle;
 }
 
 cl_int build_program(cl_program program, cl_uint count, const cl_device_id* devices, const char* options,
                      void(CL_CALLBACK* notify)(cl_program, void*), void* data) {
   if (opencl_for_vkfft.described) return CL_SUCCESS;
+  // Built for a plan before: a program that has kernels must not be built again.
+  cl_build_status status = CL_BUILD_NONE;
+  const cl_int known = opencl().clGetProgramBuildInfo(program, *devices, CL_PROGRAM_BUILD_STATUS,
+                                                      sizeof(status), &status, nullptr);
+  if (known == CL_SUCCESS && status == CL_BUILD_SUCCESS) return CL_SUCCESS;
   return opencl().clBuildProgram(program, count, devices, options, notify, data);
 }
 

@@ -40,6 +40,7 @@ namespace peakmark {
   X(clReleaseKernel)                 \
   X(clReleaseMemObject)              \
   X(clReleaseProgram)                \
+  X(clRetainProgram)                 \
   X(clSetKernelArg)                  \
   X(clWaitForEvents)
 

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace peakmark {
+
+/// Programs that a library compiles for a device at run time, so that none is compiled twice. They hold no
+/// memory of the device: an object of the driver, or a text. Used by one thread at a time, as its device.
+class CompiledPrograms {
+ public:
+  /// Beyond, the oldest is dropped: texts have some 100 KB.
+  static constexpr std::size_t kMax = 256;
+
+  /// What `compile()` returned for this text the first time, a shared_ptr<void>; null is not kept.
+  template <typename Compile>
+  std::shared_ptr<void> get(const std::string& text, Compile&& compile) {
+    const auto found = std::ranges::find(programs_, text, &Program::first);
+    if (found != programs_.end()) return found->second;
+    std::shared_ptr<void> program = compile();
+    ++compilations_;
+    if (!program) return program;
+    if (programs_.size() == kMax) programs_.pop_front();
+    programs_.emplace_back(text, program);
+    return program;
+  }
+
+  /// How often `get` has compiled.
+  [[nodiscard]] std::size_t compilations() const { return compilations_; }
+
+ private:
+  using Program = std::pair<std::string, std::shared_ptr<void>>;
+  std::deque<Program> programs_;
+  std::size_t compilations_ = 0;
+};
+
+}  // namespace peakmark
