@@ -1,7 +1,11 @@
 #include "base/file_kind.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+#include <random>
 #include <string>
 
 #include "base/error.hpp"
@@ -25,6 +29,18 @@ std::string_view kind_of_other_than_file(const fs::path& path) {
     default:
       return "";
   }
+}
+
+NewFile create_file_beside(const std::filesystem::path& path) {
+  std::random_device random;
+  NewFile file;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    file.path = fmt::format("{}.new-{:08x}{:08x}", path.string(), random(), random());
+    file.descriptor = ::open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    file.error = file.descriptor < 0 ? errno : 0;
+    if (file.error != EEXIST) break;
+  }
+  return file;
 }
 
 bool is_still_at(const fs::path& path, int descriptor) {

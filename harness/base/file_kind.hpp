@@ -14,6 +14,16 @@ std::string_view kind_of_other_than_file(const std::filesystem::path& path);
 /// pipe, which a rename would take away.
 void check_replaceable(const std::filesystem::path& path);
 
+/// A file that was created, open for writing. The descriptor is its owner's to close; −1: `error` says why.
+struct NewFile {
+  std::filesystem::path path;
+  int descriptor = -1;
+  int error = 0;
+};
+
+/// Creates `PATH.new-` and 16 random digits, as the umask says. Nobody can have put a file or a link there.
+NewFile create_file_beside(const std::filesystem::path& path);
+
 /// The open file is the one that the path names now: nobody has removed or replaced it meanwhile.
 bool is_still_at(const std::filesystem::path& path, int descriptor);
 

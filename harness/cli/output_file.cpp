@@ -37,10 +37,11 @@ void write_output_file(const fs::path& path, const std::function<void(std::ostre
   if (!kind.empty() && kind != "a folder") return check(write_into(path, write));
   check_replaceable(path);
   const fs::path target = fs::is_symlink(path) ? fs::weakly_canonical(path) : path;
-  const fs::path beside = fmt::format("{}.new-{}", target.string(), ::getpid());
-  int error = write_into(beside, write);
+  const auto [beside, descriptor, refused] = create_file_beside(target);
+  if (descriptor >= 0) ::close(descriptor);
+  int error = refused != 0 ? refused : write_into(beside, write);
   if (error == 0 && ::rename(beside.c_str(), target.c_str()) != 0) error = errno;
-  if (error != 0) ::unlink(beside.c_str());
+  if (error != 0 && refused == 0) ::unlink(beside.c_str());
   // A file mounted by itself, or one in a folder of somebody else's.
   const bool only_in_place = error == EBUSY || error == EACCES || error == EPERM || error == EROFS;
   if (only_in_place && fs::exists(target)) error = write_into(target, write);

@@ -40,7 +40,9 @@ fs::path among_temporary_files(const fs::path& otherwise) {
 
 TroubleFile::TroubleFile(const fs::path& name)
     : path_(fmt::format("{}.trouble.{}", name.string(), ::getpid())) {
-  const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  // One of an earlier process with this id; a link would lead to a file of somebody else's.
+  ::unlink(path_.c_str());
+  const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor < 0) refuse_recording_name(name, errno);
   const bool has_room = keeps_room(descriptor);
   ::close(descriptor);

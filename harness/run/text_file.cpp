@@ -66,9 +66,8 @@ std::string read_text_file(const std::filesystem::path& path) {
 
 void replace_text_file(const std::filesystem::path& path, std::string_view text) {
   check_replaceable(path);
-  const std::filesystem::path beside = path.string() + ".new-" + std::to_string(::getpid());
-  const int descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail(path, "write", errno);
+  const auto [beside, descriptor, refused] = create_file_beside(path);
+  if (refused != 0) fail(path, "write", refused);
   int error = write_all(descriptor, text);
   // Some file systems tell of a full disk only here.
   if (error == 0 && ::fsync(descriptor) != 0 && errno != EINVAL) error = errno;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -30,6 +31,17 @@ TEST_F(TextFile, ReplacingLeavesTheOldOneOnAFullDisk) {
   replace_text_file(path_, "new");
   EXPECT_EQ(read_text_file(path_), "new");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(TextFile, ReplacingFollowsNoLinkThatSomebodyPutBeside) {
+  // Whatever the name is made of, it must be new: here all names of this process' id were taken.
+  const std::filesystem::path theirs = folder_ / "theirs";
+  replace_text_file(theirs, "theirs");
+  std::filesystem::create_symlink(theirs, path_.string() + ".new-" + std::to_string(::getpid()));
+  replace_text_file(path_, "ours");
+  EXPECT_EQ(read_text_file(theirs), "theirs");
+  EXPECT_EQ(read_text_file(path_), "ours");
+  EXPECT_FALSE(std::filesystem::is_symlink(path_));
 }
 
 TEST_F(TextFile, ReplacingNeedsAFolder) {

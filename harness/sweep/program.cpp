@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 #include "base/error.hpp"
 #include "sweep/nearest_word.hpp"
@@ -43,6 +45,102 @@ std::string place_of(std::string_view name, const ProgramPlaces& places) {
   return places.scratch_folder;
 }
 
+/// Where a value is filled into a shell's text.
+enum class ShellPlace : std::uint8_t { plain, single_quotes, double_quotes, backticks, comment };
+
+/// Where the shell is after `text`.
+ShellPlace shell_place_after(std::string_view text) {
+  std::vector<ShellPlace> open{ShellPlace::plain};  // what `$(` and quotes have opened
+  std::vector<int> brackets{0};                     // of each that is plain
+  const auto enter = [&](ShellPlace place) {
+    open.push_back(place);
+    brackets.push_back(0);
+  };
+  const auto leave = [&] {
+    open.pop_back();
+    brackets.pop_back();
+  };
+  bool begins_word = true;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char letter = text[at];
+    const bool began_word =
+        std::exchange(begins_word, letter == ' ' || letter == '\t' || letter == '\n' || letter == ';' ||
+                                       letter == '&' || letter == '|' || letter == '(');
+    switch (open.back()) {
+      case ShellPlace::comment:
+        if (letter == '\n') leave();
+        break;
+      case ShellPlace::single_quotes:
+        if (letter == '\'') leave();
+        break;
+      case ShellPlace::backticks:
+        if (letter == '\\') ++at;
+        if (letter == '`') leave();
+        break;
+      case ShellPlace::double_quotes:
+      case ShellPlace::plain: {
+        const bool is_plain = open.back() == ShellPlace::plain;
+        if (letter == '\\') {
+          ++at;
+        } else if (letter == '`') {
+          enter(ShellPlace::backticks);
+        } else if (letter == '"') {
+          is_plain ? enter(ShellPlace::double_quotes) : leave();
+        } else if (letter == '$' && at + 1 < text.size() && text[at + 1] == '(') {
+          ++at;
+          enter(ShellPlace::plain);
+        } else if (is_plain && letter == '\'') {
+          enter(ShellPlace::single_quotes);
+        } else if (is_plain && letter == '#' && began_word) {
+          enter(ShellPlace::comment);
+        } else if (is_plain && letter == '(') {
+          ++brackets.back();
+        } else if (is_plain && letter == ')') {
+          if (brackets.back() > 0) {
+            --brackets.back();
+          } else if (open.size() > 1) {
+            leave();
+          }
+        }
+      }
+    }
+  }
+  return open.back();
+}
+
+/// `text` with `escape` before each of `letters`.
+std::string escaped(const std::string& text, std::string_view letters, const std::string& escape) {
+  std::string written;
+  for (const char letter : text) {
+    if (letters.find(letter) != std::string_view::npos) written += escape;
+    written += letter;
+  }
+  return written;
+}
+
+std::string in_quotes(const std::string& text);
+
+/// `value`, so that /bin/sh reads it as text where `before` ends.
+std::string for_shell(const std::string& value, std::string_view before) {
+  switch (shell_place_after(before)) {
+    case ShellPlace::plain:
+      return in_quotes(value);
+    case ShellPlace::single_quotes:
+      return escaped(value, "'", "'\\'");  // ends the quotes, writes one, begins again
+    case ShellPlace::double_quotes:
+      return escaped(value, "$`\"\\", "\\");
+    case ShellPlace::backticks:
+      // Backticks take backslashes away once more: of these letters none is certain.
+      if (value.find_first_of("$`\"'\\") != std::string::npos) {
+        throw UsageError(fmt::format("'{}' cannot be put between backticks; write $(…) instead", value));
+      }
+      return in_quotes(value);
+    case ShellPlace::comment:
+      return "";
+  }
+  return in_quotes(value);
+}
+
 /// As /bin/sh takes it for one word.
 std::string in_quotes(const std::string& text) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:,@%";
@@ -79,15 +177,14 @@ void check_placeholders(std::string_view text, const VariantDescription& variant
 }
 
 std::string fill_placeholders(std::string_view text, const Parameters& parameters,
-                              const ProgramPlaces& places,
-                              const std::function<std::string(const std::string&)>& quote) {
+                              const ProgramPlaces& places, const QuoteValue& quote) {
   std::string filled;
   take_apart(
       text, [&](std::string_view plain) { filled += plain; },
       [&](std::string_view name) {
         const AxisValue* value = parameters.find(name);
         const std::string word = value != nullptr ? to_text(*value) : place_of(name, places);
-        filled += quote ? quote(word) : word;
+        filled += quote ? quote(word, filled) : word;
       });
   return filled;
 }
@@ -95,7 +192,7 @@ std::string fill_placeholders(std::string_view text, const Parameters& parameter
 std::vector<std::string> command_of(const ProgramDescription& program, const Parameters& parameters,
                                     const ProgramPlaces& places) {
   if (program.shell) {
-    return {"/bin/sh", "-c", fill_placeholders(program.command.front(), parameters, places, in_quotes)};
+    return {"/bin/sh", "-c", fill_placeholders(program.command.front(), parameters, places, for_shell)};
   }
   std::vector<std::string> words;
   words.reserve(program.command.size());

@@ -47,13 +47,16 @@ const std::vector<std::string>& program_place_names();
 /// placeholder with the nearest. `{{` and `}}` are braces.
 void check_placeholders(std::string_view text, const VariantDescription& variant);
 
+/// Writes a value as it is to be read where the text before it ends.
+using QuoteValue = std::function<std::string(const std::string& value, std::string_view before)>;
+
 /// `text` with its placeholders filled in, each value passed through `quote`.
 std::string fill_placeholders(std::string_view text, const Parameters& parameters,
-                              const ProgramPlaces& places,
-                              const std::function<std::string(const std::string&)>& quote);
+                              const ProgramPlaces& places, const QuoteValue& quote);
 
-/// The command of a case, ready to be run without a shell: with `shell`, /bin/sh -c and the text, values in
-/// quotes where a shell would take them apart.
+/// The command of a case, ready to be run without a shell: with `shell`, /bin/sh -c and the text, values as
+/// the shell must read them, also inside the quotes of the suite. UsageError for a value that cannot be
+/// written between backticks.
 std::vector<std::string> command_of(const ProgramDescription& program, const Parameters& parameters,
                                     const ProgramPlaces& places);
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/error.hpp"
 #include "sweep/example_description.hpp"
@@ -62,6 +64,50 @@ TEST(Program, ShellGetsOneTextWithValuesInQuotes) {
   EXPECT_THAT(command_of(*suite.vocabulary.program("a/b"), suite.cases[0].the_case.parameters,
                          {"", "", "", "", "/my folder"}),
               ElementsAre("/bin/sh", "-c", "echo 'it'\\''s;rm' {x,y} > '/my folder'/out"));
+}
+
+/// What /bin/sh prints of a line with `value` for {word}.
+std::string printed(const std::string& line, const std::string& value) {
+  ProgramDescription program;
+  program.shell = true;
+  program.command = {line};
+  const std::vector<std::string> words =
+      command_of(program, Parameters({{"word", value}}), {"", "", "", "", "/tmp/x"});
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t shell = ::fork();
+  if (shell == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::close(ends[0]);
+    ::execl(words[0].c_str(), words[0].c_str(), words[1].c_str(), words[2].c_str(), nullptr);
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char letter = 0;
+  while (::read(ends[0], &letter, 1) == 1) text += letter;
+  ::close(ends[0]);
+  ::waitpid(shell, nullptr, 0);
+  return text;
+}
+
+TEST(Program, AValueStaysOneWordInsideTheQuotesOfTheSuite) {
+  for (const char* const value : {"a b", "it's; echo gone", "$HOME", "$(echo gone)", "`echo gone`", "\"x\"",
+                                  "a\\b", "*", "plain", "#x", "a\nb", "\\"}) {
+    const std::string one = std::string("<") + value + ">";
+    for (const char* const line :
+         {"printf '<%s>' {word}", "printf '<%s>' '{word}'", "printf '<%s>' \"{word}\"",
+          "printf '<{word}>%.0s' 1", "printf '<%s>' \"$(printf %s {word})\"",
+          "printf '<%s>' \"$(printf %s '{word}')\"", "printf '<%s>' \"$(printf %s \"{word}\")\"",
+          "# it's {word}\nprintf '<%s>' {word}", "printf '%s' it\\'s >/dev/null; printf '<%s>' {word}",
+          "(printf '<%s>' '{word}')"}) {
+      if (std::string(line).starts_with("printf '<{") && std::string(value).find('\\') != std::string::npos)
+        continue;
+      EXPECT_EQ(printed(line, value), one) << line;
+    }
+  }
+  EXPECT_EQ(printed("echo `echo {word}`", "a b"), "a b\n");
+  EXPECT_THROW(printed("echo `echo {word}`", "$x"), UsageError);
 }
 
 TEST(Program, ResumeSeesThatTheCommandHasChanged) {
