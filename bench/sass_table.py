@@ -76,36 +76,39 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Access:
+    kind: str  # LDG, STG, LDS, STS or TEX
+    width: int  # bytes
+    predicated: bool = False
+
+
+@dataclass(frozen=True)
 class Path:
-    """One way through a loop: its instructions, and kind (LDG, STG, LDS, TEX) and bytes of each access."""
+    """One way through a loop: how many instructions, and its accesses in their order."""
 
     count: int = 0
     accesses: tuple = ()
 
     def bytes(self, kind):
-        return sum(width for access, width in self.accesses if access == kind)
+        return sum(access.width for access in self.accesses if access.kind == kind)
 
     def number(self, kind):
-        return sum(access == kind for access, _ in self.accesses)
+        return sum(access.kind == kind for access in self.accesses)
 
-    def in_flight(self):
-        """Bytes of the loads that are issued before a store, at most."""
-        most = now = 0
-        for access, width in self.accesses:
-            now = 0 if access == "STG" else now + width if access == "LDG" else now
-            most = max(most, now)
-        return most
-
-    def in_flight(self):
-        """Bytes of the loads that are issued before a store, at most."""
-        most = now = 0
-        for access, width in self.accesses:
-            now = 0 if access == "STG" else now + width if access == "LDG" else now
-            most = max(most, now)
+    def bytes_in_flight(self):
+        """Returns the most bytes that are loaded without a store between; of predicated loads or the others, the most:
+        they are the two sides of a decision."""
+        most, sides = 0, [0, 0]
+        for access in self.accesses:
+            if access.kind == "STG":
+                sides = [0, 0]
+            elif access.kind == "LDG":
+                sides[access.predicated] += access.width
+                most = max(most, *sides)
         return most
 
     def text(self, kind):
-        widths = collections.Counter(width for access, width in self.accesses if access == kind)
+        widths = collections.Counter(access.width for access in self.accesses if access.kind == kind)
         return " + ".join(f"{n}×{width}" for width, n in sorted(widths.items(), reverse=True)) or "0"
 
 
@@ -116,10 +119,10 @@ def width_of(operation):
     return 4
 
 
-def access_of(operation):
-    name = operation.split(".")[0]
+def access_of(instruction):
+    name = instruction.operation.split(".")[0]
     kind = {"LDG": "LDG", "LD": "LDG", "STG": "STG", "ST": "STG", "LDS": "LDS", "STS": "STS", "TEX": "TEX", "TLD": "TEX"}.get(name)
-    return (kind, width_of(operation)) if kind else None
+    return Access(kind, width_of(instruction.operation), instruction.predicated) if kind else None
 
 
 def kernels_of(disassembly):
@@ -184,7 +187,7 @@ def longest_path(blocks, first, body):
     best = {}
     for i in sorted(body, reverse=True):
         block = blocks[i]
-        accesses = tuple(a for a in (access_of(x.operation) for x in block.instructions) if a)
+        accesses = tuple(a for a in (access_of(x) for x in block.instructions) if a)
         ahead = [best[s] for s in block.successors if s in body and s > i and s in best]
         after = max(ahead, key=rank, default=Path())
         best[i] = Path(len(block.instructions) + after.count, accesses + after.accesses)
@@ -233,7 +236,7 @@ def row_of(kernel, source, usage, path):
     if path.bytes("LDG"):
         loaded = path.bytes("LDG") / (path.bytes("LDG") + path.bytes("STG"))
         needed = BYTES_A_SECOND * loaded * LATENCY / PROCESSORS
-        row["flight"] = resident_threads(usage.registers) * path.in_flight() / needed
+        row["flight"] = resident_threads(usage.registers) * path.bytes_in_flight() / needed
         row["bound"] = min(row["bound"], row["flight"])
     return row
 

@@ -40,6 +40,10 @@ NVDISASM = """//--------------------- .text.add   --------------------------
 """
 
 
+def copy_path(instructions, width):
+    return sass_table.Path(instructions, (sass_table.Access("LDG", width), sass_table.Access("STG", width)))
+
+
 def test_what_ptxas_reports_is_read():
     assert device_code.parse_usage(PTXAS) == {"add": device_code.Usage(30, 0, 0), "heap": device_code.Usage(255, 64, 20)}
 
@@ -66,16 +70,22 @@ def test_every_kernel_of_the_tree_has_a_budget():
 def test_the_path_of_whole_vectors_is_counted():
     blocks = sass_table.kernels_of(NVDISASM)["add"]
     path = sass_table.hot_path(blocks, sass_table.COPY)
-    assert (path.count, path.text("LDG"), path.text("STG"), path.in_flight()) == (8, "1×16 + 1×8", "1×16", 24)
+    assert (path.count, path.text("LDG"), path.text("STG"), path.bytes_in_flight()) == (8, "1×16 + 1×8", "1×16", 24)
+
+
+def test_of_the_two_sides_of_a_decision_one_is_in_flight():
+    loads = [sass_table.Access("LDG", 16, True)] + [sass_table.Access("LDG", 4)] * 4
+    path = sass_table.Path(9, (*loads, sass_table.Access("STG", 16), sass_table.Access("LDG", 8)))
+    assert (path.bytes_in_flight(), path.text("LDG")) == (16, "1×16 + 1×8 + 4×4")
 
 
 def test_the_bound_is_of_issue_slots_and_of_loads_in_flight():
     source = device_code.Source("add", device_code.ROOT / "add.kernel.h", "u8")
-    path = sass_table.Path(800, (("LDG", 16), ("STG", 16)))
+    path = copy_path(800, 16)
     row = sass_table.row_of("add", source, device_code.Usage(32, 0, 0), path)
     assert row["instructions"] == 50
     # 4.8 TB/s are 2.4e12 copied elements of one byte; 132 processors with 128 slots at 1.7 GHz issue 11.97 for each.
     assert abs(row["slots"] - 50 / 11.97) < 0.01 and abs(row["bound"] - 11.97 / 50) < 0.001
-    few = sass_table.row_of("add", source, device_code.Usage(255, 0, 0), sass_table.Path(16, (("LDG", 1), ("STG", 1))))
+    few = sass_table.row_of("add", source, device_code.Usage(255, 0, 0), copy_path(16, 1))
     # 256 threads with a byte each, of 2.4e12 B/s * 0.7 us / 132 that must be in flight.
     assert abs(few["flight"] - 256 / 12727) < 0.001
