@@ -12,6 +12,7 @@
 #include "run/context_json.hpp"
 #include "run/observation_json.hpp"
 #include "run/text_file.hpp"
+#include "run/throughput.hpp"
 
 namespace peakmark {
 
@@ -49,7 +50,7 @@ void add_repetitions(Json& rows, const Observation& observation, std::size_t fam
   }
 }
 
-Json aggregate_row(const Observation& observation, std::size_t family) {
+Json aggregate_row(const Observation& observation, const RunContext& context, std::size_t family) {
   const std::size_t blocks = observation.gpu_time ? observation.gpu_time->blocks.size() : 0;
   Json row = row_of(observation.case_name + "_" + kAggregateName, family, observation.case_name);
   row["run_type"] = "aggregate";
@@ -57,6 +58,7 @@ Json aggregate_row(const Observation& observation, std::size_t family) {
   row["threads"] = 1;
   row["aggregate_name"] = kAggregateName;
   row["peakmark"] = to_json(observation);
+  row["peakmark"]["throughput"] = to_json(throughput_of(observation, context));
   return row;
 }
 
@@ -176,7 +178,7 @@ std::string run_file_text(const Run& run, int indent) {
   Json rows = Json::array();
   for (std::size_t index = 0; index < run.observations.size(); ++index) {
     add_repetitions(rows, run.observations[index], index);
-    rows.push_back(aggregate_row(run.observations[index], index));
+    rows.push_back(aggregate_row(run.observations[index], run.context, index));
   }
   json["benchmarks"] = std::move(rows);
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
