@@ -20,7 +20,7 @@ TEST_F(ApiTest, AWorkerDescribesWhatItsProgramSaid) {
   const Answer answer = worker({"--describe"});
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
   const Description description = description_from_json(answer.output);
-  EXPECT_EQ(description.api, "1.0");
+  EXPECT_EQ(description.api, "1.1");
   EXPECT_EQ(description.worker, "api test 1");
   EXPECT_TRUE(description.checks_cases);
   const VariantDescription* known = description.variant("known/bytes");
@@ -54,6 +54,8 @@ TEST_F(ApiTest, ClassesAndLambdasAreMeasured) {
   }
   EXPECT_THAT(measured.at("known/bytes").bytes_moved, Optional(24000));
   EXPECT_EQ(measured.at("known/lambdas").bytes_moved, std::nullopt) << "it does not say";
+  EXPECT_THAT(measured.at("known/bytes").flops, Optional(40.0));
+  EXPECT_EQ(measured.at("known/lambdas").flops, std::nullopt);
 }
 
 TEST_F(ApiTest, EstimatorsOfThreeFormsAnswerAlikeAndOneThatThrowsHasAnError) {

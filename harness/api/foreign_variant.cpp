@@ -75,6 +75,12 @@ class ForeignComputation final : public Computation {
         call_program([&](peakmark_failure* failure) { return made_.bytes_moved(made_.self, failure); });
     return bytes < 0 ? std::nullopt : std::optional<Size>(bytes);
   }
+  [[nodiscard]] std::optional<double> flops() const override {
+    if (made_.flops == nullptr) return std::nullopt;
+    const double count =
+        call_program([&](peakmark_failure* failure) { return made_.flops(made_.self, failure); });
+    return count < 0 ? std::nullopt : std::optional<double>(count);
+  }
   [[nodiscard]] DType output_dtype() const override { return output_dtype_; }
 
  private:

@@ -59,6 +59,7 @@ class KnownBytes : public Computation {
     return "";
   }
   [[nodiscard]] std::optional<Size> bytes_moved() const override { return output_.bytes(); }
+  [[nodiscard]] std::optional<double> flops() const override { return 2.0 * static_cast<double>(n_); }
 
  private:
   Device& device_;

@@ -30,15 +30,42 @@ void TextTable::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string TextTable::text() const {
+std::vector<std::size_t> TextTable::widths() const {
   std::vector<std::size_t> widths(columns_.size(), 0);
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   }
+  return widths;
+}
+
+std::string TextTable::text() const {
+  return text(std::vector<bool>(columns_.size(), true));
+}
+
+std::string TextTable::text_within(std::size_t max_width,
+                                   std::initializer_list<std::string_view> optional) const {
+  const std::vector<std::size_t> widths = this->widths();
+  std::vector<bool> shown(columns_.size(), true);
+  std::size_t width = 2 * (columns_.size() - 1);
+  for (const std::size_t one : widths) width += one;
+  for (const std::string_view title : optional) {
+    if (width <= max_width) break;
+    const auto column = std::ranges::find(columns_, title, &Column::title);
+    if (column == columns_.end()) continue;
+    const auto place = static_cast<std::size_t>(column - columns_.begin());
+    shown[place] = false;
+    width -= widths[place] + 2;
+  }
+  return text(shown);
+}
+
+std::string TextTable::text(const std::vector<bool>& shown) const {
+  const std::vector<std::size_t> widths = this->widths();
   std::string text;
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
+      if (!shown[i]) continue;
       if (i != 0) line += "  ";
       const std::string blanks(widths[i] - width_of(row[i]), ' ');
       line += columns_[i].align == Align::left ? row[i] + blanks : blanks + row[i];

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace peakmark {
@@ -20,8 +23,15 @@ class TextTable {
   void add(std::vector<std::string> cells);
   /// Title line and rows, each with a newline and without blanks at its end.
   [[nodiscard]] std::string text() const;
+  /// The same, without the columns of these titles, from the first on, as long as it is wider than
+  /// `max_width` characters.
+  [[nodiscard]] std::string text_within(std::size_t max_width,
+                                        std::initializer_list<std::string_view> optional) const;
 
  private:
+  [[nodiscard]] std::vector<std::size_t> widths() const;
+  [[nodiscard]] std::string text(const std::vector<bool>& shown) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

@@ -37,5 +37,13 @@ TEST(TextTable, OfALongListTheFirstAndHowManyMore) {
   EXPECT_EQ(first_rows(TextTable({{"  number"}}), 3, all, add), "  number\n  1\n  2\n  3\n");
 }
 
+TEST(TextTable, LeavesOutColumnsThatDoNotFit) {
+  TextTable table({{"case"}, {"top"}, {"GB/s"}, {"verdict"}});
+  table.add({"pad", "input 20 KiB", "98.7", "pass"});
+  EXPECT_EQ(table.text_within(80, {"top", "GB/s"}), table.text());
+  EXPECT_EQ(table.text_within(20, {"top", "GB/s"}), "case  GB/s  verdict\npad   98.7  pass\n");
+  EXPECT_EQ(table.text_within(1, {"top", "GB/s"}), "case  verdict\npad   pass\n") << "the rest stays";
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -11,6 +11,7 @@
 #include "base/size.hpp"
 #include "base/text_table.hpp"
 #include "check/reports.hpp"
+#include "run/throughput.hpp"
 
 namespace peakmark {
 namespace {
@@ -87,13 +88,14 @@ std::string headline(const Run& run, const std::vector<Verdict>& verdicts) {
   return text;
 }
 
-std::string console_table(const Run& run, const std::vector<Verdict>& verdicts) {
+std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, std::size_t max_width) {
   using Align = TextTable::Align;
   TextTable table({{"case"},
                    {"peak", Align::right},
                    {"set-up", Align::right},
                    {"top at the peak"},
                    {"time", Align::right},
+                   {"GB/s", Align::right},
                    {"estimate", Align::right},
                    {"verdict"}});
   std::string advice;
@@ -101,13 +103,12 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts) 
   for (const JudgedCase& the_case : by_case(run, verdicts)) {
     const std::string verdict = verdict_text(the_case);
     if (the_case.observation == nullptr) {
-      table.add({the_case.name, "–", "–", "–", "–", "–", verdict});
+      table.add({the_case.name, "–", "–", "–", "–", "–", "–", verdict});
     } else {
       const Observation& observation = *the_case.observation;
       table.add({the_case.name, bytes_text(observation.requested_peak_bytes),
-                 bytes_text(observation.setup_bytes), top_at_peak(observation),
-                 observation.gpu_time ? format_duration(observation.gpu_time->median_ns) : "–",
-                 estimate_text(observation), verdict});
+                 bytes_text(observation.setup_bytes), top_at_peak(observation), time_text(observation),
+                 rate_text(throughput_of(observation, run.context)), estimate_text(observation), verdict});
     }
     for (const Verdict& one : the_case.verdicts) {
       if (!is_told(the_case, one)) continue;
@@ -120,8 +121,8 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts) 
                             one.estimator.empty() ? "" : " of " + one.estimator, one.advice);
     }
   }
-  return table.text() + (advice.empty() ? "" : "\n" + plain_text(advice)) + "\n" + headline(run, verdicts) +
-         "\n";
+  return table.text_within(max_width, {"top at the peak", "set-up", "estimate", "GB/s"}) +
+         (advice.empty() ? "" : "\n" + plain_text(advice)) + "\n" + headline(run, verdicts) + "\n";
 }
 
 }  // namespace peakmark

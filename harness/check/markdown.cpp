@@ -8,6 +8,7 @@
 #include "base/markdown_text.hpp"
 #include "base/size.hpp"
 #include "check/reports.hpp"
+#include "run/throughput.hpp"
 
 namespace peakmark {
 namespace {
@@ -24,7 +25,7 @@ std::string what_to_do(const JudgedCase& the_case) {
   return text;
 }
 
-std::string row_of(const JudgedCase& the_case) {
+std::string row_of(const JudgedCase& the_case, const RunContext& context) {
   const Verdict* worst = the_case.worst();
   std::string judgement(name_of(the_case.judgement()));
   // A batch too small for its slices to be judged: there is nothing to do.
@@ -34,14 +35,16 @@ std::string row_of(const JudgedCase& the_case) {
   if (is_small) judgement = "pass (granularity)";
   std::string peak = "–";
   std::string time = "–";
+  std::string rate = "–";
   if (the_case.observation != nullptr) {
     const Observation& observation = *the_case.observation;
     if (observation.requested_peak_bytes) peak = format_size(*observation.requested_peak_bytes);
-    if (observation.gpu_time) time = format_duration(observation.gpu_time->median_ns);
+    time = time_text(observation);
+    rate = rate_text(throughput_of(observation, context));
   }
   const auto figure = the_case.figure(Rule::window_bytes);
-  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", markdown_code(the_case.name), judgement, peak, time,
-                     figure ? fmt::format("{:.3f}", *figure) : "–", advice);
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_code(the_case.name), judgement, peak,
+                     time, rate, figure ? fmt::format("{:.3f}", *figure) : "–", advice);
 }
 
 /// How far a ratio is from the middle of what is allowed: the worst of equals comes first.
@@ -74,11 +77,13 @@ std::string markdown(const Run& run, const std::vector<Verdict>& verdicts) {
     if (a.judgement() != b.judgement()) return a.judgement() > b.judgement();
     return distance(a) > distance(b);
   });
-  text += "\n| case | verdict | peak | time | peak / estimate | what to do |\n|---|---|---:|---:|---:|---|\n";
+  text +=
+      "\n| case | verdict | peak | time | GB/s | peak / estimate | what to do "
+      "|\n|---|---|---:|---:|---:|---:|---|\n";
   std::size_t left_out = 0;
   constexpr std::size_t kRoomForTheLastLine = 100;
   for (const JudgedCase& the_case : cases) {
-    const std::string row = row_of(the_case);
+    const std::string row = row_of(the_case, run.context);
     if (left_out != 0 || text.size() + row.size() + kRoomForTheLastLine > kMarkdownLimit) {
       ++left_out;
       continue;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -12,9 +14,12 @@ namespace peakmark {
 /// `187 cases: 180 pass, 4 counted (3 granularity, 1 unsupported), 3 fail`: the first line of every form.
 std::string headline(const Run& run, const std::vector<Verdict>& verdicts);
 
-/// The console's table: case, peak, set-up, top entry at the peak, time, estimate, verdict; after it the
-/// advice on whatever did not pass, and the headline.
-std::string console_table(const Run& run, const std::vector<Verdict>& verdicts);
+/// The console's table: case, peak, set-up, top entry at the peak, time, GB/s (share of the run's own copy),
+/// estimate, verdict; after it the advice on whatever did not pass, and the headline. Where the table is
+/// wider than `max_width`, it leaves out the top entry, set-up, estimate and GB/s, in this order, until it
+/// fits.
+std::string console_table(const Run& run, const std::vector<Verdict>& verdicts,
+                          std::size_t max_width = std::numeric_limits<std::size_t>::max());
 
 /// Markdown for a job's summary: verdict first, worst cases first, at most kMarkdownLimit.
 std::string markdown(const Run& run, const std::vector<Verdict>& verdicts);
@@ -23,7 +28,8 @@ std::string markdown(const Run& run, const std::vector<Verdict>& verdicts);
 /// a case whose outcome was counted is skipped with the reason.
 std::string junit(const Run& run, const std::vector<Verdict>& verdicts);
 
-/// `{"verdicts": [{case, rule, judgement, estimator, figure, bound, advice}], "exit_code": N, "headline": …}`
+/// `{"verdicts": [{case, rule, judgement, estimator, figure, bound, advice}], "times": [{case, gpu_time_ns,
+/// cache, gpu_time_hot_ns, throttled_blocks, throughput}], "exit_code": N, "headline": …}`
 std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts);
 
 }  // namespace peakmark

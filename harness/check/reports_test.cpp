@@ -77,12 +77,50 @@ TEST(Reports, WhatACaseThatWentWellHasToSayIsCountedAloudAndToldOnce) {
 TEST(Reports, ConsoleTableShowsWhatIsKnownAndADashForWhatIsNot) {
   const SampleRun sample = mixed();
   const std::string table = console_table(sample.run, judge(sample.run, {}));
-  EXPECT_THAT(table,
-              HasSubstr("op/a/opencl/n:20      2 KiB     0 B  input 2 KiB      1.5 ms  20/20 1.000  pass\n"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("op/a/opencl/n:20      2 KiB     0 B  input 2 KiB      1.5 ms     –  20/20 1.000  pass\n"));
   EXPECT_THAT(table, HasSubstr("FAIL window_slices"));
   EXPECT_THAT(table, HasSubstr("ERROR outcome"));
   EXPECT_THAT(table, HasSubstr("op/c/opencl/n:20: outcome: crashed: SIGSEGV & <gone>\n"));
   EXPECT_THAT(table, HasSubstr("–  unsupported\n"));
+}
+
+/// A case that moves 3 GB a second, cold, in a run whose copy moves 4.
+SampleRun with_throughput() {
+  SampleRun sample;
+  sample.run.context.reference = {{}, {}, {1000}, {}, 4000};
+  Observation& observation = sample.add("op/a/opencl/n:20", 20, 2048, 20, 2048);
+  observation.gpu_time = GpuTime{1e6, 1e6, 1e6, {{1e6}}};
+  observation.cache = cache_state::cold;
+  observation.bytes_moved = 3'000'000;
+  return sample;
+}
+
+TEST(Reports, ThroughputIsInEveryForm) {
+  const SampleRun sample = with_throughput();
+  const auto verdicts = judge(sample.run, {});
+  EXPECT_THAT(console_table(sample.run, verdicts), HasSubstr("1 ms cold  3 (0.75)  20/20 1.000  pass\n"));
+  EXPECT_THAT(markdown(sample.run, verdicts), HasSubstr("| 1 ms cold | 3 (0.75) |"));
+  const auto times = nlohmann::json::parse(verdicts_json(sample.run, verdicts)).at("times");
+  ASSERT_EQ(times.size(), 1U);
+  EXPECT_EQ(times[0].at("cache"), "cold");
+  EXPECT_DOUBLE_EQ(times[0].at("throughput").at("bytes_per_second"), 3e9);
+  EXPECT_DOUBLE_EQ(times[0].at("throughput").at("share_of_copy"), 0.75);
+  EXPECT_TRUE(times[0].at("throughput").at("share_of_peak").is_null());
+  EXPECT_TRUE(times[0].at("throttled_blocks").is_null());
+}
+
+TEST(Reports, TheTableFitsTheTerminal) {
+  const SampleRun sample = with_throughput();
+  const auto verdicts = judge(sample.run, {});
+  const std::string wide = console_table(sample.run, verdicts);
+  EXPECT_EQ(console_table(sample.run, verdicts, 100), wide);
+  const std::string narrow = console_table(sample.run, verdicts, 60);
+  EXPECT_LE(narrow.find('\n'), 60U);
+  EXPECT_THAT(narrow, HasSubstr("GB/s"));
+  EXPECT_THAT(narrow, Not(HasSubstr("top at the peak")));
+  EXPECT_THAT(console_table(sample.run, verdicts, 20), Not(HasSubstr("GB/s")));
 }
 
 TEST(Reports, JunitIsXmlWithATestACase) {
@@ -134,7 +172,7 @@ TEST(Reports, MarkdownOfDryNamesNoDriver) {
   sample.add("op/a/dry/n:1", 1, 2048, 1, 2048);
   const std::string text = markdown(sample.run, judge(sample.run, {}));
   EXPECT_THAT(text, HasSubstr("Device: dry.\n"));
-  EXPECT_THAT(text, HasSubstr("| `op/a/dry/n:1` | pass (granularity) | 2 KiB | – | 1.000 |  |"));
+  EXPECT_THAT(text, HasSubstr("| `op/a/dry/n:1` | pass (granularity) | 2 KiB | – | – | 1.000 |  |"));
   EXPECT_THAT(markdown(mixed().run, {}), HasSubstr("Device: a device (opencl, driver 1.0).\n"));
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "cli/output_file.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
+#include "run/progress.hpp"
 #include "run/run_file.hpp"
 
 namespace peakmark::cli {
@@ -72,6 +74,11 @@ void write_baseline_of(const std::vector<Run>& runs, const std::filesystem::path
                 all.cases.size() == 1 ? "" : "s", what.empty() ? "as they were" : what + "; commit it");
 }
 
+/// Of a terminal; a file or a pipe takes every column.
+std::size_t table_width() {
+  return is_terminal(stdout) ? terminal_width(stdout) : std::numeric_limits<std::size_t>::max();
+}
+
 ExitCode check(const CheckOptions& options) {
   if (options.baseline && options.runs.size() > 1) {
     throw UsageError("--baseline is held against one run: put shards together with `peakmark merge`");
@@ -90,7 +97,7 @@ ExitCode check(const CheckOptions& options) {
       run.context.warnings.push_back(warning);
     }
     const std::vector<Verdict> verdicts = judge(run, judge_options);
-    print_text(options.json ? verdicts_json(run, verdicts) : console_table(run, verdicts));
+    print_text(options.json ? verdicts_json(run, verdicts) : console_table(run, verdicts, table_width()));
     if (options.junit) write_output_file(numbered(*options.junit, i), junit(run, verdicts));
     if (options.markdown) write_output_file(numbered(*options.markdown, i), markdown(run, verdicts));
     code = worse(code, exit_code_of(run, verdicts));

@@ -141,6 +141,10 @@ void add_build_options(CLI::App* command, CompareOptions& options) {
   with_build(command->add_option("--rounds", sweep.rounds, "Rounds of each look, 9 or more")
                  ->check(CLI::Range(1, kMostRounds))
                  ->capture_default_str());
+  with_build(command
+                 ->add_option("--cache", sweep.cache,
+                              "Cold times, hot, or both; default: cold on a GPU, hot on a CPU")
+                 ->check(CLI::IsMember({"cold", "hot", "both"})));
   with_build(
       command->add_option("--seed", sweep.seed, "Of the orders of rounds; default: one by chance, recorded"));
   with_build(

@@ -92,6 +92,13 @@ void add_run_command(CLI::App& app, Result& result) {
   command->add_option("--repetitions", sweep.repetitions, "Timings of each case")
       ->check(CLI::Range(1, 1000))
       ->excludes(rounds);
+  command
+      ->add_option(
+          "--cache", sweep.cache,
+          "Last-level cache when a timed call begins: cold (flushed), hot (calls in a row), or both; "
+          "default: cold on a GPU, hot on a CPU")
+      ->check(CLI::IsMember({"cold", "hot", "both"}))
+      ->excludes(memory_only);
   command->add_option("--seed", sweep.seed, "Of the orders of rounds; default: one by chance, recorded")
       ->needs(rounds);
   command

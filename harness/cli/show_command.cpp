@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/duration.hpp"
 #include "base/plain_text.hpp"
 #include "base/size.hpp"
 #include "base/text_table.hpp"
@@ -18,6 +19,7 @@
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "run/run_file.hpp"
+#include "run/throughput.hpp"
 #include "show/page.hpp"
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"
@@ -65,6 +67,29 @@ void show_profile(const std::filesystem::path& path, const ShowOptions& options)
   }
 }
 
+/// `  time 12.3 us cold, 10.1 us hot  98.7 GB/s, 0.97 of the copy, 0.85 of the peak bandwidth`
+std::string time_line(const Observation& observation, const RunContext& context) {
+  if (!observation.gpu_time) return "";
+  std::string line = "  time " + time_text(observation);
+  if (observation.gpu_time_hot) {
+    line += fmt::format(", {} hot", format_duration(observation.gpu_time_hot->median_ns));
+  }
+  const Throughput throughput = throughput_of(observation, context);
+  if (throughput.bytes_per_second)
+    line += fmt::format("  {} GB/s", gigabytes_text(throughput.bytes_per_second));
+  if (throughput.share_of_copy) line += fmt::format(", {} of the copy", share_text(throughput.share_of_copy));
+  if (throughput.share_of_peak) {
+    line += fmt::format(", {} of the peak bandwidth", share_text(throughput.share_of_peak));
+  }
+  if (throughput.flops_per_second) {
+    line += fmt::format(", {:.4g} GFLOP/s", *throughput.flops_per_second * 1e-9);
+  }
+  if (observation.throttled_blocks.value_or(0) > 0) {
+    line += fmt::format(", {} throttled blocks", *observation.throttled_blocks);
+  }
+  return line + "\n";
+}
+
 /// What was live at the peak of each case.
 void show_run(const std::filesystem::path& path, const ShowOptions& options) {
   if (options.json || options.events || options.trace || options.page || options.report.by_site) {
@@ -73,11 +98,13 @@ void show_run(const std::filesystem::path& path, const ShowOptions& options) {
         path.string()));
   }
   std::string text;
-  for (const Observation& observation : read_run(path).observations) {
+  const Run run = read_run(path);
+  for (const Observation& observation : run.observations) {
     const auto& peak = observation.requested_peak_bytes;
     text += fmt::format("{}  {}  peak {}\n", one_line(observation.case_name), name_of(observation.outcome),
                         peak ? format_size(*peak) : "unknown");
     if (!observation.message.empty()) text += "  " + plain_text(observation.message) + "\n";
+    text += time_line(observation, run.context);
     TextTable table(
         {{"  at the peak"}, {"kind"}, {"bytes", TextTable::Align::right}, {"", TextTable::Align::right}});
     for (const PeakEntry& entry : observation.at_peak) {

@@ -57,7 +57,10 @@ Standing standing_of(const CaseComparison& one) {
   if (one.time && one.time->verdict == TimeVerdict::suspicious) return Standing::suspicious;
   if (one.is_improvement()) return Standing::improved;
   if (bytes_changed(one) || one.base_outcome != one.new_outcome) return Standing::changed;
-  if (one.time && one.time->verdict == TimeVerdict::undecided) return Standing::undecided;
+  if (one.time &&
+      (one.time->verdict == TimeVerdict::undecided || one.time->verdict == TimeVerdict::not_comparable)) {
+    return Standing::undecided;
+  }
   return Standing::same;
 }
 
@@ -99,6 +102,12 @@ std::string time_text(const CaseComparison& one) {
                      format_duration(one.time->change->new_ns));
 }
 
+std::string rate_text(const CaseComparison& one) {
+  if (!one.base_throughput.bytes_per_second && !one.new_throughput.bytes_per_second) return "–";
+  return fmt::format("{} -> {}", gigabytes_text(one.base_throughput.bytes_per_second),
+                     gigabytes_text(one.new_throughput.bytes_per_second));
+}
+
 std::string effect_text(const CaseComparison& one) {
   if (!one.time || !one.time->change) return "–";
   const TimeChange& change = *one.time->change;
@@ -116,7 +125,11 @@ std::string verdict_text(const CaseComparison& one) {
     if (!bytes.change || *bytes.change == Change::same) continue;
     words.push_back(short_name(bytes.metric) + " " + name_of(*bytes.change));
   }
-  if (one.time && one.time->verdict != TimeVerdict::same) words.emplace_back(name_of(one.time->verdict));
+  if (one.time && one.time->verdict == TimeVerdict::not_comparable) {
+    words.emplace_back("times not comparable");
+  } else if (one.time && one.time->verdict != TimeVerdict::same) {
+    words.emplace_back(name_of(one.time->verdict));
+  }
   return words.empty() ? "same" : fmt::format("{}", fmt::join(words, ", "));
 }
 

@@ -21,6 +21,8 @@ std::map<Standing, std::vector<const CaseComparison*>> by_standing(const RunComp
 std::string peak_text(const CaseComparison& one);
 /// `1.2 ms -> 1.5 ms`; `–` without times.
 std::string time_text(const CaseComparison& one);
+/// GB/s: `98.7 -> 80.1`; `–` where neither side has any.
+std::string rate_text(const CaseComparison& one);
 /// `+4.1 % (+3.2 … +5.0)`; `–` where there is none.
 std::string effect_text(const CaseComparison& one);
 /// Every verdict that is not `same`: `peak grew, slower`.

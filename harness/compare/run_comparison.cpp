@@ -102,7 +102,19 @@ void note_incomplete(RunComparison& comparison, const RunToCompare& run) {
 
 using Observations = std::vector<const Observation*>;
 
-void fill(RunComparison& comparison, const Observations& base, const Observations& next, PairBy by,
+void note_throughput(RunComparison& comparison, const RunContext& base, const RunContext& next,
+                     const std::vector<TimePair>& pairs) {
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    CaseComparison& one = comparison.cases[i];
+    one.base_throughput = throughput_of(*pairs[i].base, base);
+    one.new_throughput = throughput_of(*pairs[i].next, next);
+    comparison.has_throughput = comparison.has_throughput || one.base_throughput.bytes_per_second ||
+                                one.new_throughput.bytes_per_second;
+  }
+}
+
+void fill(RunComparison& comparison, const RunContext& base_context, const Observations& base,
+          const RunContext& new_context, const Observations& next, PairBy by,
           const std::optional<Rounds>& in_turns) {
   comparison.in_turns = in_turns.has_value();
   const CasePairs pairs = pair_cases(base, next, by);
@@ -111,6 +123,7 @@ void fill(RunComparison& comparison, const Observations& base, const Observation
     comparison.cases.push_back(case_of(*base[base_place], *next[new_place]));
     times.push_back({base[base_place], next[new_place]});
   }
+  note_throughput(comparison, base_context, new_context, times);
   const auto compared = compare_times(times, in_turns);
   for (std::size_t i = 0; i < compared.size(); ++i) comparison.cases[i].time = compared[i];
   for (const std::size_t place : pairs.only_base) comparison.only_base.push_back(base[place]->case_name);
@@ -182,8 +195,8 @@ RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, b
   note_incomplete(comparison, base);
   note_incomplete(comparison, next);
   const bool in_turns = difference.empty() && were_in_turns(base.run.context, next.run.context);
-  fill(comparison, observations_of(base.run), observations_of(next.run), PairBy::variant_and_axes,
-       in_turns ? next.run.context.rounds : std::nullopt);
+  fill(comparison, base.run.context, observations_of(base.run), next.run.context, observations_of(next.run),
+       PairBy::variant_and_axes, in_turns ? next.run.context.rounds : std::nullopt);
   for (CaseComparison& one : comparison.cases) {
     one.same_device = is_same_device(base.run.context, next.run.context);
   }
@@ -205,7 +218,8 @@ RunComparison compare_variants(const RunToCompare& run, const std::string& old_v
     rounds->two_looks = false;
     rounds->second_look.reset();
   }
-  fill(comparison, of_variant(run, old_variant), of_variant(run, new_variant), PairBy::axes, rounds);
+  fill(comparison, run.run.context, of_variant(run, old_variant), run.run.context,
+       of_variant(run, new_variant), PairBy::axes, rounds);
   check_common(comparison);
   return comparison;
 }

@@ -10,6 +10,7 @@
 #include "compare/time_comparison.hpp"
 #include "run/case_pairs.hpp"
 #include "run/run_file.hpp"
+#include "run/throughput.hpp"
 
 namespace peakmark {
 
@@ -37,6 +38,8 @@ struct CaseComparison {
   bool same_device = true;
   std::vector<BytesComparison> bytes;
   std::optional<TimeComparison> time;
+  Throughput base_throughput;
+  Throughput new_throughput;
 
   [[nodiscard]] const BytesComparison* find(std::string_view metric) const;
   /// It went well and does not any more. What another device does not support says nothing of the code.
@@ -55,6 +58,7 @@ struct RunComparison {
   ComparedSide base;
   ComparedSide next;
   bool in_turns = false;
+  bool has_throughput = false;         ///< some case moves a known number of bytes
   std::vector<CaseComparison> cases;   ///< in the order of the new side
   std::vector<std::string> only_base;  ///< names of cases that the other side has not
   std::vector<std::string> only_new;

@@ -1,5 +1,6 @@
 #include "compare/moved_json.hpp"
 #include "compare/run_comparison.hpp"
+#include "run/observation_json.hpp"
 
 namespace peakmark {
 namespace {
@@ -65,6 +66,8 @@ Json time_json(const CaseComparison& one, const TimeComparison& time) {
   row["new_blocks"] = of_change(&TimeChange::new_blocks);
   row["look"] = time.look;
   row["advice"] = time.advice.empty() ? Json(nullptr) : Json(time.advice);
+  row["base_throughput"] = to_json(one.base_throughput);
+  row["new_throughput"] = to_json(one.new_throughput);
   return row;
 }
 

@@ -17,8 +17,8 @@ std::string row_of(const CaseComparison& one) {
   for (const std::string& remark : remarks_on(one)) {
     remarks += (remarks.empty() ? "" : "<br>") + markdown_cell(remark.substr(remark.find_first_not_of(' ')));
   }
-  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", markdown_code(one.name), verdict_text(one),
-                     peak_text(one), time_text(one), effect_text(one), remarks);
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_code(one.name), verdict_text(one),
+                     peak_text(one), time_text(one), rate_text(one), effect_text(one), remarks);
 }
 
 std::string names_of(const char* where, const std::vector<std::string>& names) {
@@ -51,7 +51,8 @@ std::string comparison_markdown(const RunComparison& comparison) {
     std::string group =
         folded ? fmt::format("\n<details><summary>{}: {}</summary>\n", title_of(standing), cases.size())
                : fmt::format("\n### {}: {}\n", title_of(standing), cases.size());
-    group += "\n| case | verdict | peak | time | effect (95 %) | why |\n|---|---|---|---|---|---|\n";
+    group +=
+        "\n| case | verdict | peak | time | GB/s | effect (95 %) | why |\n|---|---|---|---|---|---|---|\n";
     for (const CaseComparison* one : cases) {
       const std::string row = row_of(*one);
       if (left_out > 0 || text.size() + group.size() + row.size() > kMost) {

@@ -24,11 +24,16 @@ std::string side_line(const char* side, const ComparedSide& one) {
   return plain_text(text + fmt::format("  {}  {}", one.date, one.device)) + "\n";
 }
 
-std::string group_text(Standing standing, const std::vector<const CaseComparison*>& cases) {
-  const TextTable columns({{"  case"}, {"peak"}, {"time"}, {"effect (95 %)"}, {"verdict"}});
-  const auto add = [](TextTable& table, const CaseComparison* one) {
-    table.add({"  " + plain_text(one->name), peak_text(*one), time_text(*one), effect_text(*one),
-               verdict_text(*one)});
+std::string group_text(Standing standing, const std::vector<const CaseComparison*>& cases,
+                       bool has_throughput) {
+  std::vector<TextTable::Column> titles{{"  case"}, {"peak"}, {"time"}, {"effect (95 %)"}, {"verdict"}};
+  if (has_throughput) titles.insert(titles.begin() + 3, {"GB/s"});
+  const TextTable columns(titles);
+  const auto add = [&](TextTable& table, const CaseComparison* one) {
+    std::vector<std::string> row{"  " + plain_text(one->name), peak_text(*one), time_text(*one),
+                                 effect_text(*one), verdict_text(*one)};
+    if (has_throughput) row.insert(row.begin() + 3, rate_text(*one));
+    table.add(std::move(row));
   };
   return fmt::format("\n{}\n", title_of(standing)) + first_rows(columns, kMostShown, cases, add);
 }
@@ -91,7 +96,7 @@ std::string comparison_table(const RunComparison& comparison) {
   }
   for (const std::string& note : comparison.notes) text += plain_text(note) + "\n";
   for (const auto& [standing, cases] : by_standing(comparison)) {
-    text += group_text(standing, cases);
+    text += group_text(standing, cases, comparison.has_throughput);
     text += remarks_text(standing, cases);
   }
   return text + names_text("in the base", comparison.only_base) +

@@ -228,6 +228,18 @@ TEST(CompareRuns, TimesOfTwoJobsEndAtSuspicious) {
               AllOf(HasSubstr("not measured in turns"), HasSubstr("--build OTHER")));
 }
 
+TEST(CompareRuns, ThroughputStandsBesideTimes) {
+  Measured base;
+  time(base.add("pad/old", 1), 1e6);
+  EXPECT_THAT(comparison_table(compare_runs(base.get(), base.get(), false)), Not(HasSubstr("GB/s")));
+  base.run().observations[0].bytes_moved = 1'500'000;
+  const RunComparison comparison = compare_runs(base.get(), base.get(), false);
+  for (const std::string& text : {comparison_table(comparison), comparison_markdown(comparison)}) {
+    EXPECT_THAT(text, AllOf(HasSubstr("GB/s"), HasSubstr("1.493 -> 1.493"))) << "the median is 1.005 ms";
+  }
+  EXPECT_THAT(comparison_json(comparison), HasSubstr("base_throughput"));
+}
+
 TEST(CompareRuns, TwoBuildsInTurnsAreJudgedByTheSecondLook) {
   Measured base;
   Measured next;

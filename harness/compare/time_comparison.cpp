@@ -86,6 +86,13 @@ std::string clocks_differ(const TimePair& pair) {
                      pair.next->time_source.value_or("unknown clock"));
 }
 
+/// A flushed cache is part of what a cold time measures.
+std::string caches_differ(const TimePair& pair) {
+  if (cache_of(*pair.base) == cache_of(*pair.next)) return {};
+  return fmt::format("the base's times are {}, the new ones {}: measure both with the same --cache",
+                     cache_of(*pair.base), cache_of(*pair.next));
+}
+
 }  // namespace
 
 std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimePair>& pairs,
@@ -101,6 +108,11 @@ std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimeP
     TimeComparison& one = comparisons[i].emplace();
     const Stage stage = looks.stage_of(pair);
     one.look = stage == Stage::second_look ? 2 : 1;
+    if (pair.base->gpu_time && pair.next->gpu_time) one.advice = caches_differ(pair);
+    if (!one.advice.empty()) {
+      one.verdict = TimeVerdict::not_comparable;
+      continue;
+    }
     // Without rounds in common all blocks count.
     const auto base = block_medians(*pair.base, in_turns, one.look);
     const auto next = block_medians(*pair.next, in_turns, one.look);

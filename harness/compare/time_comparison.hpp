@@ -21,7 +21,7 @@ struct TimeComparison {
   double adjusted_p = 1;             ///< over the cases judged with it
   int look = 1;                      ///< whose blocks count
   TimeVerdict verdict = TimeVerdict::undecided;
-  std::string advice;  ///< what to do, where the verdict is undecided or suspicious
+  std::string advice;  ///< what to do, where the verdict is undecided, suspicious or not comparable
 };
 
 /// In the order of the pairs; none where neither side has a time. `in_turns`: the rounds of the job in which

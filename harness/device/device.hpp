@@ -42,6 +42,7 @@ struct DeviceInfo {
   Size compute_units = 0;
   std::optional<Size> memory_bytes;
   std::optional<Size> max_allocation_bytes;
+  std::optional<Size> cache_bytes;  ///< of the last level: a GPU's L2
 };
 
 /// Memory of the whole device now, of all processes; null where the driver does not tell.

@@ -144,6 +144,26 @@ TEST_P(HistoryTest, SecondMeasurementsOfANightStandBesideTheFirst) {
   EXPECT_TRUE(open().add(second.run).was_there);
 }
 
+TEST_P(HistoryTest, ColdAndHotTimesAreNeverOneSeries) {
+  for (int day = 1; day <= 4; ++day) {
+    peakmark::Run run = sample_night(day, 1, 1000 * day).run;
+    // Nights 2 and 4 are cold; the second case is hot throughout.
+    run.observations[0].cache = day % 2 == 0 ? cache_state::cold : cache_state::hot;
+    run.observations[1].cache = cache_state::hot;
+    open().add(run);
+  }
+  const std::vector<trend::DeviceHistory> devices = open_to_read().read();
+  for (const trend::Series& series : devices.at(0).series) {
+    if (series.metric != trend::metric::gpu_time_ns) continue;
+    const bool is_hot = series.case_name == "op/a/opencl";
+    EXPECT_EQ(series.cache, is_hot ? "hot" : "cold");
+    EXPECT_EQ(series.values[0].has_value(), is_hot);
+    EXPECT_TRUE(series.values[1].has_value());
+    EXPECT_EQ(series.values[2].has_value(), is_hot);
+    EXPECT_TRUE(series.values[3].has_value());
+  }
+}
+
 TEST_P(HistoryTest, AllocationsOfAPeakAreFound) {
   open().add(sample_night(1).run);
   open().add(sample_night(2, 3).run);

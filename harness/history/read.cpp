@@ -23,12 +23,14 @@ struct Columns {
   std::array<std::vector<std::optional<double>>, kMetrics.size()> values;
   std::vector<std::optional<std::string>> outcomes;
   std::vector<std::optional<double>> confirmations;  ///< empty where no run has one
+  std::vector<bool> is_cold;                         ///< of the time of each run
 };
 
 /// Of a row of the table `facts`.
 struct Facts {
   std::int64_t case_number = 0;
   std::string outcome;
+  bool is_cold = false;
   std::array<std::optional<double>, kMetrics.size()> values;  ///< those that are no times
 };
 
@@ -44,24 +46,27 @@ std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql) {
   // Bytes are at most 2^53, which add() sees to: they are exact in a double.
   std::array<std::int64_t, 4> bytes{};
   std::array<soci::indicator, 4> present{};
+  std::int64_t cold = 0;
   const auto value = [&](std::size_t at) {
     return present.at(at) == soci::i_ok ? std::optional<double>(static_cast<double>(bytes.at(at)))
                                         : std::nullopt;
   };
   each_row(
       sql,
-      "SELECT number, case_number, outcome, requested_peak_bytes, setup_bytes, leaked_bytes, bytes_estimated "
-      "FROM facts",
+      "SELECT number, case_number, outcome, requested_peak_bytes, setup_bytes, leaked_bytes, "
+      "bytes_estimated, "
+      "CASE WHEN observation LIKE '%\"cache\":\"cold\"%' THEN 1 ELSE 0 END FROM facts",
       [&] {
         // A case that did not end well has figures of a part of it only.
         const bool is_whole = row.outcome == name_of(Outcome::ok);
         row.values = {};
+        row.is_cold = cold != 0;
         if (is_whole) row.values = {ratio(value(0), value(3)), std::nullopt, value(2), value(0), value(1)};
         all.emplace(number, row);
       },
       soci::into(number), soci::into(row.case_number), soci::into(row.outcome),
       soci::into(bytes[0], present[0]), soci::into(bytes[1], present[1]), soci::into(bytes[2], present[2]),
-      soci::into(bytes[3], present[3]));
+      soci::into(bytes[3], present[3]), soci::into(cold));
   return all;
 }
 
@@ -163,11 +168,25 @@ class Reader {
     // A time of 0 is one that the device's clock could not tell.
     if (time && *time > 0 && facts.outcome == name_of(Outcome::ok)) {
       columns.values[kTime][place.run] = time;
+      columns.is_cold.resize(columns.outcomes.size());
+      columns.is_cold[place.run] = facts.is_cold;
       if (again && *again > 0) {
         columns.confirmations.resize(columns.outcomes.size());
         columns.confirmations[place.run] = again;
       }
     }
+  }
+
+  /// Cold and hot times are never compared: the series is of what the newest run took.
+  static void keep_newest_state(trend::Series& series, const std::vector<bool>& is_cold) {
+    std::size_t newest = series.values.size() - 1;
+    while (!series.values[newest]) --newest;
+    for (std::size_t run = 0; run < series.values.size(); ++run) {
+      if (is_cold[run] == is_cold[newest]) continue;
+      series.values[run].reset();
+      if (!series.confirmations.empty()) series.confirmations[run].reset();
+    }
+    series.cache = is_cold[newest] ? cache_state::cold : cache_state::hot;
   }
 
   void add_series(std::size_t device, const std::string& case_name, std::int64_t case_number) {
@@ -181,7 +200,10 @@ class Reader {
       series.case_name = case_name;
       series.metric = kMetrics.at(metric);
       series.values = std::move(values);
-      if (metric == kTime) series.confirmations = std::move(columns.confirmations);
+      if (metric == kTime) {
+        series.confirmations = std::move(columns.confirmations);
+        keep_newest_state(series, columns.is_cold);
+      }
       devices_[device].series.push_back(std::move(series));
     }
     devices_[device].outcomes.push_back({case_name, std::move(columns.outcomes)});

@@ -131,8 +131,12 @@ ObservationRecord to_record(const Observation& observation) {
   Json facts = to_json(observation);
   facts.erase(kTimeKey);
   facts.erase(kTimeAgainKey);
+  facts[kTimeHotKey] = nullptr;
+  facts[kThrottledKey] = nullptr;
   for (Json& kernel : facts.at(kKernelsKey)) kernel.erase("ns");
   record.facts = json_fields::one_line(facts);
+  // Hot is what times were before there was the key: the facts are still the same.
+  if (observation.cache == cache_state::hot) facts["cache"] = nullptr;
   record.facts_hash = hash_of(facts);
 
   record.gpu_time_ns = median_of_block_medians(observation.gpu_time);

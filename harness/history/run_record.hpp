@@ -69,6 +69,8 @@ std::optional<double> median_of_block_medians(const std::optional<GpuTime>& time
 
 /// Keys of an observation that the facts leave out, since they never repeat.
 inline constexpr const char* kTimeKey = "gpu_time_ns";
+inline constexpr const char* kTimeHotKey = "gpu_time_hot_ns";
+inline constexpr const char* kThrottledKey = "throttled_blocks";
 inline constexpr const char* kTimeAgainKey = "gpu_time_again_ns";
 inline constexpr const char* kKernelsKey = "kernels";
 

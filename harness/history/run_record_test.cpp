@@ -35,6 +35,9 @@ TEST(RunRecord, ComesBackButForSingleCalls) {
   run.observations.front().gpu_time->blocks.clear();
   // Of a second measurement the median of block medians is kept, 101 and 116.5 here, and nothing else.
   run.observations.front().gpu_time_again = GpuTime{108.75, 108.75, 108.75, {}};
+  // What never repeats and no trend reads is left out.
+  run.observations.front().gpu_time_hot.reset();
+  run.observations.front().throttled_blocks.reset();
   ASSERT_EQ(back.observations.size(), 1U);
   EXPECT_EQ(to_json_line(back.observations.front()), to_json_line(run.observations.front()));
   EXPECT_EQ(back.context.planned.size(), 1U);
@@ -73,6 +76,21 @@ TEST(RunRecord, WhatIsNullDoesNotCount) {
   silent.context.largest_allocation_bytes.reset();
   silent.observations[0].moved_allocations = {};
   EXPECT_EQ(to_record(silent).digest, record.digest);
+}
+
+// Before there was the key all times were hot: a run file of then is the same run to a peakmark that has it.
+TEST(RunRecord, HotTimesAreThoseOfOlderRunFilesAndColdOnesAreNot) {
+  const RunRecord record = to_record(sample_night(1).run);
+  peakmark::Run run = sample_night(1).run;
+  run.observations[0].cache = cache_state::hot;
+  EXPECT_EQ(to_record(run).digest, record.digest);
+  run.observations[0].cache = cache_state::cold;
+  EXPECT_NE(to_record(run).digest, record.digest);
+  const std::int64_t facts = to_record(run).observations[0].facts_hash;
+  run.observations[0].throttled_blocks = 3;
+  run.observations[0].gpu_time_hot = run.observations[0].gpu_time;
+  EXPECT_EQ(to_record(run).observations[0].facts_hash, facts) << "it never repeats";
+  EXPECT_EQ(to_run(to_record(run)).observations[0].cache, "cold");
 }
 
 TEST(RunRecord, TheTimeIsTheMedianOfBlockMedians) {

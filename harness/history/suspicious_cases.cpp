@@ -1,5 +1,6 @@
 #include "history/suspicious_cases.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -11,14 +12,23 @@ namespace {
 
 void add_night(trend::DeviceHistory& device, const Run& run) {
   device.runs.push_back(night_of(run.context));
-  std::map<std::string, std::optional<double>> times;
+  std::map<std::string, const Observation*> timed;
   for (const Observation& one : run.observations) {
-    if (one.outcome == Outcome::ok) times[one.case_name] = median_of_block_medians(one.gpu_time);
+    if (one.outcome == Outcome::ok && one.gpu_time) timed[one.case_name] = &one;
   }
   for (trend::Series& series : device.series) {
     const bool is_time = series.metric == trend::metric::gpu_time_ns;
-    const auto found = times.find(series.case_name);
-    series.values.push_back(is_time && found != times.end() ? found->second : std::nullopt);
+    const auto found = timed.find(series.case_name);
+    if (!is_time || found == timed.end()) {
+      series.values.emplace_back();
+    } else {
+      if (!series.cache.empty() &&
+          series.cache != cache_of(*found->second)) {  // nothing earlier compares with it
+        std::ranges::fill(series.values, std::nullopt);
+        series.confirmations.clear();
+      }
+      series.values.push_back(median_of_block_medians(found->second->gpu_time));
+    }
     if (!series.confirmations.empty()) series.confirmations.emplace_back();
   }
   device.outcomes.clear();  // of the nights before: what became of the cases is not asked here

@@ -46,6 +46,16 @@ TEST(SuspiciousCases, OfADeviceThatTheHistoryDoesNotKnowThereAreNone) {
   EXPECT_THAT(suspicious_cases({}, "a device", sample_night(28, 1, 1500).run), IsEmpty());
 }
 
+TEST(SuspiciousCases, AColdTimeIsNotHeldAgainstHotOnes) {
+  trend::DeviceHistory device = device_of(steady_nights());
+  device.series[0].cache = "hot";
+  peakmark::Run run = sample_night(28, 1, 1500).run;
+  run.observations[0].cache = cache_state::hot;
+  EXPECT_THAT(suspicious_cases({device}, "a device", run), ElementsAre("op/b/opencl/n:2"));
+  run.observations[0].cache = cache_state::cold;
+  EXPECT_THAT(suspicious_cases({device}, "a device", run), IsEmpty());
+}
+
 TEST(SuspiciousCases, ACaseThatFailedHasNoTime) {
   peakmark::Run run = sample_night(28, 1, 1500).run;
   run.observations[0].outcome = Outcome::wrong_answer;

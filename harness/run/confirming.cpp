@@ -30,6 +30,11 @@ void Confirming::finished(const PlannedCase& planned, const Observation& measure
   }
   const auto& observations = journal_.run().observations;
   Observation observation = *std::ranges::find(observations, planned.name, &Observation::case_name);
+  if (cache_of(observation) != cache_of(measured)) {
+    progress_.message(planned.name + ": not confirmed: its times are " + cache_of(observation) +
+                      ", the second ones " + cache_of(measured));
+    return;
+  }
   observation.gpu_time_again = measured.gpu_time;
   journal_.change(observation);
 }

@@ -29,7 +29,8 @@ Json to_json(const Clocks& clocks) {
   return Json{{"sm_mhz", or_null(clocks.sm_mhz)},
               {"most_sm_mhz", or_null(clocks.most_sm_mhz)},
               {"memory_mhz", or_null(clocks.memory_mhz)},
-              {"most_memory_mhz", or_null(clocks.most_memory_mhz)}};
+              {"most_memory_mhz", or_null(clocks.most_memory_mhz)},
+              {"memory_bus_bits", or_null(clocks.memory_bus_bits)}};
 }
 
 void read(const Json& json, Clocks& clocks) {
@@ -37,6 +38,9 @@ void read(const Json& json, Clocks& clocks) {
   field(json, "most_sm_mhz", clocks.most_sm_mhz);
   field(json, "memory_mhz", clocks.memory_mhz);
   field(json, "most_memory_mhz", clocks.most_memory_mhz);
+  if (json.contains("memory_bus_bits")) {  // younger than the format
+    field(json, "memory_bus_bits", clocks.memory_bus_bits);
+  }
 }
 
 Json to_json(const Rounds& rounds) {
@@ -104,6 +108,7 @@ Json to_json(const RunContext& context) {
               {"fingerprint", context.fingerprint},
               {"filter", or_null(context.filter)},
               {"asked_backend", or_null(context.asked_backend)},
+              {"asked_cache", or_null(context.asked_cache)},
               {"shard", shard},
               {"commit", context.commit},
               {"build", context.build},
@@ -121,6 +126,7 @@ Json to_json(const RunContext& context) {
               {"warnings", context.warnings},
               {"reference", Json{{"first_ns", or_null(context.reference.first_ns)},
                                  {"last_ns", or_null(context.reference.last_ns)},
+                                 {"copy_bytes", or_null(context.reference.copy_bytes)},
                                  {"copy_ns", context.reference.copy_ns},
                                  {"arithmetic_ns", context.reference.arithmetic_ns}}},
               {"rounds", context.rounds ? to_json(*context.rounds) : Json(nullptr)},
@@ -138,6 +144,7 @@ RunContext run_context_from_json(const Json& json) {
   field(json, "fingerprint", context.fingerprint);
   if (json.contains("filter")) field(json, "filter", context.filter);  // younger than the format
   if (json.contains("asked_backend")) field(json, "asked_backend", context.asked_backend);  // so is this
+  if (json.contains("asked_cache")) field(json, "asked_cache", context.asked_cache);        // and this
   if (const Json& shard = json.at("shard"); !shard.is_null()) {
     context.shard.emplace();
     field(shard, "index", context.shard->index);
@@ -164,6 +171,9 @@ RunContext run_context_from_json(const Json& json) {
   if (json.at("reference").contains("copy_ns")) {  // younger than the format
     field(json.at("reference"), "copy_ns", context.reference.copy_ns);
     field(json.at("reference"), "arithmetic_ns", context.reference.arithmetic_ns);
+  }
+  if (json.at("reference").contains("copy_bytes")) {  // younger than the format
+    field(json.at("reference"), "copy_bytes", context.reference.copy_bytes);
   }
   if (json.contains("rounds") && !json.at("rounds").is_null()) {  // younger than the format
     context.rounds = rounds_from_json(json.at("rounds"));

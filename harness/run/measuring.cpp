@@ -102,6 +102,20 @@ void Journaling::finished(const PlannedCase& planned, const Observation& measure
   }
 }
 
+void set_cache(const std::vector<std::pair<WorkerCall*, const Description*>>& workers,
+               const std::optional<std::string>& asked) {
+  const auto old = std::ranges::find_if(workers, [](const auto& one) { return !one.second->takes_cache; });
+  if (old != workers.end() && asked && *asked != cache_state::hot) {
+    throw UsageError(
+        fmt::format("--cache {}: {} was built with an older peakmark and takes hot times only; build it anew",
+                    *asked, old->first->program.string()));
+  }
+  for (const auto& [call, description] : workers) {
+    if (!description->takes_cache) continue;
+    call->cache = old == workers.end() ? asked : std::optional(std::string(cache_state::hot));
+  }
+}
+
 WorkerCall WorkerCall::for_times_only() const {
   WorkerCall call = *this;
   call.arguments.emplace_back("--times-only");
@@ -119,6 +133,9 @@ SupervisorOptions supervisor_options(const SweepOptions& options, const DeviceIn
   supervisor.worker.arguments.insert(supervisor.worker.arguments.end(),
                                      {"--device", std::to_string(device.index), "--backend",
                                       std::string(name_of(device.backend)), "--require-recorder"});
+  if (call.cache) {
+    supervisor.worker.arguments.insert(supervisor.worker.arguments.end(), {"--cache", *call.cache});
+  }
   if (call.tells_steps) supervisor.worker.arguments.emplace_back("--tell-steps");
   if (options.memory_only) supervisor.worker.arguments.emplace_back("--memory-only");
   if (options.repetitions) {

@@ -59,9 +59,16 @@ struct WorkerCall {
   std::vector<std::string> arguments;
   /// It can be told to tell of each step: then what it died in can be named.
   bool tells_steps = false;
+  /// `--cache` for it; null: it decides by the kind of its device.
+  std::optional<std::string> cache = std::nullopt;
   /// The same, told that all but the times was measured before.
   [[nodiscard]] WorkerCall for_times_only() const;
 };
+
+/// Gives each worker its `--cache`. Where one of them is too old to take it, and nothing was asked for, all
+/// take hot times, as that one does. Throws UsageError where something was asked for that one cannot do.
+void set_cache(const std::vector<std::pair<WorkerCall*, const Description*>>& workers,
+               const std::optional<std::string>& asked);
 
 /// How a worker is supervised in a run.
 using SupervisorOf = std::function<SupervisorOptions(const WorkerCall&)>;

@@ -38,6 +38,10 @@ Outcome parse_outcome(std::string_view name) {
   throw UsageError("unknown outcome '" + std::string(name) + "'; the outcomes are " + all);
 }
 
+std::string cache_of(const Observation& observation) {
+  return observation.cache.value_or(std::string(cache_state::hot));
+}
+
 GpuTime summarise_blocks(std::vector<std::vector<double>> blocks) {
   std::vector<double> samples;
   for (const auto& block : blocks) samples.insert(samples.end(), block.begin(), block.end());

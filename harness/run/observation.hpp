@@ -56,6 +56,12 @@ struct GpuTime {
 /// Median, least and most over all samples of the blocks, of which there is at least one.
 GpuTime summarise_blocks(std::vector<std::vector<double>> blocks);
 
+/// What the last-level cache held when a timed call began.
+namespace cache_state {
+inline constexpr std::string_view cold = "cold";  ///< nothing of the case: flushed before each call
+inline constexpr std::string_view hot = "hot";    ///< what the call before left: calls one after the other
+}  // namespace cache_state
+
 /// What a time is the time of.
 namespace time_source {
 inline constexpr std::string_view device = "device";  ///< the device's own events
@@ -63,6 +69,10 @@ inline constexpr std::string_view marks = "marks";    ///< the host's clock, bet
 inline constexpr std::string_view process =
     "process";  ///< the host's clock, from start to end of the program
 }  // namespace time_source
+
+struct Observation;
+/// Returns the cache state of the times for comparisons: `hot` where the observation has none.
+std::string cache_of(const Observation& observation);
 
 /// What one case gave, whatever became of it: facts only. Unknown is nullopt, never 0.
 struct Observation {
@@ -93,8 +103,15 @@ struct Observation {
   /// Of a case that looked suspicious against a history: measured again at the end of the same run.
   std::optional<GpuTime> gpu_time_again;
   std::optional<std::string> time_source;  ///< null without a time
+  /// Of `gpu_time` (cache_state). Null without a time, and of programs, whose calls peakmark does not make.
+  std::optional<std::string> cache;
+  std::optional<GpuTime> gpu_time_hot;  ///< beside a cold `gpu_time`, where both were asked for
+  /// Blocks that were taken while the device's clocks were held down, repeated ones too. Null where nothing
+  /// reports clocks.
+  std::optional<std::int64_t> throttled_blocks;
   std::vector<KernelTime> kernels;
   std::optional<Size> bytes_moved;
+  std::optional<double> flops;  ///< of one call, where the variant declares them
   std::optional<std::string> output_dtype;
   std::optional<EstimateObservation> estimate;
   std::vector<EstimateObservation> other_estimates;

@@ -95,6 +95,21 @@ void bytes_field(const Json& json, const char* key, std::optional<Size>& bytes) 
   }
 }
 
+/// Younger than the format: times of older files are of calls one after the other.
+void read_cache(const Json& json, Observation& observation) {
+  if (!json.contains("cache")) {
+    if (observation.time_source == time_source::device) observation.cache = cache_state::hot;
+    return;
+  }
+  field(json, "cache", observation.cache);
+  if (observation.cache && *observation.cache != cache_state::cold &&
+      *observation.cache != cache_state::hot) {
+    wrong_type(json.at("cache"), "cold, hot or null");
+  }
+  read_or_null(json.at("gpu_time_hot_ns"), observation.gpu_time_hot);
+  field(json, "throttled_blocks", observation.throttled_blocks);
+}
+
 }  // namespace
 
 Json to_json(const Observation& observation) {
@@ -125,12 +140,23 @@ Json to_json(const Observation& observation) {
       {"gpu_time_again_ns",
        observation.gpu_time_again ? to_json(*observation.gpu_time_again) : Json(nullptr)},
       {"time_source", or_null(observation.time_source)},
+      {"cache", or_null(observation.cache)},
+      {"gpu_time_hot_ns", observation.gpu_time_hot ? to_json(*observation.gpu_time_hot) : Json(nullptr)},
+      {"throttled_blocks", or_null(observation.throttled_blocks)},
       {"kernels", to_json(observation.kernels)},
       {"bytes_moved", or_null(observation.bytes_moved)},
+      {"flops", or_null(observation.flops)},
       {"output_dtype", or_null(observation.output_dtype)},
       {"estimate", observation.estimate ? to_json(*observation.estimate) : Json(nullptr)},
       {"other_estimates", others},
   };
+}
+
+Json to_json(const Throughput& throughput) {
+  return Json{{"bytes_per_second", or_null(throughput.bytes_per_second)},
+              {"share_of_copy", or_null(throughput.share_of_copy)},
+              {"share_of_peak", or_null(throughput.share_of_peak)},
+              {"flops_per_second", or_null(throughput.flops_per_second)}};
 }
 
 Observation observation_from_json(const Json& json) {
@@ -167,8 +193,10 @@ Observation observation_from_json(const Json& json) {
   } else if (observation.gpu_time) {
     observation.time_source = time_source::device;
   }
+  read_cache(json, observation);
   read_list(json.at("kernels"), observation.kernels);
   field(json, "bytes_moved", observation.bytes_moved);
+  if (json.contains("flops")) field(json, "flops", observation.flops);  // younger than the format
   field(json, "output_dtype", observation.output_dtype);
   read_or_null(json.at("estimate"), observation.estimate);
   read_list(json.at("other_estimates"), observation.other_estimates);

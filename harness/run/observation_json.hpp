@@ -3,6 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "run/observation.hpp"
+#include "run/throughput.hpp"
 
 namespace peakmark {
 
@@ -10,5 +11,8 @@ namespace peakmark {
 nlohmann::ordered_json to_json(const Observation& observation);
 /// Throws nlohmann's exceptions, naming the field, and UsageError for an unknown outcome.
 Observation observation_from_json(const nlohmann::ordered_json& json);
+
+/// The object `throughput` of a case: in its row of a run file, and wherever a case is reported as JSON.
+nlohmann::ordered_json to_json(const Throughput& throughput);
 
 }  // namespace peakmark

@@ -13,7 +13,8 @@ namespace peakmark {
 
 std::string to_json_line(const ReferenceTime& time) {
   return json_fields::one_line({{"reference_ns", json_fields::or_null(time.copy_ns)},
-                                {"arithmetic_ns", json_fields::or_null(time.arithmetic_ns)}});
+                                {"arithmetic_ns", json_fields::or_null(time.arithmetic_ns)},
+                                {"copy_bytes", json_fields::or_null(time.copy_bytes)}});
 }
 
 void ObservationWriter::start(std::string_view case_name, std::optional<Size> bytes) {

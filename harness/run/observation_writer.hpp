@@ -9,7 +9,7 @@
 
 namespace peakmark {
 
-/// {"reference_ns": …, "arithmetic_ns": …}, on one line.
+/// {"reference_ns": …, "arithmetic_ns": …, "copy_bytes": …}, on one line.
 std::string to_json_line(const ReferenceTime& time);
 
 /// Writes lines to the supervisor's descriptor, each with one write where the pipe lets it, so that a worker

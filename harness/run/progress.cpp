@@ -16,14 +16,13 @@ namespace {
 constexpr std::size_t kBarWidth = 24;
 constexpr std::size_t kLeastWidthForABar = 72;
 
-/// A line longer than the terminal is wide could not be written over.
-std::size_t width_of(std::FILE* stream) {
+}  // namespace
+
+std::size_t terminal_width(std::FILE* stream) {
   winsize size{};
   if (::ioctl(::fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
   return size.ws_col;
 }
-
-}  // namespace
 
 std::string format_duration(std::chrono::seconds duration) {
   const auto seconds = std::max<std::chrono::seconds::rep>(duration.count(), 0);
@@ -99,7 +98,7 @@ void Progress::message(std::string_view line, Clock::time_point now) {
 
 void Progress::show(Clock::time_point now) {
   if (terminal_) {
-    print_message(stream_, "\r\x1b[K{}", line(now, width_of(stream_)));
+    print_message(stream_, "\r\x1b[K{}", line(now, terminal_width(stream_)));
     drawn_ = true;
   } else if (now - last_line_ >= kPlainInterval && done_ < total_) {
     print_message(stream_, "{}\n", text(now));

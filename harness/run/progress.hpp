@@ -57,5 +57,7 @@ class Progress {
 
 /// A stream on which a line can be written over.
 bool is_terminal(std::FILE* stream);
+/// Columns of the terminal; 80 where the stream is none.
+std::size_t terminal_width(std::FILE* stream);
 
 }  // namespace peakmark

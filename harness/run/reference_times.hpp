@@ -3,12 +3,15 @@
 #include <optional>
 #include <vector>
 
+#include "base/size.hpp"
+
 namespace peakmark {
 
 /// The reference case, once: ns of a device copy and of a kernel that only computes. Null where not timed.
 struct ReferenceTime {
   std::optional<double> copy_ns;
   std::optional<double> arithmetic_ns;
+  std::optional<Size> copy_bytes = std::nullopt;  ///< read and written by the copy
   friend bool operator==(const ReferenceTime&, const ReferenceTime&) = default;
 };
 
@@ -19,6 +22,7 @@ struct ReferenceTimes {
   /// All times in the order measured: before, between and after the cases.
   std::vector<double> copy_ns;
   std::vector<double> arithmetic_ns;
+  std::optional<Size> copy_bytes = std::nullopt;  ///< read and written by one copy; null without one
 
   void add(const ReferenceTime& time);
   /// Medians over the run; null where it has none.

@@ -39,6 +39,7 @@ std::string repeat_command(const SweepOptions& options, const DeviceInfo& device
     command += " --backend " + *options.selection.backend;
   }
   for (const std::string& worker : typed_workers(options)) command += " --worker " + quoted(worker);
+  if (options.cache) command += " --cache " + *options.cache;
   if (options.memory_only) command += " --memory-only";
   if (options.case_limit != CaseLimit{}) {
     command += fmt::format(" --timeout {:g}", static_cast<double>(options.case_limit.base.count()) / 1000);

@@ -23,6 +23,28 @@ bool can_be_timed(const Observation& observation) {
   return observation.outcome == Outcome::ok && observation.gpu_time.has_value();
 }
 
+/// All samples become one block, of this round.
+void make_one_block(std::optional<GpuTime>& time, int round) {
+  if (!time) return;
+  std::vector<double> samples;
+  for (const auto& block : time->blocks) samples.insert(samples.end(), block.begin(), block.end());
+  if (samples.empty()) {
+    time.reset();
+    return;
+  }
+  time = summarise_blocks({std::move(samples)});
+  time->rounds = std::vector<int>{round};
+}
+
+void append_blocks(GpuTime& known, const GpuTime& later) {
+  std::vector<std::vector<double>> blocks = std::move(known.blocks);
+  std::vector<int> rounds = known.rounds.value_or(std::vector<int>{});
+  blocks.insert(blocks.end(), later.blocks.begin(), later.blocks.end());
+  rounds.insert(rounds.end(), later.rounds->begin(), later.rounds->end());
+  known = summarise_blocks(std::move(blocks));
+  known.rounds = std::move(rounds);
+}
+
 /// Of the blocks that count and hold something, in their order.
 template <typename Counts>
 std::vector<double> medians_of(const GpuTime& time, Counts counts) {
@@ -45,17 +67,8 @@ std::vector<PlannedCase> in_order_of_round(std::vector<PlannedCase> cases, std::
 }
 
 Observation as_round(Observation observation, int round) {
-  if (!observation.gpu_time) return observation;
-  std::vector<double> samples;
-  for (const auto& block : observation.gpu_time->blocks) {
-    samples.insert(samples.end(), block.begin(), block.end());
-  }
-  if (samples.empty()) {
-    observation.gpu_time.reset();
-    return observation;
-  }
-  observation.gpu_time = summarise_blocks({std::move(samples)});
-  observation.gpu_time->rounds = std::vector<int>{round};
+  make_one_block(observation.gpu_time, round);
+  make_one_block(observation.gpu_time_hot, round);
   return observation;
 }
 
@@ -68,14 +81,20 @@ void add_round(Observation& known, const Observation& later) {
   if (!known.gpu_time) {
     known.gpu_time = later.gpu_time;
     known.time_source = later.time_source;
+    known.cache = later.cache;
+    known.gpu_time_hot = later.gpu_time_hot;
+    known.throttled_blocks = later.throttled_blocks;
     return;
   }
-  std::vector<std::vector<double>> blocks = std::move(known.gpu_time->blocks);
-  std::vector<int> rounds = known.gpu_time->rounds.value_or(std::vector<int>{});
-  blocks.insert(blocks.end(), later.gpu_time->blocks.begin(), later.gpu_time->blocks.end());
-  rounds.insert(rounds.end(), later.gpu_time->rounds->begin(), later.gpu_time->rounds->end());
-  known.gpu_time = summarise_blocks(std::move(blocks));
-  known.gpu_time->rounds = std::move(rounds);
+  // A case that had no room for the buffer of the flush in one round: cold and hot are never one time.
+  if (cache_of(known) != cache_of(later)) return;
+  append_blocks(*known.gpu_time, *later.gpu_time);
+  if (known.gpu_time_hot && later.gpu_time_hot && later.gpu_time_hot->rounds) {
+    append_blocks(*known.gpu_time_hot, *later.gpu_time_hot);
+  }
+  if (later.throttled_blocks) {
+    known.throttled_blocks = known.throttled_blocks.value_or(0) + *later.throttled_blocks;
+  }
 }
 
 bool shares_a_round(const Observation& one, const Observation& other) {

@@ -146,5 +146,32 @@ TEST(BlockMedians, AreOfTheLookAskedFor) {
   EXPECT_THAT(block_medians(observation, rounds, 1), IsEmpty());
 }
 
+Observation cold_round(int round, double cold_ns, double hot_ns, std::int64_t throttled) {
+  Observation one;
+  one.case_name = "a/b";
+  one.cache = cache_state::cold;
+  one.gpu_time = summarise_blocks({{cold_ns}});
+  one.gpu_time_hot = summarise_blocks({{hot_ns}});
+  one.throttled_blocks = throttled;
+  return as_round(one, round);
+}
+
+TEST(Rounds, HotTimesAndThrottledBlocksAreAddedToo) {
+  Observation known = cold_round(1, 100, 70, 1);
+  add_round(known, cold_round(2, 110, 75, 2));
+  EXPECT_EQ(known.gpu_time->blocks, (std::vector<std::vector<double>>{{100}, {110}}));
+  EXPECT_EQ(known.gpu_time_hot->blocks, (std::vector<std::vector<double>>{{70}, {75}}));
+  EXPECT_EQ(known.gpu_time_hot->rounds, (std::vector<int>{1, 2}));
+  EXPECT_EQ(known.throttled_blocks, 3);
+}
+
+TEST(Rounds, AHotRoundIsNotAddedToColdOnes) {
+  Observation known = cold_round(1, 100, 70, 0);
+  Observation hot = cold_round(2, 60, 60, 0);
+  hot.cache = cache_state::hot;
+  add_round(known, hot);
+  EXPECT_EQ(known.gpu_time->blocks.size(), 1U);
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -103,7 +103,7 @@ void add_machine_facts(RunContext& context, const MachineFacts& facts, const Dev
   const GpuFacts* const gpu = find_gpu(facts, device);
   if (gpu == nullptr) return;
   context.clocks = {gpu->sm_clock_mhz, gpu->max_sm_clock_mhz, gpu->memory_clock_mhz,
-                    gpu->max_memory_clock_mhz};
+                    gpu->max_memory_clock_mhz, gpu->memory_bus_bits};
   add(environment_key::memory_used, gpu->used_bytes);
   add(environment_key::other_processes, gpu->other_processes);
 }

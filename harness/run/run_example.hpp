@@ -29,8 +29,13 @@ inline Observation example_observation(const std::string& case_name) {
   observation.destroys_input = true;
   observation.gpu_time = GpuTime{105, 90, 130, {{100, 90, 110}, {130, 100}}};
   observation.gpu_time_again = GpuTime{104, 91, 129, {{101, 91, 110}, {129, 104}}};
+  observation.time_source = time_source::device;
+  observation.cache = cache_state::cold;
+  observation.gpu_time_hot = GpuTime{70, 60, 80, {{60, 70, 80}}};
+  observation.throttled_blocks = 2;
   observation.kernels = {{"pad", 4, 400}};
   observation.bytes_moved = 4096;
+  observation.flops = 1024;
   observation.output_dtype = "f32";
   observation.estimate = EstimateObservation{"padding/coords1d", "direct", 20, 19, 1000, "f32", std::nullopt};
   observation.other_estimates = {
@@ -48,6 +53,7 @@ inline Run example_run() {
   context.fingerprint = "abcd";
   context.filter = "^padding/";
   context.asked_backend = "opencl";
+  context.asked_cache = "both";
   PlannedCase planned;
   planned.name = "padding/coords1d/opencl/n:20/ny:512";
   planned.the_case = {"padding/coords1d", "opencl", Parameters({{"n", Size{20}}, {"ny", Size{512}}})};
@@ -68,10 +74,10 @@ inline Run example_run() {
   context.memory_only = true;
   context.device_memory_bytes = 123;
   context.largest_allocation_bytes = 31;
-  context.clocks = {1200, 1980, std::nullopt, 3201};
+  context.clocks = {1200, 1980, std::nullopt, 3201, 5120};
   context.environment = {{"POCL_MEMORY_LIMIT", "8"}};
   context.warnings = {"debug build"};
-  context.reference = {1000.5, std::nullopt, {1000.5, 900, 1100}, {20.5}};
+  context.reference = {1000.5, std::nullopt, {1000.5, 900, 1100}, {20.5}, 96};
   context.complete = true;
   run.observations = {example_observation(planned.name)};
   return run;

@@ -15,6 +15,7 @@
 #include "run/context_json.hpp"
 #include "run/observation_json.hpp"
 #include "run/text_file.hpp"
+#include "run/throughput.hpp"
 
 namespace peakmark {
 
@@ -52,7 +53,7 @@ void add_repetitions(Json& rows, const Observation& observation, std::size_t fam
   }
 }
 
-Json aggregate_row(const Observation& observation, std::size_t family) {
+Json aggregate_row(const Observation& observation, const RunContext& context, std::size_t family) {
   const std::size_t blocks = observation.gpu_time ? observation.gpu_time->blocks.size() : 0;
   Json row = row_of(observation.case_name + "_" + kAggregateName, family, observation.case_name);
   row["run_type"] = "aggregate";
@@ -60,6 +61,7 @@ Json aggregate_row(const Observation& observation, std::size_t family) {
   row["threads"] = 1;
   row["aggregate_name"] = kAggregateName;
   row["peakmark"] = to_json(observation);
+  row["peakmark"]["throughput"] = to_json(throughput_of(observation, context));
   return row;
 }
 
@@ -226,7 +228,7 @@ std::string run_file_text(const Run& run, int indent) {
   for (std::size_t index = 0; index < run.observations.size(); ++index) {
     Json rows = Json::array();
     add_repetitions(rows, run.observations[index], index);
-    rows.push_back(aggregate_row(run.observations[index], index));
+    rows.push_back(aggregate_row(run.observations[index], run.context, index));
     for (const Json& row : rows) {
       if (!is_first) text += ",";
       is_first = false;

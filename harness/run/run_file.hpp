@@ -21,6 +21,7 @@ struct Clocks {
   std::optional<Size> most_sm_mhz;
   std::optional<Size> memory_mhz;
   std::optional<Size> most_memory_mhz;
+  std::optional<Size> memory_bus_bits = std::nullopt;  ///< width of the memory bus
   friend bool operator==(const Clocks&, const Clocks&) = default;
 };
 
@@ -43,6 +44,8 @@ struct RunContext {
       filter;  ///< `--filter`, which left cases of the suite out; null: none, or not told
   std::optional<std::string>
       asked_backend;  ///< `--backend`, instead of the suite's own backends; null: none, or not told
+  /// `--cache`; null: none, or not told. What a case has is its own `cache`.
+  std::optional<std::string> asked_cache;
   std::vector<PlannedCase> planned;  ///< every case that the run was to measure, after filter and shard
   std::optional<Shard> shard;
   std::string commit;  ///< of the sources; empty where unknown

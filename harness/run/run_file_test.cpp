@@ -67,7 +67,11 @@ TEST(ObservationLine, ComesBackAsItWas) {
   EXPECT_EQ(json.at("gpu_time_ns").at("median"), 105.0);
   EXPECT_EQ(json.at("gpu_time_ns").at("blocks"), Json({{100.0, 90.0, 110.0}, {130.0, 100.0}}));
   EXPECT_EQ(json.at("kernels").at(0), Json({{"name", "pad"}, {"count", 4}, {"ns", 400}}));
+  EXPECT_EQ(json.at("cache"), "cold");
+  EXPECT_EQ(json.at("gpu_time_hot_ns").at("median"), 70.0);
+  EXPECT_EQ(json.at("throttled_blocks"), 2);
   EXPECT_EQ(json.at("bytes_moved"), 4096);
+  EXPECT_EQ(json.at("flops"), 1024.0);
   EXPECT_EQ(json.at("estimate").at("slices_estimated"), 19);
   EXPECT_TRUE(json.at("estimate").at("error").is_null());
   EXPECT_EQ(json.at("other_estimates").at(0).at("error"), "no such");
@@ -78,7 +82,8 @@ TEST(ObservationLine, WhatIsUnknownIsNull) {
   const Json json = Json::parse(to_json_line(Observation{}));
   for (const char* key :
        {"requested_peak_bytes", "first_call_peak_bytes", "setup_bytes", "leaked_bytes", "allocations",
-        "pool_reserved_peak_bytes", "resident_peak_bytes", "gpu_time_ns", "bytes_moved", "estimate"}) {
+        "pool_reserved_peak_bytes", "resident_peak_bytes", "gpu_time_ns", "cache", "gpu_time_hot_ns",
+        "throttled_blocks", "bytes_moved", "flops", "estimate"}) {
     EXPECT_TRUE(json.at(key).is_null()) << key;
   }
   const Observation back = observation_from_json_line(json.dump());
@@ -137,11 +142,20 @@ TEST_F(RunFile, ComesBackAsItWas) {
             example_run().context.planned[0].the_case.parameters);
   EXPECT_EQ(back.context.reference.first_ns, 1000.5);
   EXPECT_FALSE(back.context.reference.last_ns);
-  EXPECT_EQ(back.context.reference.median(), (ReferenceTime{1000.5, 20.5}));
+  EXPECT_EQ(back.context.reference.median(), (ReferenceTime{1000.5, 20.5, 96}));
   EXPECT_EQ(back.context.environment.at("POCL_MEMORY_LIMIT"), "8");
   EXPECT_EQ(back.context.largest_allocation_bytes, 31);
-  EXPECT_EQ(back.context.clocks, (Clocks{1200, 1980, std::nullopt, 3201}));
+  EXPECT_EQ(back.context.clocks, (Clocks{1200, 1980, std::nullopt, 3201, 5120}));
   EXPECT_EQ(back.observations.size(), 1u);
+}
+
+// 4096 bytes in 105 ns; the copy moves 96 bytes in 1000.5 ns.
+TEST_F(RunFile, HasTheThroughputOfEachCase) {
+  const Json throughput = written(example_run()).at("benchmarks").back().at("peakmark").at("throughput");
+  EXPECT_DOUBLE_EQ(throughput.at("bytes_per_second"), 4096 / 105e-9);
+  EXPECT_DOUBLE_EQ(throughput.at("share_of_copy"), (4096 / 105.) / (96 / 1000.5));
+  EXPECT_DOUBLE_EQ(throughput.at("share_of_peak"), 4096 / 105e-9 / (3201 * 2e6 * 5120 / 8));
+  EXPECT_DOUBLE_EQ(throughput.at("flops_per_second"), 1024 / 105e-9);
 }
 
 TEST_F(RunFile, HasGoogleBenchmarksSchema) {

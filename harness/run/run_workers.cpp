@@ -30,9 +30,13 @@ RunWorkers::RunWorkers(const SweepOptions& options, int interrupt) {
     descriptions_ = {describe_worker(calls_[0].program, interrupt)};
     description_ = descriptions_[0];
     calls_[0].tells_steps = description_.tells_steps;
+    set_cache({{&calls_[0], &descriptions_[0]}}, options.cache);
     return;
   }
   for (const LabelledWorker& worker : options.labelled_workers) add(worker, interrupt);
+  std::vector<std::pair<WorkerCall*, const Description*>> workers;
+  for (std::size_t i = 0; i < calls_.size(); ++i) workers.emplace_back(&calls_[i], &descriptions_[i]);
+  set_cache(workers, options.cache);
   const auto alike = [&](std::string Description::*text) {
     return std::ranges::all_of(descriptions_,
                                [&](const Description& one) { return one.*text == description_.*text; });

@@ -31,6 +31,7 @@ std::optional<RunDifference> first_difference(const RunContext& one, const RunCo
       {"worker", one.worker, other.worker},
       {"build", one.build, other.build},
       {"commit", one.commit, other.commit},
+      {"--cache", one.asked_cache.value_or("default"), other.asked_cache.value_or("default")},
       {"set of passes", passes_of(one), passes_of(other)},
       {"number of rounds", rounds_of(one), rounds_of(other)},
   };

@@ -31,6 +31,8 @@ struct SweepOptions {
   bool resume = false;
   bool memory_only = false;
   std::optional<int> repetitions;
+  /// Of times: `cold`, `hot` or `both`; null: cold on a GPU, hot on a CPU.
+  std::optional<std::string> cache = std::nullopt;
   /// Each case gets one block a round, so many rounds; with `selection.variants`, in two looks.
   std::optional<int> rounds;
   std::optional<std::uint64_t> seed;  ///< of the orders of rounds; else one that nobody chose

@@ -128,6 +128,7 @@ class TwoBuilds {
     bool resumed[2] = {};
     for (Side* side : {&base_, &next_}) {
       RunContext context = make_run_context(side->selection, side->description, false);
+      context.asked_cache = options_.sweep.cache;
       add_machine_facts(context, facts, side->selection.device);
       if (side == &next_) note_findings(facts, side->selection.device, context);
       context.rounds = rounds;
@@ -155,11 +156,14 @@ class TwoBuilds {
   }
 
   Stop measure(const RecordingEnvironment& environment) {
+    WorkerCall base_call{base_.worker, {}, base_.description.tells_steps};
+    WorkerCall next_call{next_.worker, {}, next_.description.tells_steps};
+    set_cache({{&base_call, &base_.description}, {&next_call, &next_.description}}, options_.sweep.cache);
     const auto rounds_of = [&](Side& side) {
       return RoundsOfRun{side.journal,
                          side.options,
                          side.selection,
-                         {{side.worker, {}, side.description.tells_steps}},
+                         {&side == &base_ ? base_call : next_call},
                          [](const PlannedCase&) { return std::size_t{0}; },
                          // Both are timed alike, or the shorter blocks of one would be noisier.
                          base_.description.takes_blocks && next_.description.takes_blocks,

@@ -22,6 +22,7 @@ WorkerLine parse_worker_line(std::string_view line) {
       ReferenceTime& time = parsed.reference.emplace();
       json_fields::field(json, "reference_ns", time.copy_ns);
       if (json.contains("arithmetic_ns")) json_fields::field(json, "arithmetic_ns", time.arithmetic_ns);
+      if (json.contains("copy_bytes")) json_fields::field(json, "copy_bytes", time.copy_bytes);
     } else {
       parsed.observation = observation_from_json(json);
     }

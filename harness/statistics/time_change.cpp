@@ -59,6 +59,8 @@ std::string_view name_of(TimeVerdict verdict) {
       return "undecided";
     case TimeVerdict::suspicious:
       return "suspicious";
+    case TimeVerdict::not_comparable:
+      return "not_comparable";
   }
   return "unknown";
 }

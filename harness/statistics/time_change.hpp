@@ -54,7 +54,7 @@ TimeChange time_change(std::span<const double> base, std::span<const double> nex
 /// Whether the first look gives reason for a second.
 bool is_candidate(const TimeChange& change);
 
-enum class TimeVerdict { faster, same, slower, undecided, suspicious };
+enum class TimeVerdict { faster, same, slower, undecided, suspicious, not_comparable };
 std::string_view name_of(TimeVerdict verdict);
 
 /// How the two sides were measured.

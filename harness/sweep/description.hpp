@@ -72,6 +72,7 @@ struct Description {
   bool checks_cases = false;  ///< answers `--check`
   bool takes_blocks = false;  ///< understands `--blocks` and `--times-only`
   bool tells_steps = false;   ///< understands `--tell-steps`
+  bool takes_cache = false;   ///< understands `--cache`
   std::vector<VariantDescription> variants;
 
   [[nodiscard]] const VariantDescription* variant(std::string_view name) const;

@@ -64,6 +64,8 @@ struct Series {
   /// The value of the second measurement that `run --confirm` made in the same run, null where it made none;
   /// empty where no run of the series did. Only times have them.
   std::vector<std::optional<double>> confirmations;
+  /// Of times: `cold` or `hot`. Runs of the other state have null here, since the two are never compared.
+  std::string cache = {};
 };
 
 /// What became of a case in each run (`ok`, `crashed`, …). Null where the run did not plan it.

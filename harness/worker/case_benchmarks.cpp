@@ -21,6 +21,7 @@ TrialOptions trial_options(const WorkerOptions& options) {
   TrialOptions trial;
   trial.stopping.budget_ns = options.seconds_a_case * 1e9;
   trial.stopping.limit_ns = 10 * trial.stopping.budget_ns;
+  trial.cache = parse_cache_choice(options.cache);
   if (options.blocks) {
     trial.stopping.least_blocks = static_cast<std::size_t>(*options.blocks);
     trial.stopping.most_blocks = trial.stopping.least_blocks;
@@ -136,7 +137,7 @@ void CaseBenchmarks::time_reference_if_due(Backend backend) {
   if (!schedule_.due(begin)) return;
   DeviceInUse& use = devices_.on(backend);
   if (use.device == nullptr) return;
-  writer_.reference(time_reference_case(*use.device, brief_stopping()));
+  writer_.reference(time_reference_case(*use.device, brief_stopping(), use.clocks.get()));
   schedule_.timed(begin, now_ns());
 }
 
@@ -165,6 +166,7 @@ void CaseBenchmarks::begin(Entry& entry) {
     return;
   }
   TrialOptions trial = trial_options(options_);
+  trial.clocks = use.clocks.get();
   if (options_.tell_steps) trial.tell_step = [this](std::string_view step) { writer_.step(step); };
   entry.trial = std::make_unique<Trial>(*use.device, use.events, entry.variant, entry.named_case.the_case,
                                         entry.named_case.name, trial);

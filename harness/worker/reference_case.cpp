@@ -68,11 +68,13 @@ class ReferenceArithmetic final : public Computation {
   Array to_;
 };
 
-std::optional<double> median_of(Device& device, Computation& work, const StoppingOptions& options) {
+std::optional<double> median_of(Device& device, Computation& work, const StoppingOptions& options,
+                                ClockSource* clocks) {
   try {
     work.create_inputs();
     work.create_outputs();
-    const std::optional<Timing> timing = time_calls(device, work, false, options, std::nullopt, nullptr);
+    const std::optional<Timing> timing =
+        time_calls(device, work, false, options, std::nullopt, nullptr, {nullptr, clocks});
     if (timing) return timing->gpu_time.median_ns;
   } catch (const OutOfMemory&) {  // a full device has cases to measure all the same
   } catch (const Unsupported&) {
@@ -82,15 +84,16 @@ std::optional<double> median_of(Device& device, Computation& work, const Stoppin
 
 }  // namespace
 
-ReferenceTime time_reference_case(Device& device, const StoppingOptions& options) {
+ReferenceTime time_reference_case(Device& device, const StoppingOptions& options, ClockSource* clocks) {
   if (device.is_dry()) return {};
   ReferenceTime time;
   {
     ReferenceCopy copy(device);
-    time.copy_ns = median_of(device, copy, options);
+    time.copy_ns = median_of(device, copy, options, clocks);
+    if (time.copy_ns) time.copy_bytes = copy.bytes_moved();
   }
   ReferenceArithmetic arithmetic(device);
-  time.arithmetic_ns = median_of(device, arithmetic, options);
+  time.arithmetic_ns = median_of(device, arithmetic, options, clocks);
   return time;
 }
 

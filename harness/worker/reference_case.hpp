@@ -1,5 +1,6 @@
 #pragma once
 
+#include "device/clock_source.hpp"
 #include "device/device.hpp"
 #include "run/reference_times.hpp"
 #include "worker/stopping_rule.hpp"
@@ -9,7 +10,9 @@ namespace peakmark {
 /// Work that never changes, timed beside the cases: a device copy of 64 MiB and a kernel that only computes.
 /// What they do from night to night is the machine's doing. All null on `dry`, and where the device keeps no
 /// time; what a device has no room for is null too.
-ReferenceTime time_reference_case(Device& device, const StoppingOptions& options);
+/// With `clocks` the device is warm when it begins: a run's first work would meet idle clocks.
+ReferenceTime time_reference_case(Device& device, const StoppingOptions& options,
+                                  ClockSource* clocks = nullptr);
 
 /// When to time the reference again between cases, so that it costs at most a fiftieth of the run. It knows
 /// no clock: times are ns of a clock that does not go back.

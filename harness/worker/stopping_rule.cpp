@@ -34,10 +34,10 @@ bool StoppingRule::done() const {
   return cost_ns_ >= options_.budget_ns || relative_spread() <= options_.relative_spread;
 }
 
-BlockPlan plan_blocks(double call_ns, const StoppingOptions& options) {
+BlockPlan plan_blocks(double call_ns, double min_sample_ns, const StoppingOptions& options) {
   const double call = std::max(call_ns, 1.0);
   BlockPlan plan;
-  plan.calls = std::clamp(static_cast<std::int64_t>(std::ceil(kLeastSampleNs / call)), std::int64_t{1},
+  plan.calls = std::clamp(static_cast<std::int64_t>(std::ceil(min_sample_ns / call)), std::int64_t{1},
                           kMostCallsASample);
   const double sample = call * static_cast<double>(plan.calls);
   plan.samples = std::clamp(static_cast<std::int64_t>(options.budget_ns / options.blocks_a_budget / sample),

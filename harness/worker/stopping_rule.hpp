@@ -37,8 +37,10 @@ class StoppingRule {
   double cost_ns_ = 0;
 };
 
-/// Shorter than this, device clocks and launch jitter weigh more than the work.
-inline constexpr double kLeastSampleNs = 100e3;
+/// Shorter than this, the device's clock and the jitter of launches weigh more than the work.
+inline constexpr double kMinCpuSampleNs = 100e3;
+/// A GPU sample of several calls begins with one launch latency of 2 to 5 us: half a per cent of this.
+inline constexpr double kMinGpuSampleNs = 1e6;
 
 /// How the calls of a timing are cut: a sample is `calls` calls timed together, a block `samples` samples.
 struct BlockPlan {
@@ -46,8 +48,9 @@ struct BlockPlan {
   std::int64_t samples = 1;
 };
 
-/// Groups calls so that a sample lasts at least about `kLeastSampleNs`, and a block at most its part of the
-/// budget, so that the rule is asked often enough.
-BlockPlan plan_blocks(double call_ns, const StoppingOptions& options);
+/// Groups calls so that a sample lasts at least about `min_sample_ns`, and a block at most its part of the
+/// budget, so that the rule is asked often enough. Calls that are timed alone, a call a sample, have a
+/// `min_sample_ns` of 0; `call_ns` is then all that a call costs.
+BlockPlan plan_blocks(double call_ns, double min_sample_ns, const StoppingOptions& options);
 
 }  // namespace peakmark

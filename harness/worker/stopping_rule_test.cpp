@@ -72,19 +72,29 @@ TEST(StoppingRule, SpreadIsUnknownBeforeTwoBlocks) {
 }
 
 TEST(BlockPlan, ShortCallsAreGroupedToSamplesOfAHundredMicroseconds) {
-  const BlockPlan plan = plan_blocks(3e3, {});
+  const BlockPlan plan = plan_blocks(3e3, kMinCpuSampleNs, {});
   EXPECT_EQ(plan.calls, 34);
   EXPECT_GE(3e3 * static_cast<double>(plan.calls), 100e3);
 }
 
+TEST(BlockPlan, SamplesOfAGpuLastAMillisecond) {
+  EXPECT_GE(3e3 * static_cast<double>(plan_blocks(3e3, kMinGpuSampleNs, {}).calls), 1e6);
+}
+
+TEST(BlockPlan, CallsTimedAloneAreASampleEach) {
+  EXPECT_EQ(plan_blocks(3e3, 0, {}).calls, 1);
+  EXPECT_EQ(plan_blocks(3e3, 0, {}).samples, 5);
+  EXPECT_EQ(plan_blocks(6e6, 0, {}).samples, 2) << "a twentieth of the budget";
+}
+
 TEST(BlockPlan, LongCallsStandAlone) {
-  const BlockPlan plan = plan_blocks(50e6, {});
+  const BlockPlan plan = plan_blocks(50e6, kMinCpuSampleNs, {});
   EXPECT_EQ(plan.calls, 1);
   EXPECT_EQ(plan.samples, 1);
 }
 
 TEST(BlockPlan, ACallWithoutMeasurableTimeIsBounded) {
-  const BlockPlan plan = plan_blocks(0, {});
+  const BlockPlan plan = plan_blocks(0, kMinCpuSampleNs, {});
   EXPECT_EQ(plan.calls, 1000);
   EXPECT_LE(plan.samples, 5);
 }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
+
+#include "worker/throttling.hpp"
 
 namespace peakmark {
 
@@ -12,6 +15,9 @@ namespace {
 constexpr std::int64_t kLeastWarmUpCalls = 2;
 constexpr std::int64_t kMostWarmUpCalls = 1000;
 constexpr double kWarmUpNs = 5e6;
+
+// Throttled blocks that are taken again; as many as there are blocks at the least, where that is more.
+constexpr std::size_t kMinRepeatedBlocks = 3;
 
 // Each round empties the buffers of the records, which takes a millisecond or more.
 constexpr std::int64_t kMostTracedRounds = 5;
@@ -29,8 +35,24 @@ double host_ns_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Calls until the device is warm; ns a call at the end.
-std::optional<double> warm_up(Device& device, Computation& computation, bool destroys_input) {
+double min_sample_ns(const Device& device) {
+  return device.info().is_cpu ? kMinCpuSampleNs : kMinGpuSampleNs;
+}
+
+/// Whether the clocks are steady, or nothing is known of them.
+bool clocks_are_steady(ClockSource* clocks, SteadyClocks& steady, double host_ns) {
+  if (clocks == nullptr) return true;
+  const std::optional<ClockSample> sample = clocks->sample();
+  if (!sample) return true;
+  steady.add(*sample, host_ns);
+  return steady.done();
+}
+
+/// Calls until the device is warm and its clocks are steady; ns a call at the end.
+std::optional<double> warm_up(Device& device, Computation& computation, bool destroys_input,
+                              ClockSource* clocks) {
+  const auto start = std::chrono::steady_clock::now();
+  SteadyClocks steady;
   std::int64_t made = 0;
   double spent_ns = 0;
   for (std::int64_t calls = 1;;) {
@@ -38,11 +60,49 @@ std::optional<double> warm_up(Device& device, Computation& computation, bool des
     if (!ns) return std::nullopt;
     made += calls;
     spent_ns += *ns;
+    const bool is_steady = clocks_are_steady(clocks, steady, host_ns_since(start));
     const bool warm = spent_ns >= kWarmUpNs && made >= kLeastWarmUpCalls;
-    if (warm || made >= kMostWarmUpCalls) return *ns / static_cast<double>(calls);
-    if (*ns < kLeastSampleNs) calls *= 2;
+    if ((warm || made >= kMostWarmUpCalls) && is_steady) return *ns / static_cast<double>(calls);
+    if (*ns < min_sample_ns(device)) calls *= 2;
   }
 }
+
+/// What one call costs on the host's clock, with what is done before it.
+double host_ns_of_a_call(Device& device, Computation& computation, bool destroys_input, CacheFlush* flush) {
+  device.finish();
+  const auto start = std::chrono::steady_clock::now();
+  elapsed_of_calls(device, computation, destroys_input, 1, flush);
+  return host_ns_since(start);
+}
+
+/// Samples the clocks around each block.
+class BlockClocks {
+ public:
+  BlockClocks(ClockSource* clocks, std::size_t max_repeats)
+      : clocks_(clocks), before_(sample()), blocks_(static_cast<std::int64_t>(max_repeats)) {}
+
+  /// Call it at the end of a block. Returns false for a block that must be taken again.
+  bool keep_block() {
+    const std::optional<ClockSample> after = sample();
+    const std::optional<ClockSample> before = std::exchange(before_, after);
+    if (!before || !after) return true;
+    has_clocks_ = true;
+    return blocks_.keep(*before, *after);
+  }
+
+  [[nodiscard]] std::optional<std::int64_t> throttled() const {
+    return has_clocks_ ? std::optional(blocks_.throttled()) : std::nullopt;
+  }
+  [[nodiscard]] bool always_throttled() const { return blocks_.always_throttled(); }
+
+ private:
+  std::optional<ClockSample> sample() { return clocks_ == nullptr ? std::nullopt : clocks_->sample(); }
+
+  ClockSource* clocks_;
+  std::optional<ClockSample> before_;
+  ThrottledBlocks blocks_;
+  bool has_clocks_ = false;
+};
 
 std::int64_t per_call(std::int64_t total, std::int64_t calls) {
   return (total + calls / 2) / calls;
@@ -62,14 +122,17 @@ void add_records(std::vector<KernelTime>& sum, const std::vector<KernelTime>& ro
   }
 }
 
-/// Records of calls alone: what restores an input is work of the device too, and stays outside.
+/// Records of calls alone: what restores an input or flushes the cache is work of the device too, and stays
+/// outside.
 std::vector<KernelTime> trace_kernels(Device& device, Computation& computation, bool destroys_input,
-                                      std::int64_t calls, KernelTracer& tracer) {
-  const std::int64_t rounds = destroys_input ? std::min(calls, kMostTracedRounds) : 1;
-  const std::int64_t calls_a_round = destroys_input ? 1 : calls;
+                                      std::int64_t calls, KernelTracer& tracer, CacheFlush* flush) {
+  const bool alone = destroys_input || flush != nullptr;
+  const std::int64_t rounds = alone ? std::min(calls, kMostTracedRounds) : 1;
+  const std::int64_t calls_a_round = alone ? 1 : calls;
   std::vector<KernelTime> kernels;
   for (std::int64_t round = 0; round < rounds; ++round) {
     if (destroys_input) computation.restore_inputs();
+    if (flush != nullptr) flush->enqueue();
     device.finish();
     tracer.start();
     for (std::int64_t i = 0; i < calls_a_round; ++i) computation.call();
@@ -88,15 +151,16 @@ std::vector<KernelTime> trace_kernels(Device& device, Computation& computation, 
 }  // namespace
 
 std::optional<double> elapsed_of_calls(Device& device, Computation& computation, bool destroys_input,
-                                       std::int64_t calls) {
-  if (!destroys_input) {
+                                       std::int64_t calls, CacheFlush* flush) {
+  if (!destroys_input && flush == nullptr) {
     return one_interval(device, [&] {
       for (std::int64_t i = 0; i < calls; ++i) computation.call();
     });
   }
   double sum = 0;
   for (std::int64_t i = 0; i < calls; ++i) {
-    computation.restore_inputs();
+    if (destroys_input) computation.restore_inputs();
+    if (flush != nullptr) flush->enqueue();
     const std::optional<double> ns = one_interval(device, [&] { computation.call(); });
     if (!ns) return std::nullopt;
     sum += *ns;
@@ -106,33 +170,47 @@ std::optional<double> elapsed_of_calls(Device& device, Computation& computation,
 
 std::optional<Timing> time_calls(Device& device, Computation& computation, bool destroys_input,
                                  const StoppingOptions& options, const std::optional<TimingPlan>& plan,
-                                 KernelTracer* tracer) {
-  const std::optional<double> call_ns = warm_up(device, computation, destroys_input);
+                                 KernelTracer* tracer, const TimingConditions& conditions) {
+  CacheFlush* const flush = conditions.flush;
+  const std::optional<double> call_ns = warm_up(device, computation, destroys_input, conditions.clocks);
   if (!call_ns) return std::nullopt;
 
   Timing timing;
-  timing.plan.block = plan ? plan->block : plan_blocks(*call_ns, options);
+  if (plan) {
+    timing.plan.block = plan->block;
+  } else if (flush == nullptr) {
+    timing.plan.block = plan_blocks(*call_ns, min_sample_ns(device), options);
+  } else {
+    timing.plan.block =
+        plan_blocks(host_ns_of_a_call(device, computation, destroys_input, flush), 0, options);
+  }
   StoppingRule rule(options);
+  BlockClocks clocks(conditions.clocks, std::max(kMinRepeatedBlocks, options.least_blocks));
   std::vector<std::vector<double>> blocks;
   while (plan ? blocks.size() < plan->blocks : !rule.done()) {
     const auto start = std::chrono::steady_clock::now();
     std::vector<double> samples;
+    double block_ns = 0;
     for (std::int64_t i = 0; i < timing.plan.block.samples; ++i) {
       const std::optional<double> ns =
-          elapsed_of_calls(device, computation, destroys_input, timing.plan.block.calls);
+          elapsed_of_calls(device, computation, destroys_input, timing.plan.block.calls, flush);
       if (!ns) return std::nullopt;
       samples.push_back(*ns / static_cast<double>(timing.plan.block.calls));
-      timing.total_ns += *ns;
+      block_ns += *ns;
     }
+    if (!clocks.keep_block()) continue;
+    timing.total_ns += block_ns;
     rule.add(samples, host_ns_since(start));
     blocks.push_back(std::move(samples));
   }
   timing.plan.blocks = blocks.size();
   timing.gpu_time = summarise_blocks(std::move(blocks));
+  timing.throttled_blocks = clocks.throttled();
+  timing.always_throttled = clocks.always_throttled();
 
   if (tracer != nullptr) {
     const std::int64_t calls = timing.plan.block.samples * timing.plan.block.calls;
-    timing.kernels = trace_kernels(device, computation, destroys_input, calls, *tracer);
+    timing.kernels = trace_kernels(device, computation, destroys_input, calls, *tracer, flush);
   }
   return timing;
 }

@@ -5,8 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "device/clock_source.hpp"
 #include "device/device.hpp"
 #include "run/observation.hpp"
+#include "worker/cache_flush.hpp"
 #include "worker/stopping_rule.hpp"
 #include "worker/variant.hpp"
 
@@ -33,10 +35,18 @@ struct TimingPlan {
   std::size_t blocks = 0;
 };
 
+/// What is done around the calls of a timing.
+struct TimingConditions {
+  CacheFlush* flush = nullptr;    ///< evicts the cache before each call (cold); null: calls in a row (hot)
+  ClockSource* clocks = nullptr;  ///< null: nothing is known of clocks, and no block counts as throttled
+};
+
 struct Timing {
   TimingPlan plan;
-  GpuTime gpu_time;                 ///< ns a call; every sample is kept, outliers too
-  double total_ns = 0;              ///< of all calls timed
+  GpuTime gpu_time;                              ///< ns a call; every sample is kept, outliers too
+  std::optional<std::int64_t> throttled_blocks;  ///< repeated ones too; null where clocks are unknown
+  bool always_throttled = false;                 ///< so was every block that is kept
+  double total_ns = 0;                           ///< of all calls timed
   std::vector<KernelTime> kernels;  ///< of one call, on average over several; empty without a tracer
 
   [[nodiscard]] std::int64_t calls() const {
@@ -44,16 +54,17 @@ struct Timing {
   }
 };
 
-/// Times calls of a computation that is set up, by the device's own clock: warm-up, then blocks until the
-/// rule says stop, or exactly as in `plan`. Null where the device keeps no time.
+/// Times calls of a computation that is set up, by the device's own clock: warm-up until the device's clocks
+/// are steady, then blocks until the rule says stop, or exactly as in `plan`. Throttled blocks are repeated,
+/// a bounded number of them. Null where the device keeps no time.
 std::optional<Timing> time_calls(Device& device, Computation& computation, bool destroys_input,
                                  const StoppingOptions& options, const std::optional<TimingPlan>& plan,
-                                 KernelTracer* tracer);
+                                 KernelTracer* tracer, const TimingConditions& conditions = {});
 
-/// ns of `calls` calls between two points of the device's queue. Inputs that a call destroys are restored
-/// outside the timer, so that each call is then timed alone and the times are added. Null where the device
-/// keeps none.
+/// ns of `calls` calls between two points of the device's queue. Inputs that a call destroys are restored,
+/// and the cache is flushed, outside the timer, so that each call is then timed alone and the times are
+/// added. Null where the device keeps none.
 std::optional<double> elapsed_of_calls(Device& device, Computation& computation, bool destroys_input,
-                                       std::int64_t calls);
+                                       std::int64_t calls, CacheFlush* flush = nullptr);
 
 }  // namespace peakmark

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.hpp"
+#include "worker/clock_device.hpp"
 #include "worker/fake_variants.hpp"
 
 namespace peakmark {
@@ -10,42 +12,8 @@ namespace {
 
 using testing::Each;
 using testing::SizeIs;
+using testing_support::ClockDevice;
 using testing_support::FakeComputation;
-
-/// A device whose clock goes only when a fake computation says that it worked.
-class ClockDevice final : public Device {
- public:
-  explicit ClockDevice(bool keeps_time = true) : keeps_time_(keeps_time) {}
-
-  void work(std::int64_t ns) { now_ns_ += ns; }
-
-  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
-  [[nodiscard]] DeviceMemory memory() const override { return {}; }
-  void fill_part(Array&, Size, Size, double) override {}
-  void copy(const Array&, Size, Array&, Size, Size) override {}
-  Kernel kernel(const KernelSource&, std::string_view, DType) override { return {}; }
-  void launch(const Kernel&, const Range&, std::initializer_list<Argument>) override {}
-  void finish() override {}
-  std::unique_ptr<TimePoint> time_point() override { return std::make_unique<Point>(now_ns_); }
-  std::optional<std::int64_t> elapsed_ns(const TimePoint& from, const TimePoint& to) override {
-    if (!keeps_time_) return std::nullopt;
-    return static_cast<const Point&>(to).ns - static_cast<const Point&>(from).ns;
-  }
-
- protected:
-  std::unique_ptr<Buffer> allocate(Size) override { return nullptr; }
-  void write_bytes(Array&, Size, std::span<const std::byte>) override {}
-  void read_bytes(const Array&, Size, std::span<std::byte>) override {}
-
- private:
-  struct Point final : TimePoint {
-    explicit Point(std::int64_t at) : ns(at) {}
-    std::int64_t ns;
-  };
-  DeviceInfo info_;
-  bool keeps_time_;
-  std::int64_t now_ns_ = 0;
-};
 
 TEST(Timing, AKernelOfKnownTimeIsTimedAsThat) {
   ClockDevice device;
@@ -176,6 +144,139 @@ TEST(Timing, RestoringInputsIsNotAmongTheRecords) {
   EXPECT_EQ(timing->kernels[0].name, "shift");
   EXPECT_EQ(timing->kernels[0].count, 1);
   EXPECT_EQ(timing->kernels[0].ns, 290000);
+}
+
+TEST(ColdTiming, TheCacheIsFlushedBeforeEachCallAndOutsideTheTime) {
+  ClockDevice device;
+  device.set_cache(1 << 20);
+  int calls = 0;
+  int unflushed = 0;
+  int flushes_at_last_call = 0;
+  FakeComputation computation(device, {.call = [&](FakeComputation&) {
+                                device.work(42000);
+                                ++calls;
+                                if (device.flushes == flushes_at_last_call) ++unflushed;
+                                flushes_at_last_call = device.flushes;
+                              }});
+  {
+    CacheFlush flush(device);
+    EXPECT_EQ(device.live_bytes, 1 << 20);
+    const auto timing = time_calls(device, computation, false, {}, std::nullopt, nullptr, {&flush});
+    ASSERT_TRUE(timing);
+    EXPECT_EQ(timing->gpu_time.max_ns, 42000);
+    EXPECT_EQ(timing->plan.block.calls, 1) << "each call is a sample";
+    EXPECT_EQ(device.flushes, timing->calls() + 1) << "and once to plan the blocks";
+    EXPECT_EQ(calls - unflushed, device.flushes) << "the warm-up alone is not flushed";
+  }
+  EXPECT_EQ(device.live_bytes, 0) << "the next memory pass finds nothing of it";
+}
+
+TEST(ColdTiming, OnAGpuTheFlushIsLongAndItsBufferLargerThanTheCache) {
+  ClockDevice device;
+  device.set_cache(1 << 20);
+  device.set_cpu(false);
+  CacheFlush flush(device);
+  EXPECT_EQ(device.live_bytes, 2 << 20);
+  flush.enqueue();
+  EXPECT_EQ(device.flushes, 2);
+}
+
+TEST(ColdTiming, ADeviceThatDoesNotReportItsCacheHasNoColdTimes) {
+  ClockDevice device;
+  EXPECT_THROW(CacheFlush{device}, Unsupported);
+}
+
+TEST(ColdTiming, RecordsOfKernelsAreColdToo) {
+  ClockDevice device;
+  device.set_cache(1 << 20);
+  FakeComputation computation(device, {.call = [&](FakeComputation&) { device.work(300000); }});
+  struct Tracer final : KernelTracer {
+    explicit Tracer(const ClockDevice& device) : device_(device) {}
+    void start() override { at_start = device_.flushes; }
+    std::vector<KernelTime> stop() override {
+      flushed_while_tracing += device_.flushes - at_start;
+      return {{"pad", 1, 290000}};
+    }
+    const ClockDevice& device_;
+    int at_start = 0;
+    int flushed_while_tracing = 0;
+  } tracer(device);
+  CacheFlush flush(device);
+  const auto timing = time_calls(device, computation, false, {}, std::nullopt, &tracer, {&flush});
+  ASSERT_TRUE(timing);
+  ASSERT_THAT(timing->kernels, SizeIs(1));
+  EXPECT_EQ(timing->kernels[0].count, 1);
+  EXPECT_EQ(tracer.flushed_while_tracing, 0);
+}
+
+/// Blocks of one sample of seven calls, which the warm-up never makes, and clocks that change with them.
+class ThrottledTiming : public testing::Test {
+ protected:
+  static constexpr std::int64_t kCalls = 7;
+
+  struct Clocks final : ClockSource {
+    explicit Clocks(const ThrottledTiming& test) : test_(test) {}
+    std::optional<ClockSample> sample() override {
+      return ClockSample{.sm_mhz = test_.is_hot_after(test_.blocks_) ? 900U : 1980U, .max_sm_mhz = 1980};
+    }
+    const ThrottledTiming& test_;
+  };
+
+  std::optional<Timing> time(std::size_t blocks) {
+    FakeComputation computation(device_, {.call = [this](FakeComputation&) { call(); }});
+    Clocks clocks(*this);
+    return time_calls(device_, computation, false, {}, TimingPlan{{kCalls, 1}, blocks}, nullptr,
+                      {nullptr, &clocks});
+  }
+
+  std::function<bool(int)> is_hot_after;  ///< so many blocks
+
+ private:
+  void call() {
+    device_.work(200000);
+    if (device_.points != interval_) calls_ = 0;
+    interval_ = device_.points;
+    if (++calls_ == kCalls) ++blocks_;
+  }
+
+  ClockDevice device_;
+  int interval_ = 0;
+  std::int64_t calls_ = 0;
+  int blocks_ = 0;
+};
+
+TEST_F(ThrottledTiming, ThrottledBlocksAreRepeatedAndCounted) {
+  is_hot_after = [](int blocks) { return blocks == 2 || blocks == 3; };
+  const auto timing = time(9);
+  ASSERT_TRUE(timing);
+  EXPECT_THAT(timing->gpu_time.blocks, SizeIs(9));
+  EXPECT_THAT(timing->throttled_blocks, testing::Optional(3)) << "2 and 3, and 4 at its begin";
+  EXPECT_FALSE(timing->always_throttled);
+}
+
+TEST_F(ThrottledTiming, ADeviceThatIsAlwaysHotHasTimesThatSaySo) {
+  is_hot_after = [](int blocks) { return blocks >= 1; };
+  const auto timing = time(2);
+  ASSERT_TRUE(timing);
+  EXPECT_THAT(timing->gpu_time.blocks, SizeIs(2));
+  EXPECT_THAT(timing->throttled_blocks, testing::Optional(11)) << "9 repeated, 2 kept";
+  EXPECT_TRUE(timing->always_throttled);
+}
+
+TEST_F(ThrottledTiming, ASteadyDeviceRepeatsNothing) {
+  is_hot_after = [](int) { return false; };
+  const auto timing = time(9);
+  ASSERT_TRUE(timing);
+  EXPECT_THAT(timing->throttled_blocks, testing::Optional(0));
+}
+
+TEST_F(ThrottledTiming, WithoutClocksNothingIsKnown) {
+  ClockDevice device;
+  FakeComputation computation(device, {.call = [&](FakeComputation&) { device.work(200000); }});
+  const auto timing = time_calls(device, computation, false, {}, std::nullopt, nullptr);
+  ASSERT_TRUE(timing);
+  EXPECT_EQ(timing->throttled_blocks, std::nullopt);
+  EXPECT_FALSE(timing->always_throttled);
 }
 
 }  // namespace

@@ -16,7 +16,22 @@ namespace {
 
 constexpr std::string_view kMaking = "what makes the case, its constructor";
 
+void append_block(std::optional<GpuTime>& time, std::vector<double> samples_ns) {
+  std::vector<std::vector<double>> blocks;
+  if (time) blocks = std::move(time->blocks);
+  blocks.push_back(std::move(samples_ns));
+  time = summarise_blocks(std::move(blocks));
+}
+
 }  // namespace
+
+CacheChoice parse_cache_choice(std::string_view name) {
+  if (name == "auto") return CacheChoice::automatic;
+  if (name == "cold") return CacheChoice::cold;
+  if (name == "hot") return CacheChoice::hot;
+  if (name == "both") return CacheChoice::both;
+  throw UsageError(fmt::format("unknown cache '{}'; choose auto, cold, hot or both", name));
+}
 
 Trial::Trial(Device& device, EventSource* events, const Variant& variant, const Case& the_case,
              std::string name, const TrialOptions& options)
@@ -93,6 +108,7 @@ void Trial::run_steps(Computation& computation, bool verify) {
   tell("`bytes_moved`");
   mark(phase::verify);
   observation_.bytes_moved = computation.bytes_moved();
+  observation_.flops = computation.flops();
   observation_.output_dtype = std::string(name_of(computation.output_dtype()));
   if (!verify || device_.is_dry()) return;
   tell("`verify`");
@@ -176,15 +192,41 @@ std::unique_ptr<Computation> Trial::instance_to_time() {
 
 std::optional<double> Trial::time_one_call(Computation& computation) {
   std::optional<double> ns;
-  attempt([&] { ns = elapsed_of_calls(device_, computation, observation_.destroys_input, 1); });
+  attempt([&] {
+    if (!flush_) open_flush();
+    ns = elapsed_of_calls(device_, computation, observation_.destroys_input, 1, flush_.get());
+  });
+  if (!ns) flush_.reset();
   return ns;
 }
 
+bool Trial::wants_cold() const {
+  if (options_.cache == CacheChoice::automatic) return !device_.info().is_cpu;
+  return options_.cache != CacheChoice::hot;
+}
+
+void Trial::note(const std::string& text) {
+  std::string& message = observation_.message;
+  if (message.find(text) == std::string::npos) message += (message.empty() ? "" : "; ") + text;
+}
+
+/// Times are cold from now on, where that is wanted and can be; else hot, which the observation says.
+void Trial::open_flush() {
+  if (wants_cold() && observation_.cache != cache_state::hot) {
+    try {
+      flush_ = std::make_unique<CacheFlush>(device_);
+    } catch (const OutOfMemory&) {
+      note("hot times: no room on the device beside this case for the buffer that flushes its cache");
+    } catch (const Unsupported& error) {
+      note(fmt::format("hot times: {}", error.what()));
+    }
+  }
+  observation_.cache = flush_ ? cache_state::cold : cache_state::hot;
+}
+
 void Trial::add_block(std::vector<double> samples_ns) {
-  std::vector<std::vector<double>> blocks;
-  if (observation_.gpu_time) blocks = std::move(observation_.gpu_time->blocks);
-  blocks.push_back(std::move(samples_ns));
-  observation_.gpu_time = summarise_blocks(std::move(blocks));
+  flush_.reset();  // its memory is not of the cases that follow
+  append_block(observation_.gpu_time, std::move(samples_ns));
   observation_.time_source = time_source::device;
 }
 
@@ -192,14 +234,37 @@ std::optional<Timing> Trial::measure_time(KernelTracer* tracer) {
   const std::unique_ptr<Computation> computation = instance_to_time();
   if (!computation) return std::nullopt;
   std::optional<Timing> timing;
+  std::optional<Timing> hot;
   const bool timed = attempt([&] {
-    timing = time_calls(device_, *computation, observation_.destroys_input, options_.stopping, plan_, tracer);
+    const auto time = [&](const std::optional<TimingPlan>& plan, KernelTracer* traced) {
+      return time_calls(device_, *computation, observation_.destroys_input, options_.stopping, plan, traced,
+                        {flush_.get(), options_.clocks});
+    };
+    open_flush();
+    timing = time(plan_, tracer);
+    const bool is_cold = flush_ != nullptr;
+    flush_.reset();
+    if (timing && is_cold && options_.cache == CacheChoice::both) hot = time(hot_plan_, nullptr);
   });
+  flush_.reset();
   if (!timed || !timing) return std::nullopt;
   plan_ = timing->plan;
   for (const auto& block : timing->gpu_time.blocks) add_block(block);
   if (!timing->kernels.empty()) observation_.kernels = timing->kernels;
+  note_throttling(*timing);
+  if (hot) {
+    hot_plan_ = hot->plan;
+    for (const auto& block : hot->gpu_time.blocks) append_block(observation_.gpu_time_hot, block);
+  }
   return timing;
+}
+
+void Trial::note_throttling(const Timing& timing) {
+  if (!timing.throttled_blocks) return;
+  observation_.throttled_blocks = observation_.throttled_blocks.value_or(0) + *timing.throttled_blocks;
+  if (timing.always_throttled) {
+    note("throttled: the device's clocks were held down in every block; cool it, or lock lower clocks");
+  }
 }
 
 }  // namespace peakmark

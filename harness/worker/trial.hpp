@@ -16,8 +16,20 @@
 
 namespace peakmark {
 
+/// Which times of a case are taken.
+enum class CacheChoice : std::uint8_t {
+  automatic,  ///< cold on a GPU, hot on a CPU
+  cold,
+  hot,
+  both  ///< cold, and hot beside them
+};
+/// Throws UsageError that lists the choices.
+CacheChoice parse_cache_choice(std::string_view name);
+
 struct TrialOptions {
   StoppingOptions stopping;
+  CacheChoice cache = CacheChoice::automatic;
+  ClockSource* clocks = nullptr;  ///< null: nothing is known of the device's clocks
   /// How long late destructors may keep memory before it counts as leaked. Only late cases wait.
   std::chrono::milliseconds late_release{100};
   /// Is told of each step before it begins: what this process ended in, if it ends in it. May be empty.
@@ -61,6 +73,10 @@ class Trial {
   void settle_leak(std::uint64_t first_event);
   void fail(Outcome outcome, const std::string& message);
   [[nodiscard]] bool can_be_timed() const;
+  [[nodiscard]] bool wants_cold() const;
+  void open_flush();
+  void note(const std::string& text);
+  void note_throttling(const Timing& timing);
 
   Device& device_;
   EventSource* events_;
@@ -68,6 +84,8 @@ class Trial {
   TrialOptions options_;
   Observation observation_;
   std::optional<TimingPlan> plan_;
+  std::optional<TimingPlan> hot_plan_;  ///< of the hot times beside cold ones
+  std::unique_ptr<CacheFlush> flush_;   ///< while a timing takes cold times
   bool broken_ = false;
 };
 

@@ -48,6 +48,9 @@ class Computation {
   /// Bytes read and written by one call at the least: what a perfect kernel would move; nothing where nobody
   /// knows.
   [[nodiscard]] virtual std::optional<Size> bytes_moved() const = 0;
+  /// Floating-point operations of one call, a multiply-add as two; nothing where the variant does not declare
+  /// them.
+  [[nodiscard]] virtual std::optional<double> flops() const { return std::nullopt; }
   /// dtype of the real output: what an estimator must answer.
   [[nodiscard]] virtual DType output_dtype() const = 0;
 };

@@ -68,6 +68,7 @@ void WorkerDevices::open(DeviceInUse& use, Backend backend) {
     use.missing = error.what();
     return;
   }
+  if (!options_.memory_only) use.clocks = open_clock_source(use.device->info());
   if (!options_.no_memory) attach(use, options_.require_recorder);
 }
 

@@ -19,6 +19,7 @@ struct DeviceInUse {
   EventSource* events = nullptr;   ///< null: memory is not recorded
   std::unique_ptr<EventSource> recorder;
   std::unique_ptr<KernelTracer> tracer;  ///< null: single kernels are not timed
+  std::unique_ptr<ClockSource> clocks;   ///< null: nothing is known of its clocks
 };
 
 /// The devices of one worker, opened once: one a backend that its cases name.

@@ -39,6 +39,7 @@ Description describe(const Registry& registry, const WorkerProgram& program) {
   description.checks_cases = true;
   description.takes_blocks = true;
   description.tells_steps = true;
+  description.takes_cache = true;
   return description;
 }
 
@@ -81,7 +82,8 @@ std::vector<NamedCase> cases_to_measure(const Registry& registry, WorkerDevices&
 void measure_reference(WorkerDevices& devices, const WorkerOptions& options, ObservationWriter& writer) {
   StoppingOptions stopping;
   stopping.budget_ns = options.seconds_a_case * 1e9;
-  const ReferenceTime time = time_reference_case(*devices.on(devices.automatic()).device, stopping);
+  const DeviceInUse& use = devices.on(devices.automatic());
+  const ReferenceTime time = time_reference_case(*use.device, stopping, use.clocks.get());
   if (options.supervised()) {
     writer.reference(time);
   } else {

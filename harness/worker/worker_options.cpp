@@ -65,6 +65,10 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
       ->excludes(memory_only);
   app.add_option("--seconds", options.seconds_a_case, "Time for the timings of a case, about")
       ->check(CLI::Range(0.001, 3600.0));
+  app.add_option("--cache", options.cache,
+                 "Last-level cache when a timed call begins: cold (flushed), hot, both; auto: cold on a GPU, "
+                 "hot on a CPU")
+      ->check(CLI::IsMember({"auto", "cold", "hot", "both"}));
   app.add_option("--dry-budget", budget, "Memory of the dry device: `4096`, `16GiB`; without it, no end");
   try {
     app.parse(argc, argv);

@@ -28,6 +28,7 @@ struct WorkerOptions {
   std::optional<int> blocks;  ///< exactly so many of each timing
   bool times_only = false;    ///< the case was verified, and its memory measured, before
   double seconds_a_case = 0.3;
+  std::string cache = "auto";  ///< as parse_cache_choice() reads it
   std::optional<Size> dry_budget_bytes;
   std::vector<std::string> benchmark_arguments;  ///< Google Benchmark's own
 

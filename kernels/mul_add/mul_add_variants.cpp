@@ -94,6 +94,11 @@ class MulAddComputation final : public Computation {
     return checked_multiply(checked_multiply(dst.images, checked_add(read, region)), size_of(problem_.dtype));
   }
 
+  [[nodiscard]] std::optional<double> flops() const override {
+    const Region& dst = problem_.dst;
+    return 3.0 * static_cast<double>(dst.images) * static_cast<double>(dst.h) * static_cast<double>(dst.w);
+  }
+
   [[nodiscard]] DType output_dtype() const override { return problem_.dtype; }
 
  private:

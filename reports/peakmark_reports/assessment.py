@@ -68,6 +68,8 @@ class Standing:
     reasons: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     window: tuple[float, float] | None = None
+    throughput: float | None = None
+    """Bytes a second, of the newest run that is given; None where unknown."""
     last: int | None = None
 
     @property
@@ -192,6 +194,16 @@ def _ratios(runs: list[Run], devices: list[DeviceHistory]) -> dict:
     return found
 
 
+def _throughputs(runs: list[Run], devices: list[DeviceHistory]) -> dict[tuple, float]:
+    """Of the newest runs: bytes a second by case, device and backend, where they are known."""
+    return {
+        (case, *_device_of(run, devices)): rate
+        for run in runs
+        if len(run.cases)
+        for case, rate in run.cases[["case", "bytes_per_second"]].dropna().itertuples(index=False)
+    }
+
+
 def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
     """Puts the three together. A change whose run or case the history does not hold is left out."""
     changes: dict[str, list[Change]] = {}
@@ -201,6 +213,7 @@ def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
         "vanished": set(trends.vanished), "new": set(trends.new), "young": set(trends.not_enough_data),
     }
     ratios = _ratios(runs, history.devices)
+    throughputs = _throughputs(runs, history.devices)
     standings = []
     for device in history.devices:
         for case in device.cases:
@@ -211,6 +224,7 @@ def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
             ]
             standing = Standing(device, case, findings=_findings_of(device, case, mine, trends))
             _judge(standing, names, ratios)
+            standing.throughput = throughputs.get((case.case, device.device, device.backend))
             standings.append(standing)
     findings = [finding for standing in standings for finding in standing.findings]
     order = {verdict: i for i, verdict in enumerate(VERDICTS)}

@@ -82,6 +82,18 @@ def _draw_time(axes, panel: Panel, x: str, styles: Styles) -> None:
         axes.errorbar(cases[x], cases["time"], yerr=spread, **style, elinewidth=0.7, capsize=1.5)
 
 
+def _draw_throughput(axes, panel: Panel, x: str, styles: Styles) -> None:
+    """GB/s, and the run's own reference copy: the line that a kernel bound by memory can reach."""
+    known = panel.cases.dropna(subset=["bytes_per_second", "share_of_copy"])
+    if len(known):
+        copy = (known["bytes_per_second"] / known["share_of_copy"]).median() * 1e-9
+        axes.axhline(copy, linestyle="-.", color="0.3", linewidth=1.0, zorder=1)
+    for variant, style in styles.items():
+        cases = panel.cases[panel.cases["variant"] == variant].dropna(subset=["bytes_per_second"])
+        axes.plot(cases[x], cases["bytes_per_second"] * 1e-9, **style, zorder=2)
+    axes.set_ylim(bottom=0)
+
+
 def _limit_peaks(axes, panel: Panel) -> None:
     low = panel.cases[["floor", "peak"]].min(axis=None) / MARGIN
     high = (panel.cases["peak"] / panel.cases["window_lo"]).max() * MARGIN
@@ -90,7 +102,14 @@ def _limit_peaks(axes, panel: Panel) -> None:
     axes.set_ylim(low, high)
 
 
-def _legend(drawing, styles: Styles, has_floor: bool) -> None:
+def _limit_times(axes, panel: Panel) -> None:
+    axes.set_yscale("log")
+    fastest, slowest = panel.cases["time_min"].min() / MARGIN, panel.cases["time_max"].max() * MARGIN
+    set_time_axis(axes.yaxis, fastest, slowest)
+    axes.set_ylim(fastest, slowest)
+
+
+def _legend(drawing, styles: Styles, has_floor: bool, has_copy: bool) -> None:
     handles = [
         pyplot.Line2D([], [], **style, label=variant.split("/", 1)[1])
         for variant, style in styles.items()
@@ -98,13 +117,21 @@ def _legend(drawing, styles: Styles, has_floor: bool) -> None:
     handles.append(pyplot.Line2D([], [], color="black", linestyle=(0, (4, 3)), linewidth=0.8, label="estimate"))
     if has_floor:
         handles.append(pyplot.Line2D([], [], color="0.3", linestyle=":", linewidth=1.4, label="floor: input + output"))
+    if has_copy:
+        handles.append(pyplot.Line2D([], [], color="0.3", linestyle="-.", linewidth=1.0, label="GB/s of a copy"))
     handles.append(pyplot.Rectangle((0, 0), 1, 1, color="0.5", alpha=0.25, linewidth=0, label="window of the estimate"))
     columns = max(1, min(len(handles), int(drawing.get_figwidth() / INCHES_A_LEGEND_ENTRY)))
     drawing.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
 
 
+def _time_label(cases: pd.DataFrame, context: dict) -> str:
+    """`cold time, CPU device`: what the times are, where they are all alike."""
+    is_cold = set(cases.dropna(subset=["time"])["cache"]) == {"cold"}
+    return ("cold time" if is_cold else "time") + (", CPU device" if context.get("device_is_cpu") else "")
+
+
 def draw(figure: Figure, context: dict) -> pyplot.Figure:
-    """Peaks, peaks over the floor, and times, a row each where the run knows of them; a column a panel."""
+    """Peaks, peaks over the floor, times and GB/s, a row each where the run knows of them; a column a panel."""
     use_style()
     panels = figure.panels
     every = pd.concat([panel.cases for panel in panels])
@@ -113,7 +140,9 @@ def draw(figure: Figure, context: dict) -> pyplot.Figure:
     if has_floor:
         rows_of.append(("peak / floor", _draw_overhead))
     if has_time:
-        rows_of.append(("time, CPU device" if context.get("device_is_cpu") else "time", _draw_time))
+        rows_of.append((_time_label(every, context), _draw_time))
+    if every["bytes_per_second"].notna().any():
+        rows_of.append(("GB/s", _draw_throughput))
     columns = min(len(panels), MOST_COLUMNS)
     rows = -(-len(panels) // columns) * len(rows_of)
     width = max(4.2, 1.9 * columns + 0.6)
@@ -139,12 +168,9 @@ def draw(figure: Figure, context: dict) -> pyplot.Figure:
                 axes.set_ylabel(label)
         _limit_peaks(shown[0], panel)
         if has_time:
-            shown[-1].set_yscale("log")
-            fastest, slowest = panel.cases["time_min"].min() / MARGIN, panel.cases["time_max"].max() * MARGIN
-            set_time_axis(shown[-1].yaxis, fastest, slowest)
-            shown[-1].set_ylim(fastest, slowest)
+            _limit_times(shown[[draw_one for _label, draw_one in rows_of].index(_draw_time)], panel)
         shown[0].set_title(panel.title)
         shown[-1].set_xlabel(x_label(figure))
     drawing.suptitle(f"{figure.name}\n{device_text(context)}", fontsize=8)
-    _legend(drawing, styles, has_floor)
+    _legend(drawing, styles, has_floor, every["share_of_copy"].notna().any())
     return drawing

@@ -19,7 +19,7 @@ TIME_DIGITS = 4
 # Two of these tell 4,095 values and a gap, where four digits and a comma take five. The page's script has them too.
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"
 COLUMNS = (
-    "name", "device", "state", "operation", "peak", "time", "ratio", "outcome", "change", "state_metric", "window",
+    "name", "device", "state", "operation", "peak", "time", "throughput", "ratio", "outcome", "change", "state_metric", "window",
     "changes", "reasons", "chunk", "place",
 )
 
@@ -104,6 +104,7 @@ def _row(standing: Standing, device: int, place: int) -> list[Any]:
         "operation": history.operation,
         "peak": history.last_value("requested_peak_bytes"),
         "time": history.last_value("gpu_time_ns"),
+        "throughput": standing.throughput,
         "ratio": history.last_value("estimate_ratio"),
         "outcome": None if standing.last is None else history.outcomes[standing.last],
         "change": worst.change.relative if worst else None,

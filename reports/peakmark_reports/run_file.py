@@ -12,7 +12,7 @@ import pandas as pd
 from .errors import InputError
 
 RUN_FILE_VERSION = 1
-NUMBERS = ["window_lo", "window_hi", "peak", "setup", "floor", "estimate", "time", "time_min", "time_max"]
+NUMBERS = ["window_lo", "window_hi", "peak", "setup", "floor", "estimate", "time", "time_min", "time_max", "bytes_per_second", "share_of_copy"]
 
 
 class RunFileError(InputError):
@@ -24,8 +24,8 @@ class Run:
     """One run: what was true of all of it, and a row a case.
 
     `cases` has the columns `case`, `operation`, `variant`, `backend`, `figure`, `window_lo`, `window_hi`, `outcome`,
-    `estimator`, bytes (`peak`, `setup`, `floor`, `estimate`) and nanoseconds (`time`, `time_min`, `time_max`); `at_peak`, the bytes
-    of each name that was live at the peak; `axes`, the names of the case's axes, and beside them `axis:NAME` for every
+    `estimator`, bytes (`peak`, `setup`, `floor`, `estimate`), nanoseconds (`time`, `time_min`, `time_max`), `cache` (`cold`
+    or `hot`, of the times), `bytes_per_second`, and `share_of_copy` of the run's reference copy; `at_peak`, the bytes of each name that was live at the peak; `axes`, the names of the case's axes, and beside them `axis:NAME` for every
     axis. What is unknown is NaN or None, never 0.
     """
 
@@ -69,6 +69,7 @@ def _bytes_at_peak(observation: dict[str, Any]) -> dict[str, int] | None:
 def _row(observation: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]:
     time = observation.get("gpu_time_ns") or {}
     estimate = observation.get("estimate") or {}
+    throughput = observation.get("throughput") or {}
     row = {
         "case": observation["case"],
         "operation": planned["variant"].split("/")[0],
@@ -86,6 +87,9 @@ def _row(observation: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]
         "time": time.get("median"),
         "time_min": time.get("min"),
         "time_max": time.get("max"),
+        "cache": observation.get("cache"),
+        "bytes_per_second": throughput.get("bytes_per_second"),
+        "share_of_copy": throughput.get("share_of_copy"),
         "at_peak": _bytes_at_peak(observation),
         "axes": tuple(observation["axes"]),
     }

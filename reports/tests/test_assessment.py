@@ -48,6 +48,14 @@ def test_what_is_open_needs_a_look(more, look):
     assert assessed([case("padding/a", 30)], [change("padding/a", 20, **more)]).need_a_look == look
 
 
+def test_the_newest_run_tells_how_fast_a_case_is():
+    one = observation("padding/new", "edge", 32) | {"throughput": {"bytes_per_second": 3e9}}
+    assessment = assessed([case(one["case"], 30, backend="opencl"), case("padding/b", 30)], observations=[one])
+    assert {standing.history.case: standing.throughput for standing in assessment.standings} == {
+        one["case"]: 3e9, "padding/b": None,
+    }
+
+
 def test_an_acceptance_is_told_with_who_and_why():
     accepted = {"case": "padding/a", "metric": "requested_peak_bytes", "device": "a device", "run": night(20)["id"],
                 "date": None, "who": "ada", "when": "2026-02-12T09:30:00Z", "reason": "needed"}

@@ -85,6 +85,24 @@ def test_a_run_of_memory_alone_has_no_empty_panels(tmp_path):
     pyplot.close(drawing)
 
 
+def with_throughput(one: dict, cache: str = "cold") -> dict:
+    return one | {"cache": cache, "throughput": {"bytes_per_second": 3e9, "share_of_copy": 0.75, "share_of_peak": None}}
+
+
+def test_throughput_is_a_panel_with_the_copy_as_a_line(tmp_path):
+    observations = [with_throughput(observation(variant, "edge", ny)) for variant in VARIANTS for ny in SHAPES]
+    run = load_run(write_run(tmp_path / "run.json", observations))
+    drawing = draw(figures_of(run)[0], run.context)
+    shown = [axes for axes in drawing.axes if axes.get_visible()]
+    assert [axes.get_ylabel() for axes in shown] == ["peak", "peak / floor", "cold time, CPU device", "GB/s"]
+    copy, *lines = shown[3].get_lines()
+    assert list(copy.get_ydata()) == pytest.approx([4.0, 4.0])
+    assert [list(line.get_ydata()) for line in lines] == [pytest.approx([3.0] * len(SHAPES))] * len(VARIANTS)
+    assert shown[2].get_yscale() == "log" and shown[3].get_yscale() == "linear"
+    assert "GB/s of a copy" in [text.get_text() for text in drawing.legends[0].get_texts()]
+    pyplot.close(drawing)
+
+
 @pytest.mark.parametrize("unknown", [("input_bytes",), ("output_bytes", "estimate")])
 def test_where_no_floor_is_known_none_is_drawn(tmp_path, unknown):
     observations = [observation(variant, "edge", ny) | dict.fromkeys(unknown) for variant in VARIANTS for ny in SHAPES]

@@ -28,6 +28,7 @@ DeviceInfo describe(int index, const std::string& driver) {
   info.has_f64 = true;
   info.compute_units = properties.multiProcessorCount;
   info.memory_bytes = static_cast<Size>(properties.totalGlobalMem);
+  if (properties.l2CacheSize > 0) info.cache_bytes = properties.l2CacheSize;
   return info;
 }
 

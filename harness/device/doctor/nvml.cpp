@@ -9,6 +9,8 @@
 #include <memory>
 #include <utility>
 
+#include "device/clock_source.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -33,6 +35,11 @@ struct Process {
   unsigned long long used_bytes;
   unsigned gpu_instance, compute_instance;
 };
+
+// Reasons for the clocks as they are. The power cap alone is no throttling: large GPUs run at it all the
+// time, and their clocks tell how much it takes.
+constexpr unsigned long long kSetByUser = 0x2 | 0x100;  // application clocks, display clocks
+constexpr unsigned long long kHeatOrBrake = 0x8 | 0x20 | 0x40 | 0x80;
 
 constexpr std::pair<unsigned long long, const char*> kSlowdowns[] = {
     {0x4, "the power cap"},    {0x8, "a hardware slowdown"},       {0x20, "heat (software)"},
@@ -85,17 +92,80 @@ std::optional<int> other_processes(const Library& nvml, GpuHandle gpu) {
   return std::nullopt;
 }
 
+std::string name_of(const Library& nvml, GpuHandle gpu) {
+  std::array<char, 96> name{};
+  const Status status = nvml.call<Status(GpuHandle, char*, unsigned)>("nvmlDeviceGetName", gpu, name.data(),
+                                                                      unsigned{name.size()});
+  return status == kSuccess ? name.data() : "";
+}
+
+std::string pci_of(const Library& nvml, GpuHandle gpu) {
+  Pci pci{};
+  const Status status = nvml.call<Status(GpuHandle, Pci*)>("nvmlDeviceGetPciInfo_v3", gpu, &pci);
+  return status == kSuccess ? fmt::format("{:04x}:{:02x}:{:02x}", pci.domain, pci.bus, pci.device) : "";
+}
+
+std::optional<unsigned> clock_of(const Library& nvml, GpuHandle gpu, const char* question, unsigned which) {
+  unsigned mhz = 0;
+  if (nvml.call<Status(GpuHandle, unsigned, unsigned*)>(question, gpu, which, &mhz) != kSuccess)
+    return std::nullopt;
+  return mhz;
+}
+
+std::optional<unsigned long long> clock_reasons(const Library& nvml, GpuHandle gpu) {
+  unsigned long long reasons = 0;
+  const Status status = nvml.call<Status(GpuHandle, unsigned long long*)>(
+      "nvmlDeviceGetCurrentClocksThrottleReasons", gpu, &reasons);
+  return status == kSuccess ? std::optional(reasons) : std::nullopt;
+}
+
+std::vector<GpuHandle> handles_of(const Library& nvml) {
+  std::vector<GpuHandle> handles;
+  unsigned count = 0;
+  if (nvml.call<Status(unsigned*)>("nvmlDeviceGetCount_v2", &count) != kSuccess) return handles;
+  for (unsigned index = 0; index < count; ++index) {
+    GpuHandle gpu = nullptr;
+    if (nvml.call<Status(unsigned, GpuHandle*)>("nvmlDeviceGetHandleByIndex_v2", index, &gpu) == kSuccess) {
+      handles.push_back(gpu);
+    }
+  }
+  return handles;
+}
+
+/// NVML stays loaded and up as long as this lives: a sample then takes microseconds.
+class NvmlClocks final : public ClockSource {
+ public:
+  /// By its place on the bus where both know it, else by a name that only one GPU has.
+  bool find(const DeviceInfo& device) {
+    std::vector<GpuHandle> namesakes;
+    for (const GpuHandle gpu : nvml_.up() ? handles_of(nvml_) : std::vector<GpuHandle>{}) {
+      if (!device.pci.empty() && pci_of(nvml_, gpu) == device.pci) {
+        gpu_ = gpu;
+        return true;
+      }
+      if (device.pci.empty() && name_of(nvml_, gpu) == device.name) namesakes.push_back(gpu);
+    }
+    if (namesakes.size() == 1) gpu_ = namesakes.front();
+    return gpu_ != nullptr;
+  }
+
+  std::optional<ClockSample> sample() override {
+    const auto now = clock_of(nvml_, gpu_, "nvmlDeviceGetClockInfo", kClockSm);
+    const auto max = clock_of(nvml_, gpu_, "nvmlDeviceGetMaxClockInfo", kClockSm);
+    if (!now || !max) return std::nullopt;
+    const unsigned long long reasons = clock_reasons(nvml_, gpu_).value_or(0);
+    return ClockSample{*now, *max, (reasons & kHeatOrBrake) != 0, (reasons & kSetByUser) != 0};
+  }
+
+ private:
+  Library nvml_;
+  GpuHandle gpu_ = nullptr;
+};
+
 GpuFacts ask_gpu(const Library& nvml, GpuHandle gpu) {
   GpuFacts facts;
-  std::array<char, 96> name{};
-  if (nvml.call<Status(GpuHandle, char*, unsigned)>("nvmlDeviceGetName", gpu, name.data(),
-                                                    unsigned{name.size()}) == kSuccess) {
-    facts.name = name.data();
-  }
-  Pci pci{};
-  if (nvml.call<Status(GpuHandle, Pci*)>("nvmlDeviceGetPciInfo_v3", gpu, &pci) == kSuccess) {
-    facts.pci = fmt::format("{:04x}:{:02x}:{:02x}", pci.domain, pci.bus, pci.device);
-  }
+  facts.name = name_of(nvml, gpu);
+  facts.pci = pci_of(nvml, gpu);
   Memory memory{};
   if (nvml.call<Status(GpuHandle, Memory*)>("nvmlDeviceGetMemoryInfo", gpu, &memory) == kSuccess) {
     facts.used_bytes = static_cast<Size>(memory.used);
@@ -112,22 +182,21 @@ GpuFacts ask_gpu(const Library& nvml, GpuHandle gpu) {
   if (nvml.call<Status(GpuHandle, int*)>("nvmlDeviceGetPersistenceMode", gpu, &persistence) == kSuccess) {
     facts.persistence = persistence != 0;
   }
-  const auto clock = [&](const char* question, unsigned which) -> std::optional<unsigned> {
-    unsigned mhz = 0;
-    if (nvml.call<Status(GpuHandle, unsigned, unsigned*)>(question, gpu, which, &mhz) != kSuccess)
-      return std::nullopt;
-    return mhz;
+  const auto clock = [&](const char* question, unsigned which) {
+    return clock_of(nvml, gpu, question, which);
   };
   facts.sm_clock_mhz = clock("nvmlDeviceGetClockInfo", kClockSm);
   facts.max_sm_clock_mhz = clock("nvmlDeviceGetMaxClockInfo", kClockSm);
   facts.memory_clock_mhz = clock("nvmlDeviceGetClockInfo", kClockMemory);
   facts.max_memory_clock_mhz = clock("nvmlDeviceGetMaxClockInfo", kClockMemory);
-  unsigned long long reasons = 0;
-  if (nvml.call<Status(GpuHandle, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons", gpu,
-                                                        &reasons) == kSuccess) {
-    for (const auto& [bit, text] : kSlowdowns) {
-      if ((reasons & bit) != 0) facts.slowed_by.emplace_back(text);
-    }
+  unsigned bus_bits = 0;
+  if (!facts.mig.value_or(false) &&
+      nvml.call<Status(GpuHandle, unsigned*)>("nvmlDeviceGetMemoryBusWidth", gpu, &bus_bits) == kSuccess) {
+    facts.memory_bus_bits = bus_bits;
+  }
+  const unsigned long long reasons = clock_reasons(nvml, gpu).value_or(0);
+  for (const auto& [bit, text] : kSlowdowns) {
+    if ((reasons & bit) != 0) facts.slowed_by.emplace_back(text);
   }
   return facts;
 }
@@ -143,15 +212,15 @@ std::optional<NvmlFacts> ask_nvml() {
                                          unsigned{driver.size()}) == kSuccess) {
     facts.driver = driver.data();
   }
-  unsigned count = 0;
-  if (nvml.call<Status(unsigned*)>("nvmlDeviceGetCount_v2", &count) != kSuccess) return facts;
-  for (unsigned index = 0; index < count; ++index) {
-    GpuHandle gpu = nullptr;
-    if (nvml.call<Status(unsigned, GpuHandle*)>("nvmlDeviceGetHandleByIndex_v2", index, &gpu) == kSuccess) {
-      facts.gpus.push_back(ask_gpu(nvml, gpu));
-    }
-  }
+  for (const GpuHandle gpu : handles_of(nvml)) facts.gpus.push_back(ask_gpu(nvml, gpu));
   return facts;
+}
+
+std::unique_ptr<ClockSource> open_clock_source(const DeviceInfo& device) {
+  if (device.is_cpu || device.backend == Backend::dry) return nullptr;
+  auto clocks = std::make_unique<NvmlClocks>();
+  if (!clocks->find(device)) return nullptr;
+  return clocks;
 }
 
 }  // namespace peakmark

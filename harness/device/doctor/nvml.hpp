@@ -21,7 +21,8 @@ struct GpuFacts {
   std::optional<unsigned> max_sm_clock_mhz;
   std::optional<unsigned> memory_clock_mhz;
   std::optional<unsigned> max_memory_clock_mhz;
-  std::vector<std::string> slowed_by;  ///< why its clocks are held down now
+  std::optional<unsigned> memory_bus_bits;  ///< null where the GPU is divided: an instance has a part of it
+  std::vector<std::string> slowed_by;       ///< why its clocks are held down now
 };
 
 struct NvmlFacts {

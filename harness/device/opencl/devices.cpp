@@ -1,7 +1,9 @@
 #include "device/opencl/devices.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.hpp"
@@ -66,6 +68,15 @@ std::string pci_of(cl_device_id device) {
   return fmt::format("{:04x}:{:02x}:{:02x}", domain, bus, slot >> 3);  // the slot holds device and function
 }
 
+/// OpenCL has one size for "the" cache of global memory, which drivers for CPUs take from any level: the
+/// operating system knows the last one.
+std::optional<Size> last_level_cache(cl_device_id device, bool is_cpu) {
+  Size bytes = static_cast<Size>(
+      value_of<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE"));
+  if (is_cpu) bytes = std::max(bytes, static_cast<Size>(sysconf(_SC_LEVEL3_CACHE_SIZE)));
+  return bytes > 0 ? std::optional<Size>(bytes) : std::nullopt;
+}
+
 DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
   DeviceInfo info;
   info.backend = Backend::opencl;
@@ -87,6 +98,7 @@ DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
       static_cast<Size>(value_of<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE, "CL_DEVICE_GLOBAL_MEM_SIZE"));
   info.max_allocation_bytes = static_cast<Size>(
       value_of<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, "CL_DEVICE_MAX_MEM_ALLOC_SIZE"));
+  info.cache_bytes = last_level_cache(device, info.is_cpu);
   return info;
 }
 

@@ -324,6 +324,8 @@ function columns() {
     ["change", "Change", (row) => row.change === null ? null : Math.abs(row.change), (row) => row.state_metric ? `${relative(row.change)} ${metric(row.state_metric).title.toLowerCase()}` : "–", "number"],
     ["peak", "Peak", (row) => row.peak, (row) => told("requested_peak_bytes", row.peak), "number less"],
     ["time", "Time", (row) => row.time, (row) => told("gpu_time_ns", row.time), "number less"],
+    ...(rows.some((row) => row.throughput !== null)
+      ? [["throughput", "GB/s", (row) => row.throughput, (row) => row.throughput === null ? "–" : Number((row.throughput / 1e9).toPrecision(4)).toString(), "number less"]] : []),
     ["ratio", "Peak / estimate", (row) => row.ratio, (row) => told("estimate_ratio", row.ratio), "number less"],
     ["outcome", "Newest night", (row) => row.outcome, (row) => (row.outcome || "not planned").replaceAll("_", " "), "less"],
   ];

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #define PEAKMARK_API_MAJOR 1
-#define PEAKMARK_API_MINOR 0
+#define PEAKMARK_API_MINOR 1
 
 /* What went wrong. Whoever is called fills it in; the caller has cleared it before. Texts end with a zero. */
 enum {
@@ -84,6 +84,8 @@ typedef struct peakmark_computation {
   void (*step)(void* self, int32_t step, peakmark_failure* failure);
   int64_t (*bytes_moved)(void* self, peakmark_failure* failure); /* of one call; -1: unknown */
   void (*destroy)(void* self);
+  /* 1.1: floating-point operations of one call; below 0: unknown. NULL: the program is of 1.0. */
+  double (*flops)(void* self, peakmark_failure* failure);
 } peakmark_computation;
 
 typedef struct peakmark_axis {

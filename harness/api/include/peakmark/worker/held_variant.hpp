@@ -37,6 +37,7 @@ class OfSteps final : public Computation {
   void restore_inputs() override { take(steps_.restore_inputs); }
   std::string verify() override { return steps_.verify(); }
   [[nodiscard]] std::optional<Size> bytes_moved() const override { return steps_.bytes_moved; }
+  [[nodiscard]] std::optional<double> flops() const override { return steps_.flops; }
 
  private:
   static void take(const std::function<void()>& step) {
@@ -126,7 +127,7 @@ class HeldVariant {
     detail::guard(failure, [&] {
       auto one = std::make_unique<MadeCase>(*device);
       one->computation = static_cast<HeldVariant*>(self)->make_(one->device, Case(*asked));
-      *made = {one.release(), step, bytes_moved, destroy};
+      *made = {one.release(), step, bytes_moved, destroy, flops};
     });
   }
   static void step(void* self, std::int32_t which, peakmark_failure* failure) {
@@ -158,6 +159,11 @@ class HeldVariant {
     detail::guard(failure,
                   [&] { bytes = static_cast<MadeCase*>(self)->computation->bytes_moved().value_or(-1); });
     return bytes;
+  }
+  static double flops(void* self, peakmark_failure* failure) {
+    double count = -1;
+    detail::guard(failure, [&] { count = static_cast<MadeCase*>(self)->computation->flops().value_or(-1); });
+    return count;
   }
   static void destroy(void* self) { delete static_cast<MadeCase*>(self); }
 

@@ -41,6 +41,8 @@ class Computation {
   /// Bytes read and written by one call at the least: what a perfect kernel would move. Nothing: nobody
   /// knows.
   [[nodiscard]] virtual std::optional<Size> bytes_moved() const { return std::nullopt; }
+  /// Floating-point operations of one call, a multiply-add as two. Nothing: not declared.
+  [[nodiscard]] virtual std::optional<double> flops() const { return std::nullopt; }
 };
 
 /// A Computation of lambdas, with the same steps. A step left out does nothing; `call` and `verify` must be
@@ -53,6 +55,7 @@ struct Steps {
   std::function<void()> restore_inputs = nullptr;  ///< puts back what `call` has overwritten
   std::function<std::string()> verify = nullptr;   ///< what is wrong; empty where it is right
   std::optional<Size> bytes_moved = std::nullopt;  ///< of one call, at the least
+  std::optional<double> flops = std::nullopt;      ///< of one call, a multiply-add as two
 };
 
 /// A part of what a variant needs: so many bytes for each slice, and so many whatever their number.
