@@ -63,6 +63,7 @@ int run(int argc, char** argv) {
   peakmark::cli::add_history_command(app, result);
   peakmark::cli::add_trends_command(app, result);
   peakmark::cli::add_report_command(app, result);
+  peakmark::cli::add_redact_command(app, result);
   peakmark::cli::add_schema_command(app, result);
   peakmark::cli::add_completion_command(app, result);
   peakmark::cli::add_manual_command(app, result);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/private_text.hpp"
 #include "history/place.hpp"
 #include "history/run_head.hpp"
 #include "run/run_file.hpp"
@@ -94,6 +95,10 @@ class History {
   /// case (and the run before), those that acceptances and `changes` (null: none) name (and the run before),
   /// and the newest of each device. Nobody else writes while that is decided. `dry`: only says what would go.
   Pruned prune(const std::string& date, const ChangesOf& changes, bool dry);
+
+  /// Removes from all runs what is not published (run/redact.hpp), and the names of those who accepted
+  /// changes. Returns how many runs changed. Nothing of it stays in the database's file.
+  std::int64_t redact(const PrivateTexts& texts);
 
   class Inside;  ///< for the sources of this room
 

@@ -29,6 +29,7 @@ struct SweepOptions {
   std::vector<LabelledWorker> labelled_workers = {};
   bool resume = false;
   bool memory_only = false;
+  bool host_name = false;  ///< the run file names this machine
   std::optional<int> repetitions;
   /// Each case gets one block a round, so many rounds; with `selection.variants`, in two looks.
   std::optional<int> rounds;
