@@ -46,6 +46,16 @@ std::optional<std::string> variable_of(const std::vector<std::string>& environme
   return std::nullopt;
 }
 
+std::string without_empty_folders(std::string_view folders) {
+  std::string kept;
+  while (!folders.empty()) {
+    const std::string_view folder = folders.substr(0, folders.find(':'));
+    folders.remove_prefix(std::min(folders.size(), folder.size() + 1));
+    if (!folder.empty()) kept.append(kept.empty() ? "" : ":").append(folder);
+  }
+  return kept;
+}
+
 bool can_be_executed(const std::filesystem::path& path) {
   std::error_code error;
   return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;

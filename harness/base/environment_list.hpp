@@ -23,6 +23,9 @@ void set_variable(std::vector<std::string>& environment, std::string_view name, 
 /// nullopt where it is not set.
 std::optional<std::string> variable_of(const std::vector<std::string>& environment, std::string_view name);
 
+/// A list of folders such as PYTHONPATH without its empty entries, which mean the working folder.
+std::string without_empty_folders(std::string_view folders);
+
 /// A file that this process may execute.
 bool can_be_executed(const std::filesystem::path& path);
 

@@ -54,5 +54,10 @@ TEST(EnvironmentList, FindsProgramsInItsOwnPath) {
   EXPECT_EQ(std::nullopt, program_in(environment, "/etc/passwd")) << "not to be executed";
 }
 
+TEST(EnvironmentList, EmptyFoldersAreTheWorkingFolder) {
+  EXPECT_EQ(without_empty_folders(":/a::/b c:"), "/a:/b c");
+  EXPECT_EQ(without_empty_folders(":"), "");
+}
+
 }  // namespace
 }  // namespace peakmark

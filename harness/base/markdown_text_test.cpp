@@ -5,16 +5,26 @@
 namespace peakmark {
 namespace {
 
-TEST(Markdown, NothingOfATextEndsItsCellOrBeginsATag) {
-  EXPECT_EQ(markdown_cell("SIGSEGV & <gone> | twice\r\nand on"), "SIGSEGV & &lt;gone> \\| twice  and on");
-  EXPECT_EQ(markdown_cell("\x1b[31mred \xFF"), "\uFFFD[31mred \uFFFD");
-  EXPECT_EQ(markdown_cell(""), "");
+struct MarkdownCase {
+  const char* text;
+  const char* cell;
+  const char* code;
+};
+
+constexpr MarkdownCase kCases[] = {
+#include "base/markdown_cases.inc"
+};
+
+TEST(Markdown, ATextIsNoMarkup) {
+  for (const MarkdownCase& one : kCases) {
+    EXPECT_EQ(markdown_cell(one.text), one.cell);
+    EXPECT_EQ(markdown_code(one.text), one.code);
+  }
 }
 
-TEST(Markdown, NothingOfANameEndsItsBackticks) {
-  EXPECT_EQ(markdown_code("op/a/opencl/mode:<x>"), "`op/a/opencl/mode:<x>`");
-  EXPECT_EQ(markdown_code("a`b|c\nd\re"), "`a b c d e`");
-  EXPECT_EQ(markdown_code("\x07"), "`\uFFFD`");
+TEST(Markdown, BytesThatAreNoTextAreReplaced) {
+  EXPECT_EQ(markdown_cell("red \xFF\xC2\x9B!"), "red \uFFFD \\!");
+  EXPECT_EQ(markdown_code("a\xFF"), "`a\uFFFD`");
 }
 
 }  // namespace

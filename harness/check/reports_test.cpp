@@ -38,9 +38,12 @@ TEST(Reports, ControlCharactersOfAProgramDoNotGoOn) {
   SampleRun sample;
   sample.add_ended("op/a/opencl/n:20", Outcome::crashed, "\x1b[31mred\x07 \xFF");
   const auto verdicts = judge(sample.run, {});
+  EXPECT_THAT(markdown(sample.run, verdicts), HasSubstr("\\[31mred \uFFFD"));
+  for (const std::string& text : {junit(sample.run, verdicts), console_table(sample.run, verdicts)}) {
+    EXPECT_THAT(text, HasSubstr("\uFFFD[31mred\uFFFD \uFFFD"));
+  }
   for (const std::string& text :
        {junit(sample.run, verdicts), markdown(sample.run, verdicts), console_table(sample.run, verdicts)}) {
-    EXPECT_THAT(text, HasSubstr("\uFFFD[31mred\uFFFD \uFFFD"));
     EXPECT_THAT(text, Not(HasSubstr("\x1b")));
     EXPECT_THAT(text, Not(HasSubstr("&#")));
     EXPECT_THAT(text, Not(HasSubstr("\x07")));

@@ -37,6 +37,7 @@ void add_compare_command(CLI::App& app, Result& result);
 void add_history_command(CLI::App& app, Result& result);
 void add_trends_command(CLI::App& app, Result& result);
 void add_report_command(CLI::App& app, Result& result);
+void add_redact_command(CLI::App& app, Result& result);
 void add_init_command(CLI::App& app, Result& result);
 void add_schema_command(CLI::App& app, Result& result);
 void add_completion_command(CLI::App& app, Result& result);

@@ -47,7 +47,7 @@ class Completion : public CommandTest {
 
 /// Every shell is asked the same: a command line up to the cursor, and what is offered.
 const std::map<std::string, Words> kOffered{
-    {"peakmark re", {"record", "report"}},
+    {"peakmark re", {"record", "redact", "report"}},
     {"peakmark run --re", {"--repetitions", "--require", "--resume"}},
     {"peakmark run --require ", {"cuda", "gpu"}},
     {"peakmark history export --format j", {"jsonl"}},

@@ -14,6 +14,7 @@
 #include "cli/command.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/usage_message.hpp"
+#include "history/place.hpp"
 
 namespace {
 
@@ -45,6 +46,7 @@ int run(int argc, char** argv) {
   app.failure_message(peakmark::cli::usage_message);
   peakmark::cli::Result result;
   result.words.assign(argv + (argc > 0 ? 1 : 0), argv + argc);
+  for (int i = 1; i < argc; ++i) peakmark::history::hide_password_of_argument(argv[i]);
 
   // The commands, in the order of the work.
   peakmark::cli::add_init_command(app, result);
@@ -61,6 +63,7 @@ int run(int argc, char** argv) {
   peakmark::cli::add_history_command(app, result);
   peakmark::cli::add_trends_command(app, result);
   peakmark::cli::add_report_command(app, result);
+  peakmark::cli::add_redact_command(app, result);
   peakmark::cli::add_schema_command(app, result);
   peakmark::cli::add_completion_command(app, result);
   peakmark::cli::add_manual_command(app, result);
@@ -103,7 +106,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "peakmark: %s\n", lost->c_str());
     return static_cast<int>(peakmark::ExitCode::usage);
   } catch (const peakmark::Error& error) {
-    std::fprintf(stderr, "peakmark: %s\n", peakmark::plain_text(error.what()).c_str());
+    std::fprintf(stderr, "peakmark: %s\n",
+                 peakmark::plain_text(peakmark::history::without_passwords(error.what())).c_str());
     return static_cast<int>(error.code());
   } catch (const std::filesystem::filesystem_error& error) {
     std::fprintf(stderr, "peakmark: %s\n", what_is_wrong_with(error).c_str());

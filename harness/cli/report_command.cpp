@@ -64,9 +64,11 @@ fs::path python(const std::vector<std::string>& environment) {
 
 std::vector<std::string> arguments_of(const ReportOptions& options, const std::string& interpreter,
                                       const fs::path& program) {
-  // Not -m: the messages are this program's, and begin with its name.
+  // Not -m: the messages are this program's, and begin with its name. Python puts the working folder first in
+  // its path for both, and files there would replace modules of its library.
   const std::string script =
       "import sys\n"
+      "sys.path[:] = [path for path in sys.path if path not in ('', '.')]\n"
       "from peakmark_reports.__main__ import main\n"
       "sys.exit(main(sys.argv[1:], 'peakmark'))";
   std::vector<std::string> words{interpreter, "-c", script, "report", "--peakmark", program.string()};
@@ -75,7 +77,6 @@ std::vector<std::string> arguments_of(const ReportOptions& options, const std::s
     if (!value.empty()) words.push_back(fmt::format("--{}={}", name, value));
   };
   add("output", options.output);
-  add("history", options.history);
   add("title", options.title);
   for (const auto& [name, value] : options.forms) add(name, value);
   if (options.step_summary->count() > 0) {
@@ -90,9 +91,13 @@ std::vector<std::string> arguments_of(const ReportOptions& options, const std::s
   const fs::path program = this_program();
   std::vector<std::string> environment = current_environment();
   const fs::path interpreter = python(environment);
-  const std::string others = variable_of(environment, "PYTHONPATH").value_or("");
+  const std::string others = without_empty_folders(variable_of(environment, "PYTHONPATH").value_or(""));
   const std::string folder = reports_folder(program).string();
   set_variable(environment, "PYTHONPATH", others.empty() ? folder : folder + ":" + others);
+  // From Python 3.11 on the processes that draw heed it too.
+  set_variable(environment, "PYTHONSAFEPATH", "1");
+  // Not an argument: everybody can read those, and a URL may hold a password.
+  if (!options.history.empty()) set_variable(environment, "PEAKMARK_HISTORY", options.history);
   std::vector<std::string> arguments = arguments_of(options, interpreter.string(), program);
   std::fflush(nullptr);
   ::execve(interpreter.c_str(), pointers_to(arguments).data(), pointers_to(environment).data());

@@ -14,9 +14,10 @@ using testing::HasSubstr;
 
 class Report : public CommandTest {
  protected:
-  /// A Python of the tests, which tells its PYTHONPATH and its words and ends with 3.
+  /// A Python of the tests, which prints its PYTHONPATH, its history and its words and ends with 3.
   void write_python() {
-    std::ofstream(python_) << "#!/bin/sh\nprintf '%s\\n' \"$PYTHONPATH\" \"$@\"\nexit 3\n";
+    std::ofstream(python_)
+        << "#!/bin/sh\nprintf '%s\\n' \"$PYTHONPATH\" \"$PEAKMARK_HISTORY\" \"$@\"\nexit 3\n";
     std::filesystem::permissions(python_, std::filesystem::perms::owner_all);
     environment_.push_back("PEAKMARK_PYTHON=" + python_.string());
   }
@@ -35,15 +36,16 @@ class Report : public CommandTest {
 TEST_F(Report, BecomesPython) {
   write_python();
   environment_.emplace_back("PYTHONPATH=/other");
-  const Answer answer =
-      peakmark({"report", "-o", "out", "--history", "h.db", "--junit", "j.xml", "--step-summary"});
+  const Answer answer = peakmark({"report", "-o", "out", "--history", "postgresql://me:secret@h/d", "--junit",
+                                  "j.xml", "--step-summary"});
   EXPECT_EQ(answer.end.exit_code, 3);
   EXPECT_THAT(
       lines(answer),
-      ElementsAre(EndsWith("/share/peakmark/reports:/other"), "-c", "import sys",
-                  "from peakmark_reports.__main__ import main", HasSubstr("main(sys.argv[1:], 'peakmark')"),
-                  "report", "--peakmark", std::filesystem::canonical(PEAKMARK_PROGRAM).string(),
-                  "--output=out", "--history=h.db", "--junit=j.xml", "--step-summary"));
+      ElementsAre(EndsWith("/share/peakmark/reports:/other"), "postgresql://me:secret@h/d", "-c",
+                  "import sys", HasSubstr("sys.path[:] ="), "from peakmark_reports.__main__ import main",
+                  HasSubstr("main(sys.argv[1:], 'peakmark')"), "report", "--peakmark",
+                  std::filesystem::canonical(PEAKMARK_PROGRAM).string(), "--output=out", "--junit=j.xml",
+                  "--step-summary"));
 }
 
 TEST_F(Report, TheSummaryMayNameItsFile) {
@@ -72,6 +74,25 @@ TEST_F(Report, WithoutLibrariesSaysWhatToInstall) {
   EXPECT_EQ(answer.end.exit_code, 2);
   EXPECT_THAT(answer.errors, AllOf(HasSubstr("has no pandas"), HasSubstr("-m pip install -r "),
                                    HasSubstr("/requirements.txt")));
+}
+
+TEST_F(Report, FilesOfTheWorkingFolderAreNotTakenForPythonsModules) {
+  if (!program_in(current_environment(), "python3")) GTEST_SKIP() << "there is no python3 here";
+  const std::filesystem::path here = folder_.path() / "work";
+  std::filesystem::create_directories(here);
+  for (const char* const module : {"json.py", "argparse.py", "pathlib.py", "peakmark_reports.py"}) {
+    std::ofstream(here / module) << "raise SystemExit('taken over')\n";
+  }
+  // An empty entry is the working folder too.
+  environment_.emplace_back("PYTHONPATH=:/other:");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(here);
+  const Answer answer = peakmark({"report", "--history", "none.db", "--junit", "j.xml"});
+  std::filesystem::current_path(before);
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors,
+              AllOf(testing::AnyOf(HasSubstr("there is no history"), HasSubstr("-m pip install")),
+                    testing::Not(HasSubstr("taken over"))));
 }
 
 }  // namespace

@@ -125,6 +125,8 @@ void add_run_command(CLI::App& app, Result& result) {
       ->type_name(value_name::kHistory)
       ->excludes(memory_only)
       ->excludes(rounds);
+  command->add_flag("--host-name", sweep.host_name,
+                    "Write the name of this machine into the run file; else a mark that is not its name");
   command->add_flag("--json", options->json, "Print the run file on standard output as well");
   command->footer(
       "Names leave out axes at their default, so --filter finds a word that is a default in none; `peakmark "

@@ -1,6 +1,4 @@
 #include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -68,14 +66,14 @@ struct AcceptOptions {
   std::optional<std::string> who;
 };
 
-/// Who runs this: the user's name, or that of CI.
+/// The account that runs a job of CI, which everybody sees there; empty elsewhere: reports are published, and
+/// a user's name of this machine is not.
 std::string who_am_i() {
-  for (const char* const variable : {"GITHUB_ACTOR", "GITLAB_USER_LOGIN", "USER", "LOGNAME"}) {
+  for (const char* const variable : {"GITHUB_ACTOR", "GITLAB_USER_LOGIN"}) {
     const char* const name = std::getenv(variable);
     if (name != nullptr && *name != '\0') return name;
   }
-  const passwd* const user = ::getpwuid(::geteuid());
-  return user == nullptr ? fmt::format("user {}", ::geteuid()) : user->pw_name;
+  return "";
 }
 
 /// The runs from which on levels of this case are to be accepted: of its open regressions and suspicions.
@@ -137,7 +135,9 @@ void add_accept_command(CLI::App& trends) {
   command->add_option("--metric", options->metric, "Only this metric of the case; default: every open one")
       ->type_name("{requested_peak_bytes,setup_bytes,leaked_bytes,gpu_time_ns,estimate_ratio}");
   command->add_option("--from", options->from, "Run id: the level from this run on, found or not");
-  command->add_option("--who", options->who, "Who accepts; default: the user");
+  command->add_option(
+      "--who", options->who,
+      "Who accepts, shown in reports; default: the account that runs the job of GitHub or GitLab");
   add_history_option(*command, options->history);
   command->footer("Exit code: 0 accepted, 2 there is no such case, run or open change.");
   command->callback([options] { accept(*options); });

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "history/place.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark::cli {
@@ -65,8 +66,8 @@ std::string usage_message(const CLI::App* app, const CLI::Error& error) {
     here = command = here->get_subcommands().front();
     name += " " + command->get_name();
   }
-  return fmt::format("peakmark{}: {}\nSee: peakmark{} --help\n", name, what_is_wrong(*app, command, error),
-                     name);
+  return fmt::format("peakmark{}: {}\nSee: peakmark{} --help\n", name,
+                     history::without_passwords(what_is_wrong(*app, command, error)), name);
 }
 
 }  // namespace peakmark::cli

@@ -93,7 +93,7 @@ TEST_F(Usage, AnEmptyFileNameIsNamed) {
 TEST_F(Usage, EveryHelpNamesTheExitCodes) {
   for (const char* const command :
        {"devices", "doctor", "list", "run", "merge", "estimate", "check", "record", "show", "compare",
-        "history", "report", "trends", "init", "schema", "completion", "manual"}) {
+        "history", "report", "trends", "redact", "init", "schema", "completion", "manual"}) {
     EXPECT_THAT(peakmark({command, "--help"}).output, HasSubstr("Exit code")) << command;
   }
   for (const char* const command : {"add", "log", "export", "prune", "rename-device"}) {

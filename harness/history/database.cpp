@@ -30,6 +30,13 @@ std::string reason_of(const soci::soci_error& error) {
   return text;
 }
 
+/// As SOCI 4.0 takes it: it reads KEY=VALUE, and adds a `=` to a text that has none.
+std::string connection_text(const std::string& url) {
+  if (url.find('=') != std::string::npos) return url;
+  const bool has_parameters = url.find('?') != std::string::npos;
+  return url + (has_parameters ? "" : "?") + "application_name=peakmark";
+}
+
 /// What to do about an error of SQLite; its numbers are part of its interface.
 std::string advice_on(int sqlite_code) {
   switch (sqlite_code & 0xFF) {
@@ -113,9 +120,9 @@ void Database::open_postgresql() {
 #endif
   try {
     // Loaded when it is asked for: its libraries are many, and most histories are files.
-    sql_.open("postgresql", place_.url);
+    sql_.open("postgresql", connection_text(place_.url));
   } catch (const soci::soci_error& error) {
-    const std::string reason = reason_of(error);
+    const std::string reason = without_passwords(reason_of(error));
     if (reason.find("shared library") != std::string::npos) {
       fail(reason + "; install SOCI's backend for PostgreSQL (Debian 12: libsoci-postgresql4.0)");
     }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/private_text.hpp"
 #include "history/place.hpp"
 #include "history/run_head.hpp"
 #include "run/run_file.hpp"
@@ -93,6 +94,10 @@ class History {
   /// Drops the runs from before `date` that `runs_to_keep` does not name. No other process writes while that
   /// is decided. `dry`: only reports what would go.
   Pruned prune(const std::string& date, const RunsToKeep& runs_to_keep, bool dry);
+
+  /// Removes from all runs what is not published (run/redact.hpp), and the names of those who accepted
+  /// changes. Returns how many runs changed. Nothing of it stays in the database's file.
+  std::int64_t redact(const PrivateTexts& texts);
 
   class Inside;  ///< for the sources of this room
 

@@ -60,6 +60,9 @@ std::string History::device_name(const std::string& /*device*/) {
 void History::rename_device(const std::string& /*device*/, const std::string& /*is_device*/) {
   refuse();
 }
+std::int64_t History::redact(const PrivateTexts& /*texts*/) {
+  refuse();
+}
 Pruned History::prune(const std::string& /*date*/, const RunsToKeep& /*runs_to_keep*/, bool /*dry*/) {
   refuse();
 }

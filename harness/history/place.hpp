@@ -17,8 +17,14 @@ struct Place {
   [[nodiscard]] std::string name() const;
 };
 
-/// A file name, or `postgresql://user@host/database` (also `postgres://`). UsageError where it is empty or of
-/// another scheme.
+/// `text` of a message with the passwords of all URLs in it hidden.
+std::string without_passwords(std::string text);
+
+/// Overwrites a URL with a password in an argument of this process, which everybody can read in /proc.
+void hide_password_of_argument(char* argument);
+
+/// A file name, or `postgresql://user@host/database` (also `postgres://`). UsageError where it is empty, of
+/// another scheme, or a URL whose password cannot be told from the rest.
 Place parse_place(const std::string& text);
 
 }  // namespace peakmark::history

@@ -29,6 +29,49 @@ TEST(Place, NoPasswordIsShown) {
   EXPECT_EQ(parse_place("postgresql://h/d?sslpassword=secret").name(), "postgresql://h/d?sslpassword=…");
 }
 
+TEST(Place, AnUnknownParameterIsNotShown) {
+  EXPECT_EQ(parse_place("postgresql://h/d?pass%77ord=secret&port=1").name(),
+            "postgresql://h/d?pass%77ord=…&port=1");
+  EXPECT_EQ(parse_place("postgresql://h/d?passfile=/home/me/x").name(), "postgresql://h/d?passfile=…");
+}
+
+TEST(Place, APasswordThatIsNotEscapedIsRefusedAndNotShown) {
+  for (const char* const url :
+       {"postgresql://me:sec/ret@host/db", "postgresql://me:sec@ret@host/db",
+        "postgresql://me:sec?ret@host/db", "postgresql://me:sec#ret@host/db",
+        "postgresql://me:sec:ret@host/db", "postgresql://me:sec/ret@host/db?sslmode=require",
+        "postgres://me:sec ret@host/db"}) {
+    std::string message = "none";
+    try {
+      parse_place(url);
+    } catch (const UsageError& error) {
+      message = error.what();
+    }
+    EXPECT_THAT(message,
+                testing::AllOf(testing::HasSubstr("%2F for /"), testing::Not(testing::HasSubstr("sec")),
+                               testing::Not(testing::HasSubstr("ret"))))
+        << url;
+  }
+}
+
+TEST(Place, MessagesHoldNoPassword) {
+  EXPECT_EQ(without_passwords("no postgresql://me:secret@h/d: refused, postgres://you:sec/ret@h, a.db"),
+            "no postgresql://me@h/d: refused, postgresql://…, a.db");
+  EXPECT_EQ(without_passwords("nothing to hide"), "nothing to hide");
+}
+
+TEST(Place, AnArgumentWithAPasswordIsOverwritten) {
+  const auto hidden = [](std::string argument) {
+    hide_password_of_argument(argument.data());
+    return argument;
+  };
+  EXPECT_EQ(hidden("postgresql://me:secret@h/d"), "postgresql://*************");
+  EXPECT_EQ(hidden("--history=postgres://me:sec/ret@h"), "--history=postgres://************");
+  for (const char* const plain : {"postgresql://me@h/d", "--history=h.db", "run", "a=postgres.db"}) {
+    EXPECT_EQ(hidden(plain), plain);
+  }
+}
+
 TEST(Place, OtherSchemesAreNamed) {
   const auto message = [](const std::string& text) -> std::string {
     try {

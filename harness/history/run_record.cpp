@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/fingerprint.hpp"
+#include "base/private_text.hpp"
 #include "base/quantile.hpp"
 #include "history/run_record.hpp"
 #include "run/context_json.hpp"
@@ -228,6 +229,22 @@ std::optional<double> median_of_block_medians(const std::optional<GpuTime>& time
   if (!time) return std::nullopt;
   const std::vector<double> medians = block_medians(*time);
   return medians.empty() ? time->median_ns : quantile(medians, 0.5);
+}
+
+bool holds_private_facts(const std::string& context) {
+  return whole([&] {
+    const Json json = Json::parse(context);
+    const auto environment = json.find("environment");
+    if (environment == json.end() || !environment->is_object()) return false;
+    return std::ranges::any_of(environment->items(), [](const auto& fact) {
+      return !fact.value().is_string() ||
+             !is_public_fact(fact.key(), fact.value().template get<std::string>());
+    });
+  });
+}
+
+std::int64_t facts_hash_of(const std::string& facts) {
+  return whole([&] { return hash_of(Json::parse(facts)); });
 }
 
 RunRecord to_record(const Run& run) {

@@ -48,6 +48,16 @@ struct RunRecord : RunHead {
 /// beyond 2^53 (trends could not tell them apart), times that are no finite numbers.
 RunRecord to_record(const Run& run);
 
+/// Digest of a run that was redacted: its contents can be compared with nothing any more.
+inline constexpr const char* kRedactedDigest = "redacted";
+
+/// True where the context of a record holds variables that are not published, as those of earlier versions
+/// do.
+bool holds_private_facts(const std::string& context);
+
+/// The hash of the facts of a record.
+std::int64_t facts_hash_of(const std::string& facts);
+
 // What reads a record throws UsageError where it is no text that to_record() wrote: the history is damaged.
 
 /// The run again, but for the single calls of its timing: `blocks` is empty.

@@ -3,16 +3,19 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
+#include <netinet/in.h>
 #include <pwd.h>
 #include <soci/soci.h>
 #include <soci/sqlite3/soci-sqlite3.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -70,6 +73,21 @@ std::string read_until(int descriptor, const std::string& word) {
 }
 
 #ifdef PEAKMARK_POSTGRESQL_PROGRAMS
+/// A TCP port of the loopback that is free now.
+int free_port() {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  auto* const place = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(listener, place, length) != 0 || ::getsockname(listener, place, &length) != 0) {
+    throw std::runtime_error("no TCP port on the loopback");
+  }
+  ::close(listener);
+  return ntohs(address.sin_port);
+}
+
 void initialise(const std::filesystem::path& data) {
   int output = -1;
   const int process = start({PEAKMARK_POSTGRESQL_PROGRAMS "/initdb", "-D", data.string(), "-A", "trust", "-U",
@@ -121,10 +139,14 @@ PostgresqlServer::PostgresqlServer() {
     if (::chown(folder_.path().c_str(), user->pw_uid, user->pw_gid) != 0) throw std::runtime_error("chown");
   }
   initialise(data);
+  // Over TCP with a password, as a server of a team; through the socket as it comes.
+  std::ofstream(data / "pg_hba.conf") << "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
+  port_ = free_port();
   int output = -1;
-  process_ = start({PEAKMARK_POSTGRESQL_PROGRAMS "/postgres", "-D", data.string(), "-k",
-                    folder_.path().string(), "-h", "", "-F", "-c", "full_page_writes=off"},
-                   output);
+  process_ =
+      start({PEAKMARK_POSTGRESQL_PROGRAMS "/postgres", "-D", data.string(), "-k", folder_.path().string(),
+             "-h", "127.0.0.1", "-p", std::to_string(port_), "-F", "-c", "full_page_writes=off"},
+            output);
   const std::string text = read_until(output, "ready to accept connections");
   if (text.find("ready to accept") == std::string::npos)
     throw std::runtime_error("postgres did not start: " + text);
@@ -139,7 +161,11 @@ PostgresqlServer::~PostgresqlServer() {
 }
 
 std::string PostgresqlServer::url(const std::string& user) const {
-  return fmt::format("postgresql:///postgres?host={}&user={}", folder_.path().string(), user);
+  return fmt::format("postgresql:///postgres?host={}&port={}&user={}", folder_.path().string(), port_, user);
+}
+
+std::string PostgresqlServer::tcp_url(const std::string& user, const std::string& password) const {
+  return fmt::format("postgresql://{}:{}@127.0.0.1:{}/postgres", user, password, port_);
 }
 
 void OnBothDatabases::SetUp() {

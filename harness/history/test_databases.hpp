@@ -17,13 +17,15 @@ namespace peakmark::history {
 
 using Values = std::vector<std::optional<double>>;
 
-/// A PostgreSQL server on a socket in a temporary folder, without network, gone with the process. One for all
-/// tests of a program, since it takes a second or two to make.
+/// A PostgreSQL server on a socket in a temporary folder, and on the loopback, gone with the process. One for
+/// all tests of a program, since it takes a second or two to make.
 class PostgresqlServer {
  public:
   /// Started when it is first asked for. Null where PostgreSQL is not installed.
   static PostgresqlServer* get();
   [[nodiscard]] std::string url(const std::string& user = "peakmark") const;
+  /// Over TCP, where a password is needed (escaped as in URLs); without a query.
+  [[nodiscard]] std::string tcp_url(const std::string& user, const std::string& password) const;
 
   PostgresqlServer();
   ~PostgresqlServer();
@@ -33,6 +35,7 @@ class PostgresqlServer {
  private:
   TemporaryFolder folder_;
   int process_ = -1;
+  int port_ = 0;
 };
 
 /// A test that is made for both kinds of database; each test begins with an empty one.

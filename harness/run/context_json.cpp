@@ -1,6 +1,7 @@
 #include "run/json_fields.hpp"
 // json_fields.hpp first: it sets how nlohmann is compiled.
 #include "base/error.hpp"
+#include "base/private_text.hpp"
 #include "run/context_json.hpp"
 
 namespace peakmark {
@@ -165,6 +166,9 @@ RunContext run_context_from_json(const Json& json) {
   }
   field(json, "memory_only", context.memory_only);
   field(json, "environment", context.environment);
+  // Run files and histories of earlier versions hold every CUDA_ and NVIDIA_ variable.
+  std::erase_if(context.environment,
+                [](const auto& fact) { return !is_public_fact(fact.first, fact.second); });
   field(json, "warnings", context.warnings);
   field(json.at("reference"), "first_ns", context.reference.first_ns);
   field(json.at("reference"), "last_ns", context.reference.last_ns);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <sstream>
 
 #include "base/error.hpp"
 #include "base/plain_text.hpp"
@@ -49,21 +48,34 @@ PythonEnvironment python_of(const ExternalEstimator& estimator) {
   }
 }
 
+// Python puts the working folder first in its path, and files there would replace modules of its library. Not
+// -P, which is younger than 3.10.
+constexpr const char* kEstimatorsOfPython =
+    "import sys\n"
+    "sys.path[:] = [path for path in sys.path if path not in ('', '.')]\n"
+    "from peakmark.estimators import main\n"
+    "main()";
+
 /// The program that answers, ready to be started. UsageError where it is not there.
 WorkerCommand command_for(const ExternalEstimator& estimator, const std::string& request) {
   WorkerCommand command;
   command.environment = current_environment();
+  // A URL in it may hold a password, and no estimator needs it.
+  std::erase_if(command.environment,
+                [](const std::string& entry) { return entry.starts_with("PEAKMARK_HISTORY="); });
   command.input = request;
   const PythonEnvironment python = python_of(estimator);
   add_python(command.environment, python);
   std::vector<std::string> words;
   if (estimator.call.starts_with("python:")) {
-    words = {python.interpreter.string(), "-m", "peakmark.estimators"};
+    words = {python.interpreter.string(), "-c", kEstimatorsOfPython};
+    if (const auto path = variable_of(command.environment, "PYTHONPATH")) {
+      set_variable(command.environment, "PYTHONPATH", without_empty_folders(*path));
+    }
     if (!estimator.suite_folder.empty())
       words.insert(words.end(), {"--path", estimator.suite_folder.string()});
   } else {
-    std::istringstream text(estimator.call.substr(estimator.call.find(':') + 1));
-    for (std::string word; text >> word;) words.push_back(word);
+    words = estimator_command_words(estimator.call.substr(estimator.call.find(':') + 1));
   }
   // A path of a command is seen from the suite, wherever peakmark was started.
   std::string program = words.front();

@@ -65,6 +65,23 @@ TEST_F(ExternalEstimates, ACommandIsAskedOnALineAndAnswersOnOne) {
       line);
 }
 
+TEST_F(ExternalEstimates, ACommandMayHoldBlanks) {
+  const auto file = folder_.path() / "my estimators" / "run it";
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file)
+      << "#!/bin/sh\necho '{\"slices\": 1, \"bytes\": 2, \"error\": \"exception: '\"$#$1\"'\"}'\n";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  ExternalEstimator estimator;
+  estimator.call = "command:'./my estimators/run it' --a\\ b";
+  estimator.form = "module";
+  estimator.suite_folder = folder_.path();
+  EstimatorQuestion question;
+  question.slices = 1;
+  question.other_dimensions = {10, 20};
+  question.dtype = "float32";
+  EXPECT_EQ(ask_external(estimator, question, 1).error, "exception: 1--a b");
+}
+
 TEST_F(ExternalEstimates, WhatIsNoAnswerIsAnErrorWithAName) {
   EXPECT_THAT(error_of("nine"), StartsWith("wrong_type: the answer is none"));
   EXPECT_THAT(error_of("[9]"), StartsWith("wrong_type: the answer is no JSON object"));

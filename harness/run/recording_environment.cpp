@@ -19,6 +19,8 @@ std::filesystem::path recorder_for(const DeviceInfo& device, const RecorderLibra
 
 RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment)
     : variables_(std::move(environment)) {
+  // A URL in it may hold a password, and no worker needs it.
+  std::erase_if(variables_, [](const std::string& entry) { return entry.starts_with("PEAKMARK_HISTORY="); });
   if (device.backend == Backend::dry) return;
   const RecorderLibraries libraries = find_recorder_libraries();
   const std::filesystem::path recorder = recorder_for(device, libraries);

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <random>
 
+#include "base/private_text.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -19,11 +21,6 @@ constexpr double kReferenceTolerance = 0.05;
 
 std::string utc(const char* format, std::chrono::system_clock::time_point when) {
   return fmt::format(fmt::runtime(format), fmt::gmtime(std::chrono::system_clock::to_time_t(when)));
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 std::string cpu_name() {
@@ -55,9 +52,8 @@ std::map<std::string, std::string> measurement_environment() {
     const auto equals = text.find('=');
     if (equals == std::string::npos) continue;
     const std::string name = text.substr(0, equals);
-    for (const char* prefix : {"POCL_", "CUDA_", "OPENCL_", "OCL_ICD_", "NVIDIA_"}) {
-      if (name.starts_with(prefix)) environment[name] = text.substr(equals + 1);
-    }
+    const std::string value = text.substr(equals + 1);
+    if (is_public_variable(name, value)) environment[name] = value;
   }
   utsname system{};
   if (::uname(&system) == 0) environment["kernel"] = std::string(system.sysname) + " " + system.release;
@@ -65,11 +61,12 @@ std::map<std::string, std::string> measurement_environment() {
   return environment;
 }
 
-RunContext make_run_context(const Selection& selection, const Description& description, bool memory_only) {
+RunContext make_run_context(const Selection& selection, const Description& description, bool memory_only,
+                            bool host_name) {
   RunContext context;
   context.id = make_run_id();
   context.date = utc_date();
-  context.host_name = host_name();
+  context.host_name = host_name ? this_host() : host_mark();
   context.suite = selection.suite.name;
   context.fingerprint = selection.suite.fingerprint;
   context.filter = selection.filter;

@@ -11,7 +11,9 @@
 namespace peakmark {
 
 /// A new run of this selection: an id of its own, now, here, with this worker.
-RunContext make_run_context(const Selection& selection, const Description& description, bool memory_only);
+/// `host_name`: with this machine's name, not its mark.
+RunContext make_run_context(const Selection& selection, const Description& description, bool memory_only,
+                            bool host_name = false);
 
 /// Clocks, memory in use and what else the machine tells, into the run's environment. What is unknown is not
 /// there.
@@ -23,7 +25,7 @@ std::string utc_date(std::chrono::system_clock::time_point when = std::chrono::s
 /// `20260131T020000Z-0123456789abcdef`: sorts by time, and no two are alike.
 std::string make_run_id();
 
-/// Variables of ours that bear on measurements, and the kernel and CPU of this machine.
+/// Variables that bear on measurements and may be published, and the kernel and CPU of this machine.
 std::map<std::string, std::string> measurement_environment();
 
 /// How far two reference times are apart, as a part of the first, told when it is more than 5 %; else empty.

@@ -49,6 +49,21 @@ TEST(RunContext, HoldsWhatWasChosen) {
   EXPECT_THAT(context.environment.at("kernel"), HasSubstr("Linux"));
 }
 
+TEST(RunContext, UnknownVariablesAndPathsAreNotCopied) {
+  const std::map<std::string, std::string> set{{"NVIDIA_API_KEY", "nvapi-secret"},
+                                               {"CUDA_HOME", "/home/ada/cuda"},
+                                               {"POCL_CACHE_DIR", "/home/ada/.cache"},
+                                               {"OPENCL_TOKEN", "secret"},
+                                               {"CUDA_VISIBLE_DEVICES", "1"}};
+  for (const auto& [name, value] : set) ::setenv(name.c_str(), value.c_str(), 1);
+  const auto environment = measurement_environment();
+  for (const auto& [name, value] : set) ::unsetenv(name.c_str());
+  EXPECT_EQ(environment.at("CUDA_VISIBLE_DEVICES"), "1");
+  for (const char* const name : {"NVIDIA_API_KEY", "CUDA_HOME", "POCL_CACHE_DIR", "OPENCL_TOKEN"}) {
+    EXPECT_FALSE(environment.contains(name)) << name;
+  }
+}
+
 TEST(RunContext, ClocksAreThoseOfTheGpuMeasuredOn) {
   DeviceInfo device;
   device.backend = Backend::cuda;

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/environment_list.hpp"
 #include "base/error.hpp"
 #include "run/context_json.hpp"
 #include "run/external_estimates.hpp"
@@ -58,7 +59,8 @@ void check_same_run(const RunContext& recorded, const RunContext& context,
 RunJournal::RunJournal(std::filesystem::path run_file)
     : run_file_(checked(std::move(run_file))),
       partial_(partial_of(run_file_), run_file_,
-               "another peakmark measures into it; wait for it, or name another file with -o") {}
+               "another peakmark measures into it; wait for it, or name another file with -o"),
+      private_texts_(private_texts(current_environment())) {}
 
 RunJournal::~RunJournal() {
   const bool only_ours = started_ && !earlier_stays_;
@@ -69,6 +71,7 @@ std::size_t RunJournal::start(RunContext context) {
   const std::string earlier = partial_.take_whole_lines();
   started_ = true;
   earlier_stays_ = !earlier.empty();
+  publish_texts(context, private_texts_);
   run_ = Run{std::move(context), {}};
   places_.clear();
   run_.context.complete = false;
@@ -144,7 +147,8 @@ void RunJournal::check_observations() const {
   }
 }
 
-void RunJournal::add(const Observation& observation) {
+void RunJournal::add(const Observation& measured) {
+  const Observation observation = published(measured);
   if (earlier_stays_) {
     replace_earlier_by(observation);
   } else {
@@ -152,6 +156,11 @@ void RunJournal::add(const Observation& observation) {
   }
   keep(observation);
   measured_ = true;
+}
+
+Observation RunJournal::published(Observation observation) const {
+  publish_texts(observation, private_texts_);
+  return observation;
 }
 
 /// A line that rewrites what is known of a case, of which more was known later, and not a further round.
@@ -192,17 +201,20 @@ void RunJournal::replace_earlier_by(const Observation& observation) {
   }
 }
 
-void RunJournal::note(const Observation& observation) {
+void RunJournal::note(const Observation& noted) {
+  const Observation observation = published(noted);
   if (!earlier_stays_) partial_.append(to_json_line(observation));
   keep(observation);
 }
 
 void RunJournal::change(const RunContext& context) {
   run_.context = context;
+  publish_texts(run_.context, private_texts_);
   if (!earlier_stays_) append_context();
 }
 
-void RunJournal::change(const Observation& observation) {
+void RunJournal::change(const Observation& changed) {
+  const Observation observation = published(changed);
   const auto place = places_.find(observation.case_name);
   if (place == places_.end()) throw std::logic_error("a case that was not measured changes");
   partial_.append(to_json_line(observation));

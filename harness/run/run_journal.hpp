@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/private_text.hpp"
+#include "run/publish_texts.hpp"
 #include "run/run_file.hpp"
 #include "run/text_file.hpp"
 
@@ -61,9 +63,12 @@ class RunJournal {
   void keep(const Observation& observation);
   void read_one(const Observation& observation);
   void replace_earlier_by(const Observation& observation);
+  /// With messages as they may be published.
+  [[nodiscard]] Observation published(Observation observation) const;
 
   std::filesystem::path run_file_;
   LineFile partial_;
+  PrivateTexts private_texts_;
   bool started_ = false;
   bool earlier_stays_ = false;  ///< until a case is measured
   bool measured_ = false;

@@ -55,6 +55,37 @@ TEST_F(RunJournalTest, OpeningAloneLeavesWhatAnEarlierRunMeasured) {
   EXPECT_EQ(read_text_file(partial_), before);
 }
 
+TEST_F(RunJournalTest, WritesNoSecretAndNoPathOfAPerson) {
+  ::setenv("NVIDIA_API_KEY", "nvapi-0123456789", 1);
+  const std::string home = "/home/somebody";
+  {
+    RunJournal journal(path_);
+    context_.environment["NVIDIA_API_KEY"] = "nvapi-0123456789";
+    context_.warnings = {home + "/x is slow"};
+    journal.start(context_);
+    Observation measured = example_observation("a");
+    measured.message = "401 for nvapi-0123456789 in " + home + "/theirs.py";
+    measured.estimate.emplace().error = "not_asked: " + home + "/e.py";
+    journal.add(measured);
+    Observation noted = example_observation("b");
+    noted.message = "no " + home + "/b";
+    journal.note(noted);
+    measured.estimate->error = "exception: File \"" + home + "/my work/e.py\", nvapi-0123456789";
+    journal.change(measured);
+    RunContext changed = journal.run().context;
+    changed.warnings.push_back("again " + home + "/y");
+    journal.change(changed);
+    const std::string partial = read_text_file(partial_);
+    EXPECT_THAT(partial, AllOf(Not(HasSubstr(home)), Not(HasSubstr("nvapi-")), HasSubstr("theirs.py")));
+    journal.finish();
+  }
+  ::unsetenv("NVIDIA_API_KEY");
+  const std::string text = read_text_file(path_);
+  EXPECT_THAT(text, AllOf(Not(HasSubstr(home)), Not(HasSubstr("nvapi-")), HasSubstr("x is slow")));
+  EXPECT_EQ(read_run(path_).observations.front().estimate->error,
+            "exception: File \"e.py\", $NVIDIA_API_KEY");
+}
+
 TEST_F(RunJournalTest, KeepsEachObservationAsItComes) {
   RunJournal journal(path_);
   EXPECT_EQ(journal.start(context_), 0u);

@@ -51,7 +51,7 @@ class Sweep {
         select(options_.selection, description, facts.devices,
                [&](const std::vector<PlannedCase>& cases) { workers_->check(cases, signals_.descriptor()); });
     say_device(selection.device, options_.memory_only);
-    RunContext context = make_run_context(selection, description, options_.memory_only);
+    RunContext context = make_run_context(selection, description, options_.memory_only, options_.host_name);
     context.asked_cache = options_.cache;
     note_findings(facts, selection.device, context);
     if (const std::string warning = workers_->warning(); !warning.empty() && !context.memory_only) {

@@ -127,7 +127,8 @@ class TwoBuilds {
     rounds.two_looks = true;
     bool resumed[2] = {};
     for (Side* side : {&base_, &next_}) {
-      RunContext context = make_run_context(side->selection, side->description, false);
+      RunContext context =
+          make_run_context(side->selection, side->description, false, options_.sweep.host_name);
       context.asked_cache = options_.sweep.cache;
       add_machine_facts(context, facts, side->selection.device);
       if (side == &next_) note_findings(facts, side->selection.device, context);

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment_list.hpp"
+#include "base/private_text.hpp"
 #include "ledger/timeline.hpp"
 #include "page_template.hpp"
 #include "show/flame.hpp"
@@ -91,6 +93,15 @@ void write_json(const std::string& json, std::ostream& out) {
   }
 }
 
+/// A page is for others: all texts of it as they may be published.
+void publish(Json& json, const PrivateTexts& texts) {
+  if (json.is_string()) {
+    json = public_text(json.get<std::string>(), texts);
+  } else if (json.is_structured()) {
+    for (Json& item : json) publish(item, texts);
+  }
+}
+
 }  // namespace
 
 void write_page(const RecordedTree& tree, const ReportOptions& options, std::ostream& out) {
@@ -98,11 +109,15 @@ void write_page(const RecordedTree& tree, const ReportOptions& options, std::ost
   short_options.most_phases = kMostPhases;
   Json views = Json::array();
   for (const RecordedProcess& process : tree.processes) views.push_back(view_json(process));
+  const PrivateTexts texts = private_texts(current_environment());
+  Json profile = Json::parse(profile_json(tree, short_options));
+  publish(profile, texts);
+  publish(views, texts);
   constexpr std::string_view kMark = "@DATA@";
   const std::string_view page = page_template();
   const std::size_t mark = page.find(kMark);
   out << page.substr(0, mark) << "{\"profile\":";
-  write_json(profile_json(tree, short_options), out);
+  write_json(profile.dump(-1, ' ', false, Json::error_handler_t::replace), out);
   out << ",\"views\":";
   write_json(views.dump(-1, ' ', false, Json::error_handler_t::replace), out);
   out << ",\"tree\":";

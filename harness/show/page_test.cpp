@@ -46,6 +46,19 @@ ProcessByHand example(std::int32_t pid) {
   return process;
 }
 
+TEST(Page, HoldsNoPathOfAPerson) {
+  ProcessByHand process = example(1);
+  process.say(EventType::stack, 100, 9, "P\tmain\t3\t/home/somebody/work/train.py\n")
+      .say(EventType::note, 101, 0, "cannot open /home/somebody/x.so")
+      .allocate(7000, 64, 8192)
+      .from(9);
+  RecordedTree tree{{process.process()}};
+  tree.processes[0].command_line = {"/home/somebody/bin/python", "--data=/home/somebody/data"};
+  const std::string page = page_of(tree);
+  EXPECT_THAT(page, Not(HasSubstr("somebody")));
+  EXPECT_THAT(page, testing::AllOf(HasSubstr("train.py"), HasSubstr("\"python\"")));
+}
+
 TEST(Page, ItsDataIsWhatJsonGivesAndAViewAProcess) {
   const RecordedTree tree{{example(1).process(), example(2).process()}};
   const auto data = nlohmann::json::parse(data_of(page_of(tree)));

@@ -76,10 +76,39 @@ bool is_estimator_call(std::string_view text) {
   return text.starts_with("python:") || text.starts_with("command:");
 }
 
+std::vector<std::string> estimator_command_words(std::string_view command) {
+  std::vector<std::string> words;
+  bool is_in_word = false;
+  char quote = '\0';
+  for (std::size_t at = 0; at < command.size(); ++at) {
+    const char letter = command[at];
+    if (quote == '\0' && (letter == ' ' || letter == '\t' || letter == '\n')) {
+      is_in_word = false;
+      continue;
+    }
+    if (!is_in_word) words.emplace_back();
+    is_in_word = true;
+    if (letter == quote) {
+      quote = '\0';
+    } else if (quote == '\0' && (letter == '"' || letter == '\'')) {
+      quote = letter;
+    } else if (letter == '\\' && quote != '\'' && at + 1 < command.size()) {
+      words.back() += command[++at];
+    } else {
+      words.back() += letter;
+    }
+  }
+  if (quote != '\0') throw UsageError(fmt::format("'{}': a {} without its other", command, quote));
+  return words;
+}
+
 void check_estimator_call(std::string_view call) {
   const std::size_t colon = call.find(':');
   const std::string_view what = colon == std::string_view::npos ? call : call.substr(colon + 1);
-  if (call.starts_with("command:") && what.find_first_not_of(' ') != std::string_view::npos) return;
+  if (call.starts_with("command:")) {
+    const std::vector<std::string> words = estimator_command_words(what);
+    if (!words.empty() && !words.front().empty()) return;
+  }
   const std::size_t function = what.find(':');
   if (call.starts_with("python:") && function != std::string_view::npos && function != 0 &&
       function + 1 < what.size()) {

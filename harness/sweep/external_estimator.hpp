@@ -40,6 +40,10 @@ void check_estimator_dtype(const std::string& dtype);
 /// UsageError for what is not `package.module:function`.
 void check_function_beside(const std::string& function);
 
+/// The words of what stands behind `command:`. Blanks separate them, except in quotes (' or ") and after a
+/// backslash. Throws UsageError where a quote has no end.
+std::vector<std::string> estimator_command_words(std::string_view command);
+
 /// `python:` or `command:` in front: a call, not a name.
 bool is_estimator_call(std::string_view text);
 

@@ -41,6 +41,17 @@ TEST(ExternalEstimator, ACallOfItselfTakesDimensionsAndParametersFromTheAxes) {
   EXPECT_EQ(3, question.parameters.integer("pad_x0"));
 }
 
+TEST(ExternalEstimator, WordsOfACommandMayHoldBlanks) {
+  EXPECT_THAT(estimator_command_words("./run  --fast"), ElementsAre("./run", "--fast"));
+  EXPECT_THAT(estimator_command_words("'./my estimators/run' \"--a b\" c\\ d ''"),
+              ElementsAre("./my estimators/run", "--a b", "c d", ""));
+  EXPECT_THAT(estimator_command_words("  "), testing::IsEmpty());
+  EXPECT_THROW(estimator_command_words("'./run"), UsageError);
+  EXPECT_THROW(check_estimator_call("command:'' x"), UsageError);
+  EXPECT_THROW(check_estimator_call("command: "), UsageError);
+  EXPECT_NO_THROW(check_estimator_call("command:'./my run' x"));
+}
+
 TEST(ExternalEstimator, SaysMoreUnderAHeaderOfItsOwn) {
   const Suite suite = estimator_suite(
       "[[estimator]]\nname = 'theirs'\ncall = 'command:./estimate --fast'\nform = 'module'\n"

@@ -144,8 +144,8 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
   if (!device.history->acceptances.empty()) {
     add(list_of<Acceptance>(
         device.history->acceptances, "change accepted", "changes accepted", [](const Acceptance& one) {
-          return fmt::format("{}{} by {}: {}", one.case_name, one.metric.empty() ? "" : " " + one.metric,
-                             one.who, one.reason);
+          return fmt::format("{}{}{}: {}", one.case_name, one.metric.empty() ? "" : " " + one.metric,
+                             one.who.empty() ? "" : " by " + one.who, one.reason);
         }));
   }
   return lines;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -57,12 +58,14 @@ def parse_runs(document: str, name: str) -> list[Run]:
 @contextmanager
 def _lines(peakmark: str, arguments: list[str], history: str | None) -> Iterator[TextIO]:
     """The lines that it prints, as they come: a year of many cases is large."""
-    command = [peakmark, *arguments, *(["--history", history] if history else [])]
+    # Not an argument: everybody can read those, and a URL may hold a password.
+    environment = os.environ | ({"PEAKMARK_HISTORY": history} if history else {})
     # Not a pipe: what it says while nobody reads must not hold it.
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
         try:
             process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=said, text=True, encoding="utf-8", errors="replace"
+                [peakmark, *arguments], stdout=subprocess.PIPE, stderr=said, text=True, encoding="utf-8",
+                errors="replace", env=environment,
             )
         except OSError as error:
             raise SourceError(f"{peakmark} cannot be started: {error.strerror}", 2) from error

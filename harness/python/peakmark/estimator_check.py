@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -19,6 +20,14 @@ FORMS = ("documented", "direct", "module", "iterative")
 LEAST_SLICES = 5
 DEFAULT_WINDOW = (0.8, 1.0)
 DEFAULT_SECONDS = 60.0
+# The working folder is not on the path while Python's own modules are imported: a json.py there is none of them.
+_START = """import sys
+sys.path[:] = [path for path in sys.path if path not in ("", ".")]
+installed = (at for at, path in enumerate(sys.path) if path.endswith(("site-packages", "dist-packages")))
+sys.path.insert(next(installed, len(sys.path)), sys.argv.pop(1))
+from peakmark.estimators import main
+main()
+"""
 
 
 @dataclass(frozen=True)
@@ -78,14 +87,15 @@ def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
         "available_bytes": available_bytes,
         "slices": question.slices,
     }
-    # What this process can import its child can too.
-    environment = environment_without_recorders() | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    # What this process can import its child can too. '' is the working folder.
+    folders = [f"--path={path or os.getcwd()}" for path in sys.path]
+    command = [sys.executable, "-c", _START, str(pathlib.Path(__file__).resolve().parents[1]), *folders]
     try:
         line = json.dumps(asked)
     except TypeError as error:
         return Answer(None, None, f"wrong_type: parameters are numbers and texts: {error}")
     try:
-        told = _ended_run([sys.executable, "-m", "peakmark.estimators"], line + "\n", environment, question.seconds)
+        told = _ended_run(command, line + "\n", environment_without_recorders(), question.seconds)
     except subprocess.TimeoutExpired:
         return Answer(None, None, f"no_answer_in_time: not within {question.seconds:g} s, in which it was to be imported "
                                   "and asked; make it faster, or give seconds= more")  # fmt: skip

@@ -291,10 +291,24 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     return told
 
 
+def add_folders(folders: list[str]) -> None:
+    """Finds modules in these folders before installed packages, but after Python's own library.
+
+    A json.py next to the user's modules then takes the place of no module that numpy imports.
+    """
+    try:
+        import numpy  # noqa: F401 - before a numpy.py of the user's can be found
+    except ImportError:
+        pass  # said where a question comes
+    installed = (at for at, path in enumerate(sys.path) if path.endswith(("site-packages", "dist-packages")))
+    at = next(installed, len(sys.path))
+    sys.path[at:at] = [folder for folder in folders if folder and folder not in sys.path]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m peakmark.estimators", description=__doc__.splitlines()[0])
-    parser.add_argument("--path", action="append", default=[], help="a folder in which modules stand")
-    sys.path[:0] = parser.parse_args().path
+    parser.add_argument("--path", action="append", default=[], help="a folder in which modules are")
+    add_folders(parser.parse_args().path)
     # What an estimator prints is no answer of ours: it goes to standard error.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from recorded import TESTS, environment
 
+from peakmark.estimator_check import EstimatorQuestion, ask
 from peakmark.estimators import answer
 
 # httomo's own example: https://diamondlightsource.github.io/httomo
@@ -175,3 +176,13 @@ def test_the_server_answers_line_by_line_and_keeps_what_estimators_print_away():
     assert [one["slices"] for one in told] == [9, None, 9]
     assert "said on the way" in served.stderr
     assert "and this" in served.stderr
+
+
+def test_files_of_the_working_folder_are_not_taken_for_pythons_modules(tmp_path, monkeypatch):
+    for name in ("json", "argparse", "random", "numpy", "peakmark"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('taken over')\n")
+    (tmp_path / "theirs.py").write_text("def memory(dims, dtype):\n    return 7, 0\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])  # as of an interactive Python
+    told = ask(EstimatorQuestion("theirs:memory", "module", 3, 0, (10, 20), "float32"), 100)
+    assert (told.slices, told.bytes, told.error) == (14, 21, None)

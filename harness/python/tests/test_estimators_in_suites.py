@@ -109,3 +109,16 @@ def test_estimate_asks_programs_and_functions(folder):
     )
     assert "no form 'modul'; did you mean 'module'?" in estimate(call, "--form", "modul", "--dimensions", "1,1")
     assert "--dimensions" in estimate(call)
+
+
+def test_files_of_the_working_folder_are_not_taken_for_pythons_modules(tmp_path):
+    for name in ("json", "argparse", "random", "secrets", "typing", "numpy", "peakmark"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('taken over')\n")
+    (tmp_path / "theirs.py").write_text("import helper\ndef memory(dims, dtype):\n    return helper.bytes, 0\n")
+    (tmp_path / "helper.py").write_text("bytes = 7\n")
+    told = peakmark(
+        "estimate", "python:theirs:memory", "--form", "module", "--dimensions", "10,20", "--slices", "3", "--json",
+        cwd=tmp_path, **environment() | {"PYTHONPATH": ":"},
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["bytes"] == 21

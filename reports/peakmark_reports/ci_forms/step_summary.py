@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ..assessment import STATES, Assessment
@@ -12,17 +13,20 @@ from .plain import plain
 # GitHub takes 1 MiB a step and drops the whole summary of one that is larger; a part is left to other writers.
 MOST_BYTES = 1024 * 1024 - 8 * 1024
 _MARKS = {"regression": "🔴", "failed": "🔴", "window": "🟠", "suspicious": "🟠", "vanished": "🟠"}
-_SPECIAL = str.maketrans({one: f"\\{one}" for one in "\\`*_{}[]()#+!|~$@"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
+_SPECIAL = str.maketrans({one: f"\\{one}" for one in "\\`*_[]#!|~$"} | {"<": "&lt;", "&": "&amp;"})
+# A mention or a reference, which a backslash does not stop; the blank that is put into it has no width.
+_LINKS = re.compile(r"([@#!])(?=[0-9A-Za-z])")
 
 
 def markdown_text(text: str) -> str:
     """What is no markup: neither markdown nor HTML, and no mention of anybody."""
-    return plain(text).translate(_SPECIAL)
+    return re.sub("^>", "&gt;", _LINKS.sub(r"\1&#8203;", plain(text).translate(_SPECIAL)))
 
 
 def markdown_code(text: str) -> str:
     """As code; a backtick or a bar would end it, or the cell of its table."""
-    return f"`{plain(text).replace('`', 'ˋ').replace('|', '¦')}`"
+    code = plain(text).replace("`", "ˋ").replace("|", "¦")
+    return f"`{code}`" if code else ""
 
 
 def _row(group: Group, several_devices: bool) -> str:

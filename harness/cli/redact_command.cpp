@@ -1,0 +1,116 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/environment_list.hpp"
+#include "base/error.hpp"
+#include "base/file_kind.hpp"
+#include "base/message.hpp"
+#include "cli/command.hpp"
+#include "cli/file_name.hpp"
+#include "cli/value_name.hpp"
+#include "history/history.hpp"
+#include "record/profile.hpp"
+#include "run/redact.hpp"
+#include "run/text_file.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RedactOptions {
+  std::vector<std::string> files;
+  std::string output;
+};
+
+constexpr std::string_view kSqlite("SQLite format 3\0", 16);
+
+void redact_history(const std::string& place, const PrivateTexts& texts) {
+  history::History history(history::parse_place(place), history::History::Purpose::write);
+  print_message(stderr, "{}: {} runs redacted\n", history.place().name(), history.redact(texts));
+}
+
+/// The copy gets its name when nothing private is in it any more.
+void redact_copy(const std::string& contents, const fs::path& target, const PrivateTexts& texts) {
+  check_replaceable(target);
+  const NewFile beside = create_file_beside(target);
+  if (beside.descriptor >= 0) ::close(beside.descriptor);
+  if (beside.error != 0)
+    throw UsageError(target.string() + ": cannot be written: " + std::strerror(beside.error));
+  try {
+    replace_text_file(beside.path, contents);
+    redact_history(beside.path.string(), texts);
+    fs::rename(beside.path, target);
+  } catch (...) {
+    std::error_code none;
+    fs::remove(beside.path, none);
+    throw;
+  }
+  print_message(stderr, "{}: written\n", target.string());
+}
+
+std::string redacted(const std::string& contents, const PrivateTexts& texts) {
+  if (contents.starts_with(std::string_view(ProfileHeader::kMagic, sizeof ProfileHeader::kMagic))) {
+    return redacted_profile(contents, texts);
+  }
+  return redacted_json(contents, with_texts_of_json(texts, contents));
+}
+
+void redact_file(const std::string& file, const std::string& output, const PrivateTexts& texts) {
+  const fs::path target = output.empty() ? file : output;
+  const std::string contents = read_text_file(file);
+  if (contents.starts_with(kSqlite)) {
+    if (output.empty()) return redact_history(file, texts);
+    return redact_copy(contents, target, texts);
+  }
+  try {
+    const std::string text = redacted(contents, texts);
+    if (text != contents || !output.empty()) replace_text_file(target, text);
+    print_message(stderr, "{}: {}\n", target.string(), text == contents ? "nothing to redact" : "redacted");
+  } catch (const UsageError& error) {
+    throw UsageError(file + ": not redacted: " + error.what() +
+                     "; name a run file, a profile, a history, or JSON that peakmark wrote");
+  }
+}
+
+void redact(const RedactOptions& options) {
+  if (!options.output.empty() && options.files.size() > 1) {
+    throw UsageError("-o takes one FILE; without it each file is replaced");
+  }
+  const PrivateTexts texts = private_texts(current_environment());
+  for (const std::string& file : options.files) {
+    const bool is_url = file.starts_with("postgresql://") || file.starts_with("postgres://");
+    if (is_url && !options.output.empty())
+      throw UsageError("-o takes a file, not a database; redact it in place");
+    is_url ? redact_history(file, texts) : redact_file(file, options.output, texts);
+  }
+}
+
+}  // namespace
+
+void add_redact_command(CLI::App& app, Result& /*result*/) {
+  const auto options = std::make_shared<RedactOptions>();
+  CLI::App* const command =
+      app.add_subcommand("redact", "Remove host names, paths, secrets and command lines from files");
+  command
+      ->add_option("FILE", options->files,
+                   "Run files, profiles, histories (file or URL), or JSON that peakmark wrote")
+      ->required();
+  command->add_option("-o,--output", options->output, "File to write; else FILE is replaced")
+      ->type_name(value_name::kFile)
+      ->check(kFileName);
+  command->footer(
+      "What a file holds before and after: docs/formats.md, \"What a published file holds\".\n"
+      "Figures, names of cases and devices stay. Each file is replaced whole or not at all.\n"
+      "Exit code: 0 clean, 2 wrong usage, or a file cannot be read or written.");
+  command->callback([options] { redact(*options); });
+}
+
+}  // namespace peakmark::cli

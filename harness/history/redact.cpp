@@ -1,0 +1,134 @@
+#include "run/redact.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "history/inside.hpp"
+#include "history/run_record.hpp"
+
+namespace peakmark::history {
+namespace {
+
+struct StoredRun {
+  std::int64_t number = 0;
+  std::string host_name;
+  std::string context;
+};
+
+struct StoredFacts {
+  std::int64_t number = 0;
+  std::int64_t the_case = 0;
+  std::string observation;
+};
+
+/// Cleans the rows of an open transaction.
+class Redaction {
+ public:
+  Redaction(soci::session& sql, const PrivateTexts& texts) : sql_(sql), texts_(texts) {}
+
+  std::int64_t redact() {
+    const std::vector<StoredRun> runs = stored_runs();
+    for (const StoredRun& run : runs) texts_ = with_texts_of_json(std::move(texts_), run.context);
+    const std::vector<StoredFacts> facts = stored_facts();
+    for (const StoredFacts& one : facts) texts_ = with_texts_of_json(std::move(texts_), one.observation);
+    for (const StoredRun& run : runs) redact_run(run);
+    for (const StoredFacts& one : facts) redact_facts(one);
+    redact_acceptances();
+    return static_cast<std::int64_t>(changed_.size());
+  }
+
+ private:
+  std::vector<StoredRun> stored_runs() {
+    std::vector<StoredRun> runs;
+    StoredRun row;
+    each_row(
+        sql_, "SELECT number, host_name, context FROM runs", [&] { runs.push_back(row); },
+        soci::into(row.number), soci::into(row.host_name), soci::into(row.context));
+    return runs;
+  }
+
+  std::vector<StoredFacts> stored_facts() {
+    std::vector<StoredFacts> facts;
+    StoredFacts row;
+    each_row(
+        sql_, "SELECT number, case_number, observation FROM facts", [&] { facts.push_back(row); },
+        soci::into(row.number), soci::into(row.the_case), soci::into(row.observation));
+    return facts;
+  }
+
+  void redact_run(const StoredRun& run) {
+    const std::string context = redacted_json(run.context, texts_);
+    if (context == run.context) return;
+    const std::string host = night_of(context).host_name;
+    sql_ << "UPDATE runs SET context = :c, host_name = :h, digest = :d WHERE number = :n", soci::use(context),
+        soci::use(host), soci::use(std::string(kRedactedDigest)), soci::use(run.number);
+    changed_.insert(run.number);
+  }
+
+  void redact_facts(const StoredFacts& facts) {
+    const std::string observation = redacted_json(facts.observation, texts_);
+    if (observation == facts.observation) return;
+    const std::int64_t hash = facts_hash_of(observation);
+    std::int64_t run = 0;
+    each_row(
+        sql_, fmt::format("SELECT run_number FROM observations WHERE facts_number = {}", facts.number),
+        [&] { changed_.insert(run); }, soci::into(run));
+    const std::string digest(kRedactedDigest);
+    sql_ << "UPDATE runs SET digest = :d WHERE number IN (SELECT run_number FROM observations WHERE "
+            "facts_number "
+            "= :n)",
+        soci::use(digest), soci::use(facts.number);
+    // What differed in a path only is the same now.
+    const auto same = ask<std::int64_t>(
+        sql_, "SELECT number FROM facts WHERE case_number = :c AND hash = :h AND number <> :n",
+        facts.the_case, hash, facts.number);
+    if (!same) {
+      sql_ << "UPDATE facts SET observation = :o, hash = :h WHERE number = :n", soci::use(observation),
+          soci::use(hash), soci::use(facts.number);
+      return;
+    }
+    sql_ << "UPDATE observations SET facts_number = :s WHERE facts_number = :n", soci::use(*same),
+        soci::use(facts.number);
+    sql_ << "DELETE FROM facts WHERE number = :n", soci::use(facts.number);
+  }
+
+  void redact_acceptances() {
+    std::string reason;
+    std::set<std::string> reasons;
+    each_row(
+        sql_, "SELECT reason FROM acceptances", [&] { reasons.insert(reason); }, soci::into(reason));
+    for (const std::string& before : reasons) {
+      const std::string after = public_text(before, texts_);
+      sql_ << "UPDATE acceptances SET reason = :a WHERE reason = :b", soci::use(after), soci::use(before);
+    }
+    sql_ << "UPDATE acceptances SET accepted_by = ''";
+  }
+
+  soci::session& sql_;
+  PrivateTexts texts_;
+  std::set<std::int64_t> changed_;
+};
+
+}  // namespace
+
+std::int64_t History::redact(const PrivateTexts& texts) {
+  return inside_->database.told([&] {
+    soci::session& sql = inside_->sql();
+    const bool is_sqlite = !inside_->database.is_postgresql();
+    Transaction transaction(inside_->database, Access::write);
+    const std::int64_t changed = Redaction(sql, texts).redact();
+    transaction.commit();
+    // The rows that were are still in the file's free pages.
+    if (is_sqlite) {
+      sql << "VACUUM";
+    } else {
+      for (const char* const table : {"runs", "facts", "acceptances"})
+        sql << fmt::format("VACUUM FULL {}", table);
+    }
+    return changed;
+  });
+}
+
+}  // namespace peakmark::history
