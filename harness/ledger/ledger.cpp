@@ -87,17 +87,20 @@ class Replay {
   void allocate(std::size_t i, const Event& event) {
     release(event.address);  // its release was lost
     const Size bytes = event.amounts.bytes;
+    // Memory whose release was refused is live again, and was counted when it was allocated.
+    const bool is_new = event.amounts.result == 0;
+    if (!is_new) ++summary_.refused_releases;
     map_.insert({event.address, i, bytes, event.kind});
     KindSummary& kind = kinds_[slot_of(event.kind)];
-    ++kind.allocations;
-    kind.total_bytes += bytes;
+    kind.allocations += is_new ? 1 : 0;
+    kind.total_bytes += is_new ? bytes : 0;
     kind.live_at_end_bytes += bytes;
     kind.peak_bytes = std::max(kind.peak_bytes, kind.live_at_end_bytes);
     if (!counts_into_peak(event.kind)) return;
     PhaseSummary& phase = summary_.phases.back();
-    ++summary_.allocations;
-    ++phase.allocations;
-    summary_.total_bytes += bytes;
+    summary_.allocations += is_new ? 1 : 0;
+    phase.allocations += is_new ? 1 : 0;
+    summary_.total_bytes += is_new ? bytes : 0;
     live_ += bytes;
     phase.peak_bytes = std::max(phase.peak_bytes, live_);
     if (live_ > summary_.peak_bytes) {

@@ -51,6 +51,7 @@ struct LedgerSummary {
   std::int64_t allocations = 0;
   std::int64_t failed_allocations = 0;
   std::int64_t unmatched_releases = 0;  ///< of addresses never seen allocated
+  std::int64_t refused_releases = 0;    ///< by the driver; their memory stayed live
   std::map<MemoryKind, KindSummary> by_kind;
   std::vector<Allocation> at_peak;  ///< what was live at the first moment of the peak, largest first
   std::vector<Allocation> leaked;   ///< what is live at the end, largest first

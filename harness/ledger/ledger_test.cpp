@@ -32,6 +32,11 @@ class Script {
     add(EventType::release, address);
     return *this;
   }
+  Script& refused_release(std::uint64_t address, Size bytes, std::int32_t result) {
+    allocate(address, bytes);
+    events_.back().amounts.result = result;
+    return *this;
+  }
   Script& name(std::uint64_t address, std::string_view text) { return say(EventType::name, address, text); }
   Script& phase(std::string_view text) { return say(EventType::phase, 0, text); }
   Script& pool(Size reserved) {
@@ -110,6 +115,25 @@ TEST(Ledger, AnAddressAllocatedTwiceIsALostRelease) {
   EXPECT_EQ(summary.peak_bytes, 100);
   EXPECT_EQ(summary.live_at_end_bytes, 0);
   EXPECT_EQ(summary.unmatched_releases, 1);
+}
+
+TEST(Ledger, MemoryWhoseReleaseWasRefusedIsLiveAgainAndNotNew) {
+  const LedgerSummary summary = Script()
+                                    .allocate(1, 100)
+                                    .allocate(2, 10)
+                                    .release(1)
+                                    .refused_release(1, 100, 700)
+                                    .allocate(3, 5)
+                                    .release(2)
+                                    .summary();
+  EXPECT_EQ(summary.allocations, 3);
+  EXPECT_EQ(summary.total_bytes, 115);
+  EXPECT_EQ(summary.refused_releases, 1);
+  EXPECT_EQ(summary.peak_bytes, 115);
+  EXPECT_EQ(summary.live_at_end_bytes, 105);
+  EXPECT_EQ(summary.by_kind.at(MemoryKind::buffer).allocations, 3);
+  EXPECT_EQ(summary.by_kind.at(MemoryKind::buffer).total_bytes, 115);
+  EXPECT_EQ(summary.phases.back().allocations, 3);
 }
 
 TEST(Ledger, KindsBesideThePeakAreToldButNotCounted) {

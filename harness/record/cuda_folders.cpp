@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace peakmark {
 namespace {
@@ -77,17 +78,19 @@ std::vector<std::string> cuda_library_folders() {
   return folders;
 }
 
-void* load_cuda_library(const std::vector<std::string>& names, int flags,
-                        const std::vector<std::string>& first) {
-  for (const std::string& name : names)
-    if (void* library = dlopen(name.c_str(), RTLD_NOLOAD | flags)) return library;
-  for (const std::string& name : names)
-    if (void* library = dlopen(name.c_str(), flags)) return library;
-  Folders folders = first;
+std::vector<std::string> cuda_library_files(const std::vector<std::string>& names,
+                                            const std::vector<std::string>& first) {
+  std::vector<std::string> files = names;
+  std::vector<std::string> folders = first;
   for (std::string& folder : cuda_library_folders()) folders.push_back(std::move(folder));
   for (const std::string& folder : folders)
-    for (const std::string& name : names)
-      if (void* library = dlopen((folder + "/" + name).c_str(), flags)) return library;
+    for (const std::string& name : names) files.push_back(folder + "/" + name);
+  return files;
+}
+
+void* load_cuda_library(const std::string& name, int flags) {
+  for (const std::string& file : cuda_library_files({name}))
+    if (void* library = dlopen(file.c_str(), flags)) return library;
   return nullptr;
 }
 

@@ -11,10 +11,13 @@ namespace peakmark {
 /// them. Uses the standard library alone, since the recorder is loaded into other people's processes.
 std::vector<std::string> cuda_library_folders();
 
-/// Loads the first of `names` that is loaded, that the loader finds, or that is in one of `first` or of
-/// cuda_library_folders(); a folder is searched for all names before the next one. Null when there is none.
-/// `flags` are those of dlopen.
-void* load_cuda_library(const std::vector<std::string>& names, int flags,
-                        const std::vector<std::string>& first = {});
+/// Returns what dlopen is asked for, in this order, to find one of `names`: the names themselves, then each
+/// name in each of `first` and of cuda_library_folders().
+std::vector<std::string> cuda_library_files(const std::vector<std::string>& names,
+                                            const std::vector<std::string>& first = {});
+
+/// Loads the first library of cuda_library_files({name}). Null when there is none. `flags` are those of
+/// dlopen.
+void* load_cuda_library(const std::string& name, int flags);
 
 }  // namespace peakmark

@@ -71,6 +71,8 @@ struct Event {
   struct Amounts {
     std::int64_t bytes;
     std::int64_t auxiliary;  ///< CUDA: stream or pool handle; otherwise 0
+    /// Of a failed allocation the API's error code. Of an allocation 0, or the code with which the driver
+    /// refused the release before it: then it is no new allocation, but memory that is live again.
     std::int32_t result;
     std::uint32_t device;  ///< CUDA: ordinal
     std::uint64_t stack;   ///< of an allocation, also a failed one: id of its call stack; 0: not recorded

@@ -81,6 +81,7 @@ void ProfileWriter::allocation(std::uint64_t address, std::int64_t bytes, Memory
   event.address = address;
   event.kind = kind;
   event.amounts.bytes = bytes;
+  event.amounts.result = details.result;
   event.amounts.auxiliary = details.auxiliary;
   event.amounts.device = details.device;
   event.amounts.stack = stack_of_caller();

@@ -50,10 +50,12 @@ class ProfileWriter {
   /// Trims the file and marks it closed. Events that come later are dropped.
   void close();
 
-  /// What an allocation is told of; `auxiliary` and `device` are CUDA's.
+  /// What an allocation is told of; `auxiliary`, `device` and `result` are CUDA's. `result`: see
+  /// Event::Amounts.
   struct Details {
     std::int64_t auxiliary = 0;
     std::uint32_t device = 0;
+    std::int32_t result = 0;
   };
 
   /// Call it after the driver has answered, `release` before the driver is asked: so an address that the

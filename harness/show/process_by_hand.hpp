@@ -32,6 +32,12 @@ class ProcessByHand {
     add(EventType::release, time, address);
     return *this;
   }
+  ProcessByHand& refused_release(std::int64_t time, std::uint64_t address, std::int64_t bytes,
+                                 std::int32_t result) {
+    allocate(time, address, bytes);
+    events_.back().amounts.result = result;
+    return *this;
+  }
   ProcessByHand& fail(std::int64_t time, std::int64_t bytes) {
     Event& event = add(EventType::failed_allocation, time, 0);
     event.kind = MemoryKind::image;

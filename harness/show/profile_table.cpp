@@ -130,6 +130,9 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
   if (summary.unmatched_releases != 0) {
     text += fmt::format("releases of memory never seen allocated: {}\n", summary.unmatched_releases);
   }
+  if (summary.refused_releases != 0) {
+    text += fmt::format("releases that the driver refused: {}\n", summary.refused_releases);
+  }
   if (summary.pool_seen)
     text += fmt::format("pools reserved  {} at most\n", both(summary.pool_reserved_peak_bytes));
   text += contents_text(process, summary, options);

@@ -65,6 +65,19 @@ TEST(Show, JsonHasTheDocumentedKeys) {
   EXPECT_EQ(json.at("tree_peak_bytes"), 6144);
 }
 
+TEST(Show, JsonCountsReleasesThatReleaseNothing) {
+  Process process(100);
+  process.allocate(1000, 16, 4096).release(2000, 16).release(3000, 24);
+  EXPECT_EQ(
+      nlohmann::json::parse(profile_json({{process.process()}})).at("requested").at("unmatched_releases"), 1);
+  process.allocate(4000, 32, 100).release(5000, 32).refused_release(6000, 32, 100, 700);
+  const auto json = nlohmann::json::parse(profile_json({{process.process()}})).at("requested");
+  EXPECT_EQ(json.at("refused_releases"), 1);
+  EXPECT_EQ(json.at("allocations"), 2);
+  EXPECT_EQ(json.at("live_at_end_bytes"), 100);
+  EXPECT_THAT(profile_table({{process.process()}}), HasSubstr("releases that the driver refused: 1"));
+}
+
 TEST(Show, SaysThatAFileIsCutShort) {
   RecordedTree tree = example();
   tree.processes.front().complete = false;

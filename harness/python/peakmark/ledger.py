@@ -129,7 +129,7 @@ class View:
         self.timeline: list[tuple[int, int]] | None = None
         self._beside: dict[int, Tally] = {}
 
-    def allocated(self, one: Allocation) -> None:
+    def allocated(self, one: Allocation, is_new: bool) -> None:
         if one.kind in BESIDE_THE_PEAK:
             tally = self._beside.setdefault(one.kind, Tally((), 0))
             tally.add(one)
@@ -140,8 +140,9 @@ class View:
             self.timeline.append((one.time_ns, self.own.live_bytes))
         self.since.add(one)
         self.everything.add(one)
-        self.counts.allocations += 1
-        self.counts.total_bytes += one.bytes
+        if is_new:
+            self.counts.allocations += 1
+            self.counts.total_bytes += one.bytes
 
     def released(self, one: Allocation, time_ns: int) -> None:
         if one.kind in BESIDE_THE_PEAK:
@@ -192,7 +193,7 @@ class Ledger:
             one = Allocation(self._last_serial, event.kind, event.amount, event.time_ns, phase, stack)
             self._live[at] = one
             for view in self._views:
-                view.allocated(one)
+                view.allocated(one, event.result == 0)
         elif event.type == RELEASE:
             self._release(at, event.time_ns)
         elif event.type == FAILED_ALLOCATION:

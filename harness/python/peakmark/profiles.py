@@ -49,6 +49,8 @@ class Event(NamedTuple):
     auxiliary: int
     stack: int
     text: str
+    #: The API's error code; of an allocation that of its refused release: it is live again, and not new.
+    result: int = 0
 
 
 class EventReader:
@@ -169,8 +171,8 @@ def _events_of(slots: list[tuple[int, ...]]) -> list[Event]:
             text = _text_of(slots, i, commit, text_bytes)
             events.append(Event(kind_of_event, time_ns, address, kind, 0, 0, 0, text))
         else:
-            amount, auxiliary, _result, _device, stack = _AMOUNTS.unpack(payload)  # type: ignore[arg-type]
-            events.append(Event(kind_of_event, time_ns, address, kind, amount, auxiliary, stack, ""))
+            amount, auxiliary, result, _device, stack = _AMOUNTS.unpack(payload)  # type: ignore[arg-type]
+            events.append(Event(kind_of_event, time_ns, address, kind, amount, auxiliary, stack, "", result))
     return events
 
 

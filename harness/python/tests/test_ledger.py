@@ -53,6 +53,13 @@ def test_since_an_earlier_view_counts_what_was_made_in_between():
     assert (call.own.peak_bytes, call.since.peak_bytes, call.everything.peak_bytes) == (10, 1010, 6010)
 
 
+def test_memory_whose_release_was_refused_is_live_again_and_not_new():
+    again = event(ALLOCATION, 1, 100)._replace(result=700)
+    view = replayed([event(ALLOCATION, 1, 100), event(RELEASE, 1), again])
+    assert (view.counts.allocations, view.counts.total_bytes) == (1, 100)
+    assert view.own.live_bytes == 100
+
+
 def test_an_address_that_comes_again_was_released():
     view = replayed([event(ALLOCATION, 1, 100), event(ALLOCATION, 1, 20)])
     assert (view.own.peak_bytes, view.own.live_bytes) == (100, 20)

@@ -17,6 +17,14 @@ std::uint64_t monotonic_ns() {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+// Each release appends to records: the kinds and the fields that the recorder reads are where the headers of
+// 13.0 have them in all of these (checked in the headers of 12.0, 12.4, 12.9 and 13.0 to 13.5).
+bool has_known_records(std::uint32_t version) {
+  constexpr std::uint32_t kCuda120 = 18;
+  constexpr std::uint32_t kCuda129 = 28;
+  return (version >= kCuda120 && version <= kCuda129) || (version >= 130'000 && version < 130'600);
+}
+
 }  // namespace
 
 void Activity::request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) {
@@ -43,12 +51,17 @@ void Activity::consume(std::uint8_t* buffer, std::size_t valid_bytes) {
     consumer_(*record);
 }
 
+void Activity::between_records(const std::function<void()>& use) {
+  const std::scoped_lock lock(mutex_);
+  use();
+}
+
 bool Activity::open(const CuptiLibrary& cupti, Consumer consumer, std::string& reason) {
   std::uint32_t version = 0;
   cupti.get_version(&version);
-  if (version != CUPTI_API_VERSION) {
-    reason = "activity records are read only from CUPTI " + std::to_string(CUPTI_API_VERSION) +
-             ", with which this recorder was compiled; this process has " + std::to_string(version);
+  if (!has_known_records(version)) {
+    reason = "activity records are known of CUPTI 12.0 to 13.5; this process has another release, " +
+             std::to_string(version);
     return false;
   }
   if (cupti.register_buffers == nullptr || cupti.register_clock == nullptr ||

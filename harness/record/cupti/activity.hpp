@@ -16,9 +16,8 @@ class Activity {
  public:
   using Consumer = std::function<void(const CUpti_Activity&)>;
 
-  /// Registers the buffers and the clock (CLOCK_MONOTONIC); before any kind is enabled. Records lie
-  /// differently in each release of CUPTI: false, with `reason`, when the library is not exactly of the
-  /// release that this recorder was compiled with.
+  /// Registers the buffers and the clock (CLOCK_MONOTONIC); before any kind is enabled. Records differ from
+  /// release to release of CUPTI: false, with `reason`, for a release whose records are not known.
   bool open(const CuptiLibrary& cupti, Consumer consumer, std::string& reason);
 
   bool enable(CUpti_ActivityKind kind, std::string& reason);
@@ -27,6 +26,8 @@ class Activity {
   void disable(CUpti_ActivityKind kind);
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
   void forget_dropped() { dropped_ = 0; }
+  /// Calls `use` while no record is consumed: what the consumer keeps is read so.
+  void between_records(const std::function<void()>& use);
 
   /// Gives each record of a buffer to the consumer, one thread at a time.
   void consume(std::uint8_t* buffer, std::size_t valid_bytes);

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
+#include <thread>
 
 #include "record/cupti/fake_cuda.hpp"
 #include "record/cupti/kernel_times.hpp"
@@ -208,7 +210,7 @@ TEST(DeviceWork, IsThatOfKernelsCopiesAndFills) {
 TEST_F(ActivityTest, CopiesAndFillsStandBesideTheKernels) {
   ASSERT_TRUE(open()) << reason_;
   Buffer buffer;
-  buffer.copy(CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, 0, 70);
+  buffer.copy(CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, 10, 80);
   buffer.kernel("pad", 100, 150);
   buffer.fill(200, 230);
   buffer.copy(CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, 300, 310);
@@ -262,10 +264,57 @@ TEST_F(ActivityTest, DroppedRecordsAreCountedAndMakeTheAccountInvalid) {
   EXPECT_EQ(activity_.dropped(), 0U);
 }
 
-TEST_F(ActivityTest, AnotherReleaseOfCuptiIsRefused) {
-  fake_version = CUPTI_API_VERSION - 1;
-  EXPECT_FALSE(open());
-  EXPECT_THAT(reason_, HasSubstr(std::to_string(CUPTI_API_VERSION - 1)));
+// The fields that are read have been where they are since 12.0; see has_known_records.
+static_assert(offsetof(CUpti_ActivityKernel10, start) == 16 && offsetof(CUpti_ActivityKernel10, end) == 24);
+static_assert(offsetof(CUpti_ActivityKernel10, name) == 104);
+static_assert(offsetof(CUpti_ActivityMemcpy6, copyKind) == 4);
+static_assert(offsetof(CUpti_ActivityMemcpy6, start) == 16 && offsetof(CUpti_ActivityMemcpy6, end) == 24);
+static_assert(offsetof(CUpti_ActivityMemset4, start) == 16 && offsetof(CUpti_ActivityMemset4, end) == 24);
+
+TEST_F(ActivityTest, ReleasesOfCuptiWhoseRecordsAreKnownAreRead) {
+  for (const std::uint32_t version : {18U, 28U, 130'001U, 130'100U, 130'500U}) {
+    fake_version = version;
+    EXPECT_TRUE(open()) << version << reason_;
+  }
+}
+
+TEST_F(ActivityTest, AnUnknownReleaseOfCuptiIsRefused) {
+  for (const std::uint32_t version : {17U, 29U, 130'600U, 140'000U}) {
+    fake_version = version;
+    EXPECT_FALSE(open());
+    EXPECT_THAT(reason_, HasSubstr(std::to_string(version)));
+  }
+}
+
+TEST_F(ActivityTest, RecordsWithoutTimesAreMissing) {
+  ASSERT_TRUE(open()) << reason_;
+  Buffer buffer;
+  buffer.kernel("pad", 0, 0);
+  buffer.kernel("pad", 100, 150);
+  buffer.kernel("pad", 100, 50);
+  buffer.deliver();
+  ASSERT_EQ(kernels_.totals().size(), 1U);
+  EXPECT_EQ(kernels_.totals()[0].count, 1U);
+  EXPECT_EQ(kernels_.untimed(), 2U);
+  kernels_.clear();
+  EXPECT_EQ(kernels_.untimed(), 0U);
+}
+
+TEST_F(ActivityTest, TotalsAreReadBetweenRecords) {
+  ASSERT_TRUE(open()) << reason_;
+  std::jthread cupti([] {
+    for (int i = 0; i < 200; ++i) {
+      Buffer buffer;
+      buffer.kernel("pad", 1, 2);
+      buffer.deliver();
+    }
+  });
+  std::uint64_t seen = 0;
+  while (seen < 200) {
+    activity_.between_records([&] {
+      for (const KernelTotal& total : kernels_.totals()) seen = total.count;
+    });
+  }
 }
 
 TEST_F(ActivityTest, ALibraryWithoutTheFunctionsIsRefused) {

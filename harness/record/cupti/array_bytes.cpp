@@ -1,6 +1,7 @@
 #include "record/cupti/array_bytes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace peakmark {
@@ -90,6 +91,8 @@ std::optional<std::int64_t> array_bytes(const CUDA_ARRAY3D_DESCRIPTOR& array) {
 }
 
 std::optional<std::int64_t> mipmapped_array_bytes(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned levels) {
+  // Memory is mapped into these later, by cuMemMapArrayAsync or from outside.
+  if ((array.Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING)) != 0) return 0;
   const auto texel = texel_of(array.Format, array.NumChannels);
   if (!texel) return std::nullopt;
   // The depth of a layered array or a cubemap counts layers or faces: it stays in every level.
@@ -97,6 +100,9 @@ std::optional<std::int64_t> mipmapped_array_bytes(const CUDA_ARRAY3D_DESCRIPTOR&
   const auto halved = [](std::uint64_t extent, unsigned level) {
     return extent == 0 ? 0 : std::max<std::uint64_t>(level < 64 ? extent >> level : 0, 1);
   };
+  // As the driver does: [1, 1 + ⌊log2 of the largest extent⌋].
+  const std::uint64_t largest = std::max({array.Width, array.Height, array.Depth, std::size_t{1}});
+  levels = std::clamp(levels, 1U, static_cast<unsigned>(std::bit_width(largest)));
   std::int64_t total = 0;
   for (unsigned level = 0; level < levels; ++level) {
     const std::int64_t bytes = level_bytes(*texel, halved(array.Width, level), halved(array.Height, level),

@@ -11,7 +11,8 @@ namespace peakmark {
 /// packed (YUV, block-compressed on odd sizes is rounded up to whole blocks).
 std::optional<std::int64_t> array_bytes(const CUDA_ARRAY_DESCRIPTOR& array);
 std::optional<std::int64_t> array_bytes(const CUDA_ARRAY3D_DESCRIPTOR& array);
-/// The sum over `levels` levels, each half as large as the one before it, layers kept.
+/// The sum over `levels` levels, each half as large as the one before it, layers kept. Levels are clamped to
+/// [1, 1 + ⌊log2(max(width, height, depth))⌋]. 0 for sparse arrays and those mapped later: they hold nothing.
 std::optional<std::int64_t> mipmapped_array_bytes(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned levels);
 
 /// a · b, and the largest number where that does not fit: a request that large is refused by the driver

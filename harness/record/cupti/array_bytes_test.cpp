@@ -42,6 +42,20 @@ TEST(ArrayBytes, LevelsHalveButLayersStay) {
       (16 + 4 + 1) * 6);
 }
 
+TEST(ArrayBytes, LevelsAreClampedAsTheDriverDoes) {
+  const auto square = descriptor(8, 8, 0, CU_AD_FORMAT_FLOAT, 4);
+  EXPECT_EQ(mipmapped_array_bytes(square, 20), 1360);
+  EXPECT_EQ(mipmapped_array_bytes(square, 4), 1360);
+  EXPECT_EQ(mipmapped_array_bytes(square, 3), 1344);
+  EXPECT_EQ(mipmapped_array_bytes(square, 0), 1024);
+}
+
+TEST(ArrayBytes, WhatIsMappedLaterHoldsNothing) {
+  for (const unsigned flag : {CUDA_ARRAY3D_SPARSE, CUDA_ARRAY3D_DEFERRED_MAPPING}) {
+    EXPECT_EQ(array_bytes(descriptor(4096, 4096, 0, CU_AD_FORMAT_FLOAT, 4, flag)), 0);
+  }
+}
+
 TEST(ArrayBytes, WhatDoesNotFitIsTheLargestNumber) {
   const auto largest = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(saturating_multiply(SIZE_MAX, 1), largest);

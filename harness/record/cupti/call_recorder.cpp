@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 namespace peakmark {
 namespace {
@@ -16,134 +17,295 @@ bool is_gone(CUresult result) {
   return result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-MemoryKind kind_of(const CUmemPoolProps& properties) {
-#if CUDA_VERSION >= 13000
-  if (properties.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED) return MemoryKind::managed;
-#endif
-  return properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? MemoryKind::pool_async
-                                                                 : MemoryKind::host_pinned;
-}
-
 }  // namespace
 
 void CallRecorder::on_call(const DriverCall& call) noexcept {
-  // Only memory can run out in here. An event lost for want of it would be a wrong figure: ending is right.
-  if (call.entering) {
-    begin(call);
-  } else {
-    end(call);
+  try {
+    if (call.entering) {
+      begin(call);
+    } else {
+      end(call);
+    }
+  } catch (...) {
+    lose_event();
+  }
+}
+
+void CallRecorder::lose_event() noexcept {
+  if (told_lost_.exchange(true)) return;
+  try {
+    sink_.invalid("the recorder found no memory for an event; give the program more memory");
+  } catch (...) {  // the sink of a test
   }
 }
 
 void CallRecorder::withdraw(std::uint64_t address, Withdrawn& withdrawn) {
+  withdrawn.allocations.reserve(withdrawn.allocations.size() + 1);
   const auto allocation = live_.take(address);
   if (!allocation) return;
-  sink_.release(address);
   withdrawn.allocations.push_back(*allocation);
+  sink_.release(address);
 }
 
-bool CallRecorder::withdraw_context(const DriverCall& call, Withdrawn& withdrawn) {
-  std::vector<CudaAllocation> held;
-  if (call.id == CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2) {
-    const std::uint32_t context =
-        driver_.id_of(static_cast<const cuCtxDestroy_v2_params*>(call.parameters)->ctx);
-    held = live_.take_where([=](const CudaAllocation& one) {
-      return one.context == context && one.kind != MemoryKind::physical;
-    });
-  } else if (call.id == CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset ||
-             call.id == CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2) {
-    const auto device = static_cast<std::uint32_t>(
-        static_cast<const cuDevicePrimaryCtxReset_v2_params*>(call.parameters)->dev);
-    held = live_.take_where(
-        [=](const CudaAllocation& one) { return one.device == device && one.kind != MemoryKind::physical; });
-  } else {
-    return false;
-  }
-  for (const CudaAllocation& one : held) sink_.release(one.address);
-  if (!held.empty()) {
-    note_once(
-        told_context_,
-        "a context was destroyed while memory was live in it: from then on that memory counts as released");
-  }
-  withdrawn.allocations = std::move(held);
-  return true;
+void CallRecorder::withdraw(PhysicalMemory::Taken taken, Withdrawn& withdrawn) {
+  for (const std::uint64_t address : taken.ended) withdraw(address, withdrawn);
+  auto& all = withdrawn.physical.holders;
+  all.insert(all.end(), taken.holders.begin(), taken.holders.end());
 }
 
 void CallRecorder::begin(const DriverCall& call) {
   if (call.correlation == nullptr) return;
   *call.correlation = 0;
   auto withdrawn = std::make_unique<Withdrawn>();
-  if (const auto address = freed_by(call)) {
-    if (*address == 0) return;
-    withdraw(*address, *withdrawn);
-    if (withdrawn->allocations.empty()) withdrawn->unknown_address = *address;
-  } else if (call.id == CUPTI_DRIVER_TRACE_CBID_cuMemRelease) {
-    const std::uint64_t handle = static_cast<const cuMemRelease_params*>(call.parameters)->handle;
-    withdrawn->released_handle = handle;
-    if (physical_.released(handle)) withdraw(handle, *withdrawn);
-  } else if (call.id == CUPTI_DRIVER_TRACE_CBID_cuMemUnmap) {
-    const auto& parameters = *static_cast<const cuMemUnmap_params*>(call.parameters);
-    auto unmapped = physical_.unmapped(parameters.ptr, parameters.size);
-    for (const std::uint64_t handle : unmapped.ended) withdraw(handle, *withdrawn);
-    withdrawn->mappings = std::move(unmapped.mappings);
-  } else if (!withdraw_context(call, *withdrawn)) {
+  if (!withdraw_free(call, *withdrawn) && !withdraw_physical(call, *withdrawn) &&
+      !withdraw_context(call, *withdrawn)) {
     return;
   }
   *call.correlation = reinterpret_cast<std::uint64_t>(withdrawn.release());
+}
+
+bool CallRecorder::withdraw_free(const DriverCall& call, Withdrawn& withdrawn) {
+  if (call.id == CUPTI_DRIVER_TRACE_CBID_cuMemPoolDestroy) {
+    withdrawn.pool =
+        reinterpret_cast<std::uint64_t>(static_cast<const cuMemPoolDestroy_params*>(call.parameters)->pool);
+    const auto info = pools_.destroyed(withdrawn.pool);
+    withdrawn.pool_info = info.value_or(Pools::Info{.kind = MemoryKind::none});
+    return info.has_value();
+  }
+  const auto address = freed_by(call);
+  if (!address || *address == 0) return false;
+  withdraw(*address, withdrawn);
+  if (withdrawn.allocations.empty()) withdrawn.unknown_address = *address;
+  if (call.id == CUPTI_DRIVER_TRACE_CBID_cuArrayDestroy ||
+      call.id == CUPTI_DRIVER_TRACE_CBID_cuMipmappedArrayDestroy) {
+    withdraw(physical_.unmap_array(*address), withdrawn);
+  }
+  return true;
+}
+
+bool CallRecorder::withdraw_physical(const DriverCall& call, Withdrawn& withdrawn) {
+  switch (call.id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemRelease:
+      withdraw(physical_.release(static_cast<const cuMemRelease_params*>(call.parameters)->handle),
+               withdrawn);
+      return true;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemUnmap: {
+      const auto& parameters = *static_cast<const cuMemUnmap_params*>(call.parameters);
+      withdraw(physical_.unmap(parameters.ptr, parameters.size), withdrawn);
+      return true;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMulticastUnbind: {
+      const auto& parameters = *static_cast<const cuMulticastUnbind_params*>(call.parameters);
+      withdraw(physical_.unbind(parameters.mcHandle, static_cast<std::uint32_t>(parameters.dev),
+                                parameters.mcOffset),
+               withdrawn);
+      return true;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemMapArrayAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemMapArrayAsync_ptsz: {
+      const auto& parameters = *static_cast<const cuMemMapArrayAsync_params*>(call.parameters);
+      for (unsigned i = 0; i < parameters.count; ++i) {
+        const CUarrayMapInfo& info = parameters.mapInfoList[i];
+        if (info.memOperationType == CU_MEM_OPERATION_TYPE_UNMAP)
+          withdraw(physical_.unmap_part(part_of(info)), withdrawn);
+      }
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+std::vector<CudaAllocation> CallRecorder::end_memory(
+    const std::function<bool(const CudaAllocation&)>& wanted) {
+  std::vector<CudaAllocation> held =
+      live_.take_where([&](const CudaAllocation& one) { return one.in_context && wanted(one); });
+  for (const CudaAllocation& one : held) sink_.release(one.address);
+  if (!held.empty()) {
+    note_once(
+        told_context_,
+        "a context was destroyed while memory was live in it: from then on that memory counts as released");
+  }
+  return held;
+}
+
+std::vector<CudaAllocation> CallRecorder::end_memory_of_context(std::uint32_t context) {
+  return end_memory([=](const CudaAllocation& one) { return one.context == context; });
+}
+
+std::vector<CudaAllocation> CallRecorder::end_memory_of_primary(std::uint32_t device) {
+  const auto others = contexts_.made_by_program();
+  return end_memory(
+      [&](const CudaAllocation& one) { return one.device == device && !others.contains(one.context); });
+}
+
+bool CallRecorder::withdraw_context(const DriverCall& call, Withdrawn& withdrawn) {
+  switch (call.id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxDetach: {
+      const std::uint32_t context =
+          driver_.id_of(static_cast<const cuCtxDetach_params*>(call.parameters)->ctx);
+      if (contexts_.detached(context)) {
+        withdrawn.context = context;
+        withdrawn.allocations = end_memory_of_context(context);
+      } else {
+        withdrawn.detached = context;
+      }
+      return true;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy:
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2:
+      withdrawn.context = driver_.id_of(static_cast<const cuCtxDestroy_v2_params*>(call.parameters)->ctx);
+      withdrawn.allocations = end_memory_of_context(*withdrawn.context);
+      return true;
+    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset:
+    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2:
+      withdrawn.allocations = end_memory_of_primary(static_cast<std::uint32_t>(
+          static_cast<const cuDevicePrimaryCtxReset_v2_params*>(call.parameters)->dev));
+      return true;
+    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease:
+    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2:
+      // Whether it is the last reference the driver says afterwards.
+      withdrawn.released = static_cast<std::uint32_t>(
+          static_cast<const cuDevicePrimaryCtxRelease_v2_params*>(call.parameters)->dev);
+      return true;
+    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxDestroy:
+      withdrawn.green = reinterpret_cast<std::uint64_t>(
+          static_cast<const cuGreenCtxDestroy_params*>(call.parameters)->hCtx);
+      withdrawn.released = contexts_.green_destroyed(withdrawn.green);
+      return withdrawn.released.has_value();
+    default:
+      return false;
+  }
 }
 
 void CallRecorder::end(const DriverCall& call) {
   if (call.correlation != nullptr && *call.correlation != 0) {
     const std::unique_ptr<Withdrawn> withdrawn(reinterpret_cast<Withdrawn*>(*call.correlation));
     *call.correlation = 0;
-    return end_withdrawal(call, *withdrawn);
+    end_withdrawal(call, *withdrawn);
   }
   if (const auto request = allocation_of(call)) return end_allocation(call, *request);
   if (call.result != CUDA_SUCCESS) return;
 
   if (const auto graph = graph_allocation_of(call))
     return tell_graph_allocation(graph->address, graph->bytes);
+  if (const auto import = import_of(call)) note_import(*import);
+  if (const auto found = pool_of(call)) {
+    return found->is_new ? pools_.created(found->pool, found->info) : pools_.seen(found->pool, found->info);
+  }
+  if (call.id == CUPTI_DRIVER_TRACE_CBID_cuMemPoolTrimTo) {
+    return sample_pool(
+        reinterpret_cast<std::uint64_t>(static_cast<const cuMemPoolTrimTo_params*>(call.parameters)->pool));
+  }
+  end_physical(call);
+  end_context(call);
+  end_enqueue(call);
+}
+
+void CallRecorder::end_physical(const DriverCall& call) {
   switch (call.id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuMemPoolCreate: {
-      const auto& parameters = *static_cast<const cuMemPoolCreate_params*>(call.parameters);
-      const MemoryKind kind = kind_of(*parameters.poolProps);
-      const std::scoped_lock lock(mutex_);
-      // The address may be that of a pool destroyed before.
-      unusual_pools_.erase(reinterpret_cast<std::uint64_t>(*parameters.pool));
-      if (kind != MemoryKind::pool_async) {
-        unusual_pools_[reinterpret_cast<std::uint64_t>(*parameters.pool)] = kind;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemRetainAllocationHandle: {
+      const auto& parameters = *static_cast<const cuMemRetainAllocationHandle_params*>(call.parameters);
+      return physical_.retained(*parameters.handle, reinterpret_cast<std::uint64_t>(parameters.addr));
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemImportFromShareableHandle:
+      return physical_.imported(
+          *static_cast<const cuMemImportFromShareableHandle_params*>(call.parameters)->handle);
+    case CUPTI_DRIVER_TRACE_CBID_cuMulticastCreate:
+      return physical_.imported(*static_cast<const cuMulticastCreate_params*>(call.parameters)->mcHandle);
+    case CUPTI_DRIVER_TRACE_CBID_cuMemMap: {
+      const auto& parameters = *static_cast<const cuMemMap_params*>(call.parameters);
+      return physical_.mapped(parameters.ptr, parameters.size, parameters.handle);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMulticastBindMem: {
+      const auto& parameters = *static_cast<const cuMulticastBindMem_params*>(call.parameters);
+      return physical_.bound(parameters.mcHandle, parameters.mcOffset, parameters.memHandle);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMulticastBindAddr: {
+      const auto& parameters = *static_cast<const cuMulticastBindAddr_params*>(call.parameters);
+      return physical_.bound_address(parameters.mcHandle, parameters.mcOffset, parameters.memptr);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemMapArrayAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemMapArrayAsync_ptsz: {
+      const auto& parameters = *static_cast<const cuMemMapArrayAsync_params*>(call.parameters);
+      for (unsigned i = 0; i < parameters.count; ++i) {
+        const CUarrayMapInfo& info = parameters.mapInfoList[i];
+        if (info.memOperationType == CU_MEM_OPERATION_TYPE_MAP)
+          physical_.part_mapped(part_of(info), info.memHandle.memHandle);
       }
       return;
     }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemRetainAllocationHandle:
-      return physical_.retained(
-          *static_cast<const cuMemRetainAllocationHandle_params*>(call.parameters)->handle);
-    case CUPTI_DRIVER_TRACE_CBID_cuMemMap: {
-      const auto& parameters = *static_cast<const cuMemMap_params*>(call.parameters);
-      return physical_.mapped({parameters.ptr, parameters.size, parameters.handle});
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz:
-      if (graphs_seen_) sample_graphs(driver_.device_of(call.context, call.context_id));
-      break;
     default:
-      break;
+      return;
   }
-  // During a capture nothing runs, and waiting would end the capture with an error.
+}
+
+void CallRecorder::end_context(const DriverCall& call) {
+  switch (call.id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxCreate:
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v3:
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v4:
+      // The first parameter of each.
+      return contexts_.created(
+          driver_.id_of(*static_cast<const cuCtxCreate_v2_params*>(call.parameters)->pctx));
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxAttach:
+      return contexts_.attached(
+          driver_.id_of(*static_cast<const cuCtxAttach_params*>(call.parameters)->pctx));
+    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxCreate: {
+      const auto& parameters = *static_cast<const cuGreenCtxCreate_params*>(call.parameters);
+      return contexts_.green_created(reinterpret_cast<std::uint64_t>(*parameters.phCtx),
+                                     static_cast<std::uint32_t>(parameters.dev));
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRetain: {
+      const auto& parameters = *static_cast<const cuDevicePrimaryCtxRetain_params*>(call.parameters);
+      const auto before =
+          contexts_.retained(static_cast<std::uint32_t>(parameters.dev), driver_.id_of(*parameters.pctx));
+      if (before) end_memory_of_context(*before);
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+void CallRecorder::end_enqueue(const DriverCall& call) {
+  if (graphs_seen_ && (call.id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
+                       call.id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz)) {
+    sample_graphs(driver_.device_of(call.context, call.context_id));
+  }
   if (!finish_each_) return;
   const auto stream = stream_of(call);
-  if (stream && !driver_.is_capturing(*stream)) driver_.synchronise(*stream);
+  // During a capture nothing runs, and waiting would end the capture with an error.
+  if (!stream || driver_.is_capturing(*stream) || driver_.synchronise(*stream)) return;
+  finish_each_ = false;
+  note_once(told_wait_,
+            "--sync: a stream was not idle in time, as one that waits for work on another device; from here "
+            "on the recorder does not wait, and the peak may differ from run to run");
+}
+
+void CallRecorder::set_pool(CudaAllocation& allocation) {
+  const auto known = pools_.find(allocation.pool);
+  if (!known || known->kind == MemoryKind::none) {
+    if (driver_.is_on_host(allocation.address)) allocation.kind = MemoryKind::host_pinned;
+    return;
+  }
+  allocation.kind = known->kind;
+  if (counts_into_peak(known->kind)) allocation.device = known->device;
 }
 
 void CallRecorder::end_allocation(const DriverCall& call, const AllocationRequest& request) {
-  CudaAllocation allocation{.address = request.address,
-                            .bytes = request.bytes,
-                            .kind = request.kind,
-                            .pool = reinterpret_cast<std::uint64_t>(request.pool),
-                            .device = driver_.device_of(call.context, call.context_id),
-                            .context = call.context_id};
-  if (request.pool != nullptr) allocation.kind = kind_of_pool(allocation.pool);
+  CudaAllocation allocation{
+      .address = request.address,
+      .bytes = request.bytes,
+      .kind = request.kind,
+      .pool = reinterpret_cast<std::uint64_t>(request.pool),
+      .device = request.device ? *request.device : driver_.device_of(call.context, call.context_id),
+      .context = call.context_id,
+      .in_context = request.in_context};
   if (call.result != CUDA_SUCCESS) {
+    if (const auto pool = pools_.find(allocation.pool)) allocation.kind = pool->kind;
+    if (allocation.kind == MemoryKind::none) allocation.kind = request.kind;
     return sink_.failed_allocation(allocation, static_cast<std::int32_t>(call.result));
   }
   if (allocation.address == 0) return;
@@ -151,68 +313,74 @@ void CallRecorder::end_allocation(const DriverCall& call, const AllocationReques
     if (driver_.is_capturing(request.stream)) return tell_graph_allocation(request.address, request.bytes);
     if (request.pool == nullptr) {
       allocation.pool = reinterpret_cast<std::uint64_t>(driver_.current_pool(allocation.device));
+      if (allocation.pool != 0) pools_.seen(allocation.pool, {.device = allocation.device});
     }
+    if (allocation.pool != 0) set_pool(allocation);
   }
   if (!request.sized) {
     note_once(told_unsized_,
               "an array of a packed format is counted as 0 bytes: its size is the driver's secret");
   }
-  if (call.id == CUPTI_DRIVER_TRACE_CBID_cuMemCreate) physical_.created(allocation.address);
+  if (call.id == CUPTI_DRIVER_TRACE_CBID_cuMemCreate) {
+    allocation.address = physical_.created(allocation.address, allocation.device);
+  }
   live_.add(allocation);
   sink_.allocation(allocation);
   if (request.stream_ordered) sample_pool(allocation.pool);
 }
 
 void CallRecorder::end_withdrawal(const DriverCall& call, Withdrawn& withdrawn) {
-  const bool refused = call.result != CUDA_SUCCESS && !is_gone(call.result);
-  if (!refused) {
-    if (withdrawn.unknown_address != 0) {
-      {
-        const std::scoped_lock lock(mutex_);
-        if (graph_addresses_.erase(withdrawn.unknown_address) != 0) return;
-      }
-      // Allocated before the recorder came, or imported: the reader counts it as unmatched.
-      if (call.result == CUDA_SUCCESS) sink_.release(withdrawn.unknown_address);
+  if (call.result != CUDA_SUCCESS && !is_gone(call.result)) return give_back(call, withdrawn);
+  if (withdrawn.context) contexts_.destroyed(*withdrawn.context);
+  if (withdrawn.released && !process_ends_ && !driver_.primary_is_active(*withdrawn.released).value_or(true))
+    end_memory_of_primary(*withdrawn.released);
+  if (withdrawn.unknown_address != 0) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (not_counted_.erase(withdrawn.unknown_address) != 0) return;
     }
-    for (const CudaAllocation& one : withdrawn.allocations) {
-      if (one.kind == MemoryKind::pool_async) sample_pool(one.pool);
-    }
-    return;
-  }
-  if (withdrawn.released_handle != 0) {
-    if (withdrawn.allocations.empty()) {
-      physical_.retained(withdrawn.released_handle);
-    } else {
-      physical_.created(withdrawn.released_handle);
-    }
+    // Allocated before the recorder came: the reader counts it as unmatched.
+    if (call.result == CUDA_SUCCESS) sink_.release(withdrawn.unknown_address);
   }
   for (const CudaAllocation& one : withdrawn.allocations) {
-    // Memory that ended with an unmap had no reference any more.
-    if (!withdrawn.mappings.empty()) {
-      physical_.created(one.address);
-    }
+    if (one.pool != 0) sample_pool(one.pool);
+  }
+}
+
+void CallRecorder::give_back(const DriverCall& call, const Withdrawn& withdrawn) {
+  if (withdrawn.pool != 0) pools_.created(withdrawn.pool, withdrawn.pool_info);
+  if (withdrawn.green != 0) contexts_.green_created(withdrawn.green, withdrawn.released.value_or(0));
+  if (withdrawn.detached) contexts_.attached(*withdrawn.detached);
+  physical_.give_back(withdrawn.physical);
+  for (const CudaAllocation& one : withdrawn.allocations) {
     live_.add(one);
-    sink_.allocation(one);
+    sink_.refused_release(one, static_cast<std::int32_t>(call.result));
   }
-  for (const PhysicalMemory::Mapping& mapping : withdrawn.mappings) physical_.mapped(mapping);
-  if (!withdrawn.mappings.empty()) {
-    for (const CudaAllocation& one : withdrawn.allocations) physical_.released(one.address);
+  if (withdrawn.allocations.empty()) return;
+  char text[160];
+  std::snprintf(text, sizeof(text),
+                "the driver refused a release (code %d): the memory that it names counts as live again",
+                static_cast<int>(call.result));
+  note_once(told_refused_release_, text);
+}
+
+void CallRecorder::note_import(const Import& import) {
+  if (import.address != 0) {
+    const std::scoped_lock lock(mutex_);
+    not_counted_.insert(import.address);
   }
-  if (!withdrawn.allocations.empty()) {
-    char text[160];
-    std::snprintf(
-        text, sizeof(text),
-        "the driver refused a release (code %d): what it should have released is told as allocated again",
-        static_cast<int>(call.result));
-    note_once(told_refused_release_, text);
-  }
+  char text[160];
+  std::snprintf(text, sizeof(text),
+                "imported memory counts 0 bytes, since another process or API has allocated it (%s)",
+                import.call);
+  note_once(told_import_, text);
 }
 
 void CallRecorder::tell_graph_allocation(std::uint64_t address, std::int64_t bytes) {
   graphs_seen_ = true;
   {
     const std::scoped_lock lock(mutex_);
-    graph_addresses_.insert(address);
+    not_counted_.insert(address);
   }
   char text[160];
   std::snprintf(
@@ -223,22 +391,17 @@ void CallRecorder::tell_graph_allocation(std::uint64_t address, std::int64_t byt
 }
 
 void CallRecorder::sample_pool(std::uint64_t pool) {
-  if (pool == 0) return;
-  if (const auto usage = driver_.pool_usage(reinterpret_cast<CUmemoryPool>(pool))) {
-    sink_.pool(pool, usage->reserved_bytes, usage->used_bytes);
-  }
+  const auto info = pools_.find(pool);
+  if (!info || !counts_into_peak(info->kind)) return;
+  std::optional<CudaDriver::PoolUsage> usage;
+  pools_.use(pool, [&] { usage = driver_.pool_usage(reinterpret_cast<CUmemoryPool>(pool)); });
+  if (usage) sink_.pool(pool, usage->reserved_bytes, usage->used_bytes);
 }
 
 void CallRecorder::sample_graphs(std::uint32_t device) {
   if (const auto usage = driver_.graph_usage(device)) {
     sink_.pool(kGraphMemory + device, usage->reserved_bytes, usage->used_bytes);
   }
-}
-
-MemoryKind CallRecorder::kind_of_pool(std::uint64_t pool) {
-  const std::scoped_lock lock(mutex_);
-  const auto found = unusual_pools_.find(pool);
-  return found == unusual_pools_.end() ? MemoryKind::pool_async : found->second;
 }
 
 void CallRecorder::note_once(std::atomic<bool>& told, const char* text) {

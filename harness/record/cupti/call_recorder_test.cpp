@@ -15,27 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Line = EventList::Line;
 
-#define ID(name) CUPTI_DRIVER_TRACE_CBID_##name
-
-template <typename Handle>
-Handle handle(std::uint64_t value) {
-  return reinterpret_cast<Handle>(value);
-}
-
-class CallRecorderTest : public testing::Test {
- protected:
-  EventList events_;
-  FakeDriver driver_;
-  CallRecorder recorder_{events_, driver_, false};
-
-  void allocate(CUdeviceptr address, std::size_t bytes, std::uint32_t context_id = 0) {
-    call(
-        recorder_, ID(cuMemAlloc_v2), cuMemAlloc_v2_params{&address, bytes}, CUDA_SUCCESS, [] {}, context_id);
-  }
-  void free(CUdeviceptr address, CUresult result = CUDA_SUCCESS) {
-    call(recorder_, ID(cuMemFree_v2), cuMemFree_v2_params{address}, result);
-  }
-};
+class CallRecorderTest : public testing::Test, protected RecordedProgram {};
 
 TEST_F(CallRecorderTest, DeviceMemory) {
   CUdeviceptr address = 0x7000;
@@ -155,7 +135,7 @@ TEST_F(CallRecorderTest, ARefusedReleaseIsTakenBack) {
   free(0x7000);
   EXPECT_THAT(events_.lines, ElementsAre(Line{EventType::allocation, 0x7000, 10, MemoryKind::device},
                                          Line{EventType::release, 0x7000},
-                                         Line{EventType::allocation, 0x7000, 10, MemoryKind::device},
+                                         Line{EventType::allocation, 0x7000, 10, MemoryKind::device, 0, 700},
                                          Line{EventType::release, 0x7000}));
   EXPECT_THAT(events_.notes, ElementsAre(HasSubstr("code 700")));
 }
@@ -176,73 +156,6 @@ TEST_F(CallRecorderTest, AReleaseAfterTheDriverHasGoneIsARelease) {
 TEST_F(CallRecorderTest, WhatWasAllocatedBeforeIsAnUnmatchedRelease) {
   free(0x7000);
   EXPECT_THAT(events_.lines, ElementsAre(Line{EventType::release, 0x7000}));
-}
-
-class PhysicalCallsTest : public CallRecorderTest {
- protected:
-  void create(CUmemGenericAllocationHandle one, std::size_t bytes) {
-    CUmemAllocationProp properties{};
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    call(recorder_, ID(cuMemCreate), cuMemCreate_params{&one, bytes, &properties, 0});
-  }
-  void map(CUdeviceptr address, std::size_t bytes, CUmemGenericAllocationHandle one) {
-    call(recorder_, ID(cuMemMap), cuMemMap_params{address, bytes, 0, one, 0});
-  }
-  void unmap(CUdeviceptr address, std::size_t bytes, CUresult result = CUDA_SUCCESS) {
-    call(recorder_, ID(cuMemUnmap), cuMemUnmap_params{address, bytes}, result);
-  }
-  void release(CUmemGenericAllocationHandle one, CUresult result = CUDA_SUCCESS) {
-    call(recorder_, ID(cuMemRelease), cuMemRelease_params{one}, result);
-  }
-  const Line created_{EventType::allocation, 5, 2 << 20, MemoryKind::physical};
-  const Line released_{EventType::release, 5};
-};
-
-TEST_F(PhysicalCallsTest, LivesUntilReleasedAndUnmapped) {
-  create(5, 2 << 20);
-  map(0x100000, 1 << 20, 5);
-  map(0x200000, 1 << 20, 5);
-  release(5);
-  unmap(0x100000, 1 << 20);
-  EXPECT_THAT(events_.lines, ElementsAre(created_));
-  unmap(0x200000, 1 << 20);
-  EXPECT_THAT(events_.lines, ElementsAre(created_, released_));
-}
-
-TEST_F(PhysicalCallsTest, ARetainedHandleIsReleasedTwice) {
-  create(5, 2 << 20);
-  CUmemGenericAllocationHandle again = 5;
-  call(recorder_, ID(cuMemRetainAllocationHandle), cuMemRetainAllocationHandle_params{&again, nullptr});
-  release(5);
-  EXPECT_THAT(events_.lines, ElementsAre(created_));
-  release(5);
-  EXPECT_THAT(events_.lines, ElementsAre(created_, released_));
-}
-
-TEST_F(PhysicalCallsTest, RefusedCallsAreTakenBack) {
-  create(5, 2 << 20);
-  release(5, CUDA_ERROR_INVALID_VALUE);
-  map(0x100000, 2 << 20, 5);
-  release(5);
-  unmap(0x100000, 2 << 20, CUDA_ERROR_INVALID_VALUE);
-  EXPECT_THAT(events_.lines, ElementsAre(created_, released_, created_, released_, created_));
-  unmap(0x100000, 2 << 20);
-  EXPECT_EQ(events_.lines.back(), released_);
-}
-
-TEST_F(PhysicalCallsTest, AnImportedHandleIsNoMemoryOfOurs) {
-  map(0x100000, 1 << 20, 77);
-  unmap(0x100000, 1 << 20);
-  release(77);
-  EXPECT_THAT(events_.lines, IsEmpty());
-}
-
-TEST_F(PhysicalCallsTest, MemoryOfTheHostIsBesideThePeak) {
-  CUmemGenericAllocationHandle one = 5;
-  CUmemAllocationProp properties{};
-  properties.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
-  call(recorder_, ID(cuMemCreate), cuMemCreate_params{&one, 4096, &properties, 0});
-  EXPECT_THAT(events_.lines, ElementsAre(Line{EventType::allocation, 5, 4096, MemoryKind::host_pinned}));
 }
 
 TEST_F(CallRecorderTest, AllocationsInGraphsAreUnknownAndSaid) {
@@ -273,16 +186,6 @@ TEST_F(CallRecorderTest, AllocationsInGraphsAreUnknownAndSaid) {
   EXPECT_EQ(events_.lines[0].number, 4096);
   free(0x8000);  // a graph's memory may be freed outside of it: that releases nothing that was counted
   EXPECT_EQ(events_.lines.size(), 1U);
-}
-
-TEST_F(CallRecorderTest, ADestroyedContextReleasesWhatItHeld) {
-  allocate(0x7000, 10, 1);
-  allocate(0x8000, 20, 2);
-  call(recorder_, ID(cuCtxDestroy_v2), cuCtxDestroy_v2_params{handle<CUcontext>(1)});
-  EXPECT_EQ(events_.lines.back(), (Line{EventType::release, 0x7000}));
-  EXPECT_THAT(events_.notes, ElementsAre(HasSubstr("context was destroyed")));
-  call(recorder_, ID(cuDevicePrimaryCtxReset_v2), cuDevicePrimaryCtxReset_v2_params{20});
-  EXPECT_EQ(events_.lines.back(), (Line{EventType::release, 0x8000}));
 }
 
 TEST_F(CallRecorderTest, SyncWaitsForTheStreamOfEachEnqueue) {

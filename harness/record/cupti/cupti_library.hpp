@@ -3,6 +3,7 @@
 #include <cuda.h>
 #include <cupti.h>
 
+#include <functional>
 #include <string>
 
 namespace peakmark {
@@ -14,6 +15,7 @@ struct CuptiLibrary {
   decltype(&cuptiGetResultString) result_string = nullptr;
   decltype(&cuptiSubscribe) subscribe = nullptr;
   decltype(&cuptiSubscribe_v2) subscribe_v2 = nullptr;
+  decltype(&cuptiUnsubscribe) unsubscribe = nullptr;
   decltype(&cuptiEnableCallback) enable_callback = nullptr;
   decltype(&cuptiGetDeviceId) device_id = nullptr;
   decltype(&cuptiGetContextId) context_id = nullptr;
@@ -29,8 +31,17 @@ struct CuptiLibrary {
   [[nodiscard]] std::string text(CUptiResult result) const;
 };
 
-/// Looks for a libcupti that is loaded, then by its versioned names on the loader's path, next to this
-/// recorder, and in cuda_library_folders(). False, with `reason`, when there is none.
-bool load_cupti(CuptiLibrary& library, std::string& reason);
+/// What came of an attempt to use a library.
+enum class CuptiAttempt {
+  taken,
+  refused,   ///< another library may do
+  hopeless,  ///< so would every other: there is a subscriber already
+};
+
+/// Tries the libcuptis of this process one after the other: those that are loaded, then versions 13 and 12 on
+/// the loader's path, next to this recorder, and in cuda_library_folders(). `attempt` gets each, its path
+/// too, and explains a refusal in its last argument. False, with `reason`, when none is taken.
+using TryCupti = std::function<CuptiAttempt(const CuptiLibrary&, const std::string&, std::string&)>;
+bool load_cupti(CuptiLibrary& library, const TryCupti& attempt, std::string& reason);
 
 }  // namespace peakmark

@@ -1,4 +1,4 @@
-// The one place that knows the parameters of the driver's calls.
+// Knows the parameters of the calls about memory.
 #include "record/cupti/driver_call.hpp"
 
 #include <cupti.h>
@@ -6,11 +6,10 @@
 #include <limits>
 
 #include "record/cupti/array_bytes.hpp"
+#include "record/cupti/call_parameters.hpp"
 
 namespace peakmark {
 namespace {
-
-#define PEAKMARK_CALL(name) CUPTI_DRIVER_TRACE_CBID_##name
 
 constexpr CUpti_CallbackId kMemoryCalls[] = {
     PEAKMARK_CALL(cuMemAlloc_v2),
@@ -21,11 +20,32 @@ constexpr CUpti_CallbackId kMemoryCalls[] = {
     PEAKMARK_CALL(cuMemAllocFromPoolAsync),
     PEAKMARK_CALL(cuMemAllocFromPoolAsync_ptsz),
     PEAKMARK_CALL(cuMemPoolCreate),
+    PEAKMARK_CALL(cuMemPoolDestroy),
+    PEAKMARK_CALL(cuMemPoolTrimTo),
+    PEAKMARK_CALL(cuDeviceGetMemPool),
+    PEAKMARK_CALL(cuDeviceGetDefaultMemPool),
+    PEAKMARK_CALL(cuMemGetMemPool),
+    PEAKMARK_CALL(cuMemGetDefaultMemPool),
+    PEAKMARK_CALL(cuMemPoolImportFromShareableHandle),
+    PEAKMARK_CALL(cuMemPoolImportPointer),
     PEAKMARK_CALL(cuMemCreate),
     PEAKMARK_CALL(cuMemRetainAllocationHandle),
     PEAKMARK_CALL(cuMemRelease),
     PEAKMARK_CALL(cuMemMap),
     PEAKMARK_CALL(cuMemUnmap),
+    PEAKMARK_CALL(cuMemMapArrayAsync),
+    PEAKMARK_CALL(cuMemMapArrayAsync_ptsz),
+    PEAKMARK_CALL(cuMemImportFromShareableHandle),
+    PEAKMARK_CALL(cuMulticastCreate),
+    PEAKMARK_CALL(cuMulticastBindMem),
+    PEAKMARK_CALL(cuMulticastBindAddr),
+    PEAKMARK_CALL(cuMulticastUnbind),
+    PEAKMARK_CALL(cuIpcOpenMemHandle),
+    PEAKMARK_CALL(cuIpcOpenMemHandle_v2),
+    PEAKMARK_CALL(cuExternalMemoryGetMappedBuffer),
+    PEAKMARK_CALL(cuExternalMemoryGetMappedMipmappedArray),
+    PEAKMARK_CALL(cuGraphicsMapResources),
+    PEAKMARK_CALL(cuGraphicsMapResources_ptsz),
     PEAKMARK_CALL(cuArrayCreate_v2),
     PEAKMARK_CALL(cuArray3DCreate_v2),
     PEAKMARK_CALL(cuArrayDestroy),
@@ -46,44 +66,25 @@ constexpr CUpti_CallbackId kMemoryCalls[] = {
     PEAKMARK_CALL(cuGraphAddNode_v2),
     PEAKMARK_CALL(cuGraphLaunch),
     PEAKMARK_CALL(cuGraphLaunch_ptsz),
+    PEAKMARK_CALL(cuCtxCreate),
+    PEAKMARK_CALL(cuCtxCreate_v2),
+    PEAKMARK_CALL(cuCtxCreate_v3),
+    PEAKMARK_CALL(cuCtxCreate_v4),
+    PEAKMARK_CALL(cuCtxAttach),
+    PEAKMARK_CALL(cuCtxDetach),
+    PEAKMARK_CALL(cuCtxDestroy),
     PEAKMARK_CALL(cuCtxDestroy_v2),
+    PEAKMARK_CALL(cuGreenCtxCreate),
+    PEAKMARK_CALL(cuGreenCtxDestroy),
+    PEAKMARK_CALL(cuDevicePrimaryCtxRetain),
+    PEAKMARK_CALL(cuDevicePrimaryCtxRelease),
+    PEAKMARK_CALL(cuDevicePrimaryCtxRelease_v2),
     PEAKMARK_CALL(cuDevicePrimaryCtxReset),
     PEAKMARK_CALL(cuDevicePrimaryCtxReset_v2),
 };
 
-constexpr CUpti_CallbackId kEnqueueingCalls[] = {
-    PEAKMARK_CALL(cuLaunchKernel),
-    PEAKMARK_CALL(cuLaunchKernel_ptsz),
-    PEAKMARK_CALL(cuLaunchKernelEx),
-    PEAKMARK_CALL(cuLaunchKernelEx_ptsz),
-    PEAKMARK_CALL(cuLaunchCooperativeKernel),
-    PEAKMARK_CALL(cuLaunchCooperativeKernel_ptsz),
-    PEAKMARK_CALL(cuLaunchHostFunc),
-    PEAKMARK_CALL(cuLaunchHostFunc_ptsz),
-    PEAKMARK_CALL(cuGraphLaunch),
-    PEAKMARK_CALL(cuGraphLaunch_ptsz),
-    PEAKMARK_CALL(cuMemcpyAsync),
-    PEAKMARK_CALL(cuMemcpyAsync_ptsz),
-    PEAKMARK_CALL(cuMemcpyHtoDAsync_v2),
-    PEAKMARK_CALL(cuMemcpyHtoDAsync_v2_ptsz),
-    PEAKMARK_CALL(cuMemcpyDtoHAsync_v2),
-    PEAKMARK_CALL(cuMemcpyDtoHAsync_v2_ptsz),
-    PEAKMARK_CALL(cuMemcpyDtoDAsync_v2),
-    PEAKMARK_CALL(cuMemcpyDtoDAsync_v2_ptsz),
-};
-
-template <typename Parameters>
-const Parameters& parameters(const DriverCall& call) {
-  return *static_cast<const Parameters*>(call.parameters);
-}
-
 std::int64_t to_bytes(std::size_t bytes) {
   return saturating_multiply(bytes, 1);
-}
-
-/// `_ptsz` calls mean the thread's own stream by 0.
-CUstream per_thread(CUstream stream) {
-  return stream == nullptr ? CU_STREAM_PER_THREAD : stream;
 }
 
 AllocationRequest sized(std::size_t bytes, MemoryKind kind) {
@@ -100,20 +101,26 @@ AllocationRequest pitched(const cuMemAllocPitch_v2_params& call, bool succeeded)
   return {.bytes = saturating_multiply(row, call.Height), .kind = MemoryKind::pitched};
 }
 
+std::optional<std::uint32_t> device_at(const CUmemLocation& location) {
+  if (location.type != CU_MEM_LOCATION_TYPE_DEVICE) return std::nullopt;
+  return static_cast<std::uint32_t>(location.id);
+}
+
+Pools::Info pool_info(const CUmemLocation& location, CUmemAllocationType type) {
+  Pools::Info info{.kind = MemoryKind::host_pinned, .device = device_at(location).value_or(0)};
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE) info.kind = MemoryKind::pool_async;
+#if CUDA_VERSION >= 13000
+  if (type == CU_MEM_ALLOCATION_TYPE_MANAGED) info.kind = MemoryKind::managed;
+#else
+  (void)type;
+#endif
+  return info;
+}
+
 MemoryKind physical_kind(const CUmemAllocationProp* properties) {
   return properties != nullptr && properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE
              ? MemoryKind::host_pinned
              : MemoryKind::physical;
-}
-
-template <typename Pointer>
-std::uint64_t result_of(const DriverCall& call, const Pointer* place) {
-  if (call.result != CUDA_SUCCESS || place == nullptr) return 0;
-  if constexpr (std::is_pointer_v<Pointer>) {
-    return reinterpret_cast<std::uint64_t>(*place);
-  } else {
-    return *place;
-  }
 }
 
 }  // namespace
@@ -121,10 +128,6 @@ std::uint64_t result_of(const DriverCall& call, const Pointer* place) {
 std::span<const CUpti_CallbackId> memory_calls() {
   return kMemoryCalls;
 }
-std::span<const CUpti_CallbackId> enqueueing_calls() {
-  return kEnqueueingCalls;
-}
-
 std::optional<AllocationRequest> allocation_of(const DriverCall& call) {
   AllocationRequest request;
   switch (call.id) {
@@ -152,6 +155,7 @@ std::optional<AllocationRequest> allocation_of(const DriverCall& call) {
       request = sized(p.bytesize, MemoryKind::pool_async);
       request.address = result_of(call, p.dptr);
       request.stream_ordered = true;
+      request.in_context = false;
       request.stream = call.id == PEAKMARK_CALL(cuMemAllocAsync_ptsz) ? per_thread(p.hStream) : p.hStream;
       return request;
     }
@@ -161,6 +165,7 @@ std::optional<AllocationRequest> allocation_of(const DriverCall& call) {
       request = sized(p.bytesize, MemoryKind::pool_async);
       request.address = result_of(call, p.dptr);
       request.stream_ordered = true;
+      request.in_context = false;
       request.pool = p.pool;
       request.stream =
           call.id == PEAKMARK_CALL(cuMemAllocFromPoolAsync_ptsz) ? per_thread(p.hStream) : p.hStream;
@@ -169,6 +174,8 @@ std::optional<AllocationRequest> allocation_of(const DriverCall& call) {
     case PEAKMARK_CALL(cuMemCreate): {
       const auto& p = parameters<cuMemCreate_params>(call);
       request = sized(p.size, physical_kind(p.prop));
+      request.in_context = false;
+      if (p.prop != nullptr) request.device = device_at(p.prop->location);
       request.address = result_of(call, p.handle);
       return request;
     }
@@ -238,6 +245,73 @@ std::optional<std::uint64_t> freed_by(const DriverCall& call) {
   }
 }
 
+PhysicalMemory::Part part_of(const CUarrayMapInfo& info) {
+  const auto array = reinterpret_cast<std::uint64_t>(info.resourceType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY
+                                                         ? static_cast<void*>(info.resource.mipmap)
+                                                         : static_cast<void*>(info.resource.array));
+  if (info.subresourceType == CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL) {
+    return {0, array, 1, info.subresource.miptail.layer, info.subresource.miptail.offset};
+  }
+  const auto& level = info.subresource.sparseLevel;
+  return {0, array, 0, level.level, level.layer, level.offsetX, level.offsetY, level.offsetZ};
+}
+
+std::optional<Import> import_of(const DriverCall& call) {
+  switch (call.id) {
+    case PEAKMARK_CALL(cuIpcOpenMemHandle):
+    case PEAKMARK_CALL(cuIpcOpenMemHandle_v2):
+      return Import{"cuIpcOpenMemHandle"};
+    case PEAKMARK_CALL(cuMemImportFromShareableHandle):
+      return Import{"cuMemImportFromShareableHandle"};
+    case PEAKMARK_CALL(cuMemPoolImportPointer):
+      return Import{"cuMemPoolImportPointer",
+                    result_of(call, parameters<cuMemPoolImportPointer_params>(call).ptr_out)};
+    case PEAKMARK_CALL(cuExternalMemoryGetMappedBuffer):
+      return Import{"cuExternalMemoryGetMappedBuffer",
+                    result_of(call, parameters<cuExternalMemoryGetMappedBuffer_params>(call).devPtr)};
+    case PEAKMARK_CALL(cuExternalMemoryGetMappedMipmappedArray):
+      return Import{"cuExternalMemoryGetMappedMipmappedArray",
+                    result_of(call, parameters<cuExternalMemoryGetMappedMipmappedArray_params>(call).mipmap)};
+    case PEAKMARK_CALL(cuGraphicsMapResources):
+    case PEAKMARK_CALL(cuGraphicsMapResources_ptsz):
+      return Import{"cuGraphicsMapResources"};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<PoolFound> pool_of(const DriverCall& call) {
+  switch (call.id) {
+    case PEAKMARK_CALL(cuMemPoolCreate): {
+      const auto& p = parameters<cuMemPoolCreate_params>(call);
+      return PoolFound{result_of(call, p.pool), pool_info(p.poolProps->location, p.poolProps->allocType),
+                       true};
+    }
+    case PEAKMARK_CALL(cuMemPoolImportFromShareableHandle): {
+      const auto& p = parameters<cuMemPoolImportFromShareableHandle_params>(call);
+      return PoolFound{result_of(call, p.pool_out), {.kind = MemoryKind::none}, true};
+    }
+    case PEAKMARK_CALL(cuDeviceGetMemPool): {
+      const auto& p = parameters<cuDeviceGetMemPool_params>(call);
+      return PoolFound{result_of(call, p.pool), {.device = static_cast<std::uint32_t>(p.dev)}};
+    }
+    case PEAKMARK_CALL(cuDeviceGetDefaultMemPool): {
+      const auto& p = parameters<cuDeviceGetDefaultMemPool_params>(call);
+      return PoolFound{result_of(call, p.pool_out), {.device = static_cast<std::uint32_t>(p.dev)}};
+    }
+    case PEAKMARK_CALL(cuMemGetMemPool): {
+      const auto& p = parameters<cuMemGetMemPool_params>(call);
+      return PoolFound{result_of(call, p.pool), pool_info(*p.location, p.type)};
+    }
+    case PEAKMARK_CALL(cuMemGetDefaultMemPool): {
+      const auto& p = parameters<cuMemGetDefaultMemPool_params>(call);
+      return PoolFound{result_of(call, p.pool_out), pool_info(*p.location, p.type)};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
 std::optional<GraphAllocation> graph_allocation_of(const DriverCall& call) {
   const CUgraphNodeParams* node = nullptr;
   if (call.id == PEAKMARK_CALL(cuGraphAddMemAllocNode)) {
@@ -250,49 +324,6 @@ std::optional<GraphAllocation> graph_allocation_of(const DriverCall& call) {
     node = parameters<cuGraphAddNode_v2_params>(call).nodeParams;
   if (node == nullptr || node->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC) return std::nullopt;
   return GraphAllocation{node->alloc.dptr, to_bytes(node->alloc.bytesize)};
-}
-
-std::optional<CUstream> stream_of(const DriverCall& call) {
-  switch (call.id) {
-    case PEAKMARK_CALL(cuLaunchKernel):
-      return parameters<cuLaunchKernel_params>(call).hStream;
-    case PEAKMARK_CALL(cuLaunchKernel_ptsz):
-      return per_thread(parameters<cuLaunchKernel_params>(call).hStream);
-    case PEAKMARK_CALL(cuLaunchKernelEx):
-      return parameters<cuLaunchKernelEx_params>(call).config->hStream;
-    case PEAKMARK_CALL(cuLaunchKernelEx_ptsz):
-      return per_thread(parameters<cuLaunchKernelEx_params>(call).config->hStream);
-    case PEAKMARK_CALL(cuLaunchCooperativeKernel):
-      return parameters<cuLaunchCooperativeKernel_params>(call).hStream;
-    case PEAKMARK_CALL(cuLaunchCooperativeKernel_ptsz):
-      return per_thread(parameters<cuLaunchCooperativeKernel_params>(call).hStream);
-    case PEAKMARK_CALL(cuLaunchHostFunc):
-      return parameters<cuLaunchHostFunc_params>(call).hStream;
-    case PEAKMARK_CALL(cuLaunchHostFunc_ptsz):
-      return per_thread(parameters<cuLaunchHostFunc_params>(call).hStream);
-    case PEAKMARK_CALL(cuGraphLaunch):
-      return parameters<cuGraphLaunch_params>(call).hStream;
-    case PEAKMARK_CALL(cuGraphLaunch_ptsz):
-      return per_thread(parameters<cuGraphLaunch_params>(call).hStream);
-    case PEAKMARK_CALL(cuMemcpyAsync):
-      return parameters<cuMemcpyAsync_params>(call).hStream;
-    case PEAKMARK_CALL(cuMemcpyAsync_ptsz):
-      return per_thread(parameters<cuMemcpyAsync_params>(call).hStream);
-    case PEAKMARK_CALL(cuMemcpyHtoDAsync_v2):
-      return parameters<cuMemcpyHtoDAsync_v2_params>(call).hStream;
-    case PEAKMARK_CALL(cuMemcpyHtoDAsync_v2_ptsz):
-      return per_thread(parameters<cuMemcpyHtoDAsync_v2_params>(call).hStream);
-    case PEAKMARK_CALL(cuMemcpyDtoHAsync_v2):
-      return parameters<cuMemcpyDtoHAsync_v2_params>(call).hStream;
-    case PEAKMARK_CALL(cuMemcpyDtoHAsync_v2_ptsz):
-      return per_thread(parameters<cuMemcpyDtoHAsync_v2_params>(call).hStream);
-    case PEAKMARK_CALL(cuMemcpyDtoDAsync_v2):
-      return parameters<cuMemcpyDtoDAsync_v2_params>(call).hStream;
-    case PEAKMARK_CALL(cuMemcpyDtoDAsync_v2_ptsz):
-      return per_thread(parameters<cuMemcpyDtoDAsync_v2_params>(call).hStream);
-    default:
-      return std::nullopt;
-  }
 }
 
 }  // namespace peakmark

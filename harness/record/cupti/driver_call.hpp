@@ -7,6 +7,8 @@
 #include <optional>
 #include <span>
 
+#include "record/cupti/physical_memory.hpp"
+#include "record/cupti/pools.hpp"
 #include "record/event.hpp"
 
 namespace peakmark {
@@ -31,8 +33,10 @@ struct AllocationRequest {
   std::uint64_t address = 0;  ///< 0 unless the call succeeded
   std::int64_t bytes = 0;
   MemoryKind kind = MemoryKind::none;
-  bool sized = true;            ///< false: the size of this array format is not known, bytes is 0
-  bool stream_ordered = false;  ///< of cuMemAllocAsync and cuMemAllocFromPoolAsync
+  bool sized = true;                      ///< false: the size of this array format is not known, bytes is 0
+  bool stream_ordered = false;            ///< of cuMemAllocAsync and cuMemAllocFromPoolAsync
+  bool in_context = true;                 ///< it ends with the context that is current
+  std::optional<std::uint32_t> device{};  ///< that the call names; null: that of the context
   CUstream stream = nullptr;
   CUmemoryPool pool = nullptr;  ///< of cuMemAllocFromPoolAsync
 };
@@ -42,6 +46,22 @@ std::optional<AllocationRequest> allocation_of(const DriverCall& call);
 /// What a call frees; null for calls that free nothing (cuMemRelease and cuMemUnmap are told apart, by
 /// PhysicalMemory).
 std::optional<std::uint64_t> freed_by(const DriverCall& call);
+/// The region of a sparse array, as PhysicalMemory names it.
+PhysicalMemory::Part part_of(const CUarrayMapInfo& info);
+/// A call that makes memory of another process or API usable here.
+struct Import {
+  const char* call;           ///< its name
+  std::uint64_t address = 0;  ///< that the program frees later as if it had allocated it; 0: none
+};
+std::optional<Import> import_of(const DriverCall& call);
+/// The pool that a call makes or asks for. Its `info.kind` is none where the call does
+/// not tell whether its memory is the device's.
+struct PoolFound {
+  std::uint64_t pool = 0;
+  Pools::Info info;
+  bool is_new = false;
+};
+std::optional<PoolFound> pool_of(const DriverCall& call);
 /// The graph node that a call adds, when it allocates memory.
 struct GraphAllocation {
   std::uint64_t address;

@@ -63,7 +63,13 @@ std::optional<DeviceWork> work_of(const CUpti_Activity& record) {
 }
 
 void KernelTimes::add(const CUpti_Activity& record) {
-  if (const std::optional<DeviceWork> work = work_of(record)) add(name_of(record), work->start, work->end);
+  const std::optional<DeviceWork> work = work_of(record);
+  if (!work) return;
+  if (!work->is_timed()) {
+    ++untimed_;
+    return;
+  }
+  add(name_of(record), work->start, work->end);
 }
 
 void KernelTimes::add(const std::string& name, std::uint64_t start, std::uint64_t end) {

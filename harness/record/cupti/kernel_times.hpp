@@ -21,6 +21,8 @@ struct KernelTotal {
 struct DeviceWork {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
+  /// CUPTI writes 0 and 0 where it could not take the times.
+  [[nodiscard]] bool is_timed() const { return (start != 0 || end != 0) && end >= start; }
 };
 /// Nothing for other kinds of record.
 std::optional<DeviceWork> work_of(const CUpti_Activity& record);
@@ -31,7 +33,12 @@ class KernelTimes {
   void add(const CUpti_Activity& record);
   /// The longest first; equal ones by name.
   [[nodiscard]] std::vector<KernelTotal> totals() const;
-  void clear() { totals_.clear(); }
+  /// Records without times; they are in no total.
+  [[nodiscard]] std::uint64_t untimed() const { return untimed_; }
+  void clear() {
+    totals_.clear();
+    untimed_ = 0;
+  }
 
  private:
   struct Total {
@@ -40,6 +47,7 @@ class KernelTimes {
   };
   void add(const std::string& name, std::uint64_t start, std::uint64_t end);
   std::map<std::string, Total> totals_;
+  std::uint64_t untimed_ = 0;
 };
 
 }  // namespace peakmark

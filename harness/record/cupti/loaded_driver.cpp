@@ -2,8 +2,16 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 namespace peakmark {
 namespace {
+
+// Longer than a kernel usually takes. A collective over several devices whose kernels one thread launches in
+// turn would wait for ever.
+constexpr std::chrono::seconds kMaxWait{10};
 
 template <typename Function>
 void find(Function& function, void* library, const char* name) {
@@ -20,9 +28,13 @@ std::optional<CudaDriver::PoolUsage> usage(bool known, std::uint64_t reserved, s
 LoadedDriver::LoadedDriver(const CuptiLibrary& cupti) : cupti_(cupti) {
   void* const cuda = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
   find(stream_is_capturing_, cuda, "cuStreamIsCapturing");
-  find(stream_synchronise_, cuda, "cuStreamSynchronize");
+  find(free_, cuda, "cuMemFree_v2");
+  find(stream_query_, cuda, "cuStreamQuery");
+  find(exchange_capture_mode_, cuda, "cuThreadExchangeStreamCaptureMode");
   find(context_synchronise_, cuda, "cuCtxSynchronize");
   find(device_pool_, cuda, "cuDeviceGetMemPool");
+  find(pointer_attribute_, cuda, "cuPointerGetAttribute");
+  find(primary_state_, cuda, "cuDevicePrimaryCtxGetState");
   find(pool_attribute_, cuda, "cuMemPoolGetAttribute");
   find(graph_attribute_, cuda, "cuDeviceGetGraphMemAttribute");
 }
@@ -59,6 +71,22 @@ CUmemoryPool LoadedDriver::current_pool(std::uint32_t device) {
   return pool;
 }
 
+bool LoadedDriver::is_on_host(CUdeviceptr address) {
+  unsigned type = 0;
+  return pointer_attribute_ != nullptr &&
+         pointer_attribute_(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == CUDA_SUCCESS &&
+         type == CU_MEMORYTYPE_HOST;
+}
+
+std::optional<bool> LoadedDriver::primary_is_active(std::uint32_t device) {
+  unsigned flags = 0;
+  int active = 0;
+  if (primary_state_ == nullptr ||
+      primary_state_(static_cast<CUdevice>(device), &flags, &active) != CUDA_SUCCESS)
+    return std::nullopt;
+  return active != 0;
+}
+
 std::optional<CudaDriver::PoolUsage> LoadedDriver::pool_usage(CUmemoryPool pool) {
   cuuint64_t reserved = 0;
   cuuint64_t used = 0;
@@ -79,9 +107,28 @@ std::optional<CudaDriver::PoolUsage> LoadedDriver::graph_usage(std::uint32_t dev
   return usage(known, reserved, used);
 }
 
-void LoadedDriver::synchronise(CUstream stream) {
-  // An error is one of the program's own work; the program's next call is told of it too.
-  if (stream_synchronise_ != nullptr) stream_synchronise_(stream);
+bool LoadedDriver::synchronise(CUstream stream) {
+  if (stream_query_ == nullptr) return true;
+  // While another stream is captured in global mode, a query of this one would end that capture.
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&mode);
+  const auto deadline = std::chrono::steady_clock::now() + kMaxWait;
+  auto pause = std::chrono::microseconds(10);
+  bool in_time = true;
+  // An error is one of the program's own work; the program's next call returns it too.
+  while (in_time && stream_query_(stream) == CUDA_ERROR_NOT_READY) {
+    in_time = std::chrono::steady_clock::now() < deadline;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::microseconds(1000));
+  }
+  if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&mode);
+  return in_time;
+}
+
+bool LoadedDriver::free_nothing() {
+  if (free_ == nullptr) return false;
+  const CUresult result = free_(0);
+  return result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_CONTEXT;
 }
 
 void LoadedDriver::synchronise_context() {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdio>
+
 #include "record/cupti/event_sink.hpp"
 #include "record/profile_writer.hpp"
+#include "record/trouble.hpp"
 
 namespace peakmark {
 
@@ -16,10 +19,22 @@ class ProfileSink : public EventSink {
     writer_.failed_allocation(one.bytes, one.kind, result, details(one));
   }
   void release(std::uint64_t address) override { writer_.release(address); }
+  void refused_release(const CudaAllocation& one, std::int32_t result) override {
+    ProfileWriter::Details with_result = details(one);
+    with_result.result = result;
+    writer_.allocation(one.address, one.bytes, one.kind, with_result);
+  }
   void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes) override {
     writer_.pool(pool, reserved_bytes, used_bytes);
   }
   void note(const char* text) override { writer_.note(text); }
+  void invalid(const char* reason) override {
+    char text[320];
+    std::snprintf(text, sizeof(text), "%s %s", kInvalidNote.data(), reason);
+    writer_.note(text);
+    std::snprintf(text, sizeof(text), "CUDA is not recorded to the end: %s", reason);
+    tell_trouble(text);
+  }
 
  private:
   static ProfileWriter::Details details(const CudaAllocation& one) {

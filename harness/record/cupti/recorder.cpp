@@ -21,6 +21,8 @@ ProfileWriter activity_writer;
 constexpr std::array kTimedKinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                  CUPTI_ACTIVITY_KIND_MEMSET};
 
+thread_local bool has_seen_call = false;
+
 bool is_set(const char* variable) {
   const char* const value = std::getenv(variable);
   return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
@@ -32,7 +34,7 @@ void say(const std::string& text) {
 
 }  // namespace
 
-Recorder::Recorder(ProfileWriter& profile) : pid_(getpid()), profile_(profile) {}
+Recorder::Recorder(ProfileWriter& profile) : profile_(profile) {}
 
 Recorder* Recorder::start() {
   auto* const recorder = new Recorder(profile_writer);
@@ -41,9 +43,10 @@ Recorder* Recorder::start() {
     tell_trouble(("CUDA is not recorded: " + reason).c_str());
     return nullptr;
   };
-  if (!load_cupti(recorder->cupti_, reason)) return fail();
-  recorder->cupti_.get_version(&recorder->version_);
-  if (!recorder->subscribe(reason)) return fail();
+  const auto attempt = [&](const CuptiLibrary& library, const std::string&, std::string& why) {
+    return recorder->use_library(library, why);
+  };
+  if (!load_cupti(recorder->cupti_, attempt, reason)) return fail();
   char name[sizeof(ProfileHeader::recorder)];
   std::snprintf(name, sizeof(name), "cupti %u", recorder->version_);
   if (!profile_writer.open_from_environment(name)) return nullptr;
@@ -53,16 +56,23 @@ Recorder* Recorder::start() {
   recorder->calls_ =
       std::make_unique<CallRecorder>(*recorder->sink_, *recorder->driver_, is_set("PEAKMARK_SYNC"));
   recorder->open_activity();
-  if (!recorder->enable_calls(reason)) {
-    // What would be missing cannot be known later.
-    profile_writer.note(("invalid: " + reason).c_str());
-    profile_writer.close();
-    return fail();
-  }
+  recorder->is_recording_ = true;
   return recorder;
 }
 
-bool Recorder::subscribe(std::string& reason) {
+/// CUDA calls us while it comes up, before the program can allocate: what comes until the profile is open is
+/// no memory.
+CuptiAttempt Recorder::use_library(const CuptiLibrary& library, std::string& reason) {
+  cupti_ = library;
+  version_ = 0;
+  cupti_.get_version(&version_);
+  const CuptiAttempt result = subscribe(reason);
+  if (result != CuptiAttempt::taken || enable_calls(reason)) return result;
+  if (cupti_.unsubscribe != nullptr) cupti_.unsubscribe(subscriber_);
+  return CuptiAttempt::refused;
+}
+
+CuptiAttempt Recorder::subscribe(std::string& reason) {
   char other[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 64] = "";
   CUptiResult result = CUPTI_ERROR_UNKNOWN;
   if (cupti_.subscribe_v2 != nullptr) {
@@ -75,16 +85,16 @@ bool Recorder::subscribe(std::string& reason) {
   } else {
     result = cupti_.subscribe(&subscriber_, on_callback, this);
   }
-  if (result == CUPTI_SUCCESS) return true;
+  if (result == CUPTI_SUCCESS) return CuptiAttempt::taken;
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     reason =
         std::string("CUPTI has a subscriber already, ") +
         (*other != '\0' ? other : "such as Nsight, cuda-gdb, compute-sanitizer or a framework's profiler") +
         ", and takes only one: run without it";
-  } else {
-    reason = "cuptiSubscribe: " + cupti_.text(result);
+    return CuptiAttempt::hopeless;
   }
-  return false;
+  reason = "cuptiSubscribe: " + cupti_.text(result);
+  return CuptiAttempt::refused;
 }
 
 bool Recorder::enable_calls(std::string& reason) {
@@ -138,7 +148,11 @@ void Recorder::open_activity() {
 /// CUPTI tells when the device began, not when it was asked.
 void Recorder::note_work(const CUpti_Activity& record) {
   const std::optional<DeviceWork> work = work_of(record);
-  if (!work || work->end < work->start) return;
+  if (!work) return;
+  if (!work->is_timed()) {
+    ++untimed_work_;
+    return;
+  }
   profile_.work(static_cast<std::int64_t>(work->end - work->start), static_cast<std::int64_t>(work->start));
 }
 
@@ -147,22 +161,27 @@ void Recorder::finish_work() {
   driver_->synchronise_context();
   activity_.flush();
   disable_timed_kinds();
-  if (activity_.dropped() == 0) return;
-  tell_trouble(("the device's times are not whole: CUPTI dropped " + std::to_string(activity_.dropped()) +
-                " records of kernels")
+  const std::uint64_t dropped = activity_.dropped();
+  std::uint64_t untimed = 0;
+  activity_.between_records([&] { untimed = untimed_work_; });
+  if (dropped == 0 && untimed == 0) return;
+  tell_trouble(("the device's times are not whole: CUPTI dropped " + std::to_string(dropped) +
+                " records of kernels, and " + std::to_string(untimed) + " have no times")
                    .c_str());
 }
 
 void Recorder::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   auto& recorder = *static_cast<Recorder*>(self);
+  // A forked child has none of the parent's memory, and may have inherited a lock that nobody opens any more.
+  if (!recorder.process_.is_here()) return;
+  if (!recorder.is_recording_) return;
   if (domain == CUPTI_CB_DOMAIN_STATE) {
-    constexpr const char* kText =
-        "invalid: CUPTI met a fatal error and has ended: what follows is not recorded";
-    say(kText);
-    recorder.profile_.note(kText);
+    recorder.has_lost_cupti_ = true;
+    recorder.sink_->invalid("CUPTI met a fatal error and has ended: what follows is missing");
     return;
   }
-  if (domain != CUPTI_CB_DOMAIN_DRIVER_API || recorder.calls_ == nullptr) return;
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
+  has_seen_call = true;
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
   const bool entering = call.callbackSite == CUPTI_API_ENTER;
   recorder.calls_->on_call(
@@ -175,10 +194,22 @@ void Recorder::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_Callba
        .context_id = call.contextUid});
 }
 
+bool Recorder::sees_calls() {
+  has_seen_call = false;
+  // A release of no memory does nothing in the driver, and a driver that has gone proves nothing.
+  return !driver_->free_nothing() || has_seen_call;
+}
+
+void Recorder::check_that_calls_are_seen() {
+  if (sees_calls() || has_lost_cupti_.exchange(true)) return;
+  sink_->invalid("another tool has ended CUPTI (cuptiFinalize): what came after that is missing");
+}
+
 const char* Recorder::synchronise() {
-  if (getpid() != pid_) return "a forked child has no CUDA";
+  if (!process_.is_here()) return "a forked child has no CUDA";
   driver_->synchronise_context();
-  return nullptr;
+  check_that_calls_are_seen();
+  return has_lost_cupti_ ? "CUPTI has ended, so that CUDA is not recorded any more" : nullptr;
 }
 
 bool Recorder::start_kernels(std::string& reason) {
@@ -186,7 +217,7 @@ bool Recorder::start_kernels(std::string& reason) {
     reason = no_activity_;
     return false;
   }
-  kernels_.clear();
+  activity_.between_records([&] { kernels_.clear(); });
   activity_.forget_dropped();
   for (const CUpti_ActivityKind kind : kTimedKinds) {
     if (!activity_.enable(kind, reason)) {
@@ -212,17 +243,26 @@ bool Recorder::stop_kernels(std::vector<KernelTotal>& totals, std::string& reaso
   activity_.flush();
   disable_timed_kinds();
   profile_.note("kernel records end");
-  totals = kernels_.totals();
+  std::uint64_t untimed = 0;
+  activity_.between_records([&] {
+    totals = kernels_.totals();
+    untimed = kernels_.untimed();
+  });
   if (activity_.dropped() > 0) {
     reason = "CUPTI dropped " + std::to_string(activity_.dropped()) + " kernel records";
-    return false;
+  } else if (untimed > 0) {
+    reason = std::to_string(untimed) + " kernel records have no times";
+  } else {
+    return true;
   }
-  return true;
+  return false;
 }
 
 void Recorder::finish_activity() {
   // A forked child has none of CUPTI's threads: it would wait for them for ever.
-  if (getpid() != pid_) return;
+  if (!process_.is_here()) return;
+  calls_->process_ends();
+  check_that_calls_are_seen();
   if (use_ == Use::work) finish_work();
   if (use_ != Use::check) return;
   use_ = Use::none;
@@ -235,12 +275,12 @@ void Recorder::finish_activity() {
   std::snprintf(name, sizeof(name), "cupti %u activity", version_);
   if (!activity_writer.open((std::string(path) + ".activity").c_str(), name)) return;
   ProfileSink sink(activity_writer);
-  memory_.tell(sink, activity_.dropped());
+  activity_.between_records([&] { memory_.tell(sink, activity_.dropped()); });
   activity_writer.close();
 }
 
 void Recorder::finish() {
-  if (getpid() == pid_) profile_.close();
+  if (process_.is_here()) profile_.close();
 }
 
 }  // namespace peakmark

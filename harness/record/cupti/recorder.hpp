@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "record/cupti/kernel_times.hpp"
 #include "record/cupti/loaded_driver.hpp"
 #include "record/cupti/memory_records.hpp"
+#include "record/cupti/own_process.hpp"
 #include "record/profile_writer.hpp"
 
 namespace peakmark {
@@ -39,8 +41,12 @@ class Recorder {
  private:
   explicit Recorder(ProfileWriter& profile);
 
+  CuptiAttempt use_library(const CuptiLibrary& library, std::string& reason);
+  /// False after cuptiFinalize of another tool: the driver's calls come here no more.
+  bool sees_calls();
+  void check_that_calls_are_seen();
   static void on_callback(void* recorder, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
-  bool subscribe(std::string& reason);
+  CuptiAttempt subscribe(std::string& reason);
   bool enable_calls(std::string& reason);
   void open_activity();
   void note_work(const CUpti_Activity& record);
@@ -51,15 +57,19 @@ class Recorder {
 
   CuptiLibrary cupti_;
   std::uint32_t version_ = 0;
-  int pid_ = 0;
+  OwnProcess process_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   ProfileWriter& profile_;
   std::unique_ptr<EventSink> sink_;
   std::unique_ptr<LoadedDriver> driver_;
   std::unique_ptr<CallRecorder> calls_;
+  std::atomic<bool> is_recording_{false};  // what is above is there
+  std::atomic<bool> has_lost_cupti_{false};
   Use use_ = Use::none;
   std::string no_activity_;  // why there are no activity records, where they were asked for
   Activity activity_;
+  // Of the consumer: read them between records only.
+  std::uint64_t untimed_work_ = 0;
   KernelTimes kernels_;
   MemoryRecords memory_;
 };
