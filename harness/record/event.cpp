@@ -46,6 +46,8 @@ const char* name_of(MemoryKind kind) {
       return "usm_shared";
     case MemoryKind::usm_host:
       return "usm_host";
+    case MemoryKind::module_globals:
+      return "module_globals";
   }
   return "unknown";  // a profile of a newer recorder
 }

@@ -47,12 +47,16 @@ enum class MemoryKind : std::uint8_t {
   usm_device = 24,       ///< Intel's clDeviceMemAllocINTEL
   usm_shared = 25,       ///< Intel's clSharedMemAllocINTEL
   usm_host = 26,         ///< Intel's clHostMemAllocINTEL: beside the peak
+  /// CUDA: variables of loaded modules (__device__, __constant__): beside the peak, since a module stays
+  /// loaded from one call or case to the next.
+  module_globals = 27,
 };
 
-/// True for the kinds that the device must hold; the others are reported beside the peak, never inside it.
+/// True for the kinds that add up to the peak; the others are reported beside it, never inside it.
 constexpr bool counts_into_peak(MemoryKind kind) {
   return kind != MemoryKind::none && kind != MemoryKind::host_pointer && kind != MemoryKind::host_pinned &&
-         kind != MemoryKind::host_registered && kind != MemoryKind::usm_host;
+         kind != MemoryKind::host_registered && kind != MemoryKind::usm_host &&
+         kind != MemoryKind::module_globals;
 }
 
 /// The name of a kind in files and tables: `buffer`, `host_pointer`, …

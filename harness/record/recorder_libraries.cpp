@@ -64,6 +64,12 @@ void add_recorders(std::vector<std::string>& environment, const RecorderLibrarie
   if (libraries.cuda) set_variable(environment, "CUDA_INJECTION64_PATH", libraries.cuda->string());
 }
 
+std::string replaced_injection(const std::vector<std::string>& environment,
+                               const RecorderLibraries& libraries) {
+  const std::string users = variable_of(environment, "CUDA_INJECTION64_PATH").value_or("");
+  return libraries.cuda && users != libraries.cuda->string() ? users : "";
+}
+
 void add_ranges(std::vector<std::string>& environment, const RecorderLibraries& libraries) {
   constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
   const auto& library = libraries.cuda ? libraries.cuda : libraries.opencl;

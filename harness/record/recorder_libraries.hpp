@@ -32,6 +32,11 @@ RecorderLibraries find_recorder_libraries(const std::vector<std::filesystem::pat
 void add_recorders(std::vector<std::string>& environment, const RecorderLibraries& libraries,
                    const std::filesystem::path& profile, bool sync, bool stacks = false);
 
+/// The library of another tool that the user has CUDA load, which `add_recorders` replaces: CUDA takes one
+/// only. Empty where there is none.
+std::string replaced_injection(const std::vector<std::string>& environment,
+                               const RecorderLibraries& libraries);
+
 /// Sets what makes NVTX load a recorder, which then takes its ranges for phases; what the user has set stays.
 /// Apart, since ranges of libraries would cut the phases up by which a worker tells a call from its set-up.
 void add_ranges(std::vector<std::string>& environment, const RecorderLibraries& libraries);

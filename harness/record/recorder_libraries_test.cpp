@@ -58,6 +58,16 @@ TEST(RecorderLibraries, RangesAreTakenUnlessTheUserHasSaidWhoDoes) {
   EXPECT_TRUE(environment.empty());
 }
 
+TEST(RecorderLibraries, AnotherToolOfCudasIsNamed) {
+  RecorderLibraries libraries;
+  libraries.cuda = "/p/libpeakmark-cupti.so";
+  EXPECT_EQ(replaced_injection({"CUDA_INJECTION64_PATH=/tool.so"}, libraries), "/tool.so");
+  EXPECT_EQ(replaced_injection({"CUDA_INJECTION64_PATH=/p/libpeakmark-cupti.so"}, libraries), "");
+  EXPECT_EQ(replaced_injection({"HOME=/root"}, libraries), "");
+  libraries.cuda.reset();
+  EXPECT_EQ(replaced_injection({"CUDA_INJECTION64_PATH=/tool.so"}, libraries), "");
+}
+
 TEST(RecorderLibraries, WhatIsMissingIsNotSet) {
   std::vector<std::string> environment{"OPENCL_LAYERS=/a.so"};
   add_recorders(environment, {}, "p", false);

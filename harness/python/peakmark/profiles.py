@@ -15,10 +15,10 @@ ALLOCATION, FAILED_ALLOCATION, RELEASE, NAME, PHASE, TEXT, POOL, NOTE, STACK = r
 KINDS = {
     0: "none", 1: "buffer", 2: "image", 3: "svm", 4: "pipe", 5: "alloc_host_ptr", 6: "host_pointer", 7: "gl_shared",
     8: "view", 16: "device", 17: "pitched", 18: "pool_async", 19: "array", 20: "managed", 21: "physical",
-    22: "host_pinned", 23: "host_registered", 24: "usm_device", 25: "usm_shared", 26: "usm_host",
+    22: "host_pinned", 23: "host_registered", 24: "usm_device", 25: "usm_shared", 26: "usm_host", 27: "module_globals",
 }  # fmt: skip
-#: Kinds that the device need not hold: told beside the peak, never inside.
-BESIDE_THE_PEAK = frozenset((0, 6, 22, 23, 26))
+#: Kinds that are reported beside the peak, never inside.
+BESIDE_THE_PEAK = frozenset((0, 6, 22, 23, 26, 27))
 
 _MAGIC = b"PEAKMARK"
 _VERSION = 1

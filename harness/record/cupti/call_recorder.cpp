@@ -2,6 +2,7 @@
 
 #include <cupti.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -121,7 +122,10 @@ std::vector<CudaAllocation> CallRecorder::end_memory(
   std::vector<CudaAllocation> held =
       live_.take_where([&](const CudaAllocation& one) { return one.in_context && wanted(one); });
   for (const CudaAllocation& one : held) sink_.release(one.address);
-  if (!held.empty()) {
+  const auto is_the_programs = [](const CudaAllocation& one) {
+    return one.kind != MemoryKind::module_globals;
+  };
+  if (std::ranges::any_of(held, is_the_programs)) {
     note_once(
         told_context_,
         "a context was destroyed while memory was live in it: from then on that memory counts as released");

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <mutex>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -29,6 +31,10 @@ class CallRecorder {
       : sink_(sink), driver_(driver), finish_each_(finish_each) {}
 
   void on_call(const DriverCall& call) noexcept;
+  /// A module's image has been loaded into a context, or is about to be unloaded (CUPTI's resource
+  /// callbacks).
+  void on_module_loaded(std::uint32_t module, std::span<const std::byte> image, CUcontext context) noexcept;
+  void on_module_unloading(std::uint32_t module) noexcept;
   /// The process ends. What the runtime releases from here on was never released by the program.
   void process_ends() { process_ends_ = true; }
 

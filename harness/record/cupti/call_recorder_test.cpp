@@ -211,6 +211,45 @@ TEST_F(CallRecorderTest, SyncWaitsForTheStreamOfEachEnqueue) {
   EXPECT_THAT(driver_.synchronised, ElementsAre(stream, CU_STREAM_PER_THREAD, stream));
 }
 
+TEST_F(CallRecorderTest, SyncWaitsForFillsAndEveryKindOfCopy) {
+  CallRecorder waiting{events_, driver_, true};
+  auto* const stream = handle<CUstream>(0x55);
+  cuMemsetD8Async_params fill{};
+  fill.hStream = stream;
+  call(waiting, ID(cuMemsetD8Async), fill);
+  cuMemcpy2DAsync_v2_params flat{};
+  flat.hStream = stream;
+  call(waiting, ID(cuMemcpy2DAsync_v2), flat);
+  cuMemcpy3DAsync_v2_params deep{};
+  deep.hStream = stream;
+  call(waiting, ID(cuMemcpy3DAsync_v2), deep);
+  cuMemcpyPeerAsync_params peer{};
+  peer.hStream = stream;
+  call(waiting, ID(cuMemcpyPeerAsync), peer);
+  cuMemcpyBatchAsync_v2_params batch{};
+  batch.hStream = stream;
+  call(waiting, ID(cuMemcpyBatchAsync_v2), batch);
+  EXPECT_THAT(driver_.synchronised, ElementsAre(stream, stream, stream, stream, stream));
+  driver_.synchronised.clear();
+  call(waiting, ID(cuMemsetD32_v2), cuMemsetD32_v2_params{});
+  call(waiting, ID(cuMemcpyDtoD_v2_ptds), cuMemcpyDtoD_v2_params{});
+  EXPECT_THAT(driver_.synchronised, ElementsAre(nullptr, CU_STREAM_PER_THREAD));
+}
+
+// A collective over two devices: the first kernel waits for the second, which this thread has yet to launch.
+TEST_F(CallRecorderTest, SyncGivesUpOnAStreamThatIsNotIdleInTime) {
+  CallRecorder waiting{events_, driver_, true};
+  auto* const stuck = handle<CUstream>(0x55);
+  driver_.busy.insert(stuck);
+  cuLaunchKernel_params launch{};
+  launch.hStream = stuck;
+  call(waiting, ID(cuLaunchKernel), launch);
+  launch.hStream = handle<CUstream>(0x66);
+  call(waiting, ID(cuLaunchKernel), launch);
+  EXPECT_THAT(driver_.synchronised, ElementsAre(stuck));
+  EXPECT_THAT(events_.notes, ElementsAre(HasSubstr("--sync: a stream was not idle in time")));
+}
+
 TEST_F(CallRecorderTest, WithoutSyncNothingWaits) {
   cuLaunchKernel_params launch{};
   call(recorder_, ID(cuLaunchKernel), launch);

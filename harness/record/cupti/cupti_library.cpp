@@ -75,13 +75,14 @@ bool load_cupti(CuptiLibrary& library, const TryCupti& attempt, std::string& rea
     }
     return result;
   };
-  const auto is_over = [&](void* handle) { return attempt_with(handle) != CuptiAttempt::refused; };
+  CuptiAttempt last = CuptiAttempt::refused;
   for (const std::string& name : names) {
-    if (is_over(dlopen(name.c_str(), RTLD_NOLOAD | RTLD_LAZY))) return library.get_version != nullptr;
+    if (last == CuptiAttempt::refused) last = attempt_with(dlopen(name.c_str(), RTLD_NOLOAD | RTLD_LAZY));
   }
   for (const std::string& name : cuda_library_files(names, {own_folder()})) {
-    if (is_over(dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL))) return library.get_version != nullptr;
+    if (last == CuptiAttempt::refused) last = attempt_with(dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL));
   }
+  if (last != CuptiAttempt::refused) return last == CuptiAttempt::taken;
   if (reason.empty()) {
     reason =
         "neither libcupti.so.13 nor libcupti.so.12 is found: put its folder (of the CUDA toolkit, or of the "

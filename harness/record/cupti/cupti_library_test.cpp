@@ -15,13 +15,14 @@ namespace {
 
 using testing::HasSubstr;
 
-/// $CUDA_HOME with a libcupti.so.13 and a libcupti.so.12, copies of the fake one. The machine may have
+/// $CUDA_HOME with a libcupti.so.13 and a libcupti.so.12, copies of the fake ones. The machine may have
 /// others, which come first.
 class CuptiLibraryTest : public testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::create_directory(lib_);
-    for (const std::string& name : {newest_, older_}) std::filesystem::copy_file(PEAKMARK_FAKE_CUPTI, name);
+    std::filesystem::copy_file(PEAKMARK_FAKE_CUPTI_13, newest_);
+    std::filesystem::copy_file(PEAKMARK_FAKE_CUPTI_12, older_);
     setenv("CUDA_HOME", folder_.path().c_str(), 1);
   }
   void TearDown() override { unsetenv("CUDA_HOME"); }

@@ -7,26 +7,59 @@
 namespace peakmark {
 namespace {
 
+// Calls that name a stream; each has a variant `_ptsz`.
+#define PEAKMARK_STREAM_CALLS(DO) \
+  DO(cuLaunchKernel)              \
+  DO(cuLaunchCooperativeKernel)   \
+  DO(cuLaunchHostFunc)            \
+  DO(cuGraphLaunch)               \
+  DO(cuMemcpyAsync)               \
+  DO(cuMemcpyHtoDAsync_v2)        \
+  DO(cuMemcpyDtoHAsync_v2)        \
+  DO(cuMemcpyDtoDAsync_v2)        \
+  DO(cuMemcpyHtoAAsync_v2)        \
+  DO(cuMemcpyAtoHAsync_v2)        \
+  DO(cuMemcpyPeerAsync)           \
+  DO(cuMemcpy2DAsync_v2)          \
+  DO(cuMemcpy3DAsync_v2)          \
+  DO(cuMemcpy3DPeerAsync)         \
+  DO(cuMemcpyBatchAsync)          \
+  DO(cuMemcpyBatchAsync_v2)       \
+  DO(cuMemcpy3DBatchAsync)        \
+  DO(cuMemcpy3DBatchAsync_v2)     \
+  DO(cuMemsetD8Async)             \
+  DO(cuMemsetD16Async)            \
+  DO(cuMemsetD32Async)            \
+  DO(cuMemsetD2D8Async)           \
+  DO(cuMemsetD2D16Async)          \
+  DO(cuMemsetD2D32Async)          \
+  DO(cuMemPrefetchAsync)          \
+  DO(cuMemPrefetchAsync_v2)
+
+// Calls that work on the default stream, and may return before the work is done; each has a variant `_ptds`.
+#define PEAKMARK_DEFAULT_STREAM_CALLS(DO) \
+  DO(cuMemcpyDtoD_v2)                     \
+  DO(cuMemcpyPeer)                        \
+  DO(cuMemcpy2D_v2)                       \
+  DO(cuMemcpy3D_v2)                       \
+  DO(cuMemcpy3DPeer)                      \
+  DO(cuMemsetD8_v2)                       \
+  DO(cuMemsetD16_v2)                      \
+  DO(cuMemsetD32_v2)                      \
+  DO(cuMemsetD2D8_v2)                     \
+  DO(cuMemsetD2D16_v2)                    \
+  DO(cuMemsetD2D32_v2)
+
+// Names are pasted as they are: cuda.h has macros of some of them, which stand for newer calls.
 constexpr CUpti_CallbackId kEnqueueingCalls[] = {
-    PEAKMARK_CALL(cuLaunchKernel),
-    PEAKMARK_CALL(cuLaunchKernel_ptsz),
-    PEAKMARK_CALL(cuLaunchKernelEx),
-    PEAKMARK_CALL(cuLaunchKernelEx_ptsz),
-    PEAKMARK_CALL(cuLaunchCooperativeKernel),
-    PEAKMARK_CALL(cuLaunchCooperativeKernel_ptsz),
-    PEAKMARK_CALL(cuLaunchHostFunc),
-    PEAKMARK_CALL(cuLaunchHostFunc_ptsz),
-    PEAKMARK_CALL(cuGraphLaunch),
-    PEAKMARK_CALL(cuGraphLaunch_ptsz),
-    PEAKMARK_CALL(cuMemcpyAsync),
-    PEAKMARK_CALL(cuMemcpyAsync_ptsz),
-    PEAKMARK_CALL(cuMemcpyHtoDAsync_v2),
-    PEAKMARK_CALL(cuMemcpyHtoDAsync_v2_ptsz),
-    PEAKMARK_CALL(cuMemcpyDtoHAsync_v2),
-    PEAKMARK_CALL(cuMemcpyDtoHAsync_v2_ptsz),
-    PEAKMARK_CALL(cuMemcpyDtoDAsync_v2),
-    PEAKMARK_CALL(cuMemcpyDtoDAsync_v2_ptsz),
-};
+#define PEAKMARK_ID(name) CUPTI_DRIVER_TRACE_CBID_##name, CUPTI_DRIVER_TRACE_CBID_##name##_ptsz,
+    PEAKMARK_STREAM_CALLS(PEAKMARK_ID)
+#undef PEAKMARK_ID
+#define PEAKMARK_ID(name) CUPTI_DRIVER_TRACE_CBID_##name, CUPTI_DRIVER_TRACE_CBID_##name##_ptds,
+        PEAKMARK_DEFAULT_STREAM_CALLS(PEAKMARK_ID)
+#undef PEAKMARK_ID
+            PEAKMARK_CALL(cuLaunchKernelEx),
+    PEAKMARK_CALL(cuLaunchKernelEx_ptsz)};
 
 }  // namespace
 
@@ -36,42 +69,24 @@ std::span<const CUpti_CallbackId> enqueueing_calls() {
 
 std::optional<CUstream> stream_of(const DriverCall& call) {
   switch (call.id) {
-    case PEAKMARK_CALL(cuLaunchKernel):
-      return parameters<cuLaunchKernel_params>(call).hStream;
-    case PEAKMARK_CALL(cuLaunchKernel_ptsz):
-      return per_thread(parameters<cuLaunchKernel_params>(call).hStream);
+#define PEAKMARK_STREAM(name)                       \
+  case CUPTI_DRIVER_TRACE_CBID_##name:              \
+    return parameters<name##_params>(call).hStream; \
+  case CUPTI_DRIVER_TRACE_CBID_##name##_ptsz:       \
+    return per_thread(parameters<name##_params>(call).hStream);
+    PEAKMARK_STREAM_CALLS(PEAKMARK_STREAM)
+#undef PEAKMARK_STREAM
+#define PEAKMARK_STREAM(name)                 \
+  case CUPTI_DRIVER_TRACE_CBID_##name:        \
+    return nullptr;                           \
+  case CUPTI_DRIVER_TRACE_CBID_##name##_ptds: \
+    return CU_STREAM_PER_THREAD;
+    PEAKMARK_DEFAULT_STREAM_CALLS(PEAKMARK_STREAM)
+#undef PEAKMARK_STREAM
     case PEAKMARK_CALL(cuLaunchKernelEx):
       return parameters<cuLaunchKernelEx_params>(call).config->hStream;
     case PEAKMARK_CALL(cuLaunchKernelEx_ptsz):
       return per_thread(parameters<cuLaunchKernelEx_params>(call).config->hStream);
-    case PEAKMARK_CALL(cuLaunchCooperativeKernel):
-      return parameters<cuLaunchCooperativeKernel_params>(call).hStream;
-    case PEAKMARK_CALL(cuLaunchCooperativeKernel_ptsz):
-      return per_thread(parameters<cuLaunchCooperativeKernel_params>(call).hStream);
-    case PEAKMARK_CALL(cuLaunchHostFunc):
-      return parameters<cuLaunchHostFunc_params>(call).hStream;
-    case PEAKMARK_CALL(cuLaunchHostFunc_ptsz):
-      return per_thread(parameters<cuLaunchHostFunc_params>(call).hStream);
-    case PEAKMARK_CALL(cuGraphLaunch):
-      return parameters<cuGraphLaunch_params>(call).hStream;
-    case PEAKMARK_CALL(cuGraphLaunch_ptsz):
-      return per_thread(parameters<cuGraphLaunch_params>(call).hStream);
-    case PEAKMARK_CALL(cuMemcpyAsync):
-      return parameters<cuMemcpyAsync_params>(call).hStream;
-    case PEAKMARK_CALL(cuMemcpyAsync_ptsz):
-      return per_thread(parameters<cuMemcpyAsync_params>(call).hStream);
-    case PEAKMARK_CALL(cuMemcpyHtoDAsync_v2):
-      return parameters<cuMemcpyHtoDAsync_v2_params>(call).hStream;
-    case PEAKMARK_CALL(cuMemcpyHtoDAsync_v2_ptsz):
-      return per_thread(parameters<cuMemcpyHtoDAsync_v2_params>(call).hStream);
-    case PEAKMARK_CALL(cuMemcpyDtoHAsync_v2):
-      return parameters<cuMemcpyDtoHAsync_v2_params>(call).hStream;
-    case PEAKMARK_CALL(cuMemcpyDtoHAsync_v2_ptsz):
-      return per_thread(parameters<cuMemcpyDtoHAsync_v2_params>(call).hStream);
-    case PEAKMARK_CALL(cuMemcpyDtoDAsync_v2):
-      return parameters<cuMemcpyDtoDAsync_v2_params>(call).hStream;
-    case PEAKMARK_CALL(cuMemcpyDtoDAsync_v2_ptsz):
-      return per_thread(parameters<cuMemcpyDtoDAsync_v2_params>(call).hStream);
     default:
       return std::nullopt;
   }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include "record/cupti/profile_sink.hpp"
 #include "record/trouble.hpp"
@@ -115,6 +116,8 @@ bool Recorder::enable_calls(std::string& reason) {
     }
   }
   enable(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+  enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+  enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
   return true;
 }
 
@@ -178,6 +181,18 @@ void Recorder::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_Callba
   if (domain == CUPTI_CB_DOMAIN_STATE) {
     recorder.has_lost_cupti_ = true;
     recorder.sink_->invalid("CUPTI met a fatal error and has ended: what follows is missing");
+    return;
+  }
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
+    const auto* const module = static_cast<const CUpti_ModuleResourceData*>(resource.resourceDescriptor);
+    if (module == nullptr) return;
+    if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED && module->pCubin != nullptr) {
+      recorder.calls_->on_module_loaded(
+          module->moduleId, std::as_bytes(std::span(module->pCubin, module->cubinSize)), resource.context);
+    } else if (id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING) {
+      recorder.calls_->on_module_unloading(module->moduleId);
+    }
     return;
   }
   if (domain != CUPTI_CB_DOMAIN_DRIVER_API) return;

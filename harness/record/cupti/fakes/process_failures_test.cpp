@@ -99,7 +99,8 @@ TEST_F(ProcessFailures, TheOnlyCuptiRefuses) {
   const Result result = end("", "FAKE_CUPTI_REFUSES=13:999");
   EXPECT_EQ(result.code, 5);
   EXPECT_EQ(result.out, "goes on\n");
-  EXPECT_THAT(result.err, HasSubstr("CUDA is not recorded: cuptiSubscribe"));
+  EXPECT_THAT(result.err,
+              AllOf(StartsWith("peakmark: CUDA is not recorded: "), HasSubstr("cuptiSubscribe: fake (999)")));
 }
 
 TEST_F(ProcessFailures, WorkIsRecordedOneByOne) {
