@@ -304,3 +304,4 @@ def test_no_gpu_is_exit_4_with_every_stage_skipped(stubs):
     results = stubs.results()
     assert {row["detail"] for row in results.values()} == {"there is no GPU: nvidia-smi lists none"}
     assert {row["state"] for row in results.values()} == {"skipped"}
+    assert [row["stage"] for row in results.values()] == [stage.name for stage in stages.chosen(["core"])]
