@@ -168,7 +168,11 @@ def test_recorded_bytes_other_than_the_known_ones_fail(stubs):
 
 
 def test_a_verdict_that_fails_and_a_case_out_of_memory_fail_the_run(stubs):
-    for wrong in (verdict("window_bytes", "fail", "off"), verdict("outcome", "counted", "out_of_memory: cudaMalloc")):
+    for wrong in (
+        verdict("window_bytes", "fail", "off"),
+        verdict("outcome", "counted", "out_of_memory: cudaMalloc"),
+        verdict("present", "failed_measurement", "not in a complete run"),
+    ):
         stubs.set("verdicts", {"verdicts": [verdict("outcome"), wrong]})
         assert stubs.run("smoke")[0] == 1
         result = stubs.results()["check-smoke"]
