@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-# Of the case that every run times first: a device copy of 64 MiB, which are read and written.
+# Of the case that every run times first, in run files before 1.2: a device copy of 64 MiB, which are read and written.
 REFERENCE_BYTES = 2 * (64 << 20)
 
 
@@ -25,8 +25,9 @@ def read_run(path: Path) -> dict:
 def observations_of(run: dict) -> list[dict]:
     """Of the cases of fbp that were measured, each with `way`, and what its run's reference copy moved a second."""
     rows = [row["peakmark"] for row in run["benchmarks"] if "peakmark" in row]
-    reference_ns = ((run.get("context") or {}).get("peakmark", {}).get("reference") or {}).get("first_ns")
-    copied = REFERENCE_BYTES / reference_ns if reference_ns else None
+    reference = (run.get("context") or {}).get("peakmark", {}).get("reference") or {}
+    reference_ns = reference.get("first_ns")
+    copied = (reference.get("copy_bytes") or REFERENCE_BYTES) / reference_ns if reference_ns else None
     return [
         one | {"way": one["variant"].split("/")[1], "copied_gb_s": copied}
         for one in rows

@@ -3,7 +3,7 @@
 Kernel records and events: the rule `kernel_time` of `peakmark check RUN --json` (VERDICTS). `check` only warns of a case that
 disagrees; here, where the recorder itself is on trial, it fails.
 Bandwidth: the newest variants move their bytes at 0.9 or more of what a copy on the device moves, where they are too many
-(256 MB) for a cache. The others are printed.
+(256 MB) for a cache. The others are printed. Throttled blocks are counted.
 
 Exit code: 0; 1 when a time is outside its bound; 77 when no case is long or large enough to be compared.
 """
@@ -15,7 +15,7 @@ import json
 import sys
 from pathlib import Path
 
-REFERENCE_BYTES = 2 * (64 << 20)  # read and written by the reference case
+REFERENCE_BYTES = 2 * (64 << 20)  # read and written by the reference copy, in run files before 1.2
 LARGE_BYTES = 256_000_000
 NEWEST = ("computed", "fused")
 MIN_SHARE = 0.9
@@ -30,7 +30,7 @@ def main() -> int:
     run = json.loads(arguments.run.read_text(encoding="utf-8"))
     reference = run["context"]["peakmark"]["reference"]
     ends = [reference[end] for end in ("first_ns", "last_ns") if reference[end]]
-    copy = REFERENCE_BYTES / min(ends) if ends else None
+    copy = (reference.get("copy_bytes") or REFERENCE_BYTES) / min(ends) if ends else None
     print(f"reference copy: {copy:.0f} GB/s" if copy else "there is no reference copy: bandwidth cannot be judged")
     verdicts = json.loads(arguments.verdicts.read_text(encoding="utf-8"))["verdicts"]
     records = [one for one in verdicts if one["rule"] == "kernel_time"]
@@ -38,10 +38,12 @@ def main() -> int:
     for one in apart:
         print(f"{one['case']}: {one['advice']}")
     shares = []
+    throttled = 0
     for row in run["benchmarks"]:
         case = row.get("peakmark")
         if not copy or not case or case["outcome"] != "ok" or not case["gpu_time_ns"]:
             continue
+        throttled += case.get("throttled_blocks") or 0
         moved = case["bytes_moved"]
         if moved and moved >= LARGE_BYTES:
             rate = moved / case["gpu_time_ns"]["median"]
@@ -52,7 +54,8 @@ def main() -> int:
         print("no case is long enough for kernel records, or large enough for bandwidth")
         return EXIT_SKIPPED
     lowest = f", the lowest at {min(shares):.2f} of a copy" if shares else ""
-    print(f"{len(records)} cases by kernel records, {len(apart)} apart; {len(shares)} cases by bandwidth{lowest}")
+    judged = f"{len(records)} cases by kernel records, {len(apart)} apart; {len(shares)} cases by bandwidth{lowest}"
+    print(f"{judged}; {throttled} throttled blocks")
     return EXIT_FAILED if apart or any(share < MIN_SHARE for share in shares) else 0
 
 

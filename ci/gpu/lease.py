@@ -119,8 +119,9 @@ class Lease:
     def record(self, check: str, state: str, detail: str, seconds: float = 0.0, exit_code: int | None = None) -> None:
         plain = " ".join(detail.split())[:MAX_DETAIL]
         self.results.append(Result(check, self._stage, state, seconds, exit_code, plain))
-        print(self.results[-1].line(), flush=True)
         self._write_results()
+        with contextlib.suppress(OSError):  # whoever reads it may be gone
+            print(self.results[-1].line(), flush=True)
 
     def run(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -222,10 +223,14 @@ def sanitizer(lease: Lease) -> None:
 
 
 def python_environment(lease: Lease) -> dict[str, str]:
-    """Python's packages bring their own libraries: ours are found by their paths."""
+    """Without our folders on the loader's path: Python's packages bring their own libraries of CUDA."""
     module = str(lease.bundle / "share/peakmark/python")
-    paths = [module, lease.environment.get("PYTHONPATH", "")]
-    changes = {"PYTHONPATH": ":".join(filter(None, paths)), "PEAKMARK_LIBRARY_DIR": str(lease.bundle / "lib/peakmark")}
+    paths = [module, os.environ.get("PYTHONPATH", "")]
+    changes = {
+        "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", ""),
+        "PYTHONPATH": ":".join(filter(None, paths)),
+        "PEAKMARK_LIBRARY_DIR": str(lease.bundle / "lib/peakmark"),
+    }
     return {**lease.environment, **changes}
 
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace peakmark {
 namespace {
@@ -77,29 +78,20 @@ std::vector<std::string> cuda_library_folders() {
   return folders;
 }
 
-bool find_cuda_library(const std::vector<std::string>& names, int flags,
-                       const std::vector<std::string>& first, const std::function<bool(void*)>& wanted) {
-  const auto is_wanted = [&](const std::string& name, int how) {
-    void* const library = dlopen(name.c_str(), how);
-    return library != nullptr && wanted(library);
-  };
-  for (const std::string& name : names)
-    if (is_wanted(name, RTLD_NOLOAD | flags)) return true;
-  for (const std::string& name : names)
-    if (is_wanted(name, flags)) return true;
-  Folders folders = first;
+std::vector<std::string> cuda_library_files(const std::vector<std::string>& names,
+                                            const std::vector<std::string>& first) {
+  std::vector<std::string> files = names;
+  std::vector<std::string> folders = first;
   for (std::string& folder : cuda_library_folders()) folders.push_back(std::move(folder));
   for (const std::string& folder : folders)
-    for (const std::string& name : names)
-      if (is_wanted(folder + "/" + name, flags)) return true;
-  return false;
+    for (const std::string& name : names) files.push_back(folder + "/" + name);
+  return files;
 }
 
-void* load_cuda_library(const std::vector<std::string>& names, int flags,
-                        const std::vector<std::string>& first) {
-  void* found = nullptr;
-  find_cuda_library(names, flags, first, [&](void* library) { return (found = library) != nullptr; });
-  return found;
+void* load_cuda_library(const std::string& name, int flags) {
+  for (const std::string& file : cuda_library_files({name}))
+    if (void* library = dlopen(file.c_str(), flags)) return library;
+  return nullptr;
 }
 
 }  // namespace peakmark

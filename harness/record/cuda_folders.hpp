@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,14 +11,13 @@ namespace peakmark {
 /// them. Uses the standard library alone, since the recorder is loaded into other people's processes.
 std::vector<std::string> cuda_library_folders();
 
-/// Gives `wanted` each library of one of `names` until it returns true: those that are loaded, those that the
-/// loader finds, those in `first` and in cuda_library_folders(); a folder is searched for all names before
-/// the next one. A library may come more than once. False when none is wanted. `flags` are those of dlopen.
-bool find_cuda_library(const std::vector<std::string>& names, int flags,
-                       const std::vector<std::string>& first, const std::function<bool(void*)>& wanted);
+/// Returns what dlopen is asked for, in this order, to find one of `names`: the names themselves, then each
+/// name in each of `first` and of cuda_library_folders().
+std::vector<std::string> cuda_library_files(const std::vector<std::string>& names,
+                                            const std::vector<std::string>& first = {});
 
-/// Returns the first library that find_cuda_library() finds; null when there is none.
-void* load_cuda_library(const std::vector<std::string>& names, int flags,
-                        const std::vector<std::string>& first = {});
+/// Loads the first library of cuda_library_files({name}). Null when there is none. `flags` are those of
+/// dlopen.
+void* load_cuda_library(const std::string& name, int flags);
 
 }  // namespace peakmark

@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "base/temporary_folder.hpp"
 
@@ -15,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using testing::ElementsAre;
 using testing::IsSupersetOf;
 
 constexpr const char* kVariables[] = {"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"};
@@ -41,9 +44,9 @@ class CudaFolders : public testing::Test {
   }
   [[nodiscard]] fs::path root() const { return fs::canonical(folder_.path()); }
 
-  /// The path of the library that is loaded by one of these names; empty when there is none.
-  static fs::path loaded(const std::vector<std::string>& names, const std::vector<std::string>& first = {}) {
-    void* const library = load_cuda_library(names, RTLD_LAZY | RTLD_LOCAL, first);
+  /// The path of the library that is loaded by this name; empty when there is none.
+  static fs::path loaded(const std::string& name) {
+    void* const library = load_cuda_library(name, RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) return {};
     link_map* map = nullptr;
     EXPECT_EQ(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
@@ -64,11 +67,11 @@ TEST_F(CudaFolders, TheUsualPlaceIsAlwaysAmongThem) {
 
 TEST_F(CudaFolders, ALibraryThatIsNowhereIsNull) {
   for (const char* name : kVariables) set(name, "none");
-  EXPECT_EQ(loaded({kStub}), fs::path());
+  EXPECT_EQ(loaded(kStub), fs::path());
 }
 
 TEST_F(CudaFolders, ALibraryThatTheLoaderFindsIsTaken) {
-  EXPECT_EQ(loaded({kStub, "libc.so.6"}).filename(), "libc.so.6");
+  EXPECT_EQ(loaded("libc.so.6").filename(), "libc.so.6");
 }
 
 TEST_F(CudaFolders, AToolkitIsSearchedWhereCudaHomeOrCudaPathSays) {
@@ -76,7 +79,7 @@ TEST_F(CudaFolders, AToolkitIsSearchedWhereCudaHomeOrCudaPathSays) {
     for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib", "extras/CUPTI/lib64"}) {
       const fs::path library = put(fs::path(variable) / folder);
       set(variable, variable);
-      EXPECT_EQ(loaded({kStub}), library);
+      EXPECT_EQ(loaded(kStub), library);
       fs::remove(library);
     }
     unsetenv(variable);
@@ -86,9 +89,9 @@ TEST_F(CudaFolders, AToolkitIsSearchedWhereCudaHomeOrCudaPathSays) {
 TEST_F(CudaFolders, PipPackagesOfTheVirtualEnvironmentAreSearched) {
   for (const char* package : {"cu13", "cufft", "cuda_nvrtc", "cuda_cupti"}) {
     const fs::path library = put(fs::path("lib/python3.12/site-packages/nvidia") / package / "lib");
-    EXPECT_EQ(loaded({kStub}), fs::path());
+    EXPECT_EQ(loaded(kStub), fs::path());
     set("VIRTUAL_ENV", "");
-    EXPECT_EQ(loaded({kStub}), library);
+    EXPECT_EQ(loaded(kStub), library);
     unsetenv("VIRTUAL_ENV");
     fs::remove(library);
   }
@@ -97,20 +100,18 @@ TEST_F(CudaFolders, PipPackagesOfTheVirtualEnvironmentAreSearched) {
 TEST_F(CudaFolders, PipPackagesNextToALoadedLibraryOfCudaAreSearched) {
   const fs::path library = put("site-packages/nvidia/cuda_cupti/lib");
   const fs::path runtime = put("site-packages/nvidia/cuda_runtime/lib", "libcudart.so.12");
-  EXPECT_EQ(loaded({kStub}), fs::path());
+  EXPECT_EQ(loaded(kStub), fs::path());
   void* const cudart = dlopen(runtime.c_str(), RTLD_LAZY | RTLD_LOCAL);
   ASSERT_NE(cudart, nullptr);
-  EXPECT_EQ(loaded({kStub}), library);
+  EXPECT_EQ(loaded(kStub), library);
   dlclose(cudart);
 }
 
 TEST_F(CudaFolders, TheCallersFoldersComeFirstAndEachIsSearchedForAllNames) {
-  const fs::path toolkit = put("toolkit/lib", "libpeakmark-test-new.so");
-  const fs::path own = put("own", "libpeakmark-test-old.so");
-  set("CUDA_HOME", "toolkit");
-  const std::vector<std::string> names{"libpeakmark-test-new.so", "libpeakmark-test-old.so"};
-  EXPECT_EQ(loaded(names), toolkit);
-  EXPECT_EQ(loaded(names, {own.parent_path().string()}), own);
+  const std::vector<std::string> files = cuda_library_files({"new.so", "old.so"}, {"/own"});
+  EXPECT_THAT(std::vector<std::string>(files.begin(), files.begin() + 4),
+              ElementsAre("new.so", "old.so", "/own/new.so", "/own/old.so"));
+  EXPECT_EQ(files.size(), 2 * (2 + cuda_library_folders().size()));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace peakmark {
 
 void* open_cuda_library(const std::string& name) {
-  if (void* library = load_cuda_library({name}, RTLD_NOW | RTLD_LOCAL)) return library;
+  if (void* library = load_cuda_library(name, RTLD_NOW | RTLD_LOCAL)) return library;
   throw Unsupported(fmt::format(
       "fft: {} is not found: put its folder (of the CUDA toolkit, or of NVIDIA's pip package) into "
       "LD_LIBRARY_PATH, or set CUDA_HOME or VIRTUAL_ENV",

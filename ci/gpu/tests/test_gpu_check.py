@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,9 +14,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import libraries  # noqa: E402
 import stages  # noqa: E402
-from stub_bundle import DATA, GTEST, LIBRARY, Stubs, run_file, verdict  # noqa: E402
+from stub_bundle import DATA, GPU_CHECK, GTEST, LIBRARY, Stubs, run_file, verdict  # noqa: E402
 
-HANG_LIMIT = "2"  # seconds; half of it is for checks
+HANG_LIMIT = "4"  # seconds; half of it is for checks
 
 
 @pytest.fixture
@@ -167,7 +168,11 @@ def test_recorded_bytes_other_than_the_known_ones_fail(stubs):
 
 
 def test_a_verdict_that_fails_and_a_case_out_of_memory_fail_the_run(stubs):
-    for wrong in (verdict("window_bytes", "fail", "off"), verdict("outcome", "counted", "out_of_memory: cudaMalloc")):
+    for wrong in (
+        verdict("window_bytes", "fail", "off"),
+        verdict("outcome", "counted", "out_of_memory: cudaMalloc"),
+        verdict("present", "failed_measurement", "not in a complete run"),
+    ):
         stubs.set("verdicts", {"verdicts": [verdict("outcome"), wrong]})
         assert stubs.run("smoke")[0] == 1
         result = stubs.results()["check-smoke"]
@@ -270,6 +275,26 @@ def test_a_library_that_the_loader_finds_adds_no_folder(tmp_path):
     assert (found.files[LIBRARY], found.folders) == (tmp_path / LIBRARY, [])
 
 
+def test_an_error_of_gpu_check_itself_fails_that_part_only(stubs):
+    (stubs.folder / "bundle/cuda-libraries").unlink()
+    (stubs.folder / "bundle/suites/recorded/expected.toml").unlink()
+    assert stubs.run("profiles", "tests")[0] == 1
+    results = stubs.results()
+    assert {results[check]["state"] for check in ("environment", "profiles")} == {"failed"}
+    assert results["profiles"]["detail"].startswith("gpu-check itself: FileNotFoundError")
+    assert results["test-cuda_device_test"]["state"] == "verified"
+
+
+def test_standard_output_that_nobody_reads_ends_nothing(stubs):
+    command = [sys.executable, GPU_CHECK, stubs.folder / "bundle", stubs.out, "core"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.Popen(command, env=stubs.environment, stdout=writer, stderr=subprocess.DEVNULL)
+    os.close(writer)
+    process.wait(timeout=60)
+    assert stubs.results()["sanitizer-kernels"]["state"] == "verified"
+
+
 def test_an_unknown_group_is_wrong_usage(stubs):
     code, errors = stubs.run("core", "cores")
     assert code == 2
@@ -283,3 +308,4 @@ def test_no_gpu_is_exit_4_with_every_stage_skipped(stubs):
     results = stubs.results()
     assert {row["detail"] for row in results.values()} == {"there is no GPU: nvidia-smi lists none"}
     assert {row["state"] for row in results.values()} == {"skipped"}
+    assert [row["stage"] for row in results.values()] == [stage.name for stage in stages.chosen(["core"])]

@@ -17,8 +17,9 @@
 
 namespace {
 
-/// Much larger than a context, whose end is in the free memory too.
-constexpr std::size_t kUnit = std::size_t{4} << 30;
+/// Much larger than a context, whose end is in the free memory too. BYTES is for devices that cannot hold
+/// three.
+std::size_t unit = std::size_t{4} << 30;
 constexpr std::size_t kLater = 1'000'000;
 
 void check(int result, const char* what) {
@@ -70,10 +71,10 @@ std::size_t free_bytes() {
 /// Of `bytes` that were live, those that are live after `free_before` bytes became `free_after` free ones.
 std::size_t surviving(std::size_t bytes, std::size_t free_before, std::size_t free_after) {
   const std::size_t freed = free_after > free_before ? free_after - free_before : 0;
-  const std::size_t units = std::min((freed + kUnit / 2) / kUnit, bytes / kUnit);
+  const std::size_t units = std::min((freed + unit / 2) / unit, bytes / unit);
   std::fprintf(stderr, "%zu bytes became free: of %zu live bytes %zu are left\n", freed, bytes,
-               bytes - units * kUnit);
-  return bytes - units * kUnit;
+               bytes - units * unit);
+  return bytes - units * unit;
 }
 
 void expect(std::size_t peak, std::size_t live) {
@@ -91,38 +92,38 @@ void pool() {
   CUcontext const context = create_context();
   use(context);
   CUdeviceptr address = 0;
-  call("cuMemAllocAsync", &address, kUnit, CUstream{nullptr});
+  call("cuMemAllocAsync", &address, unit, CUstream{nullptr});
   call("cuStreamSynchronize", CUstream{nullptr});
   use(observer);
   const std::size_t before = free_bytes();
   call("cuCtxDestroy_v2", context);
-  expect_after(kUnit, surviving(kUnit, before, free_bytes()));
+  expect_after(unit, surviving(unit, before, free_bytes()));
 }
 
 void primary_release() {
   CUcontext const observer = create_context();
   use(retain_primary());
-  allocate(kUnit);
+  allocate(unit);
   use(observer);
   const std::size_t before = free_bytes();
   call("cuDevicePrimaryCtxRelease_v2", CUdevice{0});
-  const std::size_t left = surviving(kUnit, before, free_bytes());
+  const std::size_t left = surviving(unit, before, free_bytes());
   use(retain_primary());
-  expect_after(kUnit, left);
+  expect_after(unit, left);
 }
 
 void primary_reset() {
   CUcontext const observer = create_context();
   use(observer);
-  allocate(2 * kUnit);
+  allocate(2 * unit);
   use(retain_primary());
-  allocate(kUnit);
+  allocate(unit);
   use(observer);
   const std::size_t before = free_bytes();
   call("cuDevicePrimaryCtxReset_v2", CUdevice{0});
-  const std::size_t left = surviving(3 * kUnit, before, free_bytes());
+  const std::size_t left = surviving(3 * unit, before, free_bytes());
   use(retain_primary());
-  expect_after(3 * kUnit, left);
+  expect_after(3 * unit, left);
 }
 
 void handle() {
@@ -159,11 +160,12 @@ int main(int argc, char** argv) {
                                      {"primary-reset", primary_reset},
                                      {"handle", handle}};
   for (const Scenario& scenario : kScenarios) {
-    if (argc != 2 || std::strcmp(argv[1], scenario.name) != 0) continue;
+    if (argc < 2 || std::strcmp(argv[1], scenario.name) != 0) continue;
+    if (argc > 2) unit = std::strtoull(argv[2], nullptr, 10);
     call("cuInit", 0U);
     scenario.run();
     return 0;
   }
-  std::fprintf(stderr, "usage: %s pool|primary-release|primary-reset|handle\n", argv[0]);
+  std::fprintf(stderr, "usage: %s pool|primary-release|primary-reset|handle [BYTES]\n", argv[0]);
   return 2;
 }

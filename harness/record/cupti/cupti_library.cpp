@@ -4,24 +4,23 @@
 
 #include <set>
 #include <type_traits>
+#include <vector>
 
 #include "record/cuda_folders.hpp"
 
 namespace peakmark {
 namespace {
 
-/// The folder of this recorder, which may have brought its own CUPTI.
-std::string own_folder() {
-  Dl_info self{};
-  if (dladdr(reinterpret_cast<const void*>(&own_folder), &self) == 0 || self.dli_fname == nullptr) return "";
-  const std::string path = self.dli_fname;
-  return path.substr(0, path.find_last_of('/') + 1);
-}
-
 /// Where the library of this function is.
 std::string path_of(const void* function) {
   Dl_info info{};
   return dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
+/// The folder of this recorder, which may have brought its own CUPTI.
+std::string own_folder() {
+  const std::string path = path_of(reinterpret_cast<const void*>(&own_folder));
+  return path.substr(0, path.rfind('/'));
 }
 
 /// False where it lacks what every recording needs.
@@ -55,11 +54,12 @@ std::string CuptiLibrary::text(CUptiResult result) const {
 }
 
 bool load_cupti(CuptiLibrary& library, const TryCupti& attempt, std::string& reason) {
+  const std::vector<std::string> names{"libcupti.so.13", "libcupti.so.12"};
   reason.clear();
   std::set<void*> tried;
-  // A library that was tried may come again by another name.
+  // Null: another name of a library that was tried, or none.
   const auto attempt_with = [&](void* handle) {
-    if (!tried.insert(handle).second) return CuptiAttempt::refused;
+    if (handle == nullptr || !tried.insert(handle).second) return CuptiAttempt::refused;
     CuptiLibrary found;
     std::string why = "lacks functions that the recorder needs";
     CuptiAttempt result = CuptiAttempt::refused;
@@ -76,11 +76,12 @@ bool load_cupti(CuptiLibrary& library, const TryCupti& attempt, std::string& rea
     return result;
   };
   CuptiAttempt last = CuptiAttempt::refused;
-  find_cuda_library({"libcupti.so.13", "libcupti.so.12"}, RTLD_LAZY | RTLD_LOCAL, {own_folder()},
-                    [&](void* handle) {
-                      last = attempt_with(handle);
-                      return last != CuptiAttempt::refused;
-                    });
+  for (const std::string& name : names) {
+    if (last == CuptiAttempt::refused) last = attempt_with(dlopen(name.c_str(), RTLD_NOLOAD | RTLD_LAZY));
+  }
+  for (const std::string& name : cuda_library_files(names, {own_folder()})) {
+    if (last == CuptiAttempt::refused) last = attempt_with(dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL));
+  }
   if (last != CuptiAttempt::refused) return last == CuptiAttempt::taken;
   if (reason.empty()) {
     reason =

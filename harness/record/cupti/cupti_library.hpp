@@ -38,9 +38,9 @@ enum class CuptiAttempt {
   hopeless,  ///< so would every other: there is a subscriber already
 };
 
-/// Tries libcupti 13 and 12 one after the other: those that are loaded, those on the loader's path, next to
-/// this recorder, and in cuda_library_folders(). `attempt` gets each, its path too, and explains a refusal in
-/// its last argument. False, with `reason`, when none is taken.
+/// Tries the libcuptis of this process one after the other: those that are loaded, then versions 13 and 12 on
+/// the loader's path, next to this recorder, and in cuda_library_folders(). `attempt` gets each, its path
+/// too, and explains a refusal in its last argument. False, with `reason`, when none is taken.
 using TryCupti = std::function<CuptiAttempt(const CuptiLibrary&, const std::string&, std::string&)>;
 bool load_cupti(CuptiLibrary& library, const TryCupti& attempt, std::string& reason);
 

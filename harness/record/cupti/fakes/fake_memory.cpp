@@ -121,6 +121,17 @@ CUresult cuMemFree(CUdeviceptr dptr) {
   ([&](State& s) { return free_memory(s, dptr, {Kind::plain, Kind::pool, Kind::graph, Kind::imported}); });
 }
 
+CUresult cuMemGetInfo(size_t* free, size_t* total) {
+  FAKE_CALL(cuMemGetInfo_v2, free, total)
+  ([&](State& s) {
+    CUcontext context = nullptr;
+    if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+    *total = fake_cuda::kDeviceBytes;
+    *free = fake_cuda::kDeviceBytes - s.used[context->device];
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult cuMemAllocHost(void** pp, size_t bytesize) {
   FAKE_CALL(cuMemAllocHost_v2, pp, bytesize)
   ([&](State& s) { return new_pointer(s, pp, bytesize, Kind::host); });
