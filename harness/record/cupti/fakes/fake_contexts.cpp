@@ -288,6 +288,23 @@ CUresult cuStreamSynchronize(CUstream stream) {
                                                             : CUDA_SUCCESS;
   });
 }
+CUresult cuStreamQuery(CUstream stream) {
+  FAKE_CALL(cuStreamQuery, stream)
+  ([&](State& /*s*/) {
+    check_stream(stream, "cuStreamQuery");
+    ++synchronisations;
+    return is_created(stream) && stream->capture != nullptr ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                                                            : CUDA_SUCCESS;
+  });
+}
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  FAKE_CALL(cuThreadExchangeStreamCaptureMode, mode)
+  ([&](State& /*s*/) {
+    thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    std::swap(current, *mode);
+    return CUDA_SUCCESS;
+  });
+}
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   FAKE_CALL(cuStreamIsCapturing, stream, status)
   ([&](State& /*s*/) {
