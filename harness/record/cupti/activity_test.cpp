@@ -270,6 +270,9 @@ static_assert(offsetof(CUpti_ActivityKernel10, start) == 16 && offsetof(CUpti_Ac
 static_assert(offsetof(CUpti_ActivityKernel10, name) == 104);
 static_assert(offsetof(CUpti_ActivityMemcpy6, copyKind) == 4);
 static_assert(offsetof(CUpti_ActivityMemcpy6, start) == 16 && offsetof(CUpti_ActivityMemcpy6, end) == 24);
+static_assert(offsetof(CUpti_ActivityMemory4, memoryKind) == 8 &&
+              offsetof(CUpti_ActivityMemory4, bytes) == 24);
+static_assert(offsetof(CUpti_ActivityMemory4, memoryPoolConfig.address) == 88);
 static_assert(offsetof(CUpti_ActivityMemset4, start) == 16 && offsetof(CUpti_ActivityMemset4, end) == 24);
 
 TEST_F(ActivityTest, ReleasesOfCuptiWhoseRecordsAreKnownAreRead) {

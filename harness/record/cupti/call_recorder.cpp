@@ -17,6 +17,36 @@ bool is_gone(CUresult result) {
   return result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
+/// True for calls that end memory, or what holds it.
+bool takes_away(CUpti_CallbackId id) {
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister:
+    case CUPTI_DRIVER_TRACE_CBID_cuArrayDestroy:
+    case CUPTI_DRIVER_TRACE_CBID_cuMipmappedArrayDestroy:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemPoolDestroy:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemRelease:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemUnmap:
+    case CUPTI_DRIVER_TRACE_CBID_cuMulticastUnbind:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemMapArrayAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemMapArrayAsync_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxDetach:
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy:
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset:
+    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease:
+    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxDestroy:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 void CallRecorder::on_call(const DriverCall& call) noexcept {
@@ -50,6 +80,7 @@ void CallRecorder::withdraw(std::uint64_t address, Withdrawn& withdrawn) {
 void CallRecorder::begin(const DriverCall& call) {
   if (call.correlation == nullptr) return;
   *call.correlation = 0;
+  if (!takes_away(call.id)) return;
   auto withdrawn = std::make_unique<Withdrawn>();
   if (!withdraw_free(call, *withdrawn) && !withdraw_physical(call, *withdrawn) &&
       !withdraw_context(call, *withdrawn)) {
@@ -82,6 +113,8 @@ void CallRecorder::end(const DriverCall& call) {
     const std::unique_ptr<Withdrawn> withdrawn(reinterpret_cast<Withdrawn*>(*call.correlation));
     *call.correlation = 0;
     end_withdrawal(call, *withdrawn);
+    // The one call that may both map and unmap.
+    return call.result == CUDA_SUCCESS ? end_physical(call) : void();
   }
   if (const auto request = allocation_of(call)) return end_allocation(call, *request);
   if (call.result != CUDA_SUCCESS) return;
@@ -90,11 +123,14 @@ void CallRecorder::end(const DriverCall& call) {
     return tell_graph_allocation(graph->address, graph->bytes);
   if (const auto import = import_of(call)) note_import(*import);
   if (const auto found = pool_of(call)) {
-    return found->is_new ? pools_.created(found->pool, found->info) : pools_.seen(found->pool, found->info);
+    if (found->is_new) return pools_.created(found->pool, found->info);
+    pools_.seen(found->pool, found->info);
+    return;
   }
   if (call.id == CUPTI_DRIVER_TRACE_CBID_cuMemPoolTrimTo) {
-    return sample_pool(
-        reinterpret_cast<std::uint64_t>(static_cast<const cuMemPoolTrimTo_params*>(call.parameters)->pool));
+    const auto pool =
+        reinterpret_cast<std::uint64_t>(static_cast<const cuMemPoolTrimTo_params*>(call.parameters)->pool);
+    return sample_pool(pool, pools_.find(pool).value_or(Pools::Info{}).device);
   }
   end_physical(call);
   end_context(call);
@@ -116,8 +152,16 @@ void CallRecorder::end_enqueue(const DriverCall& call) {
             "on the recorder does not wait, and the peak may differ from run to run");
 }
 
+/// `allocation.pool` is that of the call, 0 where it takes the current one.
 void CallRecorder::set_pool(CudaAllocation& allocation) {
-  const auto known = pools_.find(allocation.pool);
+  std::optional<Pools::Info> known;
+  if (allocation.pool != 0) {
+    known = pools_.find(allocation.pool);
+  } else {
+    allocation.pool = reinterpret_cast<std::uint64_t>(driver_.current_pool(allocation.device));
+    if (allocation.pool == 0 || pools_.is_of_driver(allocation.pool, allocation.device)) return;
+    known = pools_.seen(allocation.pool, {.device = allocation.device});
+  }
   if (!known || known->kind == MemoryKind::none) {
     if (driver_.is_on_host(allocation.address)) allocation.kind = MemoryKind::host_pinned;
     return;
@@ -143,11 +187,7 @@ void CallRecorder::end_allocation(const DriverCall& call, const AllocationReques
   if (allocation.address == 0) return;
   if (request.stream_ordered) {
     if (driver_.is_capturing(request.stream)) return tell_graph_allocation(request.address, request.bytes);
-    if (request.pool == nullptr) {
-      allocation.pool = reinterpret_cast<std::uint64_t>(driver_.current_pool(allocation.device));
-      if (allocation.pool != 0) pools_.seen(allocation.pool, {.device = allocation.device});
-    }
-    if (allocation.pool != 0) set_pool(allocation);
+    set_pool(allocation);
   }
   if (!request.sized) {
     note_once(told_unsized_,
@@ -158,7 +198,7 @@ void CallRecorder::end_allocation(const DriverCall& call, const AllocationReques
   }
   live_.add(allocation);
   sink_.allocation(allocation);
-  if (request.stream_ordered) sample_pool(allocation.pool);
+  if (request.stream_ordered) sample_pool(allocation.pool, allocation.device);
 }
 
 void CallRecorder::end_withdrawal(const DriverCall& call, Withdrawn& withdrawn) {
@@ -175,7 +215,7 @@ void CallRecorder::end_withdrawal(const DriverCall& call, Withdrawn& withdrawn) 
     if (call.result == CUDA_SUCCESS) sink_.release(withdrawn.unknown_address);
   }
   for (const CudaAllocation& one : withdrawn.allocations) {
-    if (one.pool != 0) sample_pool(one.pool);
+    if (one.pool != 0) sample_pool(one.pool, one.device);
   }
 }
 
@@ -222,11 +262,13 @@ void CallRecorder::tell_graph_allocation(std::uint64_t address, std::int64_t byt
   sink_.note(text);
 }
 
-void CallRecorder::sample_pool(std::uint64_t pool) {
-  const auto info = pools_.find(pool);
-  if (!info || !counts_into_peak(info->kind)) return;
+void CallRecorder::sample_pool(std::uint64_t pool, std::uint32_t device) {
   std::optional<CudaDriver::PoolUsage> usage;
-  pools_.use(pool, [&] { usage = driver_.pool_usage(reinterpret_cast<CUmemoryPool>(pool)); });
+  if (pools_.is_of_driver(pool, device)) {
+    usage = driver_.pool_usage(reinterpret_cast<CUmemoryPool>(pool));
+  } else if (const Pools::Use use(pools_, pool); use.info() && counts_into_peak(use.info()->kind)) {
+    usage = driver_.pool_usage(reinterpret_cast<CUmemoryPool>(pool));
+  }
   if (usage) sink_.pool(pool, usage->reserved_bytes, usage->used_bytes);
 }
 

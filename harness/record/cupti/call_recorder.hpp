@@ -71,7 +71,7 @@ class CallRecorder {
   void note_import(const Import& import);
   void tell_graph_allocation(std::uint64_t address, std::int64_t bytes);
   void set_pool(CudaAllocation& allocation);
-  void sample_pool(std::uint64_t pool);
+  void sample_pool(std::uint64_t pool, std::uint32_t device);
   void sample_graphs(std::uint32_t device);
   void note_once(std::atomic<bool>& told, const char* text);
   void lose_event() noexcept;

@@ -8,9 +8,13 @@ void Pools::created(std::uint64_t pool, Info info) {
   pools_[pool].info = info;
 }
 
-void Pools::seen(std::uint64_t pool, Info info) {
+std::optional<Pools::Info> Pools::seen(std::uint64_t pool, Info info) {
   const std::scoped_lock lock(mutex_);
-  if (!destroyed_.contains(pool)) pools_.try_emplace(pool, Entry{.info = info});
+  if (const auto found = pools_.find(pool); found != pools_.end()) return found->second.info;
+  if (destroyed_.contains(pool)) return std::nullopt;
+  pools_[pool].info = info;
+  if (info.kind == MemoryKind::pool_async && info.device < of_driver_.size()) of_driver_[info.device] = pool;
+  return info;
 }
 
 std::optional<Pools::Info> Pools::find(std::uint64_t pool) {
@@ -20,21 +24,20 @@ std::optional<Pools::Info> Pools::find(std::uint64_t pool) {
   return found->second.info;
 }
 
-void Pools::use(std::uint64_t pool, const std::function<void()>& query) {
-  {
-    const std::scoped_lock lock(mutex_);
-    const auto found = pools_.find(pool);
-    if (found == pools_.end() || found->second.ending) return;
-    ++found->second.uses;
-  }
-  const Use ends_with_this_scope{*this, pool};
-  query();
+Pools::Use::Use(Pools& pools, std::uint64_t pool) : pools_(pools), pool_(pool) {
+  const std::scoped_lock lock(pools_.mutex_);
+  const auto found = pools_.pools_.find(pool);
+  if (found == pools_.pools_.end() || found->second.ending) return;
+  ++found->second.uses;
+  info_ = found->second.info;
 }
 
-void Pools::end_use(std::uint64_t pool) {
-  const std::scoped_lock lock(mutex_);
+Pools::Use::~Use() {
+  if (!info_) return;
+  const std::scoped_lock lock(pools_.mutex_);
   // The entry stays while it is in use.
-  if (--pools_.find(pool)->second.uses == 0) unused_.notify_all();
+  Entry& entry = pools_.pools_.find(pool_)->second;
+  if (--entry.uses == 0 && entry.ending) pools_.unused_.notify_all();
 }
 
 std::optional<Pools::Info> Pools::destroyed(std::uint64_t pool) {

@@ -160,5 +160,12 @@ TEST_F(ProcessFailures, NoneOfWhatSyncWaitsFor) {
   EXPECT_EQ(result.out, "3 waits\ngoes on\n");
 }
 
+TEST_F(ProcessFailures, AnotherToolOfTheUserIsNamed) {
+  const Result result = end("clean", "CUDA_INJECTION64_PATH=/opt/tool.so");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err, HasSubstr("CUDA_INJECTION64_PATH=/opt/tool.so is replaced"));
+  expect_recorded(15 * kMega, 0, true);
+}
+
 }  // namespace
 }  // namespace peakmark
