@@ -146,33 +146,54 @@ PM_DEVICE pm_long vector_column(PM_GLOBAL const pm_element* row, pm_long vector)
 #define PADDING_WORD_LANES 1
 #endif
 
-/* The vector at `from`, aligned or not. Reads whole words, so up to PADDING_WORD_LANES - 1 elements past it. */
-PM_DEVICE pm_uint4 vector_at(PM_GLOBAL const pm_element* from) {
+/* A vector as it was loaded: words that are still to be shifted by `bits` where it was not aligned. Loads and
+ * shifts are apart, so that the loads of two rows are in flight together. */
+typedef struct {
+  pm_uint4 words;
+  pm_uint last;
+  pm_uint bits;
+} padding_words;
+
+/* Loads the vector at `from`, aligned or not. Reads whole words, so up to PADDING_WORD_LANES - 1 elements past it. */
+PM_DEVICE padding_words words_at(PM_GLOBAL const pm_element* from) {
   const pm_uint misplaced = (pm_uint)(pm_ulong)from & 15;
-  if (misplaced == 0) return *(PM_GLOBAL const pm_uint4*)from;
-  pm_uint4 v;
+  padding_words w;
+  w.last = 0;
+  w.bits = 8 * (misplaced & 3);
+  if (misplaced == 0) {
+    w.words = *(PM_GLOBAL const pm_uint4*)from;
+  } else {
 #if defined(PM_DTYPE_u64)
-  const pm_ulong low = from[0], high = from[1];
-  v.x = (pm_uint)low;
-  v.y = (pm_uint)(low >> 32);
-  v.z = (pm_uint)high;
-  v.w = (pm_uint)(high >> 32);
-#elif defined(PM_DTYPE_u32)
-  v.x = from[0];
-  v.y = from[1];
-  v.z = from[2];
-  v.w = from[3];
+    const pm_ulong low = from[0], high = from[1];
+    w.words.x = (pm_uint)low;
+    w.words.y = (pm_uint)(low >> 32);
+    w.words.z = (pm_uint)high;
+    w.words.w = (pm_uint)(high >> 32);
 #else
-  const pm_uint bits = 8 * (misplaced & 3);
-  PM_GLOBAL const pm_uint* words = (PM_GLOBAL const pm_uint*)(from - (misplaced & 3) / sizeof(pm_element));
-  const pm_uint w0 = words[0], w1 = words[1], w2 = words[2], w3 = words[3];
-  const pm_uint w4 = bits != 0 ? words[4] : 0;
-  v.x = (pm_uint)((((pm_ulong)w1 << 32) | w0) >> bits);
-  v.y = (pm_uint)((((pm_ulong)w2 << 32) | w1) >> bits);
-  v.z = (pm_uint)((((pm_ulong)w3 << 32) | w2) >> bits);
-  v.w = (pm_uint)((((pm_ulong)w4 << 32) | w3) >> bits);
+    PM_GLOBAL const pm_uint* at = (PM_GLOBAL const pm_uint*)(from - (misplaced & 3) / sizeof(pm_element));
+    w.words.x = at[0];
+    w.words.y = at[1];
+    w.words.z = at[2];
+    w.words.w = at[3];
+#if defined(PM_DTYPE_u8) || defined(PM_DTYPE_u16)
+    if (w.bits != 0) w.last = at[4];
 #endif
+#endif
+  }
+  return w;
+}
+
+PM_DEVICE pm_uint4 vector_of(padding_words w) {
+#if defined(PM_DTYPE_u8) || defined(PM_DTYPE_u16)
+  pm_uint4 v;
+  v.x = (pm_uint)((((pm_ulong)w.words.y << 32) | w.words.x) >> w.bits);
+  v.y = (pm_uint)((((pm_ulong)w.words.z << 32) | w.words.y) >> w.bits);
+  v.z = (pm_uint)((((pm_ulong)w.words.w << 32) | w.words.z) >> w.bits);
+  v.w = (pm_uint)((((pm_ulong)w.last << 32) | w.words.w) >> w.bits);
   return v;
+#else
+  return w.words;
+#endif
 }
 
 PM_DEVICE pm_uint4 splat(pm_element value) {
@@ -194,8 +215,10 @@ PM_DEVICE pm_uint4 splat(pm_element value) {
 PM_DEVICE pm_uint turned(pm_uint w) {
 #if defined(PM_DTYPE_u8)
   return (w >> 24) | ((w >> 8) & 0xff00u) | ((w << 8) & 0xff0000u) | (w << 24);
-#elif defined(PM_DTYPE_u16)
+#elif defined(PM_DTYPE_u16) && defined(__CUDACC__)
   return (w >> 16) | (w << 16);
+#elif defined(PM_DTYPE_u16)
+  return rotate(w, 16u); /* a compiler makes of shifts what oclgrind does not simulate */
 #else
   return w;
 #endif
@@ -224,13 +247,30 @@ PM_DEVICE pm_int is_vector(padding_lanes lanes, PM_GLOBAL const pm_element* row,
          row + lanes.first + (PADDING_LANES_GPU + PADDING_WORD_LANES - 1) <= end;
 }
 
-PM_DEVICE pm_uint4 moved_vector(padding_lanes lanes, PM_GLOBAL const pm_element* row) {
-  if (lanes.step == 1) return vector_at(row + lanes.first);
-  if (lanes.step == 0) return splat(row[lanes.first]);
-  return reversed(vector_at(row + lanes.first - (PADDING_LANES_GPU - 1)));
+/* The words of a run. */
+PM_DEVICE padding_words run_words(padding_lanes lanes, PM_GLOBAL const pm_element* row) {
+  if (lanes.step != 0) return words_at(row + lanes.first - (lanes.step < 0 ? PADDING_LANES_GPU - 1 : 0));
+  padding_words w;
+  w.words = splat(row[lanes.first]);
+  w.last = 0;
+  w.bits = 0;
+  return w;
+}
+
+PM_DEVICE pm_uint4 run_vector(padding_lanes lanes, padding_words w) {
+  return lanes.step < 0 ? reversed(vector_of(w)) : vector_of(w);
 }
 
 PM_DEVICE void store_vector(PM_GLOBAL pm_element* to, pm_uint4 v) { *(PM_GLOBAL pm_uint4*)to = v; }
+
+/* Moves a run of two rows, or of one where `to` and `to_next` are the same: both load before one is stored. */
+PM_DEVICE void move_runs(PM_GLOBAL pm_element* to, PM_GLOBAL pm_element* to_next, padding_lanes lanes,
+                         PM_GLOBAL const pm_element* from, PM_GLOBAL const pm_element* from_next) {
+  const padding_words w = run_words(lanes, from);
+  const padding_words w_next = run_words(lanes, from_next);
+  store_vector(to, run_vector(lanes, w));
+  store_vector(to_next, run_vector(lanes, w_next));
+}
 
 /* ---- computed: no coordinates in memory ---- */
 
@@ -325,7 +365,7 @@ PM_KERNEL(pad_constant_elements)
       if (is_border || (!is_inside && lanes.step == 1)) {
         store_vector(to + c, splat(is_border ? side : above));
       } else if (is_vector(lanes, from, in_end)) {
-        store_vector(to + c, vector_at(from + x));
+        store_vector(to + c, vector_of(words_at(from + x)));
       } else {
         PADDING_LANE_BY_LANE
         for (pm_int k = 0; k < PADDING_LANES_GPU; ++k) {
@@ -352,6 +392,7 @@ PM_KERNEL(pad_edge_elements)
     const pm_long c = vector_column(to, pm_global_x());
     if (c >= out_nx) continue;
     const pm_long x = c - pad_x0;
+    PM_GLOBAL const pm_element* image = in + slice * ny * nx;
     padding_lanes lanes = lanes_from(clamped(x, nx), PADDING_MIXED);
     if (all_within(c, out_nx)) {
       if (all_within(x, nx))
@@ -360,17 +401,28 @@ PM_KERNEL(pad_edge_elements)
         lanes.step = 0;
     }
     PADDING_ROW_BY_ROW
-    for (pm_long row = pm_global_y(); row < out_ny; row += y_step, to += y_step * out_nx) {
-      PM_GLOBAL const pm_element* from = in + (slice * ny + clamped(row - pad_y0, ny)) * nx;
-      if (is_vector(lanes, from, in_end)) {
-        store_vector(to + c, moved_vector(lanes, from));
+    for (pm_long row = pm_global_y(); row < out_ny; row += 2 * y_step, to += 2 * y_step * out_nx) {
+      const pm_int has_next = row + y_step < out_ny;
+      PM_GLOBAL pm_element* to_next = has_next ? to + y_step * out_nx : to;
+      PM_GLOBAL const pm_element* from = image + clamped(row - pad_y0, ny) * nx;
+      PM_GLOBAL const pm_element* from_next = has_next ? image + clamped(row + y_step - pad_y0, ny) * nx : from;
+      if (is_vector(lanes, from, in_end) && is_vector(lanes, from_next, in_end)) {
+        move_runs(to + c, to_next + c, lanes, from, from_next);
       } else {
         PADDING_LANE_BY_LANE
-        for (pm_int k = 0; k < PADDING_LANES_GPU; ++k)
-          if (c + k >= 0 && c + k < out_nx) to[c + k] = from[clamped(x + k, nx)];
+        for (pm_int k = 0; k < PADDING_LANES_GPU; ++k) {
+          if (c + k < 0 || c + k >= out_nx) continue;
+          const pm_element value = from[clamped(x + k, nx)], value_next = from_next[clamped(x + k, nx)];
+          to[c + k] = value;
+          to_next[c + k] = value_next;
+        }
       }
     }
   }
+}
+
+PM_DEVICE pm_long next_phase(pm_long phase, pm_long step, pm_long period) {
+  return phase + step < period ? phase + step : phase + step - period;
 }
 
 PM_REGISTERS(pad_periodic_elements, 56)
@@ -386,6 +438,7 @@ PM_KERNEL(pad_periodic_elements)
     PM_GLOBAL pm_element* to = out + (slice * out_ny + pm_global_y()) * out_nx;
     const pm_long c = vector_column(to, pm_global_x());
     if (c >= out_nx) continue;
+    PM_GLOBAL const pm_element* image = in + slice * ny * nx;
     const pm_long phase = phase_of(c - pad_x0, period_x);
     padding_lanes lanes = lanes_from(phase < nx ? phase : top_x - phase, PADDING_MIXED);
     if (all_within(c, out_nx)) {
@@ -396,17 +449,25 @@ PM_KERNEL(pad_periodic_elements)
     }
     pm_long phase_y = first_phase_y;
     PADDING_ROW_BY_ROW
-    for (pm_long row = pm_global_y(); row < out_ny; row += y_step, to += y_step * out_nx) {
-      PM_GLOBAL const pm_element* from = in + (slice * ny + (phase_y < ny ? phase_y : top_y - phase_y)) * nx;
-      phase_y += phase_step;
-      if (phase_y >= period_y) phase_y -= period_y;
-      if (is_vector(lanes, from, in_end)) {
-        store_vector(to + c, moved_vector(lanes, from));
+    for (pm_long row = pm_global_y(); row < out_ny; row += 2 * y_step, to += 2 * y_step * out_nx) {
+      const pm_int has_next = row + y_step < out_ny;
+      PM_GLOBAL pm_element* to_next = has_next ? to + y_step * out_nx : to;
+      PM_GLOBAL const pm_element* from = image + (phase_y < ny ? phase_y : top_y - phase_y) * nx;
+      phase_y = next_phase(phase_y, phase_step, period_y);
+      PM_GLOBAL const pm_element* from_next = has_next ? image + (phase_y < ny ? phase_y : top_y - phase_y) * nx : from;
+      phase_y = next_phase(phase_y, phase_step, period_y);
+      if (is_vector(lanes, from, in_end) && is_vector(lanes, from_next, in_end)) {
+        move_runs(to + c, to_next + c, lanes, from, from_next);
       } else {
         pm_long p = phase;
         PADDING_LANE_BY_LANE
         for (pm_int k = 0; k < PADDING_LANES_GPU; ++k) {
-          if (c + k >= 0 && c + k < out_nx) to[c + k] = from[p < nx ? p : top_x - p];
+          if (c + k >= 0 && c + k < out_nx) {
+            const pm_long source = p < nx ? p : top_x - p;
+            const pm_element value = from[source], value_next = from_next[source];
+            to[c + k] = value;
+            to_next[c + k] = value_next;
+          }
           if (++p == period_x) p = 0;
         }
       }
@@ -473,7 +534,7 @@ PM_DEVICE padding_lanes lanes_of_columns(PM_GLOBAL const pm_int* PM_RESTRICT col
   return lanes_from(first, differing ? PADDING_MIXED : step);
 }
 
-PM_REGISTERS(gather_vectors_elements, 48)
+PM_REGISTERS(gather_vectors_elements, 56)
 PM_KERNEL(gather_vectors_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
  PM_GLOBAL const pm_int* PM_RESTRICT rows, PM_GLOBAL const pm_int* PM_RESTRICT columns, pm_long n, pm_long ny,
@@ -484,17 +545,25 @@ PM_KERNEL(gather_vectors_elements)
     PM_GLOBAL pm_element* to = out + (slice * out_ny + pm_global_y()) * out_nx;
     const pm_long c = vector_column(to, pm_global_x());
     if (c >= out_nx) continue;
+    PM_GLOBAL const pm_element* image = in + slice * ny * nx;
     padding_lanes lanes = lanes_from(0, PADDING_MIXED);
     if (all_within(c, out_nx)) lanes = lanes_of_columns(columns + c);
     PADDING_ROW_BY_ROW
-    for (pm_long row = pm_global_y(); row < out_ny; row += y_step, to += y_step * out_nx) {
-      PM_GLOBAL const pm_element* from = in + (slice * ny + rows[row]) * nx;
-      if (is_vector(lanes, from, in_end)) {
-        store_vector(to + c, moved_vector(lanes, from));
+    for (pm_long row = pm_global_y(); row < out_ny; row += 2 * y_step, to += 2 * y_step * out_nx) {
+      const pm_int has_next = row + y_step < out_ny;
+      PM_GLOBAL pm_element* to_next = has_next ? to + y_step * out_nx : to;
+      PM_GLOBAL const pm_element* from = image + rows[row] * nx;
+      PM_GLOBAL const pm_element* from_next = has_next ? image + rows[row + y_step] * nx : from;
+      if (is_vector(lanes, from, in_end) && is_vector(lanes, from_next, in_end)) {
+        move_runs(to + c, to_next + c, lanes, from, from_next);
       } else {
         PADDING_LANE_BY_LANE
-        for (pm_int k = 0; k < PADDING_LANES_GPU; ++k)
-          if (c + k >= 0 && c + k < out_nx) to[c + k] = from[columns[c + k]];
+        for (pm_int k = 0; k < PADDING_LANES_GPU; ++k) {
+          if (c + k < 0 || c + k >= out_nx) continue;
+          const pm_element value = from[columns[c + k]], value_next = from_next[columns[c + k]];
+          to[c + k] = value;
+          to_next[c + k] = value_next;
+        }
       }
     }
   }
@@ -630,7 +699,7 @@ PM_KERNEL(frame_elements)
       PM_GLOBAL const pm_element* end = from_image ? in + n * ny * nx : padded + out_ny * out_nx;
       const pm_int is_run = is_border || (is_whole && !is_inside) || from_image;
       if (is_vector(lanes_from(c, is_run ? 1 : PADDING_MIXED), from, end)) {
-        store_vector(to + c, vector_at(from + c));
+        store_vector(to + c, vector_of(words_at(from + c)));
       } else {
         PADDING_LANE_BY_LANE
         for (pm_int k = 0; k < PADDING_LANES_GPU; ++k) {
@@ -669,7 +738,7 @@ PM_KERNEL(embed_elements)
   PADDING_ROW_BY_ROW
   for (pm_long y = pm_global_y(); y < ny; y += y_step, to += y_step * out_nx, from += y_step * nx) {
     if (is_vector(lanes, from, slice_end)) {
-      store_vector(to + x, vector_at(from + x));
+      store_vector(to + x, vector_of(words_at(from + x)));
     } else {
       PADDING_LANE_BY_LANE
       for (pm_int k = 0; k < PADDING_LANES_GPU; ++k)
