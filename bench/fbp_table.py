@@ -104,7 +104,7 @@ def main() -> None:
         limits = Limits(arguments.gb_s, arguments.gflop_s)
         lines += run_time_lines(observations, limits) or [Line("time on a GPU")]
         if arguments.times:
-            command = [build / "bench/fbp_bench", "--benchmark_format=json"]
+            command = [build / "bench/fbp_bench", "--benchmark_filter=^n_a", "--benchmark_format=json"]
             lines += bench_lines(json.loads(run_command(command, "fbp_bench"))["benchmarks"])
         else:
             lines.append(Line("time over `whole`, OpenCL (--times)", {}, f"inplace ≤ {MOST_TIME_OVER_WHOLE:g}"))

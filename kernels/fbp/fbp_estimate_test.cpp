@@ -165,14 +165,14 @@ TEST_F(FbpEstimate, NamesEveryTermAsItsAllocation) {
               ElementsAre("sinograms", "slices", "filtered", "padded", "spectrum", "filter", "template",
                           "fft_tables", "cosines", "sines", "corrections"));
   EXPECT_THAT(names("inplace", "edge"),
-              ElementsAre("sinograms", "slices", "filter", "columns", "fft_tables", "work", "angle_table"));
+              ElementsAre("sinograms", "slices", "filter", "columns", "fft_tables", "angle_table"));
   EXPECT_THAT(names("kept", "constant"),
-              ElementsAre("sinograms", "slices", "filtered", "filter", "fft_tables", "work", "angle_table"));
+              ElementsAre("sinograms", "slices", "filtered", "filter", "fft_tables", "angle_table"));
 }
 
 // What the project promises, for every shape of suites/fbp-large.toml and every mode, one slice at a time;
 // half-acquisition too, with the axis as there.
-TEST_F(FbpEstimate, InPlaceStaysWithinFivePercentOfTheFloor) {
+TEST_F(FbpEstimate, InPlaceStaysWithinAPercentOfTheFloor) {
   for (const auto& [n_a, w] : {std::pair<Size, Size>{43'200, 16'384}, {7200, 4096}, {2880, 2048}})
     for (const char* mode : {"constant", "edge", "reflect", "symmetric", "wrap"})
       for (const Size half : {0, 1})
@@ -190,11 +190,29 @@ TEST_F(FbpEstimate, InPlaceStaysWithinFivePercentOfTheFloor) {
           EXPECT_EQ(side > w, half == 1);
           const Size floor = 4 * (n_a * w + side * side);
           const Size peak = dry_summary(find("inplace"), parameters, is_cpu).peak_bytes;
-          EXPECT_LE(static_cast<double>(peak), 1.05 * static_cast<double>(floor)) << n_a << mode << half;
+          EXPECT_LE(static_cast<double>(peak), 1.01 * static_cast<double>(floor)) << n_a << mode << half;
           if (n_a == 43'200 && half == 0) {
-            EXPECT_LE(peak, 4'110'000'000) << mode;
+            EXPECT_LE(peak, 3'943'000'000) << mode;
           }
         }
+}
+
+// A region smaller than a padded line cannot hold the work.
+TEST_F(FbpEstimate, WorkIsAnAllocationWhereTheSlicesAreTooSmall) {
+  const auto has_work = [&](Size rows, Size batch) {
+    const Parameters parameters = parameters_of(find("inplace"), {{"roi_h", rows}, {"batch", batch}});
+    const auto terms = find("inplace").estimators[0]->terms(find("inplace").request(parameters));
+    return std::ranges::any_of(terms, [](const Term& term) { return term.name == "work"; });
+  };
+  EXPECT_FALSE(has_work(0, 0));
+  EXPECT_FALSE(has_work(100, 0));
+  EXPECT_TRUE(has_work(3, 0));
+  EXPECT_TRUE(has_work(0, 2));
+  for (const char* way : {"inplace", "kept"})
+    for (const Size rows : {1, 3, 5, 24, 100})
+      for (const Size n_z : {1, 7})
+        for (const Size chunk : {0, 2})
+          expect_exact(find(way), {{"roi_h", rows}, {"n_z", n_z}, {"chunk", chunk}});
 }
 
 // Recorded of nabu's filtered back-projection, host to host: 8 sinograms and the slice with zeros beside the
@@ -293,10 +311,12 @@ TEST_F(FbpEstimate, MistakesComeBeforeAnyAllocation) {
     EXPECT_THAT(message(way, {{"n_a", Size{1} << 40}}),
                 HasSubstr("1099511627776 lines (n_a); 16777216 are the most"));
   }
-  EXPECT_THAT(message("inplace", {{"n_a", Size{20}}, {"w", Size{16}}}),
-              AllOf(HasSubstr("an allowance of 5 percent of 2304 bytes, 115, does not hold one line of 16 "
-                              "padded to 32: that takes 972 bytes"),
-                    HasSubstr("640 of them for the angles"), HasSubstr("`batch`")));
+  // The tables of so many angles alone are more than 512 KiB.
+  EXPECT_THAT(message("inplace", {{"n_a", Size{20'000}}, {"w", Size{16}}}),
+              AllOf(HasSubstr("an allowance of 1 percent of 1281024 bytes, 524288, does not hold one line of "
+                              "16 padded to 32: that takes 640332 bytes"),
+                    HasSubstr("640000 of them for the angles"), HasSubstr("raise `allowance` to 50"),
+                    HasSubstr("`batch`")));
   EXPECT_THAT(message("inplace", {{"n_z", Size{1} << 60}}), HasSubstr("n_z 1152921504606846976 x n_a 400"));
   EXPECT_THAT(message("inplace", {{"n_z", Size{1} << 46}, {"n_a", Size{1}}, {"w", Size{256}}}),
               HasSubstr("70368744177664 sinograms and slices (n_z) of 263168 bytes"));

@@ -16,18 +16,10 @@ namespace peakmark {
 namespace {
 
 using std::string;
+using testing_variants::expect_right;
 
 // One padded length: each costs a second until PoCL has compiled it.
 constexpr Size kColumns = 53;
-
-/// Small sinograms have no room for a line within 5 percent: eight lines at a time where lines go in batches.
-void expect_right(Device& device, const Variant& variant, testing_variants::Overrides overrides) {
-  Parameters parameters = testing_variants::parameters_of(variant, overrides);
-  if (variant.description.axis("batch") != nullptr) parameters.set("batch", Size{8});
-  const Verification verification = testing_variants::verify(device, variant, parameters);
-  EXPECT_TRUE(verification.ok) << variant.description.name << " " << testing_variants::text_of(parameters)
-                               << ": " << verification.message;
-}
 
 class FbpOnOpenCl : public testing::TestWithParam<testing_variants::Grain> {
  protected:
@@ -70,7 +62,6 @@ TEST_P(FbpOnOpenCl, OnlyInPlaceDestroysItsSinograms) {
       const FbpShape shape{3, 36, kColumns};
       FbpOptions options;
       options.way = way;
-      options.batch = 8;
       options.half = half;
       if (half) options.axis = 45;
       Reconstructor reconstructor(*device_, shape, options, {angles_of_pattern("full_turn", 36)});

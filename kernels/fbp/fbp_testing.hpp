@@ -208,7 +208,6 @@ inline void expect_chunks_are_slices(Device& device, FbpWay way, Size n_a, const
   const auto reconstruct = [&](Size n_z, Size chunk, Size first) {
     FbpOptions options;
     options.way = way;
-    options.batch = 8;
     options.chunk = chunk;
     options.mode = scan.mode;
     options.half = scan.half;

@@ -135,8 +135,9 @@ Variant make_variant(FbpWay way, std::string help, Size chunk) {
   if (way != FbpWay::whole) {
     variant.description.axes.push_back(
         size_axis("batch", 0, "lines filtered at a time; 0: as many as the allowance has room for", 0));
-    variant.description.axes.push_back(
-        size_axis("allowance", 5, "percent of a sinogram's and a slice's bytes for all that is beside them"));
+    variant.description.axes.push_back(size_axis(
+        "allowance", 1,
+        "percent of a sinogram's and a slice's bytes for all that is beside them; 512 KiB at the least"));
   }
   for (AxisDescription& axis : scan_axes()) variant.description.axes.push_back(std::move(axis));
   variant.description.slice_axis = "n_z";

@@ -22,7 +22,8 @@ void OppositeLines::set_up() {
 
 void OppositeLines::join(const Array& sinograms, Size z, const LineFilter::PaddedLines& padded, Size first,
                          Size pairs) {
-  enqueue_join(sinograms, z, {padded.work, 0, padded.pitch, padded.before, padded.length, padded.columns},
+  enqueue_join(sinograms, z,
+               {padded.work, padded.offset, padded.pitch, padded.before, padded.length, padded.columns},
                first, pairs);
 }
 
@@ -54,14 +55,14 @@ void OppositeLines::part(const LineFilter::PaddedLines& padded, Array& sinograms
   const Size offset = z * 2 * scan_.half * scan_.w;
   if (device_.info().is_cpu) {
     device_.launch(part_, {.x = pairs, .local_x = 1},
-                   {&padded.work, &sinograms, offset, first, pairs, scan_.half, scan_.w, scan_.side,
-                    scan_.split, padded.before, padded.pitch});
+                   {&padded.work, padded.offset, &sinograms, offset, first, pairs, scan_.half, scan_.w,
+                    scan_.side, scan_.split, padded.before, padded.pitch});
     return;
   }
   const Range range{.x = scan_.w, .y = std::min(pairs, kMostAlongYZ)};
   device_.launch(part_, range,
-                 {&padded.work, &sinograms, offset, first, pairs, scan_.half, scan_.w, scan_.side,
-                  scan_.split, padded.before, padded.pitch, range.y});
+                 {&padded.work, padded.offset, &sinograms, offset, first, pairs, scan_.half, scan_.w,
+                  scan_.side, scan_.split, padded.before, padded.pitch, range.y});
 }
 
 }  // namespace peakmark

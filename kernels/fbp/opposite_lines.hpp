@@ -16,11 +16,11 @@ class OppositeLines {
   static Shape mirrors_shape(Size n_a) { return {n_a / 2, 3}; }
 
   /// Enqueues: pairs [first, first + pairs) of sinogram `z` of a stack (n_z, n_a, w), joined, into padded
-  /// lines 0 to `pairs`; `columns` as LineKernels::pad has them.
+  /// lines; `columns` as LineKernels::pad has them.
   void join(const Array& sinograms, Size z, const LineFilter::PaddedLines& padded, Size first, Size pairs);
   /// All pairs of sinogram `z` into the joined lines of sinogram `to_z` of a stack (n_z, n_a/2, side).
   void join(const Array& sinograms, Size z, Array& joined, Size to_z);
-  /// The middles of padded lines 0 to `pairs`, parted, over pairs [first, first + pairs).
+  /// The middles of padded lines, parted, over pairs [first, first + pairs).
   void part(const LineFilter::PaddedLines& padded, Array& sinograms, Size z, Size first, Size pairs);
 
  private:

@@ -78,18 +78,18 @@ PM_DEVICE void part_column(PM_GLOBAL const pm_element* from, PM_GLOBAL pm_elemen
 }
 
 PM_CPU_ONLY(part_opposite_rows)
-PM_KERNEL(part_opposite_rows)(PM_GLOBAL const pm_element* padded, PM_GLOBAL pm_element* sinograms, pm_long offset,
+PM_KERNEL(part_opposite_rows)(PM_GLOBAL const pm_element* padded, pm_long padded_offset, PM_GLOBAL pm_element* sinograms, pm_long offset,
                               pm_long first, pm_long pairs, pm_long half_lines, pm_long w, pm_long side, pm_long split,
                               pm_long before, pm_long pitch) {
   const pm_long y = pm_global_x();
   if (y >= pairs) return;
   PM_GLOBAL pm_element* line = sinograms + offset + (first + y) * w;
   for (pm_long x = 0; x < w; ++x)
-    part_column(padded + y * pitch + before, line, line + half_lines * w, side, split, x);
+    part_column(padded + padded_offset + y * pitch + before, line, line + half_lines * w, side, split, x);
 }
 
 PM_REGISTERS(part_opposite_elements, 32)
-PM_KERNEL(part_opposite_elements)(PM_GLOBAL const pm_element* padded, PM_GLOBAL pm_element* sinograms, pm_long offset,
+PM_KERNEL(part_opposite_elements)(PM_GLOBAL const pm_element* padded, pm_long padded_offset, PM_GLOBAL pm_element* sinograms, pm_long offset,
                                   pm_long first, pm_long pairs, pm_long half_lines, pm_long w, pm_long side, pm_long split,
                                   pm_long before, pm_long pitch, pm_long row_step) {
   const pm_long x = pm_global_x();
@@ -97,6 +97,6 @@ PM_KERNEL(part_opposite_elements)(PM_GLOBAL const pm_element* padded, PM_GLOBAL 
   if (x >= w || y0 >= row_step) return;
   for (pm_long y = y0; y < pairs; y += row_step) {
     PM_GLOBAL pm_element* line = sinograms + offset + (first + y) * w;
-    part_column(padded + y * pitch + before, line, line + half_lines * w, side, split, x);
+    part_column(padded + padded_offset + y * pitch + before, line, line + half_lines * w, side, split, x);
   }
 }

@@ -72,6 +72,14 @@ Size floor_bytes(const FbpShape& shape, const FbpOptions& options) {
                      slice_frame(geometry).slice_shape().bytes(DType::f32));
 }
 
+namespace {
+
+Size slice_elements(const FbpShape& shape, const FbpOptions& options) {
+  return slice_frame(frame_geometry(shape, options)).slice_shape().elements();
+}
+
+}  // namespace
+
 LineBatch line_batch(const FbpShape& shape, const FbpOptions& options) {
   const FilterProblem problem = filter_problem(shape, options);
   if (options.half && (options.batch < 0 || options.batch > problem.n_a))
@@ -80,10 +88,18 @@ LineBatch line_batch(const FbpShape& shape, const FbpOptions& options) {
                     "for as many as the allowance has room for",
                     options.batch, shape.n_a, problem.n_a, problem.n_a));
   if (options.batch != 0) return batch_of(problem, options.batch);
-  LineAllowance allowance{.percent = options.allowance, .floor_bytes = floor_bytes(shape, options)};
+  LineAllowance allowance{.percent = options.allowance,
+                          .floor_bytes = floor_bytes(shape, options),
+                          .least_bytes = kLeastAllowance,
+                          .lent_bytes = slice_elements(shape, options) * 4};
   for (const Term& term : angle_terms(shape, options))
     allowance.table_bytes = checked_add(allowance.table_bytes, term.fixed_bytes);
   return batch_within(problem, allowance);
+}
+
+Size lent_line(const FbpShape& shape, const FbpOptions& options) {
+  const Size pitch = filter_problem(shape, options).padded_width() + 2;
+  return divide_up(checked_multiply(shape.n_z - 1, slice_elements(shape, options)), pitch);
 }
 
 std::vector<Term> angle_terms(const FbpShape& shape, const FbpOptions& options) {

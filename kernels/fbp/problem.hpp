@@ -47,10 +47,13 @@ struct FbpOptions {
   bool corrected = false;                  ///< the axis is corrected under each angle
   Size chunk = 0;                          ///< slices worked on at a time, at the most; 0: all
   Size batch = 0;  ///< (joined) lines filtered at a time; 0: as the allowance has room for
-  /// Percent of the bytes of a sinogram and a slice, for everything that `inplace` holds beside them, and
-  /// `kept` beside them and its copy.
-  Size allowance = 5;
+  /// Percent of the bytes of a sinogram and a slice, but kLeastAllowance at the least, for everything that
+  /// `inplace` holds beside them, and `kept` beside them and its copy.
+  Size allowance = 1;
 };
+
+/// Tables of the FFT and the angles may be more than a percent of a small sinogram and slice.
+inline constexpr Size kLeastAllowance = Size{512} << 10;
 
 /// Under which angles a stack was seen.
 struct FbpAngles {
@@ -81,9 +84,13 @@ inline Size chunk_slices(const FbpShape& shape, const FbpOptions& options) {
   return options.chunk == 0 ? shape.n_z : std::min(options.chunk, shape.n_z);
 }
 
-/// How many lines `inplace` and `kept` filter at a time, and what that takes. UsageError where the allowance
-/// holds not even one beside the tables of the angles.
+/// How many lines `inplace` and `kept` filter at a time, and what that takes. The work buffer lies in the
+/// slices, which are not needed before the lines are filtered: in those of the last slice, whatever the
+/// chunk. It is an allocation of its own with `batch`, and where the region of a slice is too small.
+/// UsageError where the allowance holds not even one line beside the tables of the angles.
 LineBatch line_batch(const FbpShape& shape, const FbpOptions& options);
+/// Where in the slices a lent work buffer begins, in padded lines of the filter.
+Size lent_line(const FbpShape& shape, const FbpOptions& options);
 
 /// What the angles keep on the device: the back-projection's tables and, for half-acquisition, `mirrors`, 12
 /// bytes a pair of lines.

@@ -36,7 +36,7 @@ Reconstructor::Reconstructor(Device& device, const FbpShape& shape, FbpOptions o
 
 void Reconstructor::set_up() {
   if (whole_) whole_->set_up();
-  if (lines_) lines_->set_up();
+  if (lines_) lines_->set_up(lent_line(shape_, options_));
   if (opposite_) opposite_->set_up();
   const BackprojectionGeometry& filtered = !joined_ ? geometry_ : whole_ ? joined_->joined : joined_->parted;
   if (!destroys_input(options_.way))
@@ -50,16 +50,16 @@ void Reconstructor::operator()(Array& sinograms, Array& slices) {
   for (Size z = 0; z < shape_.n_z; z += chunk_) {
     const Size now = std::min(chunk_, shape_.n_z - z);
     if (destroys_input(options_.way)) {
-      filter_in_place(sinograms, z, now);
+      filter_in_place(sinograms, z, now, slices);
       (*backprojector_)(sinograms, z, slices, z, now);
     } else {
-      fill_filtered(sinograms, z, now);
+      fill_filtered(sinograms, z, now, slices);
       (*backprojector_)(filtered_, 0, slices, z, now);
     }
   }
 }
 
-void Reconstructor::fill_filtered(const Array& sinograms, Size first, Size count) {
+void Reconstructor::fill_filtered(const Array& sinograms, Size first, Size count, Array& slices) {
   if (whole_ && !opposite_ && count == shape_.n_z) {
     (*whole_)(sinograms, filtered_);
     return;
@@ -73,7 +73,7 @@ void Reconstructor::fill_filtered(const Array& sinograms, Size first, Size count
   if (whole_)
     (*whole_)(filtered_, filtered_);
   else
-    filter_in_place(filtered_, 0, count);
+    filter_in_place(filtered_, 0, count, slices);
 }
 
 Shape Reconstructor::slices_shape() const {
@@ -83,17 +83,18 @@ Shape Reconstructor::slices_shape() const {
 
 // A sinogram at a time, never a batch across two: lines are transformed in pairs, and what a line is paired
 // with shows in its last digits. So a slice is the same to the bit wherever it stands in whatever stack.
-void Reconstructor::filter_in_place(Array& sinograms, Size first, Size count) {
+void Reconstructor::filter_in_place(Array& sinograms, Size first, Size count, Array& slices) {
   using Padded = LineFilter::PaddedLines;
   for (Size z = first; z < first + count; ++z) {
     if (!opposite_) {
-      (*lines_)(sinograms, sinograms, z * shape_.n_a, shape_.n_a);
+      (*lines_)(sinograms, sinograms, z * shape_.n_a, shape_.n_a, &slices);
       continue;
     }
     (*lines_)(
         0, joined_->half,
         [&](const Padded& to, Size pair, Size pairs) { opposite_->join(sinograms, z, to, pair, pairs); },
-        [&](const Padded& from, Size pair, Size pairs) { opposite_->part(from, sinograms, z, pair, pairs); });
+        [&](const Padded& from, Size pair, Size pairs) { opposite_->part(from, sinograms, z, pair, pairs); },
+        &slices);
   }
 }
 

@@ -25,7 +25,8 @@ class Reconstructor {
   /// Allocates.
   void set_up();
 
-  /// Enqueues, after set_up. Every pixel of the slices is written. UsageError for arrays of other shapes.
+  /// Enqueues, after set_up. Every pixel of the slices is written; lines may be filtered in the last slice
+  /// before. UsageError for arrays of other shapes.
   void operator()(Array& sinograms, Array& slices);
 
   [[nodiscard]] Shape sinograms_shape() const { return {shape_.n_z, shape_.n_a, shape_.w}; }
@@ -34,8 +35,8 @@ class Reconstructor {
   [[nodiscard]] const BackprojectionGeometry& geometry() const { return geometry_; }
 
  private:
-  void filter_in_place(Array& sinograms, Size first, Size count);
-  void fill_filtered(const Array& sinograms, Size first, Size count);
+  void filter_in_place(Array& sinograms, Size first, Size count, Array& slices);
+  void fill_filtered(const Array& sinograms, Size first, Size count, Array& slices);
 
   Device& device_;
   FbpShape shape_;

@@ -10,12 +10,12 @@
 /* An element beside the line is the one that `columns` names; without columns, a zero. */
 PM_CPU_ONLY(pad_lines_rows)
 PM_KERNEL(pad_lines_rows)(PM_GLOBAL const pm_element* sinogram, PM_GLOBAL const pm_int* columns, pm_int has_columns,
-                          PM_GLOBAL pm_element* padded, pm_long first, pm_long lines, pm_long w, pm_long before,
+                          PM_GLOBAL pm_element* padded, pm_long offset, pm_long first, pm_long lines, pm_long w, pm_long before,
                           pm_long length, pm_long pitch) {
   const pm_long y = pm_global_x();
   if (y >= lines) return;
   PM_GLOBAL const pm_element* line = sinogram + (first + y) * w;
-  PM_GLOBAL pm_element* to = padded + y * pitch;
+  PM_GLOBAL pm_element* to = padded + offset + y * pitch;
   if (has_columns) {
     for (pm_long i = 0; i < before; ++i) to[i] = line[columns[i]];
     for (pm_long i = before + w; i < length; ++i) to[i] = line[columns[i]];
@@ -28,7 +28,7 @@ PM_KERNEL(pad_lines_rows)(PM_GLOBAL const pm_element* sinogram, PM_GLOBAL const 
 
 PM_REGISTERS(pad_lines_elements, 32)
 PM_KERNEL(pad_lines_elements)(PM_GLOBAL const pm_element* sinogram, PM_GLOBAL const pm_int* columns,
-                              pm_int has_columns, PM_GLOBAL pm_element* padded, pm_long first, pm_long lines,
+                              pm_int has_columns, PM_GLOBAL pm_element* padded, pm_long offset, pm_long first, pm_long lines,
                               pm_long w, pm_long before, pm_long length, pm_long pitch, pm_long row_step) {
   const pm_long i = pm_global_x();
   const pm_long y0 = pm_global_y();
@@ -37,7 +37,7 @@ PM_KERNEL(pad_lines_elements)(PM_GLOBAL const pm_element* sinogram, PM_GLOBAL co
   const int inside = x >= 0 && x < w;
   const int filled = inside || has_columns;
   PM_GLOBAL const pm_element* from = sinogram + (first + y0) * w + (inside ? x : has_columns ? columns[i] : 0);
-  PM_GLOBAL pm_element* to = padded + y0 * pitch + i;
+  PM_GLOBAL pm_element* to = padded + offset + y0 * pitch + i;
   pm_long y = y0;
   for (; y + (LINES_IN_FLIGHT - 1) * row_step < lines; y += LINES_IN_FLIGHT * row_step) {
     pm_element values[LINES_IN_FLIGHT];
@@ -50,22 +50,22 @@ PM_KERNEL(pad_lines_elements)(PM_GLOBAL const pm_element* sinogram, PM_GLOBAL co
 }
 
 PM_CPU_ONLY(crop_lines_rows)
-PM_KERNEL(crop_lines_rows)(PM_GLOBAL const pm_element* padded, PM_GLOBAL pm_element* sinogram, pm_long first,
+PM_KERNEL(crop_lines_rows)(PM_GLOBAL const pm_element* padded, pm_long offset, PM_GLOBAL pm_element* sinogram, pm_long first,
                            pm_long lines, pm_long w, pm_long before, pm_long pitch) {
   const pm_long y = pm_global_x();
   if (y >= lines) return;
-  PM_GLOBAL const pm_element* from = padded + y * pitch + before;
+  PM_GLOBAL const pm_element* from = padded + offset + y * pitch + before;
   PM_GLOBAL pm_element* line = sinogram + (first + y) * w;
   for (pm_long x = 0; x < w; ++x) line[x] = from[x];
 }
 
 PM_REGISTERS(crop_lines_elements, 32)
-PM_KERNEL(crop_lines_elements)(PM_GLOBAL const pm_element* padded, PM_GLOBAL pm_element* sinogram, pm_long first,
+PM_KERNEL(crop_lines_elements)(PM_GLOBAL const pm_element* padded, pm_long offset, PM_GLOBAL pm_element* sinogram, pm_long first,
                                pm_long lines, pm_long w, pm_long before, pm_long pitch, pm_long row_step) {
   const pm_long x = pm_global_x();
   const pm_long y0 = pm_global_y();
   if (x >= w || y0 >= row_step) return;
-  PM_GLOBAL const pm_element* from = padded + y0 * pitch + before + x;
+  PM_GLOBAL const pm_element* from = padded + offset + y0 * pitch + before + x;
   PM_GLOBAL pm_element* to = sinogram + (first + y0) * w + x;
   pm_long y = y0;
   for (; y + (LINES_IN_FLIGHT - 1) * row_step < lines; y += LINES_IN_FLIGHT * row_step) {
@@ -87,11 +87,11 @@ PM_DEVICE void filter_element(PM_GLOBAL pm_element* at, pm_element factor, pm_in
 }
 
 PM_CPU_ONLY(filter_spectra_rows)
-PM_KERNEL(filter_spectra_rows)(PM_GLOBAL pm_element* spectra, PM_GLOBAL const pm_element* filter, pm_int imaginary,
+PM_KERNEL(filter_spectra_rows)(PM_GLOBAL pm_element* spectra, pm_long offset, PM_GLOBAL const pm_element* filter, pm_int imaginary,
                                pm_long lines, pm_long frequencies, pm_long pitch) {
   const pm_long y = pm_global_x();
   if (y >= lines) return;
-  PM_GLOBAL pm_element* at = spectra + y * pitch;
+  PM_GLOBAL pm_element* at = spectra + offset + y * pitch;
   for (pm_long k = 0; k < frequencies; ++k) filter_element(at + 2 * k, filter[k], imaginary);
 }
 
@@ -104,7 +104,7 @@ PM_DEVICE float2 filtered(float2 value, float factor, float other, pm_int imagin
 }
 
 PM_REGISTERS(filter_spectra_elements, 32)
-PM_KERNEL(filter_spectra_elements)(PM_GLOBAL pm_element* spectra, PM_GLOBAL const pm_element* filter,
+PM_KERNEL(filter_spectra_elements)(PM_GLOBAL pm_element* spectra, pm_long offset, PM_GLOBAL const pm_element* filter,
                                    pm_int imaginary, pm_long lines, pm_long frequencies, pm_long pitch,
                                    pm_long row_step) {
   const pm_long k = pm_global_x();
@@ -112,7 +112,7 @@ PM_KERNEL(filter_spectra_elements)(PM_GLOBAL pm_element* spectra, PM_GLOBAL cons
   if (k >= frequencies || y0 >= row_step) return;
   const pm_element factor = filter[k];
   const pm_element other = imaginary ? -factor : factor;
-  PM_GLOBAL float2* at = (PM_GLOBAL float2*)(spectra + y0 * pitch + 2 * k);
+  PM_GLOBAL float2* at = (PM_GLOBAL float2*)(spectra + offset + y0 * pitch + 2 * k);
   PM_GLOBAL const float2* from = at;
   const pm_long step = row_step * (pitch / 2);
   pm_long y = y0;

@@ -17,14 +17,31 @@ Size sum_of(const std::vector<Term>& terms) {
   return sum;
 }
 
-std::vector<Term> terms_of(const FilterProblem& problem, Size lines) {
+std::vector<Term> terms_of(const FilterProblem& problem, Size lines, bool lent = false) {
   const Size length = problem.padded_width();
   std::vector<Term> terms{{"filter", 0, Shape{length / 2 + 1}.bytes(DType::f32)}};
   if (problem.mode != PaddingMode::constant) terms.push_back({"columns", 0, Shape{length}.bytes(DType::i32)});
   for (Term& term : fft_terms(problem.fft, {.length = length, .lines = lines}))
     terms.push_back(std::move(term));
-  terms.push_back({"work", 0, Shape{lines, length + 2}.bytes(DType::f32)});
+  if (!lent) terms.push_back({"work", 0, Shape{lines, length + 2}.bytes(DType::f32)});
   return terms;
+}
+
+/// The most lines, up to `most`, whose terms are `allowed` bytes at most; 0 where one line's are more.
+Size lines_within(const FilterProblem& problem, Size allowed, Size most, bool lent) {
+  const Size of_one = sum_of(terms_of(problem, 1, lent));
+  if (of_one > allowed || most < 1) return 0;
+  const Size of_each = sum_of(terms_of(problem, 2, lent)) - of_one;
+  return of_each == 0 ? most : std::min(most, 1 + (allowed - of_one) / of_each);
+}
+
+/// Even, because a library transforms two real lines at once as one complex one; and shared out evenly, so
+/// that the last batch is as full as the others.
+Size evenly(Size lines, Size most) {
+  if (most == 1) return 1;
+  most -= most % 2;
+  const Size batches = (lines + most - 1) / most;
+  return ((lines + batches - 1) / batches + 1) / 2 * 2;
 }
 
 /// The least whole percent of `floor` that are `bytes` or more.
@@ -37,14 +54,26 @@ Size percent_up(Size bytes, Size floor) {
 LineBatch batch_of(const FilterProblem& problem, Size lines) {
   if (lines < 1 || lines > problem.n_a)
     throw UsageError(fmt::format("filter: batch is {}; a sinogram has 1 to {} lines", lines, problem.n_a));
-  return {lines, terms_of(problem, lines)};
+  return {lines, terms_of(problem, lines), false};
 }
 
 LineBatch batch_within(const FilterProblem& problem, const LineAllowance& allowance) {
-  const Size of_one = sum_of(terms_of(problem, 1));
-  const Size least = checked_add(of_one, allowance.table_bytes);
   const Size allowed = allowance.bytes();
-  if (least > allowed)
+  const Size for_lines = std::max<Size>(0, allowed - allowance.table_bytes);
+  const Size line_bytes = Shape{problem.padded_width() + 2}.bytes(DType::f32);
+  const Size enough = std::max<Size>(2, kLentWorkBytes / line_bytes);
+  // A line fewer: the work begins at a whole line of the lent array.
+  const Size fit = std::min({allowance.lent_bytes / line_bytes - 1, enough, problem.n_a + 1});
+  const Size lent = lines_within(problem, for_lines, fit, true);
+  Size own = lines_within(problem, std::max<Size>(0, allowance.percent_bytes() - allowance.table_bytes),
+                          problem.n_a + 1, false);
+  // A pair is what the least is for.
+  if (own == 0 && lent == 0) own = lines_within(problem, for_lines, 2, false);
+  const bool is_lent =
+      lent > 0 && (own == 0 || evenly(problem.n_a, lent) >= evenly(problem.n_a, std::min(own, enough)));
+  const Size most = is_lent ? lent : own;
+  if (most < 1) {
+    const Size least = checked_add(sum_of(terms_of(problem, 1)), allowance.table_bytes);
     throw UsageError(fmt::format(
         "filter: an allowance of {} percent of {} bytes, {}, does not hold one line of {} padded to {}: that "
         "takes {} bytes with the filter and the FFT's tables{}; raise `allowance` to {}, or say how many "
@@ -52,16 +81,9 @@ LineBatch batch_within(const FilterProblem& problem, const LineAllowance& allowa
         allowance.percent, allowance.floor_bytes, allowed, problem.w, problem.padded_width(), least,
         allowance.table_bytes == 0 ? "" : fmt::format(", {} of them for the angles", allowance.table_bytes),
         percent_up(least, allowance.floor_bytes)));
-  const Size of_each = sum_of(terms_of(problem, 2)) - of_one;
-  Size most = 1 + (allowed - least) / of_each;
-  if (most == 1) return batch_of(problem, 1);
-  // Even, because a library transforms two real lines at once as one complex one; and shared out evenly, so
-  // that the last batch is as full as the others.
-  const auto even = [](Size lines) { return (lines + 1) / 2 * 2; };
-  most -= most % 2;
-  const Size batches = (problem.n_a + most - 1) / most;
-  const Size lines = even((problem.n_a + batches - 1) / batches);
-  return {lines, terms_of(problem, lines)};
+  }
+  const Size lines = evenly(problem.n_a, most);
+  return {lines, terms_of(problem, lines, is_lent), is_lent};
 }
 
 LineBatch batch_of_case(const FilterProblem& problem, const Parameters& parameters, Size floor_bytes) {
@@ -73,45 +95,52 @@ LineFilter::LineFilter(Device& device, const FilterProblem& problem, const LineB
     : device_(device),
       problem_(problem),
       batch_lines_(batch.lines),
+      lent_(batch.lent),
       line_(problem.padded_line()),
       kernels_(device) {
   check(problem);
   check_fft(device.info(), problem.fft, problem.padded_width());
 }
 
-void LineFilter::set_up() {
+void LineFilter::set_up(Size lent_line) {
   const Size length = line_.padded();
+  lent_line_ = lent_ ? lent_line : 0;
   filter_ = push_filter(device_, problem_);
   if (problem_.mode != PaddingMode::constant) columns_ = push_columns(device_, problem_);
-  fft_ = make_real_fft(device_, problem_.fft, {.length = length, .lines = batch_lines_});
-  work_ = device_.create_uninitialised("work", {batch_lines_, length + 2}, DType::f32);
+  fft_ = make_real_fft(
+      device_, problem_.fft,
+      {.length = length, .lines = batch_lines_, .array_lines = checked_add(lent_line_, batch_lines_)});
+  if (!lent_) work_ = device_.create_uninitialised("work", {batch_lines_, length + 2}, DType::f32);
 }
 
-void LineFilter::operator()(const Array& from, Array& to, Size first, Size lines) {
+void LineFilter::operator()(const Array& from, Array& to, Size first, Size lines, Array* lent) {
   (*this)(
       first, lines,
       [&](const PaddedLines& padded, Size at, Size now) {
         kernels_.pad(from, at, now, line_.extent, padded.columns, padded.before, padded.length, padded.work,
-                     padded.pitch);
+                     padded.offset, padded.pitch);
       },
       [&](const PaddedLines& padded, Size at, Size now) {
-        kernels_.crop(padded.work, padded.pitch, padded.before, to, at, now, line_.extent);
-      });
+        kernels_.crop(padded.work, padded.offset, padded.pitch, padded.before, to, at, now, line_.extent);
+      },
+      lent);
 }
 
-void LineFilter::operator()(Size first, Size lines, const Move& load, const Move& store) {
+void LineFilter::operator()(Size first, Size lines, const Move& load, const Move& store, Array* lent) {
   const Size length = line_.padded();
   const Size pitch = length + 2;
-  const PaddedLines padded{work_, pitch, line_.before, length, columns_};
+  const Size offset = checked_multiply(lent_line_, pitch);
+  Array& work = lent_ ? *lent : work_;
+  const PaddedLines padded{work, offset, pitch, line_.before, length, columns_};
   for (Size done = 0; done < lines; done += batch_lines_) {
     const Size now = std::min(batch_lines_, lines - done);
     load(padded, first + done, now);
     // Lines are transformed two at a time, and one of larger values beside it costs a line digits: what
     // earlier batches left below a short one is wiped out.
-    if (now < batch_lines_) device_.fill_part(work_, now * pitch, (batch_lines_ - now) * pitch, 0);
-    fft_->forward(work_, 0);
-    kernels_.filter(work_, now, length / 2 + 1, filter_, problem_.filter == FilterName::hilbert);
-    fft_->backward(work_, 0);
+    if (now < batch_lines_) device_.fill_part(work, offset + now * pitch, (batch_lines_ - now) * pitch, 0);
+    fft_->forward(work, lent_line_);
+    kernels_.filter(work, offset, now, length / 2 + 1, filter_, problem_.filter == FilterName::hilbert);
+    fft_->backward(work, lent_line_);
     store(padded, first + done, now);
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -16,6 +17,7 @@ namespace peakmark {
 struct LineBatch {
   Size lines = 1;
   std::vector<Term> terms;  ///< exact, all fixed: `filter`, `columns`, `fft_tables`, `fft_work`, `work`
+  bool lent = false;        ///< the work buffer lies in an array of the caller: no `work` among the terms
 };
 
 /// `lines` of them. UsageError where a sinogram has not as many.
@@ -25,13 +27,21 @@ struct LineAllowance {
   Size percent = 5;
   Size floor_bytes = 0;  ///< of which they are percent
   Size table_bytes = 0;  ///< taken by tables of the angles
-  [[nodiscard]] Size bytes() const { return checked_multiply(floor_bytes, percent) / 100; }
+  Size least_bytes = 0;  ///< allowed for tables and two lines where the percentage is less
+  Size lent_bytes = 0;   ///< of an array that the caller needs later and lends as a work buffer
+  [[nodiscard]] Size percent_bytes() const { return checked_multiply(floor_bytes, percent) / 100; }
+  [[nodiscard]] Size bytes() const { return std::max(least_bytes, percent_bytes()); }
 };
-/// As many lines as have room in the allowance with all that is needed beside them, evenly shared out over
-/// the lines of one sinogram. UsageError where not even one has.
+/// As many lines as fit into the allowance with all that is needed beside them, evenly shared out over
+/// the lines of one sinogram. They are in the lent bytes where those hold kLentWorkBytes of them, or no fewer
+/// than a work buffer within the allowance; else in such a buffer. UsageError where not even one line fits.
 LineBatch batch_within(const FilterProblem& problem, const LineAllowance& allowance);
 /// What the axes `batch` (0: by the allowance) and `allowance` (percent of `floor_bytes`) say.
 LineBatch batch_of_case(const FilterProblem& problem, const Parameters& parameters, Size floor_bytes);
+
+/// Lines beyond this in lent memory gain no time: a GPU's last-level cache holds them, and launches are long
+/// enough.
+inline constexpr Size kLentWorkBytes = Size{16} << 20;
 
 /// Filters the lines of sinograms in batches through one work buffer, in which padded lines are transformed
 /// in place. Whatever is beside the sinogram is known before: LineBatch::terms.
@@ -40,28 +50,32 @@ class LineFilter {
   /// Compiles; allocates nothing. Throws Unsupported for a length that the FFT library cannot do here.
   LineFilter(Device& device, const FilterProblem& problem, const LineBatch& batch);
 
-  /// Allocates filter, columns, plan and work buffer.
-  void set_up();
+  /// Allocates filter, columns, plan and, unless it is lent, the work buffer. `lent_line`: where the work
+  /// begins in the lent array, in padded lines of padded_width + 2 elements.
+  void set_up(Size lent_line = 0);
 
   /// Enqueues, after set_up, the filtering of lines [first, first + lines) of `from` into the same lines of
-  /// `to`, which may be the same array. Both hold lines of width w, as many as they like.
-  void operator()(const Array& from, Array& to, Size first, Size lines);
+  /// `to`, which may be the same array. Both hold lines of width w, as many as they like. `lent` is
+  /// overwritten; null where LineBatch::lent is false.
+  void operator()(const Array& from, Array& to, Size first, Size lines, Array* lent = nullptr);
 
-  /// The padded lines of a batch, from the work buffer's line 0 on.
+  /// The padded lines of a batch, from element `offset` of the work buffer on.
   struct PaddedLines {
     Array& work;
-    Size pitch, before, length;
+    Size offset, pitch, before, length;
     const Array& columns;  ///< filter_arrays.hpp; empty: zeros stand beside a line
   };
   /// Enqueues the move of lines [first, first + lines) into padded lines, or out of their middles.
   using Move = std::function<void(const PaddedLines& padded, Size first, Size lines)>;
   /// The same for lines that lie otherwise: by batches, `load`, filter, `store`.
-  void operator()(Size first, Size lines, const Move& load, const Move& store);
+  void operator()(Size first, Size lines, const Move& load, const Move& store, Array* lent = nullptr);
 
  private:
   Device& device_;
   FilterProblem problem_;
   Size batch_lines_;
+  bool lent_;
+  Size lent_line_ = 0;
   PaddedAxis line_;
   LineKernels kernels_;
   Array filter_, columns_, work_;

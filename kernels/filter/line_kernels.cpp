@@ -30,38 +30,42 @@ LineKernels::LineKernels(Device& device) : device_(device) {
 }
 
 void LineKernels::pad(const Array& sinogram, Size first, Size lines, Size w, const Array& columns,
-                      Size before, Size length, Array& padded, Size pitch) {
+                      Size before, Size length, Array& padded, Size offset, Size pitch) {
   const std::int32_t has_columns = flag(static_cast<bool>(columns));
   if (device_.info().is_cpu) {
-    device_.launch(pad_, {.x = lines, .local_x = 1},
-                   {&sinogram, &columns, has_columns, &padded, first, lines, w, before, length, pitch});
+    device_.launch(
+        pad_, {.x = lines, .local_x = 1},
+        {&sinogram, &columns, has_columns, &padded, offset, first, lines, w, before, length, pitch});
     return;
   }
   const Range range = range_of(length, lines);
   device_.launch(
       pad_, range,
-      {&sinogram, &columns, has_columns, &padded, first, lines, w, before, length, pitch, range.y});
+      {&sinogram, &columns, has_columns, &padded, offset, first, lines, w, before, length, pitch, range.y});
 }
 
-void LineKernels::crop(const Array& padded, Size pitch, Size before, Array& sinogram, Size first, Size lines,
-                       Size w) {
+void LineKernels::crop(const Array& padded, Size offset, Size pitch, Size before, Array& sinogram, Size first,
+                       Size lines, Size w) {
   if (device_.info().is_cpu) {
-    device_.launch(crop_, {.x = lines, .local_x = 1}, {&padded, &sinogram, first, lines, w, before, pitch});
+    device_.launch(crop_, {.x = lines, .local_x = 1},
+                   {&padded, offset, &sinogram, first, lines, w, before, pitch});
     return;
   }
   const Range range = range_of(w, lines);
-  device_.launch(crop_, range, {&padded, &sinogram, first, lines, w, before, pitch, range.y});
+  device_.launch(crop_, range, {&padded, offset, &sinogram, first, lines, w, before, pitch, range.y});
 }
 
-void LineKernels::filter(Array& spectra, Size lines, Size frequencies, const Array& filter, bool imaginary) {
+void LineKernels::filter(Array& spectra, Size offset, Size lines, Size frequencies, const Array& filter,
+                         bool imaginary) {
   const Size pitch = 2 * frequencies;
   if (device_.info().is_cpu) {
     device_.launch(filter_, {.x = lines, .local_x = 1},
-                   {&spectra, &filter, flag(imaginary), lines, frequencies, pitch});
+                   {&spectra, offset, &filter, flag(imaginary), lines, frequencies, pitch});
     return;
   }
   const Range range = range_of(frequencies, lines);
-  device_.launch(filter_, range, {&spectra, &filter, flag(imaginary), lines, frequencies, pitch, range.y});
+  device_.launch(filter_, range,
+                 {&spectra, offset, &filter, flag(imaginary), lines, frequencies, pitch, range.y});
 }
 
 }  // namespace peakmark

@@ -10,15 +10,17 @@ class LineKernels {
   /// Compiles.
   explicit LineKernels(Device& device);
 
-  /// Lines `first` to `first` + `lines` of a sinogram of width `w` into padded lines 0 to `lines` of `length`
-  /// elements, `pitch` apart. `columns` (int32, `length`) names for each padded column that of the line;
-  /// where it is empty, zeros stand beside the line.
+  /// Lines `first` to `first` + `lines` of a sinogram of width `w` into `lines` padded lines of `length`
+  /// elements, `pitch` apart, from element `offset` of `padded` on. `columns` (int32, `length`) names for
+  /// each padded column that of the line; where it is empty, zeros stand beside the line.
   void pad(const Array& sinogram, Size first, Size lines, Size w, const Array& columns, Size before,
-           Size length, Array& padded, Size pitch);
-  /// The middle of padded lines 0 to `lines` into lines `first` … of a sinogram.
-  void crop(const Array& padded, Size pitch, Size before, Array& sinogram, Size first, Size lines, Size w);
-  /// Spectra of `frequencies` complex elements, (frequencies)·2 floats apart, times the filter.
-  void filter(Array& spectra, Size lines, Size frequencies, const Array& filter, bool imaginary);
+           Size length, Array& padded, Size offset, Size pitch);
+  /// The middle of those lines into lines `first` … of a sinogram.
+  void crop(const Array& padded, Size offset, Size pitch, Size before, Array& sinogram, Size first,
+            Size lines, Size w);
+  /// Spectra of `frequencies` complex elements, (frequencies)·2 floats apart from the even `offset` on, times
+  /// the filter.
+  void filter(Array& spectra, Size offset, Size lines, Size frequencies, const Array& filter, bool imaginary);
 
  private:
   Device& device_;

@@ -155,6 +155,35 @@ TEST(LineBatch, StaysWithinTheAllowance) {
       }
 }
 
+TEST(LineBatch, LiesInLentMemoryWhereThatHoldsNoFewerLines) {
+  const FilterProblem problem{.n_a = 500, .w = 512};
+  constexpr Size kLine = Size{4} * 1026;
+  const auto names = [](const LineBatch& batch) {
+    std::vector<std::string> all;
+    for (const Term& term : batch.terms) all.push_back(term.name);
+    return all;
+  };
+  LineAllowance allowance{.percent = 1, .floor_bytes = 4'000'000};
+  const LineBatch own = batch_within(problem, allowance);
+  EXPECT_FALSE(own.lent);
+  EXPECT_THAT(names(own), ElementsAre("filter", "fft_tables", "work"));
+  allowance.lent_bytes = (own.lines + 1) * kLine;
+  const LineBatch lent = batch_within(problem, allowance);
+  EXPECT_TRUE(lent.lent);
+  EXPECT_GE(lent.lines, own.lines);
+  EXPECT_THAT(names(lent), ElementsAre("filter", "fft_tables"));
+  allowance.lent_bytes = 3 * kLine;
+  EXPECT_FALSE(batch_within(problem, allowance).lent);
+  // More than enough is not taken: the lines of a sinogram, or 16 MiB.
+  allowance.lent_bytes = Size{1} << 40;
+  EXPECT_EQ(batch_within(problem, allowance).lines, 500);
+  EXPECT_LE(batch_within({.n_a = 100'000, .w = 512}, allowance).lines, kLentWorkBytes / kLine);
+  // The least is for the tables and, without lent memory, two lines.
+  EXPECT_THAT(usage_error([&] { batch_within(problem, {.percent = 1, .floor_bytes = 10'000}); }),
+              HasSubstr("does not hold"));
+  EXPECT_EQ(batch_within(problem, {.percent = 1, .floor_bytes = 10'000, .least_bytes = 100'000}).lines, 2);
+}
+
 TEST(LineBatch, OneLineAtTheLeast) {
   const FilterProblem problem{.n_a = 100, .w = 16};
   const LineBatch one = batch_of(problem, 1);

@@ -59,10 +59,10 @@ void WholeFilter::operator()(const Array& sinograms, Array& filtered) {
   const Size length = line.padded();
   padding_->pad(sinograms, padded_);
   fft_->forward(padded_, spectrum_, 0);
-  kernels_.filter(spectrum_, problem_.lines(), length / 2 + 1, filter_,
+  kernels_.filter(spectrum_, 0, problem_.lines(), length / 2 + 1, filter_,
                   problem_.filter == FilterName::hilbert);
   fft_->backward(spectrum_, padded_, 0);
-  kernels_.crop(padded_, length, line.before, filtered, 0, problem_.lines(), line.extent);
+  kernels_.crop(padded_, 0, length, line.before, filtered, 0, problem_.lines(), line.extent);
 }
 
 }  // namespace peakmark
