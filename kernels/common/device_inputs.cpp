@@ -12,14 +12,6 @@ namespace {
 /// Elements that a work-item of a CPU makes: enough for its loop to be vectorised and shared out evenly.
 constexpr std::int32_t kRunOnCpu = 4096;
 
-std::int32_t run_on(const Device& device) {
-  return device.info().is_cpu ? kRunOnCpu : 1;
-}
-
-Range range_of(Size count, std::int32_t run) {
-  return {.x = (count + run - 1) / run, .local_x = run == 1 ? 256 : 1};
-}
-
 /// The type whose kernel makes the bits of `dtype`: integers have the same lowest bits, signed or not.
 DType kernel_dtype(DType dtype) {
   switch (dtype) {
@@ -47,6 +39,11 @@ DType kernel_dtype(DType dtype) {
 
 }  // namespace
 
+ItemsOfRuns items_of_runs(const Device& device, Size count) {
+  const std::int32_t run = device.info().is_cpu ? kRunOnCpu : 1;
+  return {run, {.x = divide_up(count, run), .local_x = run == 1 ? 256 : 1}};
+}
+
 Array create_seeded(Device& device, std::string_view name, const Shape& shape, DType dtype,
                     std::uint32_t seed) {
   Array array = device.create_uninitialised(name, shape, dtype);
@@ -63,9 +60,9 @@ void write_seeded(Device& device, Array& array, std::uint32_t seed, Size first) 
                          [=](std::span<double> piece, Size at) { fill_seeded(piece, seed, first + at); });
     return;
   }
-  const std::int32_t run = run_on(device);
+  const ItemsOfRuns items = items_of_runs(device, count);
   const Kernel kernel = device.kernel(seeded_source(), "seeded", kernel_dtype(array.dtype()));
-  device.launch(kernel, range_of(count, run), {&array, count, first, seed, run});
+  device.launch(kernel, items.range, {&array, count, first, seed, items.run});
 }
 
 void write_noise(Device& device, Array& array, const NoisePattern& pattern) {
@@ -74,10 +71,10 @@ void write_noise(Device& device, Array& array, const NoisePattern& pattern) {
   const Size count = array.shape().elements();
   if (count == 0) return;
   const Size w = array.shape()[array.shape().rank() - 1];
-  const std::int32_t run = run_on(device);
+  const ItemsOfRuns items = items_of_runs(device, count);
   const Kernel kernel = device.kernel(seeded_source(), "noise_lines", DType::f32);
-  device.launch(kernel, range_of(count, run),
-                {&array, count, w, pattern.different, pattern.order_seed, pattern.seed, run});
+  device.launch(kernel, items.range,
+                {&array, count, w, pattern.different, pattern.order_seed, pattern.seed, items.run});
 }
 
 }  // namespace peakmark

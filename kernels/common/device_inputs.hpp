@@ -26,4 +26,12 @@ struct NoisePattern {
 /// `array`, f32, whose last dimension is the line.
 void write_noise(Device& device, Array& array, const NoisePattern& pattern);
 
+/// How kernels that make each element by itself share out `count` elements: on a CPU an item makes a run of
+/// neighbours, on a GPU one.
+struct ItemsOfRuns {
+  std::int32_t run;
+  Range range;
+};
+ItemsOfRuns items_of_runs(const Device& device, Size count);
+
 }  // namespace peakmark

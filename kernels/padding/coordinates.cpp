@@ -7,7 +7,9 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "kernels/common/device_inputs.hpp"
 #include "kernels/padding/reference.hpp"
+#include "padding_tables_source.hpp"
 
 namespace peakmark {
 namespace {
@@ -46,6 +48,41 @@ void for_each_stretch(std::span<std::int32_t> piece, Size first, Size width, Fil
   }
 }
 
+/// Of the coordinates along x or y.
+Array create_coordinate_image(Device& device, const PaddingProblem& problem, bool along_x) {
+  Array image = device.create_uninitialised(along_x ? "column_coordinates" : "row_coordinates",
+                                            problem.image_shape(), DType::i32);
+  const Size count = image.shape().elements();
+  const ItemsOfRuns items = items_of_runs(device, count);
+  const PaddedAxis& axis = along_x ? problem.x : problem.y;
+  device.launch(device.kernel(padding_tables_source(), "coordinate_image", DType::u32), items.range,
+                {&image, count, problem.x.padded(), axis.before, axis.extent,
+                 static_cast<std::int32_t>(problem.mode), std::int32_t{along_x ? 1 : 0}, items.run});
+  return image;
+}
+
+CoordinateVectors push_coordinate_images(Device& device, const PaddingProblem& problem) {
+  const auto rows = on_demand([&problem] { return source_rows(problem); });
+  const auto columns = on_demand([&problem] { return source_columns(problem); });
+  const Size width = problem.x.padded();
+  CoordinateVectors images;
+  images.rows = device.push<std::int32_t>(
+      "row_coordinates", problem.image_shape(),
+      Generator<std::int32_t>([rows, width](std::span<std::int32_t> piece, Size first) {
+        for_each_stretch(piece, first, width, [&](std::span<std::int32_t> stretch, Size row, Size) {
+          std::ranges::fill(stretch, rows()[static_cast<std::size_t>(row)]);
+        });
+      }));
+  images.columns = device.push<std::int32_t>(
+      "column_coordinates", problem.image_shape(),
+      Generator<std::int32_t>([columns, width](std::span<std::int32_t> piece, Size first) {
+        for_each_stretch(piece, first, width, [&](std::span<std::int32_t> stretch, Size, Size column) {
+          std::copy_n(columns().begin() + column, stretch.size(), stretch.begin());
+        });
+      }));
+  return images;
+}
+
 }  // namespace
 
 void require_int32_coordinates(const PaddingProblem& problem) {
@@ -68,26 +105,12 @@ CoordinateVectors push_coordinate_vectors(Device& device, const PaddingProblem& 
   return vectors;
 }
 
-CoordinateVectors push_coordinate_images(Device& device, const PaddingProblem& problem) {
+CoordinateVectors create_coordinate_images(Device& device, const PaddingProblem& problem) {
   require_int32_coordinates(problem);
-  const auto rows = on_demand([&problem] { return source_rows(problem); });
-  const auto columns = on_demand([&problem] { return source_columns(problem); });
-  const Size width = problem.x.padded();
+  if (problem.mode == PaddingMode::custom) return push_coordinate_images(device, problem);
   CoordinateVectors images;
-  images.rows = device.push<std::int32_t>(
-      "row_coordinates", problem.image_shape(),
-      Generator<std::int32_t>([rows, width](std::span<std::int32_t> piece, Size first) {
-        for_each_stretch(piece, first, width, [&](std::span<std::int32_t> stretch, Size row, Size) {
-          std::ranges::fill(stretch, rows()[static_cast<std::size_t>(row)]);
-        });
-      }));
-  images.columns = device.push<std::int32_t>(
-      "column_coordinates", problem.image_shape(),
-      Generator<std::int32_t>([columns, width](std::span<std::int32_t> piece, Size first) {
-        for_each_stretch(piece, first, width, [&](std::span<std::int32_t> stretch, Size, Size column) {
-          std::copy_n(columns().begin() + column, stretch.size(), stretch.begin());
-        });
-      }));
+  images.rows = create_coordinate_image(device, problem, false);
+  images.columns = create_coordinate_image(device, problem, true);
   return images;
 }
 

@@ -18,7 +18,8 @@ struct CoordinateVectors {
 };
 CoordinateVectors push_coordinate_vectors(Device& device, const PaddingProblem& problem);
 
-/// The same, spread over a padded image: two int32 images (padded rows, padded columns).
-CoordinateVectors push_coordinate_images(Device& device, const PaddingProblem& problem);
+/// The same, spread over a padded image: two int32 images (padded rows, padded columns). Made on the device,
+/// but for `custom`, whose lists are the host's.
+CoordinateVectors create_coordinate_images(Device& device, const PaddingProblem& problem);
 
 }  // namespace peakmark

@@ -17,7 +17,7 @@ class CoordinatesPadding final : public PaddingComputation {
 
   void set_up() override {
     if (keeps_template()) {
-      template_ = push_padded_template(device_, problem_);
+      template_ = create_padded_template(device_, problem_);
       if (vectors()) {
         frame_ = kernel("frame");
         return;
@@ -27,7 +27,7 @@ class CoordinatesPadding final : public PaddingComputation {
       return;
     }
     coordinates_ =
-        vectors() ? push_coordinate_vectors(device_, problem_) : push_coordinate_images(device_, problem_);
+        vectors() ? push_coordinate_vectors(device_, problem_) : create_coordinate_images(device_, problem_);
     gather_ = kernel(vectors() ? "gather_vectors" : "gather_images");
   }
 

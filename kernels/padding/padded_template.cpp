@@ -1,27 +1,23 @@
 #include "kernels/padding/padded_template.hpp"
 
+#include "kernels/common/device_inputs.hpp"
 #include "kernels/padding/element_type.hpp"
-#include "kernels/padding/reference.hpp"
+#include "padding_tables_source.hpp"
 
 namespace peakmark {
 
-Array push_padded_template(Device& device, const PaddingProblem& problem) {
-  return with_element_type(problem.dtype, [&]<typename T>(T) {
-    return device.push<T>(
-        "template", problem.image_shape(), Generator<T>([&problem](std::span<T> piece, Size first) {
-          const std::vector<Size> columns = source_columns(problem);
-          const std::vector<T> image_row(static_cast<std::size_t>(problem.x.extent));
-          std::vector<T> padded_row(columns.size());
-          const Size width = problem.x.padded();
-          for (std::size_t done = 0; done < piece.size();) {
-            const Size at = first + static_cast<Size>(done);
-            pad_row<T>(problem, at / width, columns, image_row, padded_row);
-            const auto count = std::min(piece.size() - done, static_cast<std::size_t>(width - at % width));
-            std::copy_n(padded_row.begin() + at % width, count, piece.begin() + static_cast<Size>(done));
-            done += count;
-          }
-        }));
-  });
+Array create_padded_template(Device& device, const PaddingProblem& problem) {
+  Array image = device.create_uninitialised("template", problem.image_shape(), problem.dtype);
+  const Size count = image.shape().elements();
+  const ItemsOfRuns items = items_of_runs(device, count);
+  const PaddedAxis& y = problem.y;
+  const PaddedAxis& x = problem.x;
+  const auto bits = [&](double value) { return element_bits(value, problem.dtype); };
+  device.launch(device.kernel(padding_tables_source(), "side_values", bits_of(problem.dtype)), items.range,
+                {&image, count, x.padded(), y.before, y.before + y.extent, x.before, x.before + x.extent,
+                 bits(problem.values.y0), bits(problem.values.y1), bits(problem.values.x0),
+                 bits(problem.values.x1), items.run});
+  return image;
 }
 
 }  // namespace peakmark

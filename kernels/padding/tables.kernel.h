@@ -1,0 +1,49 @@
+/* Images of the size of a padded one that coords1d and coords2d keep, made on the device. They are bits, so the host
+ * compiles this for unsigned integers. A work-item makes `run` neighbours. */
+
+PM_DEVICE pm_long remainder_of(pm_long i, pm_long period) {
+  const pm_long rest = i % period;
+  return rest < 0 ? rest + period : rest;
+}
+
+/* The element of the axis at i, by numpy.pad's modes; `mode` is a PaddingMode: 1 edge, 2 reflect, 3 symmetric, 4 wrap. */
+PM_DEVICE pm_long source_of(pm_long i, pm_long extent, pm_int mode) {
+  if (i >= 0 && i < extent) return i;
+  if (mode == 1 || extent == 1) return i < 0 ? 0 : extent - 1;
+  if (mode == 4) return remainder_of(i, extent);
+  const pm_long period = mode == 3 ? 2 * extent : 2 * (extent - 1);
+  const pm_long phase = remainder_of(i, period);
+  return phase < extent ? phase : (mode == 3 ? period - 1 : period) - phase;
+}
+
+/* `along_x` 1: each element is its source column; 0: its source row. */
+PM_KERNEL(coordinate_image)(PM_GLOBAL pm_element* image, pm_long count, pm_long width, pm_long before,
+                            pm_long extent, pm_int mode, pm_int along_x, pm_int run) {
+  pm_long i = pm_global_x() * run;
+  const pm_long end = i + run < count ? i + run : count;
+  while (i < end) {
+    const pm_long row = i / width;
+    const pm_long first = row * width;
+    const pm_long row_end = first + width < end ? first + width : end;
+    const pm_element source = (pm_element)source_of(row - before, extent, mode);
+    if (along_x)
+      for (; i < row_end; ++i) image[i] = (pm_element)source_of(i - first - before, extent, mode);
+    else
+      for (; i < row_end; ++i) image[i] = source;
+  }
+}
+
+/* The values of the sides around zeros; x decides in the corners. The image is rows [y0, y1), columns [x0, x1). */
+PM_KERNEL(side_values)(PM_GLOBAL pm_element* image, pm_long count, pm_long width, pm_long y0, pm_long y1, pm_long x0,
+                       pm_long x1, pm_ulong above, pm_ulong below, pm_ulong left, pm_ulong right, pm_int run) {
+  pm_long i = pm_global_x() * run;
+  const pm_long end = i + run < count ? i + run : count;
+  while (i < end) {
+    const pm_long row = i / width;
+    const pm_long first = row * width;
+    const pm_long row_end = first + width < end ? first + width : end;
+    const pm_element centre = (pm_element)(row < y0 ? above : row >= y1 ? below : 0);
+    for (; i < row_end; ++i)
+      image[i] = i - first < x0 ? (pm_element)left : i - first >= x1 ? (pm_element)right : centre;
+  }
+}
