@@ -158,7 +158,7 @@ TEST_F(WorkerOnDry, GoogleBenchmarksFlagsWork) {
 TEST_F(WorkerOnDry, TheReferenceCaseHasNoTimeThere) {
   const Ran ran = run("--reference --backend dry");
   EXPECT_EQ(ran.exit_code, 0);
-  EXPECT_EQ(ran.output, "{\"reference_ns\":null,\"arithmetic_ns\":null}\n");
+  EXPECT_EQ(ran.output, "{\"reference_ns\":null,\"arithmetic_ns\":null,\"copy_bytes\":null}\n");
 }
 
 TEST_F(WorkerOnOpenCl, WithoutARecorderThatIsRequiredNothingIsMeasured) {

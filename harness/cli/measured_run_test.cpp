@@ -57,11 +57,26 @@ TEST_F(MeasuredRun, KnownBytesAreMeasured) {
   ASSERT_TRUE(observation.gpu_time);
   EXPECT_GT(observation.gpu_time->median_ns, 0);
   EXPECT_GE(observation.gpu_time->blocks.size(), 2u);
+  EXPECT_EQ(observation.cache, measured.context.device_is_cpu ? "hot" : "cold");
   EXPECT_EQ(observation.estimate->bytes_estimated, 42000);
   EXPECT_GT(measured.context.reference.first_ns.value_or(0), 0);
   EXPECT_GT(measured.context.reference.last_ns.value_or(0), 0);
   EXPECT_FALSE(measured.context.device.empty());
   EXPECT_FALSE(measured.context.driver.empty());
+}
+
+TEST_F(MeasuredRun, ColdTimesStandBesideHotOnesAndLeaveBytesAsTheyAre) {
+  const Answer answer = run(R"("selftest/known_bytes")", {"--cache", "both"});
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const peakmark::Run measured = read_run(run_file_);
+  EXPECT_EQ(measured.context.asked_cache, "both");
+  EXPECT_GT(measured.context.reference.copy_bytes.value_or(0), 0);
+  const Observation& observation = measured.observations.at(0);
+  EXPECT_EQ(observation.requested_peak_bytes, 42000);
+  EXPECT_EQ(observation.leaked_bytes, 0);
+  EXPECT_EQ(observation.cache, "cold") << observation.message;
+  EXPECT_TRUE(observation.gpu_time);
+  EXPECT_TRUE(observation.gpu_time_hot);
 }
 
 TEST_F(MeasuredRun, MemoryOnlyTakesNoTimes) {

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "run/run_example.hpp"
+#include "run/same_run.hpp"
 
 namespace peakmark {
 namespace {
@@ -115,6 +116,16 @@ TEST(Merge, RefusesMixtures) {
   EXPECT_THAT(mixed([](RunContext& context) { context.filter = "x"; }), HasSubstr("another --filter"));
   EXPECT_THAT(mixed([](RunContext& context) { context.memory_only = false; }), HasSubstr("passes"));
   EXPECT_THAT(mixed([](RunContext& context) { context.shard->count = 4; }), HasSubstr("number of shards"));
+}
+
+// So neither `merge` nor `--resume` puts cold and hot times into one run.
+TEST(FirstDifference, IsTheCacheThatWasAskedFor) {
+  RunContext one;
+  RunContext other;
+  EXPECT_FALSE(first_difference(one, other));
+  other.asked_cache = "cold";
+  ASSERT_TRUE(first_difference(one, other));
+  EXPECT_EQ(first_difference(one, other)->what, std::string("--cache"));
 }
 
 }  // namespace

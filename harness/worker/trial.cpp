@@ -216,6 +216,7 @@ void Trial::open_flush() {
     try {
       flush_ = std::make_unique<CacheFlush>(device_);
     } catch (const OutOfMemory&) {
+      if (observation_.gpu_time) throw;  // repetitions before were cold: the two are never one time
       note("hot times: no room on the device beside this case for the buffer that flushes its cache");
     } catch (const Unsupported& error) {
       note(fmt::format("hot times: {}", error.what()));

@@ -79,6 +79,19 @@ TEST_F(TrialTimes, WithoutRoomForTheFlushTimesAreHotAndSaySo) {
   EXPECT_THAT(observation.message, HasSubstr("hot times: no room"));
 }
 
+TEST_F(TrialTimes, NoHotRepetitionIsAddedToColdOnes) {
+  const Variant variant = fake_variant("a/b", {.call = [this](FakeComputation&) { device_.work(kColdNs); }});
+  TrialOptions options;
+  options.cache = CacheChoice::cold;
+  Trial trial(device_, nullptr, variant, {"a/b", "opencl", variant.description.defaults()}, "a/b", options);
+  trial.measure_memory();
+  EXPECT_TRUE(trial.measure_time());
+  device_.max_bytes = 1;
+  EXPECT_FALSE(trial.measure_time());
+  EXPECT_EQ(trial.observation().outcome, Outcome::out_of_memory);
+  EXPECT_THAT(trial.observation().cache, Optional(std::string("cold")));
+}
+
 TEST_F(TrialTimes, OfADeviceThatDoesNotReportItsCacheAreHotAndSaySo) {
   device_.set_cache(std::nullopt);
   const Observation observation = measure(CacheChoice::cold);
