@@ -44,6 +44,7 @@ class Recorder {
   CuptiAttempt use_library(const CuptiLibrary& library, std::string& reason);
   /// False after cuptiFinalize of another tool: the driver's calls come here no more.
   bool sees_calls();
+  bool is_subscribed();
   void check_that_calls_are_seen();
   static void on_callback(void* recorder, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
   CuptiAttempt subscribe(std::string& reason);
@@ -65,8 +66,9 @@ class Recorder {
   std::unique_ptr<CallRecorder> calls_;
   std::atomic<bool> is_recording_{false};  // what is above is there
   std::atomic<bool> has_lost_cupti_{false};
-  std::atomic<Use> use_{Use::none};  // read by the thread that consumes records
-  std::string no_activity_;          // why there are no activity records, where they were asked for
+  std::atomic<bool> has_doubt_{false};  // whether CUPTI is still there was asked once, and is not asked again
+  std::atomic<Use> use_{Use::none};     // read by the thread that consumes records
+  std::string no_activity_;             // why there are no activity records, where they were asked for
   Activity activity_;
   // Of the consumer: read them between records only.
   std::uint64_t untimed_work_ = 0;
