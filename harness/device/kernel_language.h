@@ -11,6 +11,9 @@
  * round the global size up; x is the dimension without a limit that matters (CUDA's y and z end at 65,535
  * groups); no templates, no overloads, no C++.
  *
+ * PM_LOCAL_PTR(type) is a pointer into local memory, PM_FMA(a, b, c) a product and a sum rounded once, PM_FLOAT_BITS(value)
+ * the bits of a float as an int.
+ *
  * Above each kernel is one of two lines, which ci/kernel_budgets.py reads and checks by ptxas -v for sm_90:
  *     PM_REGISTERS(scale, 16)   on a GPU: at most 16 registers for any element type, no stack, no spills
  *     PM_CPU_ONLY(scale_rows)   never launched on a GPU: not checked
