@@ -38,7 +38,7 @@ void say(const std::string& text) {
 Recorder::Recorder(ProfileWriter& profile) : profile_(profile) {}
 
 Recorder* Recorder::start() {
-  auto* const recorder = new Recorder(profile_writer);
+  static Recorder* const recorder = new Recorder(profile_writer);  // also where it fails: CUPTI may know it
   std::string reason;
   const auto fail = [&]() -> Recorder* {
     tell_trouble(("CUDA is not recorded: " + reason).c_str());

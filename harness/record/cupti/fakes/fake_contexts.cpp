@@ -234,7 +234,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx* phCtx, CUdevResourceDesc desc, CUdevice de
   FAKE_CALL(cuGreenCtxCreate, phCtx, desc, dev, flags)
   ([&](State& s) {
     if (!is_device(dev)) return CUDA_ERROR_INVALID_DEVICE;
-    auto* const green = new CUgreenCtx_st;
+    CUgreenCtx_st* const green = &s.greens.emplace_back();  // kept, so that whoever uses it later is found
     const CUcontext primary = retain_primary(s, dev);
     green->context = {
         .device = dev, .uid = s.next_uid++, .alive = true, .references = 1, .memory_owner = primary};
@@ -248,7 +248,7 @@ CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
     check_alive(&hCtx->context, "cuGreenCtxDestroy");
     hCtx->context.alive = false;
     fake_cuda::release_primary(hCtx->context.device);
-    return CUDA_SUCCESS;  // it is kept, so that whoever uses it later is found
+    return CUDA_SUCCESS;
   });
 }
 CUresult cuCtxFromGreenCtx(CUcontext* pContext, CUgreenCtx hCtx) {

@@ -63,7 +63,7 @@ class RandomPrograms : public Fakes {
 TEST_F(RandomPrograms, AgreeWithTheirOwnAccount) {
   const std::string triggers = variable("PEAKMARK_TRIGGERS", "all");
   const int first = std::stoi(variable("PEAKMARK_FIRST_SEED", "1"));
-  const int programs = std::stoi(variable("PEAKMARK_RANDOM_PROGRAMS", "100"));
+  const int programs = std::stoi(variable("PEAKMARK_RANDOM_PROGRAMS", PEAKMARK_DEFAULT_PROGRAMS));
   int wrong = 0;
   for (int seed = first; seed < first + programs; ++seed) {
     const std::string command = "$PROGRAM " + std::to_string(seed) + " " + triggers;
