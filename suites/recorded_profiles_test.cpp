@@ -108,6 +108,8 @@ TEST_P(Recording, SaysWhenAndOnWhatItWasMade) {
   EXPECT_THAT(text("backend"), AnyOf("opencl", "cuda"));
   EXPECT_THAT(text("commit"), MatchesRegex("[0-9a-f]{40}"));
   for (const char* key : {"device", "platform", "driver", "loader"}) EXPECT_FALSE(text(key).empty()) << key;
+  // CUDA's `driver` is the version of CUDA that it supports; NVML's is that of the driver itself.
+  EXPECT_EQ(text("backend") == "cuda", !text("nvidia_driver").empty());
 }
 
 TEST_P(Recording, HoldsWhatTheFormulasSay) {

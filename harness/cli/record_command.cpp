@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment_list.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
@@ -151,11 +152,22 @@ void record_repeatedly(const RecordOptions& options, RecordRequest request, Resu
   std::fprintf(stderr, "peakmark: %s", repeated_peaks_text(peaks, options.sync).c_str());
 }
 
+/// CUDA loads one library, so that the user's tool does not run: never silently.
+void name_replaced_injection() {
+  const std::string replaced = replaced_injection(current_environment(), find_recorder_libraries());
+  if (replaced.empty()) return;
+  std::fprintf(stderr,
+               "peakmark: CUDA_INJECTION64_PATH=%s is replaced by peakmark's recorder for this program: CUDA "
+               "loads one library only; unset it to be rid of this line\n",
+               one_line(replaced).c_str());
+}
+
 void record(const RecordOptions& options, std::vector<std::string> arguments, Result& result) {
   // The mark that ends our own options; a second one is the program's.
   if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
   RecordRequest request{{options.program}, options.profile, options.sync, options.stacks, options.json};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
+  name_replaced_injection();
   if (options.repeat == 0) {
     record_once(options, request, result);
   } else {

@@ -1,5 +1,7 @@
 #include "external/program_record.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -247,6 +249,17 @@ ProgramRecord record_of_program(std::span<const Event> events, const LedgerSumma
   record.failed_allocations = whole.failed_allocations;
   read_failures(events, record);
   return record;
+}
+
+std::string why_work_is_lost(const RecordedTree& tree) {
+  for (const RecordedProcess& process : tree.processes) {
+    const std::string_view recorder = process.header.recorder;
+    if (recorder.starts_with("cupti") && process.header.closed == 0) {
+      return fmt::format("process {} was killed, or left by _exit, before CUPTI handed over its last records",
+                         process.header.pid);
+    }
+  }
+  return "";
 }
 
 }  // namespace peakmark

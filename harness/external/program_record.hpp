@@ -9,6 +9,7 @@
 #include "compare/memory_pass.hpp"
 #include "ledger/ledger.hpp"
 #include "record/event.hpp"
+#include "show/process_tree.hpp"
 
 namespace peakmark {
 
@@ -44,5 +45,9 @@ struct ProgramRecord {
 /// alone: the call that is measured ends with the last call of any process.
 /// `whole`: what they add up to, as long as they run: what is live at the end of a process is live then.
 ProgramRecord record_of_program(std::span<const Event> events, const LedgerSummary& whole);
+
+/// Why the device's work in a profile may not be all of it; empty where it is. CUPTI hands over its last
+/// records when the process exits: one that leaves by _exit, or is killed, loses them.
+std::string why_work_is_lost(const RecordedTree& tree);
 
 }  // namespace peakmark

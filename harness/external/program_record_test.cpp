@@ -288,5 +288,20 @@ TEST(ProgramRecord, NoEventsAreNoPeak) {
   EXPECT_EQ(0, Program().record().summary.peak_bytes);
 }
 
+TEST(WorkOfTheDevice, IsLostWhereCuptiCouldNotHandItOver) {
+  RecordedTree tree;
+  const auto add = [&](const char* recorder, bool closed) {
+    RecordedProcess& process = tree.processes.emplace_back();
+    process.header.pid = 42;
+    process.header.closed = closed ? 1 : 0;
+    std::strcpy(process.header.recorder, recorder);
+  };
+  add("cupti 130001", true);
+  add("opencl-layer 1", false);  // it asks for the times of commands that are done
+  EXPECT_EQ(why_work_is_lost(tree), "");
+  add("cupti 130001", false);
+  EXPECT_THAT(why_work_is_lost(tree), testing::HasSubstr("process 42 was killed, or left by _exit"));
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -63,6 +63,7 @@ struct ProgramTrial::Pass {
   std::optional<ProgramRecord> record;  ///< null where nothing was recorded
   std::string trouble;                  ///< why the recording is not whole; empty where it is
   std::string note_on_marks;            ///< what is to be said of the phases that it marked
+  std::string no_device_time;           ///< why the work in the profiles is not all; empty where it is
 };
 
 ProgramTrial::ProgramTrial(const ProgramDescription& program, const RecorderLibraries& libraries,
@@ -125,6 +126,7 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, Look look, co
       pass.trouble = why;
   }
   pass.record = record_of_program(merge_by_time(tree), summarise_together(tree));
+  pass.no_device_time = why_work_is_lost(tree);
   pass.note_on_marks = note_on_marks(pass.record->phases, troubles.ranges_left_out());
   return pass;
 }
@@ -182,8 +184,10 @@ void ProgramTrial::measure_time(Observation& observation) {
     if (!judge(pass, observation)) return;
     const std::vector<std::int64_t>& calls = pass.record->calls_ns;
     if (program_.device_time) {
-      if (!pass.record->device_ns) {  // no time is better than another clock's
-        const std::string why = "no time: the recorder saw no work of the device";
+      const std::string& lost = pass.no_device_time;
+      if (!pass.record->device_ns || !lost.empty()) {  // no time is better than another clock's
+        const std::string why =
+            "no time: " + (lost.empty() ? "the recorder saw no work of the device" : lost);
         observation.message += (observation.message.empty() ? "" : "; ") + why;
         return;
       }

@@ -8,7 +8,6 @@ namespace peakmark {
 
 namespace {
 
-constexpr Size kCopiedBytes = Size{64} << 20;
 /// Of the arithmetic: enough to fill a device of either kind, and for some 10 ms of a CPU, 0.1 ms of a GPU.
 struct Amount {
   Size items;
@@ -19,22 +18,23 @@ constexpr Amount kForGpu{Size{1} << 20, 1024};
 
 class ReferenceCopy final : public Computation {
  public:
-  explicit ReferenceCopy(Device& device) : device_(device) {}
+  explicit ReferenceCopy(Device& device) : device_(device), bytes_(reference_copy_bytes(device.info())) {}
   ~ReferenceCopy() override {
     // Before the next case begins, whose memory is counted.
     if (from_) device_.release(from_);
     if (to_) device_.release(to_);
   }
 
-  void create_inputs() override { from_ = device_.create("reference source", {kCopiedBytes}, DType::u8); }
-  void create_outputs() override { to_ = device_.create("reference copy", {kCopiedBytes}, DType::u8); }
-  void call() override { device_.copy(from_, 0, to_, 0, kCopiedBytes); }
+  void create_inputs() override { from_ = device_.create("reference source", {bytes_}, DType::u8); }
+  void create_outputs() override { to_ = device_.create("reference copy", {bytes_}, DType::u8); }
+  void call() override { device_.copy(from_, 0, to_, 0, bytes_); }
   Verification verify() override { return {true, {}}; }
-  [[nodiscard]] std::optional<Size> bytes_moved() const override { return 2 * kCopiedBytes; }
+  [[nodiscard]] std::optional<Size> bytes_moved() const override { return 2 * bytes_; }
   [[nodiscard]] DType output_dtype() const override { return DType::u8; }
 
  private:
   Device& device_;
+  Size bytes_;
   Array from_;
   Array to_;
 };
@@ -81,6 +81,10 @@ std::optional<double> median_of(Device& device, Computation& work, const Stoppin
 }
 
 }  // namespace
+
+Size reference_copy_bytes(const DeviceInfo& device) {
+  return Size{device.is_cpu ? 64 : 512} << 20;
+}
 
 ReferenceTime time_reference_case(Device& device, const StoppingOptions& options) {
   if (device.is_dry()) return {};

@@ -6,7 +6,10 @@
 
 namespace peakmark {
 
-/// Work that never changes, timed beside the cases: a device copy of 64 MiB and a kernel that only computes.
+/// Bytes of the reference copy's source: together with its target more than the last-level cache holds.
+Size reference_copy_bytes(const DeviceInfo& device);
+
+/// Work that never changes, timed beside the cases: a device copy and a kernel that only computes.
 /// What they do from night to night is the machine's doing. All null on `dry`, and where the device keeps no
 /// time; what a device has no room for is null too.
 ReferenceTime time_reference_case(Device& device, const StoppingOptions& options);

@@ -29,6 +29,14 @@ TEST(ReferenceCase, HasNoTimeOnDry) {
   EXPECT_EQ(time_reference_case(*device, brief_stopping()), ReferenceTime{});
 }
 
+// The largest last-level cache of a GPU so far has 256 MiB.
+TEST(ReferenceCase, TheCopyOfAGpuIsLargerThanItsCache) {
+  DeviceInfo device;
+  EXPECT_EQ(reference_copy_bytes(device), Size{512} << 20);
+  device.is_cpu = true;
+  EXPECT_EQ(reference_copy_bytes(device), Size{64} << 20);
+}
+
 TEST(ReferenceTimes, AreSummedUpByTheirMedians) {
   ReferenceTimes times;
   EXPECT_EQ(times.median(), ReferenceTime{});

@@ -229,7 +229,9 @@ std::unique_ptr<Device> open_cuda(const DeviceInfo& info) {
   DeviceList list;
   list_cuda(list);
   for (DeviceInfo& found : list.devices) {
-    if (found.index == info.index) return std::make_unique<CudaDevice>(std::move(found));
+    if (found.index != info.index) continue;
+    found.is_cpu = info.is_cpu;  // the caller's choice of the kernels' grain
+    return std::make_unique<CudaDevice>(std::move(found));
   }
   throw DeviceError(fmt::format("cuda: there is no device {}{}", info.index,
                                 list.reasons.empty() ? "" : " (" + list.reasons.front() + ")"));

@@ -19,6 +19,12 @@ class CudaTest : public ::testing::Test {
   std::unique_ptr<Device> device_ = open_first_cuda();
 };
 
+TEST_F(CudaTest, TheGrainIsTheCallersChoice) {
+  DeviceInfo info = device_->info();
+  info.is_cpu = true;
+  EXPECT_TRUE(open_device(info)->info().is_cpu);
+}
+
 TEST_F(CudaTest, OutOfMemoryLeavesTheDeviceUsable) {
   const Size total = device_->info().memory_bytes.value();
   EXPECT_THROW(device_->create_uninitialised("too large", {total * 2}, DType::u8), OutOfMemory);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <thread>
@@ -133,7 +134,7 @@ class Buffer {
     ASSERT_GE(bytes, bytes_.size());
     ASSERT_EQ(reinterpret_cast<std::uintptr_t>(buffer) % 8, 0U);
     EXPECT_EQ(most, 0U);
-    std::memcpy(buffer, bytes_.data(), bytes_.size());
+    std::ranges::copy(bytes_, buffer);
     complete_buffer(nullptr, 0, buffer, bytes, bytes_.size());
   }
 

@@ -2,7 +2,6 @@
 
 #include <cupti.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -48,12 +47,6 @@ void CallRecorder::withdraw(std::uint64_t address, Withdrawn& withdrawn) {
   sink_.release(address);
 }
 
-void CallRecorder::withdraw(PhysicalMemory::Taken taken, Withdrawn& withdrawn) {
-  for (const std::uint64_t address : taken.ended) withdraw(address, withdrawn);
-  auto& all = withdrawn.physical.holders;
-  all.insert(all.end(), taken.holders.begin(), taken.holders.end());
-}
-
 void CallRecorder::begin(const DriverCall& call) {
   if (call.correlation == nullptr) return;
   *call.correlation = 0;
@@ -84,104 +77,6 @@ bool CallRecorder::withdraw_free(const DriverCall& call, Withdrawn& withdrawn) {
   return true;
 }
 
-bool CallRecorder::withdraw_physical(const DriverCall& call, Withdrawn& withdrawn) {
-  switch (call.id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuMemRelease:
-      withdraw(physical_.release(static_cast<const cuMemRelease_params*>(call.parameters)->handle),
-               withdrawn);
-      return true;
-    case CUPTI_DRIVER_TRACE_CBID_cuMemUnmap: {
-      const auto& parameters = *static_cast<const cuMemUnmap_params*>(call.parameters);
-      withdraw(physical_.unmap(parameters.ptr, parameters.size), withdrawn);
-      return true;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMulticastUnbind: {
-      const auto& parameters = *static_cast<const cuMulticastUnbind_params*>(call.parameters);
-      withdraw(physical_.unbind(parameters.mcHandle, static_cast<std::uint32_t>(parameters.dev),
-                                parameters.mcOffset),
-               withdrawn);
-      return true;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemMapArrayAsync:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemMapArrayAsync_ptsz: {
-      const auto& parameters = *static_cast<const cuMemMapArrayAsync_params*>(call.parameters);
-      for (unsigned i = 0; i < parameters.count; ++i) {
-        const CUarrayMapInfo& info = parameters.mapInfoList[i];
-        if (info.memOperationType == CU_MEM_OPERATION_TYPE_UNMAP)
-          withdraw(physical_.unmap_part(part_of(info)), withdrawn);
-      }
-      return true;
-    }
-    default:
-      return false;
-  }
-}
-
-std::vector<CudaAllocation> CallRecorder::end_memory(
-    const std::function<bool(const CudaAllocation&)>& wanted) {
-  std::vector<CudaAllocation> held =
-      live_.take_where([&](const CudaAllocation& one) { return one.in_context && wanted(one); });
-  for (const CudaAllocation& one : held) sink_.release(one.address);
-  const auto is_the_programs = [](const CudaAllocation& one) {
-    return one.kind != MemoryKind::module_globals;
-  };
-  if (std::ranges::any_of(held, is_the_programs)) {
-    note_once(
-        told_context_,
-        "a context was destroyed while memory was live in it: from then on that memory counts as released");
-  }
-  return held;
-}
-
-std::vector<CudaAllocation> CallRecorder::end_memory_of_context(std::uint32_t context) {
-  return end_memory([=](const CudaAllocation& one) { return one.context == context; });
-}
-
-std::vector<CudaAllocation> CallRecorder::end_memory_of_primary(std::uint32_t device) {
-  const auto others = contexts_.made_by_program();
-  return end_memory(
-      [&](const CudaAllocation& one) { return one.device == device && !others.contains(one.context); });
-}
-
-bool CallRecorder::withdraw_context(const DriverCall& call, Withdrawn& withdrawn) {
-  switch (call.id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuCtxDetach: {
-      const std::uint32_t context =
-          driver_.id_of(static_cast<const cuCtxDetach_params*>(call.parameters)->ctx);
-      if (contexts_.detached(context)) {
-        withdrawn.context = context;
-        withdrawn.allocations = end_memory_of_context(context);
-      } else {
-        withdrawn.detached = context;
-      }
-      return true;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy:
-    case CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2:
-      withdrawn.context = driver_.id_of(static_cast<const cuCtxDestroy_v2_params*>(call.parameters)->ctx);
-      withdrawn.allocations = end_memory_of_context(*withdrawn.context);
-      return true;
-    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset:
-    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2:
-      withdrawn.allocations = end_memory_of_primary(static_cast<std::uint32_t>(
-          static_cast<const cuDevicePrimaryCtxReset_v2_params*>(call.parameters)->dev));
-      return true;
-    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease:
-    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2:
-      // Whether it is the last reference the driver says afterwards.
-      withdrawn.released = static_cast<std::uint32_t>(
-          static_cast<const cuDevicePrimaryCtxRelease_v2_params*>(call.parameters)->dev);
-      return true;
-    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxDestroy:
-      withdrawn.green = reinterpret_cast<std::uint64_t>(
-          static_cast<const cuGreenCtxDestroy_params*>(call.parameters)->hCtx);
-      withdrawn.released = contexts_.green_destroyed(withdrawn.green);
-      return withdrawn.released.has_value();
-    default:
-      return false;
-  }
-}
-
 void CallRecorder::end(const DriverCall& call) {
   if (call.correlation != nullptr && *call.correlation != 0) {
     const std::unique_ptr<Withdrawn> withdrawn(reinterpret_cast<Withdrawn*>(*call.correlation));
@@ -204,73 +99,6 @@ void CallRecorder::end(const DriverCall& call) {
   end_physical(call);
   end_context(call);
   end_enqueue(call);
-}
-
-void CallRecorder::end_physical(const DriverCall& call) {
-  switch (call.id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuMemRetainAllocationHandle: {
-      const auto& parameters = *static_cast<const cuMemRetainAllocationHandle_params*>(call.parameters);
-      return physical_.retained(*parameters.handle, reinterpret_cast<std::uint64_t>(parameters.addr));
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemImportFromShareableHandle:
-      return physical_.imported(
-          *static_cast<const cuMemImportFromShareableHandle_params*>(call.parameters)->handle);
-    case CUPTI_DRIVER_TRACE_CBID_cuMulticastCreate:
-      return physical_.imported(*static_cast<const cuMulticastCreate_params*>(call.parameters)->mcHandle);
-    case CUPTI_DRIVER_TRACE_CBID_cuMemMap: {
-      const auto& parameters = *static_cast<const cuMemMap_params*>(call.parameters);
-      return physical_.mapped(parameters.ptr, parameters.size, parameters.handle);
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMulticastBindMem: {
-      const auto& parameters = *static_cast<const cuMulticastBindMem_params*>(call.parameters);
-      return physical_.bound(parameters.mcHandle, parameters.mcOffset, parameters.memHandle);
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMulticastBindAddr: {
-      const auto& parameters = *static_cast<const cuMulticastBindAddr_params*>(call.parameters);
-      return physical_.bound_address(parameters.mcHandle, parameters.mcOffset, parameters.memptr);
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemMapArrayAsync:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemMapArrayAsync_ptsz: {
-      const auto& parameters = *static_cast<const cuMemMapArrayAsync_params*>(call.parameters);
-      for (unsigned i = 0; i < parameters.count; ++i) {
-        const CUarrayMapInfo& info = parameters.mapInfoList[i];
-        if (info.memOperationType == CU_MEM_OPERATION_TYPE_MAP)
-          physical_.part_mapped(part_of(info), info.memHandle.memHandle);
-      }
-      return;
-    }
-    default:
-      return;
-  }
-}
-
-void CallRecorder::end_context(const DriverCall& call) {
-  switch (call.id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuCtxCreate:
-    case CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v3:
-    case CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v4:
-      // The first parameter of each.
-      return contexts_.created(
-          driver_.id_of(*static_cast<const cuCtxCreate_v2_params*>(call.parameters)->pctx));
-    case CUPTI_DRIVER_TRACE_CBID_cuCtxAttach:
-      return contexts_.attached(
-          driver_.id_of(*static_cast<const cuCtxAttach_params*>(call.parameters)->pctx));
-    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxCreate: {
-      const auto& parameters = *static_cast<const cuGreenCtxCreate_params*>(call.parameters);
-      return contexts_.green_created(reinterpret_cast<std::uint64_t>(*parameters.phCtx),
-                                     static_cast<std::uint32_t>(parameters.dev));
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRetain: {
-      const auto& parameters = *static_cast<const cuDevicePrimaryCtxRetain_params*>(call.parameters);
-      const auto before =
-          contexts_.retained(static_cast<std::uint32_t>(parameters.dev), driver_.id_of(*parameters.pctx));
-      if (before) end_memory_of_context(*before);
-      return;
-    }
-    default:
-      return;
-  }
 }
 
 void CallRecorder::end_enqueue(const DriverCall& call) {

@@ -28,6 +28,19 @@ struct DriverCall {
 std::span<const CUpti_CallbackId> memory_calls();
 std::span<const CUpti_CallbackId> enqueueing_calls();
 
+/// Calls of drivers that are newer than the headers that the recorder is compiled with (CUDA 13.1).
+inline constexpr CUpti_CallbackId kMulticastBindMemV2 = 820;
+inline constexpr CUpti_CallbackId kMulticastBindAddrV2 = 821;
+inline constexpr CUpti_CallbackId kNewerMemoryCalls[] = {kMulticastBindMemV2, kMulticastBindAddrV2};
+/// Of both of them.
+struct MulticastBindV2Parameters {
+  CUmemGenericAllocationHandle object;
+  CUdevice device;
+  std::size_t object_offset;
+  std::uint64_t memory;  ///< handle, or address
+  std::size_t memory_offset_or_bytes;
+};
+
 /// What a call asks for, or got.
 struct AllocationRequest {
   std::uint64_t address = 0;  ///< 0 unless the call succeeded

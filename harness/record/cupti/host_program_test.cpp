@@ -24,6 +24,10 @@ void* operator new(std::size_t bytes) {
   if (void* const memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
+// Of std::stable_sort.
+void* operator new(std::size_t bytes, const std::nothrow_t& /*none*/) noexcept {
+  return std::malloc(bytes);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }

@@ -1,6 +1,7 @@
 // The doors of libpeakmark-cupti.so: the one that CUDA knocks at when it comes up, and the marks.
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 #include "record/cupti/recorder.hpp"
@@ -16,6 +17,7 @@ using peakmark::Recorder;
 std::atomic<Recorder*> recorder{nullptr};
 
 struct KernelAnswer {
+  std::mutex mutex;  // of what follows
   std::vector<peakmark::KernelTotal> totals;
   std::string reason;
 };
@@ -81,6 +83,7 @@ PEAKMARK_EXPORT const char* peakmark_kernel_records_start(int version) {
   Recorder* const one = recorder.load();
   if (version != PEAKMARK_KERNEL_RECORDS_VERSION) return "another version of kernel records is spoken here";
   if (one == nullptr) return "the CUDA recorder has not come up";
+  const std::scoped_lock lock(answer.mutex);
   return one->start_kernels(answer.reason) ? nullptr : answer.reason.c_str();
 }
 
@@ -90,6 +93,7 @@ PEAKMARK_EXPORT const char* peakmark_kernel_records_stop(peakmark_kernel_record*
   *count = 0;
   Recorder* const one = recorder.load();
   if (one == nullptr) return "the CUDA recorder has not come up";
+  const std::scoped_lock lock(answer.mutex);
   if (!one->stop_kernels(answer.totals, answer.reason)) return answer.reason.c_str();
   *count = answer.totals.size();
   for (uint64_t i = 0; i < *count && i < capacity; ++i) {

@@ -200,6 +200,17 @@ TEST_F(MulticastTest, BoundMemoryLivesUntilItIsUnbound) {
   EXPECT_EQ(events_.sums(), (EventList::Sums{4 << 20, 0}));
 }
 
+// As CUDA 13.1 declares it; the headers here are of 13.0.
+TEST_F(MulticastTest, ACallOfANewerDriverBindsToo) {
+  create_object(77);
+  create(5, 2 << 20, 1);
+  call(recorder_, kMulticastBindMemV2, MulticastBindV2Parameters{77, 1, 4096, 5, 0});
+  release(5);
+  EXPECT_EQ(events_.sums().live, 2 << 20);
+  unbind(77, 1, 4096);
+  EXPECT_EQ(events_.sums().live, 0);
+}
+
 TEST_F(MulticastTest, BoundMemoryEndsWithTheObject) {
   create_object(77);
   create(5, 2 << 20);

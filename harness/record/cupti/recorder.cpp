@@ -38,7 +38,7 @@ void say(const std::string& text) {
 Recorder::Recorder(ProfileWriter& profile) : profile_(profile) {}
 
 Recorder* Recorder::start() {
-  auto* const recorder = new Recorder(profile_writer);
+  static Recorder* const recorder = new Recorder(profile_writer);  // also where it fails: CUPTI may know it
   std::string reason;
   const auto fail = [&]() -> Recorder* {
     tell_trouble(("CUDA is not recorded: " + reason).c_str());
@@ -115,6 +115,8 @@ bool Recorder::enable_calls(std::string& reason) {
       if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, id) && version_ >= CUPTI_API_VERSION) return false;
     }
   }
+  // A libcupti that does not know these has a driver that lacks them.
+  for (const CUpti_CallbackId id : kNewerMemoryCalls) enable(CUPTI_CB_DOMAIN_DRIVER_API, id);
   enable(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
   enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
   enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);

@@ -66,7 +66,7 @@ class Recorder {
   std::atomic<bool> is_recording_{false};  // what is above is there
   std::atomic<bool> has_lost_cupti_{false};
   std::atomic<Use> use_{Use::none};  // read by the thread that consumes records
-  std::string no_activity_;  // why there are no activity records, where they were asked for
+  std::string no_activity_;          // why there are no activity records, where they were asked for
   Activity activity_;
   // Of the consumer: read them between records only.
   std::uint64_t untimed_work_ = 0;

@@ -234,7 +234,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx* phCtx, CUdevResourceDesc desc, CUdevice de
   FAKE_CALL(cuGreenCtxCreate, phCtx, desc, dev, flags)
   ([&](State& s) {
     if (!is_device(dev)) return CUDA_ERROR_INVALID_DEVICE;
-    auto* const green = new CUgreenCtx_st;
+    CUgreenCtx_st* const green = &s.greens.emplace_back();  // kept, so that whoever uses it later is found
     const CUcontext primary = retain_primary(s, dev);
     green->context = {
         .device = dev, .uid = s.next_uid++, .alive = true, .references = 1, .memory_owner = primary};
@@ -248,7 +248,7 @@ CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
     check_alive(&hCtx->context, "cuGreenCtxDestroy");
     hCtx->context.alive = false;
     fake_cuda::release_primary(hCtx->context.device);
-    return CUDA_SUCCESS;  // it is kept, so that whoever uses it later is found
+    return CUDA_SUCCESS;
   });
 }
 CUresult cuCtxFromGreenCtx(CUcontext* pContext, CUgreenCtx hCtx) {
@@ -286,6 +286,23 @@ CUresult cuStreamSynchronize(CUstream stream) {
     ++synchronisations;
     return is_created(stream) && stream->capture != nullptr ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
                                                             : CUDA_SUCCESS;
+  });
+}
+CUresult cuStreamQuery(CUstream stream) {
+  FAKE_CALL(cuStreamQuery, stream)
+  ([&](State& /*s*/) {
+    check_stream(stream, "cuStreamQuery");
+    ++synchronisations;
+    return is_created(stream) && stream->capture != nullptr ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                                                            : CUDA_SUCCESS;
+  });
+}
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  FAKE_CALL(cuThreadExchangeStreamCaptureMode, mode)
+  ([&](State& /*s*/) {
+    thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    std::swap(current, *mode);
+    return CUDA_SUCCESS;
   });
 }
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {

@@ -17,7 +17,7 @@ void fake_cuda_refuse_next(CUresult result);
 /// of a cuMemCreate when it is released, even while its memory is mapped.
 void fake_cuda_reuse_handles(int on);
 
-/// How often a stream or a context was waited for.
+/// How often a stream or a context was waited for, or asked whether it is idle.
 uint64_t fake_cuda_synchronisations(void);
 
 /// Where a call shows itself: at its start and its end, as CUPTI does.

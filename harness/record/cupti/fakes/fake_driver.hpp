@@ -129,6 +129,7 @@ struct State {
   CUmemPoolHandle_st managed_pool;
   CUmemoryPool current_pool[kDevices] = {};
   std::deque<CUstream_st> streams;
+  std::deque<CUgreenCtx_st> greens;
 };
 
 State& state();

@@ -184,6 +184,21 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
   ([&](State& s) { return free_memory(s, number(hMipmappedArray), {Kind::mipmapped}); });
 }
 
+CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr ptr) {
+  FAKE_CALL(cuPointerGetAttribute, data, attribute, ptr)
+  ([&](State& s) {
+    const auto found = s.memory.find(ptr);
+    if (found == s.memory.end() || attribute != CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+      return CUDA_ERROR_INVALID_VALUE;
+    const Memory& memory = found->second;
+    const bool on_host =
+        memory.kind == Kind::host || memory.kind == Kind::registered ||
+        (memory.pool != nullptr && memory.pool->location.type != CU_MEM_LOCATION_TYPE_DEVICE);
+    *static_cast<unsigned*>(data) = on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    return CUDA_SUCCESS;
+  });
+}
+
 // Memory of another process; here the handle is the address.
 CUresult cuIpcGetMemHandle(CUipcMemHandle* pHandle, CUdeviceptr dptr) {
   FAKE_CALL(cuIpcGetMemHandle, pHandle, dptr)

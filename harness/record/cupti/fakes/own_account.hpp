@@ -41,6 +41,7 @@ struct Context {
   int device = 0;
   bool primary = false;
   int references = 0;        ///< 0: it is not there
+  int greens = 0;            ///< of a primary context: references that green contexts have
   Context* owner = nullptr;  ///< of the memory that is made in it
 };
 

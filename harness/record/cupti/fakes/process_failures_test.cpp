@@ -26,7 +26,7 @@ class ProcessFailures : public Fakes {
     const LedgerSummary summary = summarise(reader.events());
     EXPECT_EQ(summary.peak_bytes, peak);
     EXPECT_EQ(summary.live_at_end_bytes, live);
-    EXPECT_EQ(reader.complete(), complete);
+    EXPECT_EQ(reader.complete() && invalid_note(summary).empty(), complete);
   }
   std::string recorder() const { return ProfileReader(profile()).header().recorder; }
   std::int64_t count_of(EventType type) const {
@@ -113,6 +113,51 @@ TEST_F(ProcessFailures, DroppedRecordsAreNoTimes) {
   EXPECT_EQ(result.code, 5);
   EXPECT_THAT(result.err, HasSubstr("CUPTI dropped 3"));
   EXPECT_EQ(count_of(EventType::work), 7);
+}
+
+TEST_F(ProcessFailures, TheNextCuptiRecordsWhereTheNewestRefuses) {
+  EXPECT_EQ(end("clean", "FAKE_CUPTI_REFUSES=13:999", kBoth).code, 0);
+  expect_recorded(15 * kMega, 0, true);
+  EXPECT_EQ(recorder(), "cupti 24");
+}
+
+TEST_F(ProcessFailures, AFatalErrorOfCuptiEndsTheRecording) {
+  const Result result = end("fatal");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_EQ(result.out, "goes on\n");
+  expect_recorded(10 * kMega, 10 * kMega, false);
+}
+
+TEST_F(ProcessFailures, SoDoesAnotherToolThatFinalizesCupti) {
+  const Result result = end("finalize");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_EQ(result.out, "goes on\n");
+  expect_recorded(10 * kMega, 10 * kMega, false);
+}
+
+TEST_F(ProcessFailures, RecordsWithoutTimesAreMissing) {
+  const Result result = end("kernels", "PEAKMARK_WORK=1 FAKE_CUPTI_ZERO_TIMES=3");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_EQ(count_of(EventType::work), 7);
+}
+
+TEST_F(ProcessFailures, ForkedChildrenAreNotRecordedAndDoNotHang) {
+  const Result result = end("fork");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out, "0 wrong\ngoes on\n");
+  // Of the parent's threads each holds 1,000 bytes at most, before the 5 MB.
+  expect_recorded(15 * kMega, 15 * kMega, true);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with("p.")) << entry.path();
+  }
+}
+
+TEST_F(ProcessFailures, NoneOfWhatSyncWaitsFor) {
+  // A kernel, a copy and a fill, a wait for each.
+  const Result result = record(std::string("--sync -- ") + kProgram + "work",
+                               "export LD_LIBRARY_PATH=" PEAKMARK_FAKES "/cupti13:" PEAKMARK_FAKES ";");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out, "3 waits\ngoes on\n");
 }
 
 }  // namespace

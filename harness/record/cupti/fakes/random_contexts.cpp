@@ -100,7 +100,7 @@ void RandomProgram::detach_context() {
 
 void RandomProgram::retain_primary() {
   Context& primary = *primary_[below(2)];
-  if (one_in(2) && primary.references > 1) {
+  if (one_in(2) && primary.references - primary.greens > 1) {
     CHECK(cuDevicePrimaryCtxRelease(primary.device));
     --primary.references;
     return;
@@ -115,6 +115,7 @@ void RandomProgram::release_primary() {
     EXPECT_RESULT(cuDevicePrimaryCtxRelease(primary.device), CUDA_ERROR_INVALID_CONTEXT);
     return;
   }
+  if (primary.references == primary.greens) return;
   if (!on("pool-outlives") && holds_pool_memory(&primary)) return;
   const CUresult expected = refuse("refused-releases");
   EXPECT_RESULT(cuDevicePrimaryCtxRelease(primary.device), expected);
@@ -141,6 +142,7 @@ void RandomProgram::green_context() {
     CHECK(cuCtxSetCurrent(nullptr));
     CHECK(cuGreenCtxDestroy(current_->green));
     current_->references = 0;
+    --primary.greens;
     if (--primary.references == 0) context_ended(&primary);
     return;
   }
@@ -151,6 +153,7 @@ void RandomProgram::green_context() {
   CHECK(cuGreenCtxCreate(&green.green, nullptr, green.device, CU_GREEN_CTX_DEFAULT_STREAM));
   CHECK(cuCtxFromGreenCtx(&green.handle, green.green));
   ++green.owner->references;
+  ++green.owner->greens;
   if (green.owner->handle == nullptr) {
     CHECK(cuDevicePrimaryCtxRetain(&green.owner->handle, green.device));
     ++green.owner->references;
