@@ -68,7 +68,7 @@ class Lease:
         self.runs = self.folder / "runs"
         self.logs.mkdir()
         self.runs.mkdir()
-        self.end = time.monotonic() + limit - min(RESERVE, limit / 2)
+        self.end = time.monotonic() + limit - min(RESERVE, limit / 4)
         self._stage = ""
         self._stage_end = self.end
         self._stopped = ""  # the name of a signal
@@ -163,7 +163,7 @@ class Lease:
             if over:
                 raise Wrong(f"did not end within {seconds:.0f} s and was killed: {said}")
             if code in skip_codes:
-                raise Skip(said)
+                raise Skip((output and _last_line(output)) or said)
             if code not in exit_codes:
                 raise Wrong(said or f"ended with {code}")
             found = numbers(text)
