@@ -148,6 +148,14 @@ TEST_F(PrivateFiles, RedactCleansLinesOfJson) {
       "{\"host_name\":\"\",\"environment\":{}}\n{\"case\":\"a/b\",\"message\":\"HOST: $NVIDIA_API_KEY\"}\n");
 }
 
+TEST_F(PrivateFiles, RedactKeepsTheNameOfAProgramOnly) {
+  const std::string file = folder_.path() / "shown.json";
+  std::ofstream(file) << "{\"program\":[\"/opt/x/python\",\"--key=secret-argument\"],"
+                         "\"base\":{\"program\":\"/opt/x/python --key=secret-argument\"}}\n";
+  EXPECT_EQ(peakmark({"redact", file}).end.exit_code, 0);
+  EXPECT_EQ(read_text_file(file), "{\"program\":[\"python\"],\"base\":{\"program\":\"python\"}}\n");
+}
+
 TEST_F(PrivateFiles, RedactKeepsTheEventsOfAProfile) {
   ProfileHeader header{};
   std::memcpy(header.magic, ProfileHeader::kMagic, sizeof header.magic);

@@ -58,11 +58,24 @@ void redact_environment(Json& environment) {
   for (const std::string& name : kept_not) environment.erase(name);
 }
 
+/// A command line, of words or as one text, becomes the name of its program.
+void redact_program(Json& program) {
+  const auto name = [](const std::string& word) { return std::filesystem::path(word).filename().string(); };
+  if (program.is_string()) {
+    const std::string line = program.get<std::string>();
+    program = name(line.substr(0, line.find(' ')));
+  } else if (program.is_array() && !program.empty() && program[0].is_string()) {
+    program = Json::array({name(program[0].get<std::string>())});
+  }
+}
+
 void redact_field(const std::string& key, Json& value, const PrivateTexts& texts) {
   if (key == "host_name" && value.is_string()) {
     if (!is_host_mark(value.get<std::string>())) value = "";
   } else if (key == "environment" && value.is_object()) {
     redact_environment(value);
+  } else if (key == "program") {
+    redact_program(value);
   } else if (!is_name(key)) {
     redact(value, texts);
   }

@@ -11,9 +11,9 @@ namespace peakmark {
 PrivateTexts with_texts_of_json(PrivateTexts texts, const std::string& json);
 
 /// What peakmark wrote as JSON, or as lines of it (run file, `RUN.partial`, exports, `--json` of commands),
-/// as it may be published: without host names, variables that are not published, secrets, names and absolute
-/// paths. Figures and the names of cases stay. Returns the same text where nothing is to be removed. Throws
-/// UsageError where it is no JSON.
+/// as it may be published: without host names, variables that are not published, secrets, names, absolute
+/// paths and arguments of recorded programs. Figures and the names of cases stay. Returns the same text where
+/// nothing is to be removed. Throws UsageError where it is no JSON.
 std::string redacted_json(const std::string& text, const PrivateTexts& texts);
 
 /// A profile (its bytes) with the name of its program only, without arguments; paths, names and secrets in

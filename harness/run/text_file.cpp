@@ -87,7 +87,7 @@ void LineFile::fail(const char* doing, int error) const {
 LineFile::LineFile(const std::filesystem::path& path, std::filesystem::path owner, std::string_view in_use)
     : path_(path), owner_(std::move(owner)) {
   for (;;) {
-    const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (file.get() < 0) fail("write", errno);
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) throw UsageError(owner_.string() + ": " + std::string(in_use));

@@ -48,6 +48,14 @@ TEST_F(TextFile, ReplacingNeedsAFolder) {
   EXPECT_THROW(replace_text_file(folder_ / "absent" / "file", "text"), UsageError);
 }
 
+TEST_F(TextFile, LinesAreNotAddedBehindALink) {
+  const std::filesystem::path theirs = folder_ / "theirs";
+  replace_text_file(theirs, "theirs\n");
+  std::filesystem::create_symlink(theirs, path_);
+  EXPECT_THROW(LineFile(path_, owner_, "in use"), UsageError);
+  EXPECT_EQ(read_text_file(theirs), "theirs\n");
+}
+
 TEST_F(TextFile, ALineThatDoesNotFitIsTakenBack) {
   LineFile file(path_, owner_, "in use");
   file.append("first");
