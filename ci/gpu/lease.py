@@ -25,6 +25,8 @@ KILL_AFTER = 2.0  # seconds between SIGTERM and SIGKILL
 MIN_SECONDS = 0.2  # below which a check is not started
 # Exit code of our own scripts for "cannot be checked here": the last line of their output is the reason.
 SKIPPED = 77
+# What reading a program's output raises where it is not as it should be.
+UNREADABLE = (ValueError, KeyError, TypeError, IndexError, OSError)
 
 
 class Wrong(Exception):
@@ -165,14 +167,21 @@ class Lease:
             if code in skip_codes:
                 raise Skip((output and _last_line(output)) or said)
             if code not in exit_codes:
-                raise Wrong(said or f"ended with {code}")
+                said = said or f"ended with {code}"
+                try:
+                    numbers(text)
+                except Wrong as error:  # it knows more than the last line
+                    raise Wrong(f"{error}; {said}") from None
+                except (Skip, *UNREADABLE):
+                    pass
+                raise Wrong(said)
             found = numbers(text)
             if not found:
                 raise Wrong(f"ended with {code}, but its output has no numbers: {said}")
         except (Wrong, Skip) as error:
             self.record(check, "failed" if isinstance(error, Wrong) else "skipped", str(error), seconds, code)
             return False
-        except (ValueError, KeyError, TypeError, IndexError, OSError) as error:
+        except UNREADABLE as error:
             unreadable = f"its output cannot be read: {type(error).__name__}: {error}"
             self.record(check, "failed", said if code and said else unreadable, seconds, code)
             return False

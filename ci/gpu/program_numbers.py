@@ -14,6 +14,8 @@ from lease import Skip, Wrong
 def gtest_numbers(text: str) -> str:
     passed = re.search(r"\[  PASSED  \] (\d+) test", text)
     skipped = re.search(r"\[  SKIPPED \] (\d+) test", text)
+    if failed := list(dict.fromkeys(re.findall(r"\[  FAILED  \] (\S+\.[^\s,]+)", text))):
+        raise Wrong(f"{len(failed)} tests failed, the first is {failed[0]}")
     if passed and int(passed[1]) > 0:
         return f"{passed[1]} tests passed, {skipped[1] if skipped else 0} skipped"
     if skipped:

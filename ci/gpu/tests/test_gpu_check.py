@@ -80,7 +80,7 @@ def test_a_program_that_fails_or_prints_no_numbers_fails_its_check(stubs, stage,
     assert (code, result["state"]) == (1, "failed")
     assert result["exit code"] == ("3" if behaviour == "fail" else "0")
     if behaviour == "fail":
-        assert result["detail"] == f"{program} broke"
+        assert result["detail"].endswith(f"{program} broke")
 
 
 @pytest.mark.parametrize(
@@ -117,6 +117,13 @@ def test_a_check_whose_program_is_missing_is_skipped_with_its_name(stubs, stage,
     result = stubs.results()[check]
     assert result["state"] == "skipped"
     assert f"{Path(file).name} is missing" in result["detail"]
+
+
+def test_tests_that_fail_are_counted_and_the_first_is_named(stubs):
+    lines = ["[  FAILED  ] Cuda/DeviceSuite.Copies/0, where GetParam() = 1", "[  PASSED  ] 3 tests.", "[  FAILED  ] 1 test, listed below:"]
+    stubs.program("bundle/tests/cuda_device_test", "".join(f"echo '{line}'\n" for line in lines) + "exit 1\n")
+    assert stubs.run("tests")[0] == 1
+    assert stubs.results()["test-cuda_device_test"]["detail"].startswith("1 tests failed, the first is Cuda/DeviceSuite.Copies/0; ")
 
 
 def test_a_bundle_without_tests_is_skipped_and_nothing_verified_is_exit_4(stubs):
