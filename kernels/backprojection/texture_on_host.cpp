@@ -38,6 +38,11 @@ struct Index {
 };
 thread_local Index blockIdx{}, blockDim{}, threadIdx{};
 
+/// Of 16 bytes; the kernel's language names it.
+struct uint4 {
+  unsigned x, y, z, w;
+};
+
 using cudaTextureObject_t = unsigned long long;
 
 template <typename T>
