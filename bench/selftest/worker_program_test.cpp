@@ -9,6 +9,7 @@
 
 #include "base/temporary_folder.hpp"
 #include "run/run_file.hpp"
+#include "run/worker_line.hpp"
 
 // The worker program as its supervisor sees it, on `dry` and on OpenCL under the recorder.
 namespace peakmark {
@@ -62,10 +63,9 @@ class WorkerProgram : public testing::Test {
  private:
   static void read_lines(Ran& ran) {
     std::istringstream lines(ran.output);
-    const std::string start = R"({"start":")";
     for (std::string line; std::getline(lines, line);) {
-      if (line.rfind(start, 0) == 0) {
-        ran.started.push_back(line.substr(start.size(), line.size() - start.size() - 2));
+      if (line.rfind(R"({"start":)", 0) == 0) {
+        ran.started.push_back(parse_worker_line(line).start.value());
       } else if (line.rfind(R"({"case":)", 0) == 0) {
         ran.observations.push_back(observation_from_json_line(line));
       }

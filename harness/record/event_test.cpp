@@ -33,9 +33,8 @@ TEST(Event, HostMemoryStaysOutOfThePeak) {
     if (!counts_into_peak(kind)) beside.insert(name_of(kind));
   }
   beside.erase("unknown");
-  EXPECT_EQ(beside,
-            (std::set<std::string>{"none", "host_pointer", "host_pinned", "host_registered", "usm_host",
-                                   "module_globals"}));
+  EXPECT_EQ(beside, (std::set<std::string>{"none", "host_pointer", "host_pinned", "host_registered",
+                                           "usm_host", "module_globals"}));
 }
 
 Event text_slot(std::uint64_t commit, EventType type, const std::string& text, std::uint16_t whole) {

@@ -29,7 +29,8 @@ WorkerProgram this_program(const char* path);
 /// - `--observations-fd N` gets, for each case, the line {"start": "<case>"} before anything is done for it,
 /// and
 ///   its observation (run/run_file.hpp, `to_json_line`) when it is through;
-/// - `--reference` gives the line {"reference_ns": …, "arithmetic_ns": …, "copy_bytes": …} before the first case, and without
+/// - `--reference` gives the line {"reference_ns": …, "arithmetic_ns": …, "copy_bytes": …} before the first
+/// case, and without
 ///   --cases nothing else. A supervised worker that times cases writes such lines between them, too.
 ///   Without --observations-fd it goes to standard output.
 /// Environment: PEAKMARK_RECORDER_LIBRARY is the absolute path of the recorder that OPENCL_LAYERS or
