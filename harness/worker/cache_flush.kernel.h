@@ -1,6 +1,7 @@
 /* Writes a buffer from end to end: what the caches held before is evicted. Each item writes `each` elements one after the
    other: one on a GPU, many on a CPU. */
 
+PM_REGISTERS(sweep, 16)
 PM_KERNEL(sweep)
 (PM_GLOBAL pm_element* to, pm_long count, pm_long each, pm_element value) {
   const pm_long first = pm_global_x() * each;

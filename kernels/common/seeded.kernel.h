@@ -30,6 +30,7 @@ PM_DEVICE pm_long pm_noise_line(pm_uint order_seed, pm_long line, pm_int differe
 #ifdef PM_KERNEL
 
 /* `values` become elements [first, first + count) of the pattern `seed`; a work-item makes `run` neighbours. */
+PM_REGISTERS(seeded, 24)
 PM_KERNEL(seeded)(PM_GLOBAL pm_element* values, pm_long count, pm_long first, pm_uint seed, pm_int run) {
   const pm_long begin = pm_global_x() * run;
   const pm_long end = begin + run < count ? begin + run : count;
@@ -37,6 +38,7 @@ PM_KERNEL(seeded)(PM_GLOBAL pm_element* values, pm_long count, pm_long first, pm
 }
 
 /* `values`, of whole lines of `w`, become lines of noise; a work-item makes `run` neighbours. */
+PM_REGISTERS(noise_lines, 28)
 PM_KERNEL(noise_lines)(PM_GLOBAL pm_element* values, pm_long count, pm_long w, pm_int different,
                        pm_uint order_seed, pm_uint seed, pm_int run) {
   pm_long i = pm_global_x() * run;

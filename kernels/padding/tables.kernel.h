@@ -17,6 +17,7 @@ PM_DEVICE pm_long source_of(pm_long i, pm_long extent, pm_int mode) {
 }
 
 /* `along_x` 1: each element is its source column; 0: its source row. */
+PM_REGISTERS(coordinate_image, 48)
 PM_KERNEL(coordinate_image)(PM_GLOBAL pm_element* image, pm_long count, pm_long width, pm_long before,
                             pm_long extent, pm_int mode, pm_int along_x, pm_int run) {
   pm_long i = pm_global_x() * run;
@@ -34,6 +35,7 @@ PM_KERNEL(coordinate_image)(PM_GLOBAL pm_element* image, pm_long count, pm_long 
 }
 
 /* The values of the sides around zeros; x decides in the corners. The image is rows [y0, y1), columns [x0, x1). */
+PM_REGISTERS(side_values, 40)
 PM_KERNEL(side_values)(PM_GLOBAL pm_element* image, pm_long count, pm_long width, pm_long y0, pm_long y1, pm_long x0,
                        pm_long x1, pm_ulong above, pm_ulong below, pm_ulong left, pm_ulong right, pm_int run) {
   pm_long i = pm_global_x() * run;
