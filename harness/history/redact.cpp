@@ -62,8 +62,9 @@ class Redaction {
     const std::string context = redacted_json(run.context, texts_);
     if (context == run.context) return;
     const std::string host = night_of(context).host_name;
+    const std::string digest(kRedactedDigest);  // SOCI keeps a reference until the statement is executed
     sql_ << "UPDATE runs SET context = :c, host_name = :h, digest = :d WHERE number = :n", soci::use(context),
-        soci::use(host), soci::use(std::string(kRedactedDigest)), soci::use(run.number);
+        soci::use(host), soci::use(digest), soci::use(run.number);
     changed_.insert(run.number);
   }
 
