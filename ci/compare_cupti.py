@@ -71,8 +71,9 @@ def fields_of(structure: str, meta: str) -> list[str]:
     return re.findall(r"(\w+)(?:\[\d+\])?;", body.group(1)) if body else []
 
 
-def layout(headers: list[Path], calls: set[str], constants: set[str], scratch: Path) -> dict[str, str]:
-    """Returns value, or size and offsets, by name; names that these headers lack are not in it."""
+def layout(headers: list[Path], calls: set[str], constants: set[str], scratch: Path, last: list[Path] | None = None) -> dict[str, str]:
+    """Returns value, or size and offsets, by name; names that these headers lack are not in it. What they include and do not
+    bring is found in `last`: the wheels of CUDA 12.1 lack crt/host_defines.h, which has macros of the compiler only."""
     ids = set(re.findall(r"CUPTI_DRIVER_TRACE_CBID_(\w+)", text_of(headers, "cupti_driver_cbid.h")))
     meta = text_of(headers, "generated_cuda_meta.h")
     calls = {name for call in calls for name in (call, call + "_ptsz", call + "_ptds")} & ids
@@ -100,6 +101,7 @@ def layout(headers: list[Path], calls: set[str], constants: set[str], scratch: P
     includes = "#include <cupti.h>\n#include <cstddef>\n#include <cstdio>\n"
     source.write_text(includes + "int main() {\n" + "\n".join(lines) + "\n}\n")
     flags = [flag for folder in headers for flag in ("-isystem", str(folder))]
+    flags += [flag for folder in last or () for flag in ("-idirafter", str(folder))]
     subprocess.run(["c++", "-std=c++17", "-O0", *flags, str(source), "-o", str(program)], check=True)
     printed = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
     return dict(line.split("\t") for line in printed.splitlines())
@@ -117,7 +119,7 @@ def main() -> int:
         return 1
     wrong = 0
     for version in VERSIONS:
-        theirs = layout(headers_of_12(folder, version), calls, constants, folder / "layout12")
+        theirs = layout(headers_of_12(folder, version), calls, constants, folder / "layout12", headers_of_13(root))
         missing = sorted(ours.keys() - theirs.keys())
         different = [name for name in theirs if name in ours and theirs[name] != ours[name]]
         for name in different:
