@@ -263,12 +263,13 @@ void CallRecorder::tell_graph_allocation(std::uint64_t address, std::int64_t byt
 }
 
 void CallRecorder::sample_pool(std::uint64_t pool, std::uint32_t device) {
-  std::optional<CudaDriver::PoolUsage> usage;
-  if (pools_.is_of_driver(pool, device)) {
-    usage = driver_.pool_usage(reinterpret_cast<CUmemoryPool>(pool));
-  } else if (const Pools::Use use(pools_, pool); use.info() && counts_into_peak(use.info()->kind)) {
-    usage = driver_.pool_usage(reinterpret_cast<CUmemoryPool>(pool));
+  std::optional<Pools::Use> use;  // keeps the program from destroying the pool meanwhile
+  if (!pools_.is_of_driver(pool, device)) {
+    use.emplace(pools_, pool);
+    if (!use->info() || !counts_into_peak(use->info()->kind)) return;
   }
+  const auto usage = driver_.pool_usage(reinterpret_cast<CUmemoryPool>(pool));
+  use.reset();
   if (usage) sink_.pool(pool, usage->reserved_bytes, usage->used_bytes);
 }
 
