@@ -84,7 +84,7 @@ std::vector<std::string> cuda_library_files(const std::vector<std::string>& name
   std::vector<std::string> folders = first;
   for (std::string& folder : cuda_library_folders()) folders.push_back(std::move(folder));
   for (const std::string& folder : folders)
-    for (const std::string& name : names) files.push_back(folder + "/" + name);
+    for (const std::string& name : names) files.push_back((fs::path(folder) / name).string());
   return files;
 }
 

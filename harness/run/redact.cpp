@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <regex>
+#include <span>
 #include <sstream>
 #include <string_view>
 
@@ -225,10 +226,10 @@ std::string redacted_profile(std::string bytes, const PrivateTexts& given) {
     after.resize(std::min(after.size(), before.size()));
     event.text_bytes = static_cast<std::uint16_t>(after.size());
     for (std::size_t slot = 0, done = 0; done < before.size(); ++slot, done += sizeof event.text) {
-      char* const text = events[at + slot].text;
-      std::memset(text, 0, sizeof event.text);
-      if (done < after.size())
-        std::memcpy(text, after.data() + done, std::min(sizeof event.text, after.size() - done));
+      const std::span text(events[at + slot].text);
+      std::ranges::fill(text, '\0');
+      std::ranges::copy(std::string_view(after).substr(std::min(done, after.size()), text.size()),
+                        text.begin());
     }
   }
   std::memcpy(bytes.data() + sizeof header, events.data(), slots * sizeof(Event));
