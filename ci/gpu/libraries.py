@@ -22,7 +22,7 @@ PACKAGES_PROGRAM = "import json, sys; print(json.dumps([path for path in sys.pat
 
 @dataclass(frozen=True)
 class Found:
-    """`files` has the path of each name, or None; `folders` are those that the loader must be told of."""
+    """`files` has the path of each name, or None; `folders` are those that LD_LIBRARY_PATH must have."""
 
     files: dict[str, Path | None]
     folders: list[Path]

@@ -24,7 +24,7 @@ std::string without_passwords(std::string text);
 void hide_password_of_argument(char* argument);
 
 /// A file name, or `postgresql://user@host/database` (also `postgres://`). UsageError where it is empty, of
-/// another scheme, or a URL whose password cannot be told from the rest.
+/// another scheme, or a URL whose password cannot be separated from the rest.
 Place parse_place(const std::string& text);
 
 }  // namespace peakmark::history

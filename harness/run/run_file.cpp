@@ -134,15 +134,19 @@ Run run_from_text(const std::string& text) {
   return run;
 }
 
-/// `json` as it is written `depth` levels within another value; `indent` −1: on one line.
+/// The start of a line `depth` levels deep; `indent` −1: all is on one line.
+std::string line_start(int indent, int depth) {
+  return indent < 0 ? std::string() : "\n" + std::string(static_cast<std::size_t>(indent * depth), ' ');
+}
+
+/// `json` as it is written `depth` levels within another value.
 std::string nested_text(const Json& json, int indent, int depth) {
-  std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
-  if (indent < 0) return text;
-  const std::string begin = "\n" + std::string(static_cast<std::size_t>(indent * depth), ' ');
+  const std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  const std::string start = line_start(indent, depth);
   std::string nested;
   for (const char letter : text) {
     if (letter == '\n') {
-      nested += begin;
+      nested += start;
     } else {
       nested += letter;
     }
@@ -217,9 +221,7 @@ std::string run_file_text(const Run& run, int indent) {
                      {"num_cpus", std::thread::hardware_concurrency()},
                      {"library_build_type", run.context.build},
                      {"peakmark", to_json(run.context)}};
-  const auto line_of = [indent](int depth) {
-    return indent < 0 ? std::string() : "\n" + std::string(static_cast<std::size_t>(indent * depth), ' ');
-  };
+  const auto line_of = [indent](int depth) { return line_start(indent, depth); };
   const std::string colon = indent < 0 ? ":" : ": ";
   std::string text = "{" + line_of(1) + "\"context\"" + colon + nested_text(context, indent, 1) + "," +
                      line_of(1) + "\"benchmarks\"" + colon + "[";

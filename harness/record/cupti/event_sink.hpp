@@ -24,7 +24,7 @@ class EventSink {
   virtual void allocation(const CudaAllocation& allocation) = 0;
   virtual void failed_allocation(const CudaAllocation& wanted, std::int32_t result) = 0;
   virtual void release(std::uint64_t address) = 0;
-  /// The driver refused the release of `allocation`, which was told already: the memory is still live.
+  /// The driver refused the release of `allocation`, which has its event already: the memory is still live.
   virtual void refused_release(const CudaAllocation& allocation, std::int32_t result) = 0;
   virtual void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes) = 0;
   virtual void note(const char* text) = 0;

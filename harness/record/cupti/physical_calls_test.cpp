@@ -1,4 +1,4 @@
-// Memory of cuMemCreate, as the driver's calls tell of it.
+// Memory of cuMemCreate, as the driver's calls show it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // The state of the fake driver. It is strict: whoever hands it a context, pool or stream that was destroyed
-// is told so by an abort, as the documentation leaves the behaviour undefined.
+// is aborted, as the documentation leaves the behaviour undefined.
 #include <cuda.h>
 #include <cupti.h>
 
