@@ -123,7 +123,9 @@ class Page:
         texts = {"Enter": "\r", " ": " "}
         for kind in ("keyDown", "keyUp"):
             text = {"text": texts.get(key, key if len(key) == 1 else "")} if kind == "keyDown" else {}
-            codes = {"Enter": 13, "Tab": 9, "ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35}
+            codes = {
+                "Enter": 13, "Tab": 9, "Escape": 27, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+            }
             self.call(
                 "Input.dispatchKeyEvent", type=kind, key=key, code=code or key,
                 windowsVirtualKeyCode=codes.get(key, 0), **{k: v for k, v in text.items() if v},
@@ -135,6 +137,32 @@ class Page:
         theme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", features=theme)
         self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def contrast(self, colour: str, background: str) -> float:
+        """Returns the contrast of two opaque colours of CSS, as WCAG 2.1 defines it."""
+        return self.evaluate(
+            f"""(() => {{
+              const level = (colour) => {{
+                const style = document.createElement("i");
+                style.style.color = colour;
+                document.body.append(style);
+                const rgb = getComputedStyle(style).color.match(/\\d+/g).map((one) => one / 255);
+                style.remove();
+                const [r, g, b] = rgb.map((one) => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+                return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+              }};
+              const [a, b] = [level("{colour}"), level("{background}")].sort((x, y) => y - x);
+              return (a + 0.05) / (b + 0.05);
+            }})()"""
+        )
+
+    def unnamed(self) -> list[dict[str, Any]]:
+        """Returns what can be pressed or read as a figure and has no name for a screen reader."""
+        roles = ("button", "link", "textbox", "searchbox", "combobox", "slider", "image", "region", "DisclosureTriangle")
+        return [
+            node for node in self.call("Accessibility.getFullAXTree")["nodes"]
+            if not node["ignored"] and node["role"]["value"] in roles and not node.get("name", {}).get("value")
+        ]
 
     def screenshot(self, path: Path, whole: bool = False) -> None:
         answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

@@ -235,41 +235,16 @@ def test_nothing_is_wider_than_the_window(page, report, size, dark):
     assert (background == "rgb(21, 23, 26)") == dark
 
 
-def _contrast(page, colour, background):
-    """Of two colours of the theme, as WCAG 2.1 counts it."""
-    return page.evaluate(
-        f"""(() => {{
-          const level = (name) => {{
-            const style = document.createElement("i");
-            style.style.color = `var(${{name}})`;
-            document.body.append(style);
-            const rgb = getComputedStyle(style).color.match(/\\d+/g).map((one) => one / 255);
-            style.remove();
-            const [r, g, b] = rgb.map((one) => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
-            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-          }};
-          const [a, b] = [level("{colour}"), level("{background}")].sort((x, y) => y - x);
-          return (a + 0.05) / (b + 0.05);
-        }})()"""
-    )
-
-
 @pytest.mark.parametrize("dark", [False, True])
 def test_texts_can_be_read_on_their_grounds(page, dark):
     page.look(*SIZES["desk"], dark)
     grounds = {"--ink": "--card", "--quiet": "--page", "--accent": "--card", "--bad": "--bad-fill", "--warn": "--warn-fill", "--good": "--good-fill"}
     for colour, ground in grounds.items():
-        assert _contrast(page, colour, ground) >= 4.5, (colour, ground)
+        assert page.contrast(f"var({colour})", f"var({ground})") >= 4.5, (colour, ground)
 
 
 def test_whatever_can_be_pressed_has_a_name(page, report):
     open_case(page, report, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
-    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
-    roles = ("button", "link", "textbox", "searchbox", "combobox", "slider", "image", "region", "DisclosureTriangle")
-    unnamed = [
-        node for node in nodes
-        if not node["ignored"] and node["role"]["value"] in roles and not node.get("name", {}).get("value")
-    ]
-    assert unnamed == []
+    assert page.unnamed() == []
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)")
     assert len(ids) == len(set(ids))
