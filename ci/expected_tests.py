@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Fails where ci/test would run fewer tests than ci/expected_tests.toml expects.
+
+    ci/expected_tests.py programs              the required programs are installed
+    ci/expected_tests.py imports               the required modules can be imported by the Python that runs this
+    ci/expected_tests.py counted KIND FILE     enough tests of a kind ran; FILE is pytest's JUnit XML or ctest's LastTest.log
+
+Exit code: 1 when something is missing, with what to do; 2 for wrong arguments or a file that cannot be read.
+"""
+
+import argparse
+import glob
+import importlib
+import re
+import shutil
+import sys
+import tomllib
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+EXPECTED = Path(__file__).with_suffix(".toml")
+
+
+@dataclass
+class Ran:
+    """Passed tests, and the reasons of those that were skipped."""
+
+    passed: int = 0
+    skipped: list[str] = field(default_factory=list)
+
+
+def missing_programs(programs: list[str]) -> list[str]:
+    return [one for one in programs if not (glob.glob(one) if "/" in one else shutil.which(one))]
+
+
+def missing_imports(names: list[str]) -> list[str]:
+    missing = []
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            missing.append(f"{name} ({error})")
+    return missing
+
+
+def ran_of_pytest(text: str) -> Ran:
+    ran = Ran()
+    for case in ElementTree.fromstring(text).iter("testcase"):
+        skipped = case.find("skipped")
+        if skipped is not None:
+            # Of a module that skips itself, only the text has the reason.
+            ran.skipped.append(f"{case.get('classname')}.{case.get('name')}: {skipped.get('message')} {skipped.text or ''}".rstrip())
+        elif case.find("failure") is None and case.find("error") is None:
+            ran.passed += 1
+    return ran
+
+
+def ran_of_ctest(text: str) -> Ran:
+    """Of a GoogleTest program each test counts; another program is one test."""
+    ran = Ran()
+    for output in re.split(r"^\d+/\d+ Testing: ", text, flags=re.MULTILINE)[1:]:
+        ran.skipped += re.findall(r": Skipped\n(.*)", output)
+        if "\n[==========] " in output:
+            # A program with GoogleTest inside may be run twice by one test of ctest.
+            ran.passed += sum(map(int, re.findall(r"^\[  PASSED  \] (\d+) test", output, flags=re.MULTILINE)))
+        elif re.search(r"^Test Passed\.$", output, flags=re.MULTILINE):
+            ran.passed += 1
+        elif not re.search(r"^Test Failed\.$", output, flags=re.MULTILINE):
+            ran.skipped.append(output.splitlines()[0] + ": ctest did not run it")
+    return ran
+
+
+def ran_of(file: Path) -> Ran:
+    text = file.read_text(encoding="utf-8", errors="replace")
+    return ran_of_pytest(text) if file.suffix == ".xml" else ran_of_ctest(text)
+
+
+def complaints(kind: str, ran: Ran, expected: dict) -> list[str]:
+    """What is wrong with the tests that ran, one line each."""
+    allowed = expected["allowed_skips"]
+    found = [
+        f"{kind}: skipped: {reason}; install what the test needs, or add the reason to [allowed_skips]"
+        for reason in ran.skipped
+        if not any(part in reason for part in allowed)
+    ]
+    least = expected["min_tests"][kind]
+    if ran.passed < least:
+        found.append(
+            f"{kind}: {ran.passed} tests ran, at least {least} must: find what leaves them out; where tests were deleted on "
+            f"purpose, set {kind} = {ran.passed} in [min_tests]"
+        )
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("programs")
+    commands.add_parser("imports")
+    counted = commands.add_parser("counted")
+    counted.add_argument("kind")
+    counted.add_argument("file", type=Path)
+    asked = parser.parse_args()
+    expected = tomllib.loads(EXPECTED.read_text(encoding="utf-8"))
+    if asked.command == "programs":
+        found = [f"program {one} is missing: add its package to ci/packages-test.txt" for one in missing_programs(expected["programs"])]
+    elif asked.command == "imports":
+        found = [f"Python module {one} is missing: add it to ci/requirements-test.txt" for one in missing_imports(expected["imports"])]
+    elif asked.kind not in expected["min_tests"]:
+        parser.error(f"unknown kind '{asked.kind}': [min_tests] of {EXPECTED.name} has {', '.join(expected['min_tests'])}")
+    else:
+        try:
+            ran = ran_of(asked.file)
+        except (OSError, ElementTree.ParseError) as error:
+            parser.error(f"cannot count the tests of {asked.file}: {error}")
+        print(f"{asked.kind}: {ran.passed} tests passed (min {expected['min_tests'][asked.kind]}), {len(ran.skipped)} skipped")
+        found = complaints(asked.kind, ran, expected)
+    for line in found:
+        print(f"expected_tests: {line}", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
