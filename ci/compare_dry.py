@@ -1,10 +1,12 @@
 """Compares what `dry` booked with what was recorded on a device, case by case: `compare_dry.py RECORDED DRY`.
 
-The same host code runs on both, so every allocation must be the same. Exit 1, naming the cases, when one is not.
+The same host code runs on both, so every allocation must be the same. Exit 1, naming the cases, where one is not, and
+where no case was compared. What is left out is counted with its reason.
 """
 
 from __future__ import annotations
 
+import collections
 import json
 import sys
 from pathlib import Path
@@ -31,33 +33,42 @@ def contents(observation: dict) -> list[tuple[str, int]]:
     return sorted((entry["name"], entry["bytes"]) for entry in observation["at_peak"])
 
 
+def why_left_out(recorded: dict, dry: dict) -> str | None:
+    """Why there is nothing to compare; None for a pair that must be the same."""
+    if recorded["outcome"] == dry["outcome"] != "ok":
+        return f"{dry['outcome']} on both sides"
+    if recorded["outcome"] == "unsupported" and "does not run on" in recorded["message"]:
+        return "variants for other backends: not recorded here"
+    return None
+
+
 def main() -> int:
     recorded, dry = (observations(Path(argument)) for argument in sys.argv[1:3])
     different = 0
     compared = 0
-    elsewhere = 0
+    left_out: collections.Counter[str] = collections.Counter()
     for name in sorted(recorded.keys() | dry.keys()):
         if name not in recorded or name not in dry:
             print(f"{name}: only {'recorded' if name in recorded else 'dry'}")
             different += 1
             continue
         one, other = recorded[name], dry[name]
-        if one["outcome"] == other["outcome"] == "unsupported":
-            continue
-        if one["outcome"] == "unsupported" and "does not run on" in one["message"]:
-            elsewhere += 1
+        if reason := why_left_out(one, other):
+            left_out[reason] += 1
             continue
         compared += 1
-        for key in COMPARED:
+        for key in ["outcome", *COMPARED]:
             if one[key] != other[key]:
                 print(f"{name}: {key}: recorded {one[key]}, dry {other[key]}")
                 different += 1
         if contents(one) != contents(other):
             print(f"{name}: at the peak: recorded {contents(one)}, dry {contents(other)}")
             different += 1
-    if elsewhere:
-        print(f"{elsewhere} cases of variants for other backends: not recorded here")
-    print(f"{compared} cases compared, {different} differences")
+    for reason, count in sorted(left_out.items()):
+        print(f"{count} cases left out: {reason}")
+    print(f"{compared} cases compared, {left_out.total()} left out, {different} differences")
+    if not compared:
+        print("compare_dry: no case was compared", file=sys.stderr)
     return 1 if different or not compared else 0
 
 
