@@ -61,16 +61,18 @@ build() {
 
 has_toolkit() { command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
 
-# find_cuda: sets cuda_options: an installed toolkit, or else NVIDIA's wheels.
+# find_cuda: an installed toolkit, or else NVIDIA's wheels. cuda_root has the option that names it, cuda_options all options
+# of a build with CUDA.
 find_cuda() {
-  cuda_options=(-DPEAKMARK_CUDA=ON)
+  cuda_root=()
   if ! has_toolkit; then
     local root
     root=$(ci/cuda-wheels build/cuda-wheels)
-    cuda_options+=(-DPEAKMARK_CUDA_ROOT="$root")
+    cuda_root=(-DPEAKMARK_CUDA_ROOT="$root")
     # There programs look for what they open when they need it: CUPTI, cuFFT, the run-time compiler.
     export CUDA_HOME="${CUDA_HOME:-$root}"
   fi
+  cuda_options=(-DPEAKMARK_CUDA=ON "${cuda_root[@]}")
 }
 
 # install_nightly: packages, the Python environment build/venv, and peakmark in build/prefix, built as ci/nightly has it.
