@@ -14,7 +14,8 @@ std::string_view kind_of_other_than_file(const std::filesystem::path& path);
 /// pipe, which a rename would take away.
 void check_replaceable(const std::filesystem::path& path);
 
-/// A file that was created, open for writing. The descriptor is its owner's to close; −1: `error` says why.
+/// A file that was created, open for writing. The descriptor is its owner's to close, after the file has been
+/// renamed or removed: the file is locked (flock) while it is open. −1: `error` says why.
 struct NewFile {
   std::filesystem::path path;
   int descriptor = -1;
@@ -22,6 +23,7 @@ struct NewFile {
 };
 
 /// Creates `PATH.new-` and 16 random digits, as the umask says. Nobody can have put a file or a link there.
+/// Removes those of earlier processes that were killed: files of this name whose lock is free.
 NewFile create_file_beside(const std::filesystem::path& path);
 
 /// The open file is the one that the path names now: nobody has removed or replaced it meanwhile.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -46,6 +47,28 @@ TEST(FileKind, OnlyAFileIsReplaced) {
   EXPECT_THAT(refusal_of(folder.path()), HasSubstr("is a folder; name a file in it"));
   EXPECT_THAT(refusal_of(folder.path() / "nothing/"), HasSubstr("is a folder; name a file in it"));
   EXPECT_THAT(refusal_of("/dev/null"), HasSubstr("/dev/null: is a device, not a file that can be replaced"));
+}
+
+TEST(FileKind, WhatAKilledProcessLeftIsRemoved) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "run.json";
+  const NewFile live = create_file_beside(file);
+  const std::filesystem::path left = folder.path() / "run.json.new-0123456789abcdef";
+  const std::filesystem::path note = folder.path() / "run.json.new-notes";
+  const std::filesystem::path other = folder.path() / "other.json.new-0123456789abcdef";
+  for (const std::filesystem::path& one : {left, note, other}) std::ofstream(one) << "text";
+  const std::filesystem::path link = folder.path() / "run.json.new-0123456789abcde0";
+  std::filesystem::create_symlink(note, link);
+
+  const NewFile second = create_file_beside(file);
+  EXPECT_FALSE(std::filesystem::exists(left));
+  for (const std::filesystem::path& one : {live.path, second.path, note, other, link}) {
+    EXPECT_TRUE(std::filesystem::exists(one)) << one;
+  }
+  ::close(live.descriptor);
+  ::close(second.descriptor);
+  ::close(create_file_beside(file).descriptor);
+  EXPECT_FALSE(std::filesystem::exists(live.path));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/file_kind.hpp"
+#include "run/descriptor.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -38,7 +39,7 @@ void write_output_file(const fs::path& path, const std::function<void(std::ostre
   check_replaceable(path);
   const fs::path target = fs::is_symlink(path) ? fs::weakly_canonical(path) : path;
   const auto [beside, descriptor, refused] = create_file_beside(target);
-  if (descriptor >= 0) ::close(descriptor);
+  const Descriptor lock(descriptor);  // until the file has its name
   int error = refused != 0 ? refused : write_into(beside, write);
   if (error == 0 && ::rename(beside.c_str(), target.c_str()) != 0) error = errno;
   if (error != 0 && refused == 0) ::unlink(beside.c_str());

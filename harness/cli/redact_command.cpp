@@ -1,9 +1,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "cli/value_name.hpp"
 #include "history/history.hpp"
 #include "record/profile.hpp"
+#include "run/descriptor.hpp"
 #include "run/redact.hpp"
 #include "run/text_file.hpp"
 
@@ -37,15 +40,25 @@ void redact_history(const std::string& place, const PrivateTexts& texts) {
   print_message(stderr, "{}: {} runs redacted\n", history.place().name(), history.redact(texts));
 }
 
+/// Into the file itself: a new one would not be locked.
+void write_in_place(const fs::path& path, const std::string& contents) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file << contents;
+  file.close();
+  if (file.fail())
+    throw UsageError(path.string() + ": cannot be written: " + std::strerror(errno != 0 ? errno : EIO));
+}
+
 /// The copy gets its name when nothing private is in it any more.
 void redact_copy(const std::string& contents, const fs::path& target, const PrivateTexts& texts) {
   check_replaceable(target);
   const NewFile beside = create_file_beside(target);
-  if (beside.descriptor >= 0) ::close(beside.descriptor);
+  const Descriptor lock(beside.descriptor);  // until the file has its name
   if (beside.error != 0)
     throw UsageError(target.string() + ": cannot be written: " + std::strerror(beside.error));
   try {
-    replace_text_file(beside.path, contents);
+    write_in_place(beside.path, contents);
     redact_history(beside.path.string(), texts);
     fs::rename(beside.path, target);
   } catch (...) {

@@ -71,6 +71,8 @@ void replace_text_file(const std::filesystem::path& path, std::string_view text)
   int error = write_all(descriptor, text);
   // Some file systems tell of a full disk only here.
   if (error == 0 && ::fsync(descriptor) != 0 && errno != EINVAL) error = errno;
+  // The file stays locked until it has its name: another process would take it for one that was left.
+  const Descriptor lock(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
   if (::close(descriptor) != 0 && error == 0) error = errno;
   if (error == 0 && ::rename(beside.c_str(), path.c_str()) != 0) error = errno;
   if (error != 0) {

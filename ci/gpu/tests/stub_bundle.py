@@ -157,7 +157,7 @@ class Stubs:
     def run(self, *words: str, behave: str = "", **variables: str) -> tuple[int, str]:
         """The exit code and standard error. The time limit is that of a test which hangs, not a measurement."""
         process = self.start(*words, behave=behave, **variables)
-        errors = process.communicate(timeout=60)[1]
+        errors = process.communicate(timeout=600)[1]
         return process.returncode, errors
 
     def results(self) -> dict[str, dict[str, str]]:

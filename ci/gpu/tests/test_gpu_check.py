@@ -141,7 +141,7 @@ def test_sigterm_ends_the_running_program_and_leaves_archive_and_results(stubs):
     with started.open() as fifo:
         assert fifo.read() == "started\n"
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     assert process.returncode == 130
     results = stubs.results()
     assert results["test-cuda_device_test"]["state"] == "verified"
@@ -307,7 +307,7 @@ def test_standard_output_that_nobody_reads_ends_nothing(stubs):
     os.close(reader)
     process = subprocess.Popen(command, env=stubs.environment, stdout=writer, stderr=subprocess.DEVNULL)
     os.close(writer)
-    process.wait(timeout=60)
+    process.wait(timeout=600)
     assert stubs.results()["sanitizer-kernels"]["state"] == "verified"
 
 
