@@ -16,7 +16,7 @@ extern "C" {
 
 /* The version of this interface that the loaded recorder speaks; 0 when it has not come up. */
 typedef int (*peakmark_marks_version_t)(void);
-/* From now on the program is in this phase. The text is copied. */
+/* From now on the program is in this phase. The text is copied. May be called before the recorder has come up. */
 typedef void (*peakmark_phase_t)(const char* name);
 /* Names the allocation at this address (a cl_mem, an SVM or a device pointer). The text is copied. */
 typedef void (*peakmark_name_t)(uint64_t address, const char* name);
@@ -32,9 +32,14 @@ typedef const char* (*peakmark_synchronise_t)(void);
 /* Environment: PEAKMARK_PROFILE=<path> - the recorder writes <path>.<pid>.
  *              PEAKMARK_SYNC=1         - finish the queue after each enqueue, so that the peak repeats. */
 
-/* A program marks its first phase before it calls OpenCL or CUDA for the first time, and there is no recorder yet.
- * Whoever marks a phase sets this variable too, to <process id>:<phase>: a recorder that comes up later begins in that
- * phase. phase.h and the Python module peakmark do. */
+/* A program may mark its first phase before it calls OpenCL or CUDA for the first time, when no loader has loaded the
+ * recorder yet. Whoever marks a phase then loads the recorder with dlopen (without RTLD_NOLOAD, only where the file's name
+ * begins with PEAKMARK_RECORDER_FILE) and calls peakmark_phase: the recorder keeps the phase in its own memory and begins
+ * in it. phase.h and the Python module peakmark do so. */
+#define PEAKMARK_RECORDER_FILE "libpeakmark-"
+
+/* A program built with an older phase.h sets this variable to <process id>:<phase> instead. A recorder still reads it
+ * once, when it comes up. Do not set it: setenv races with getenv in other threads. */
 #define PEAKMARK_PHASE_VARIABLE "PEAKMARK_PHASE"
 
 #define PEAKMARK_MARKS_VERSION_SYMBOL "peakmark_marks_version"

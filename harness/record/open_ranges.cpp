@@ -39,15 +39,20 @@ void OpenRanges::tell() {
   if (writer_ != nullptr) writer_->phase(count_ == 0 ? mark_ : ranges_[count_ - 1].name);
 }
 
-void OpenRanges::attach(ProfileWriter& writer) {
+void OpenRanges::follow_forks() {
   static std::atomic<bool> registered{false};
-  if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, renew_lock_in_child);
+  if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, begin_anew_in_child);
+}
+
+void OpenRanges::attach(ProfileWriter& writer) {
+  follow_forks();
   const Held lock(mutex_);
   writer_ = &writer;
   if (count_ != 0 || mark_[0] != '\0') tell();
 }
 
 void OpenRanges::mark(const char* name) {
+  follow_forks();
   const Held lock(mutex_);
   copy(mark_, name);
   if (writer_ == nullptr) return;
@@ -59,6 +64,7 @@ void OpenRanges::mark(const char* name) {
 }
 
 void OpenRanges::begin(std::uint64_t id, const char* name) {
+  follow_forks();
   const Held lock(mutex_);
   if (count_ == kMost) return;
   Range& range = ranges_[count_];
@@ -89,9 +95,10 @@ void OpenRanges::lead(Begin begin, End end) {
   for (std::size_t i = 0; i < count_; ++i) begin(ranges_[i].id, ranges_[i].name);
 }
 
-/// The thread that held it may not be in the child.
-void OpenRanges::renew_lock_in_child() {
+/// The thread that held the lock may not be in the child. A phase is marked for one process only.
+void OpenRanges::begin_anew_in_child() {
   pthread_mutex_init(&ranges_of_process.mutex_, nullptr);
+  ranges_of_process.mark_[0] = '\0';
 }
 
 }  // namespace peakmark

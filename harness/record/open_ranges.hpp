@@ -14,8 +14,8 @@ class ProfileWriter;
 /// or ends; the empty mark gives the phase back to the open range. A phase is the process's, whatever the
 /// thread.
 ///
-/// In a recorder, so: no memory of the heap, no exceptions. Ranges may begin before there is a profile; it
-/// then begins in the phase of that moment.
+/// In a recorder, so: no memory of the heap, no exceptions. Marks and ranges may come before there is a
+/// profile; it then begins in the phase of that moment. A forked child does not inherit the mark.
 class OpenRanges {
  public:
   static constexpr std::size_t kMost = 256;      ///< open at a time; one that begins beyond is not told
@@ -46,7 +46,8 @@ class OpenRanges {
     char name[kMostName];
   };
   void tell();
-  static void renew_lock_in_child();
+  static void follow_forks();
+  static void begin_anew_in_child();
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   ProfileWriter* writer_ = nullptr;

@@ -7,18 +7,17 @@
  *     peakmark_name((uint64_t)(uintptr_t)buffer, "filter");      // a cl_mem, an SVM or a device pointer
  *
  * Where nothing is recorded they do nothing. A phase marked before the first call into OpenCL or CUDA is not lost: the
- * recorder begins in it. A name needs a recorder that is there. Call peakmark_phase from one thread at a time: a phase
- * is one of the whole process. On systems without dlopen in the C library (glibc before 2.34) link with -ldl.
+ * mark loads the recorder, which keeps it in memory and begins in it. A name needs a recorder that is there. Both may be
+ * called from any thread; a phase is one of the whole process. They read the environment and never change it. On systems
+ * without dlopen in the C library (glibc before 2.34) link with -ldl.
  */
 #ifndef PEAKMARK_RECORD_PHASE_H
 #define PEAKMARK_RECORD_PHASE_H
 
 #include <dlfcn.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "marks.h"
 
@@ -26,36 +25,35 @@
 extern "C" {
 #endif
 
-/* The recorder that the loader of OpenCL (0) or CUDA (1) has loaded into this process, or NULL. */
-#ifndef __cplusplus
-int setenv(const char* name, const char* value, int overwrite); /* POSIX; with -std=c11, headers do not tell of it */
-#endif
-
-static inline void* peakmark_recorder_(int which) {
+/* The recorder of OpenCL (0) or CUDA (1) in this process, or NULL. With `load` it is loaded here where it is not yet: the
+ * loader of OpenCL or CUDA later gets the same library. A layer of somebody else is never loaded here. */
+static inline void* peakmark_recorder_(int which, int load) {
   static void* found[2];
   const char* named;
+  const char* file;
   char path[4096];
   size_t length;
-  if (found[which] != NULL) return found[which];
+  void* recorder = __atomic_load_n(&found[which], __ATOMIC_ACQUIRE);
+  if (recorder != NULL) return recorder;
   named = getenv(which == 0 ? "OPENCL_LAYERS" : "CUDA_INJECTION64_PATH");
-  if (named == NULL) return NULL;
+  if (named == NULL || getenv("PEAKMARK_PROFILE") == NULL) return NULL;
   length = which == 0 ? strcspn(named, ":") : strlen(named); /* the recorder is the first of several layers */
   if (length == 0 || length >= sizeof(path)) return NULL;
   memcpy(path, named, length);
   path[length] = '\0';
-  found[which] = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
-  return found[which];
+  file = strrchr(path, '/');
+  file = file == NULL ? path : file + 1;
+  load = load && strncmp(file, PEAKMARK_RECORDER_FILE, strlen(PEAKMARK_RECORDER_FILE)) == 0;
+  recorder = dlopen(path, load ? RTLD_LAZY : RTLD_NOLOAD | RTLD_LAZY);
+  if (recorder != NULL) __atomic_store_n(&found[which], recorder, __ATOMIC_RELEASE);
+  return recorder;
 }
 
 /* From now on the program is in this phase. */
 static inline void peakmark_phase(const char* name) {
-  char mark[4096 + 32];
   int which;
-  if (getenv("PEAKMARK_PROFILE") == NULL) return;
-  snprintf(mark, sizeof(mark), "%ld:%s", (long)getpid(), name);
-  setenv(PEAKMARK_PHASE_VARIABLE, mark, 1);
   for (which = 0; which < 2; ++which) {
-    void* const recorder = peakmark_recorder_(which);
+    void* const recorder = peakmark_recorder_(which, 1);
     void* symbol;
     peakmark_phase_t tell;
     if (recorder == NULL || (symbol = dlsym(recorder, PEAKMARK_PHASE_SYMBOL)) == NULL) continue;
@@ -68,7 +66,7 @@ static inline void peakmark_phase(const char* name) {
 static inline void peakmark_name(uint64_t address, const char* name) {
   int which;
   for (which = 0; which < 2; ++which) {
-    void* const recorder = peakmark_recorder_(which);
+    void* const recorder = peakmark_recorder_(which, 0);
     void* symbol;
     peakmark_name_t tell;
     if (recorder == NULL || (symbol = dlsym(recorder, PEAKMARK_NAME_SYMBOL)) == NULL) continue;

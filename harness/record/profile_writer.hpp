@@ -43,7 +43,7 @@ class ProfileWriter {
   bool open(const char* path, const char* recorder);
 
   /// open() with $PEAKMARK_PROFILE; a message and false where it is not set. Begins in the phase that the
-  /// process has marked before (PEAKMARK_PHASE_VARIABLE of marks.h). With $PEAKMARK_STACKS=1 every allocation
+  /// process has marked before (marks.h). With $PEAKMARK_STACKS=1 every allocation
   /// brings the call stack of its caller.
   bool open_from_environment(const char* recorder);
 

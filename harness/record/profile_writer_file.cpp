@@ -57,8 +57,8 @@ bool ProfileWriter::open_from_environment(const char* recorder) {
     stacks_ = &call_stacks;
   }
   if (!open(path, recorder)) return false;
-  // A mark made before there was a recorder to tell (marks.h). Of this process: a parent's does not hold
-  // here.
+  // A mark of a program built with an older phase.h (marks.h). Only of this process: a parent's mark does not
+  // hold here.
   if (const char* const mark = std::getenv(PEAKMARK_PHASE_VARIABLE); mark != nullptr) {
     char* text = nullptr;
     if (std::strtol(mark, &text, 10) == getpid() && *text == ':') open_ranges().mark(text + 1);

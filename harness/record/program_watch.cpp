@@ -76,7 +76,9 @@ bool ProgramWatch::look() {
     look_at(process);
     for (const pid_t child : children_of(process)) left.push_back(child);
   }
-  return std::ranges::any_of(seen_, [](const auto& one) { return one.second.has_recorder; });
+  // A recorder without a loader proves nothing: marks load it too.
+  return std::ranges::any_of(
+      seen_, [](const auto& one) { return one.second.has_recorder && !one.second.loaders.empty(); });
 }
 
 void ProgramWatch::look_at(pid_t process) {

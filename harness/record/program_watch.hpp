@@ -26,7 +26,8 @@ class ProgramWatch {
   /// `variable`: NAME=value that the environment of every process of the program has, unless it was cleared.
   ProgramWatch(pid_t program, std::string variable);
 
-  /// True when a recorder was seen in one of them, by now or before: there is no need to look again.
+  /// True when a recorder and a loader were seen in one of them, by now or before: there is no need to look
+  /// again.
   bool look();
   [[nodiscard]] const std::map<pid_t, SeenProcess>& seen() const { return seen_; }
 

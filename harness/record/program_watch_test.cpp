@@ -120,7 +120,10 @@ TEST(ProgramWatch, SeesLoadersAndRecorders) {
   EXPECT_FALSE(watch.look());
   EXPECT_THAT(watch.seen().at(with_loader.process()).loaders, testing::ElementsAre(loader));
   EXPECT_FALSE(watch.seen().at(with_loader.process()).has_variables);
-  const Waiting recorded({"LD_PRELOAD=" + recorder});
+  // A mark loads the recorder without a loader: then nothing is recorded yet.
+  const Waiting marked({"LD_PRELOAD=" + recorder});
+  EXPECT_FALSE(ProgramWatch(marked.process(), kVariable).look());
+  const Waiting recorded({"LD_PRELOAD=" + recorder + ":" + loader});
   EXPECT_TRUE(ProgramWatch(recorded.process(), kVariable).look());
 }
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from peakmark.loaded_recorders import loaded_recorders
+from peakmark.loaded_recorders import loaded_recorders, recorders_of_phases
 
 #: A program that ends with this exit code says that what was asked of it cannot be done here: a device or a library
 #: is missing. In a suite its case is `unsupported`, with the last line that it said.
@@ -43,7 +43,7 @@ os.register_at_fork(after_in_child=_begin_anew_in_child)
 
 
 def _written(text: str) -> bytes:
-    """As recorders and the environment take it: they have neither NUL nor halves of characters (surrogates)."""
+    """As recorders take it: they have neither NUL nor halves of characters (surrogates)."""
     if not isinstance(text, str):
         raise TypeError(f"peakmark: a phase or a name is a text, not a {type(text).__name__}")
     return text.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
@@ -51,10 +51,7 @@ def _written(text: str) -> bytes:
 
 def _tell_phase() -> None:
     text = _open[-1].text if _open else b""
-    # A recorder comes up with the first call into OpenCL or CUDA, and begins in the phase that stands here. The number
-    # of the process keeps its children from taking it for theirs.
-    os.putenv(b"PEAKMARK_PHASE", b"%d:%s" % (os.getpid(), text))
-    for recorder in loaded_recorders():
+    for recorder in recorders_of_phases():
         recorder.peakmark_phase(text)
 
 

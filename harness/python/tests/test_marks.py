@@ -4,7 +4,7 @@ import sys
 import types
 
 import pytest
-from recorded import ROOT, environment, recorded, shown_of
+from recorded import ROOT, environment, library_folder, recorded, shown_of
 
 import peakmark
 from peakmark import loaded_recorders
@@ -221,6 +221,78 @@ def test_nothing_happens_where_nothing_is_recorded(monkeypatch):
     assert not peakmark.recording()
 
 
+def test_a_forked_child_does_not_begin_in_its_parents_phase(tmp_path):
+    shown = recorded(
+        tmp_path,
+        """
+        import os, peakmark
+        with peakmark.phase("setup"):
+            if os.fork() == 0:
+                from small_opencl import Context
+                Context().buffer(50)
+                os._exit(0)
+            os.wait()
+        """,
+    )
+    assert [phase["name"] for phase in shown["phases"]] == [""]
+
+
+MARKS_OF_THREADS = """
+    #include <peakmark/record/phase.h>
+    #include <pthread.h>
+    #include <stdio.h>
+    extern char** environ;
+    static void* read_environment(void* stop) {
+      unsigned long found = 0;
+      while (!__atomic_load_n((int*)stop, __ATOMIC_RELAXED)) found += getenv("PATH") != NULL;
+      return (void*)found;
+    }
+    static void* mark(void* name) {
+      int i;
+      for (i = 0; i < 200; ++i) {
+        peakmark_phase((const char*)name);
+        peakmark_name(i, (const char*)name);
+      }
+      return NULL;
+    }
+    int main(void) {
+      char* before[1000];
+      char name[] = "a longer name each time", other[] = "other";
+      int stop = 0, i, changed = 0;
+      pthread_t readers[2], markers[2];
+      for (i = 0; environ[i] != NULL && i < 999; ++i) before[i] = environ[i];
+      before[i] = NULL;
+      for (i = 0; i < 2; ++i) pthread_create(&readers[i], NULL, read_environment, &stop);
+      pthread_create(&markers[0], NULL, mark, name);
+      pthread_create(&markers[1], NULL, mark, other);
+      for (i = 0; i < 2; ++i) pthread_join(markers[i], NULL);
+      __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+      for (i = 0; i < 2; ++i) pthread_join(readers[i], NULL);
+      for (i = 0; before[i] != NULL; ++i) changed += environ[i] != before[i];
+      printf("%d changed, %s added\\n", changed, environ[i] == NULL ? "none" : environ[i]);
+      return 0;
+    }
+"""
+
+
+@pytest.mark.parametrize("sanitizer", [[], ["-fsanitize=thread"]], ids=["plain", "tsan"])
+def test_threads_may_mark_while_others_read_the_environment(sanitizer, tmp_path):
+    # setenv in a mark would race with getenv in any thread of the program.
+    (tmp_path / "include" / "peakmark").mkdir(parents=True)
+    (tmp_path / "include" / "peakmark" / "record").symlink_to(ROOT / "harness" / "record")
+    (tmp_path / "program.c").write_text(MARKS_OF_THREADS)
+    program = tmp_path / "program"
+    subprocess.run(
+        ["cc", "-std=c11", "-O1", "-g", *sanitizer, f"-I{tmp_path / 'include'}", tmp_path / "program.c",
+         "-o", program, "-pthread", "-ldl"],
+        check=True,
+    )  # fmt: skip
+    variables = {**os.environ, **environment(), "PEAKMARK_PROFILE": str(tmp_path / "p"),
+                 "OPENCL_LAYERS": str(library_folder() / "libpeakmark-opencl.so")}  # fmt: skip
+    answer = subprocess.run([program], env=variables, capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "0 changed, none added\n", "")
+
+
 @pytest.mark.parametrize("layer", ["", "/no/such/library.so", "libc.so.6"])
 def test_what_is_no_recorder_is_left_alone(layer, tmp_path):
     script = "import peakmark\nwith peakmark.phase('call'): assert not peakmark.recording()"
@@ -254,7 +326,7 @@ def test_a_c_program_marks_with_a_header(tmp_path):
     include.mkdir(parents=True)
     (include / "record").symlink_to(ROOT / "harness" / "record")
     program = tmp_path / "program"
-    for compiler, standard in (("cc", "c99"), ("c++", "c++11")):
+    for compiler, standard in (("cc", "c99"), ("cc", "c11"), ("c++", "c++11")):
         subprocess.run(
             [compiler, "-x", "c" if compiler == "cc" else "c++", f"-std={standard}", "-O2",
              "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-DCL_TARGET_OPENCL_VERSION=300",
