@@ -40,3 +40,7 @@ if(PEAKMARK_SANITIZE)
     add_compile_options(-fno-sanitize=function)
   endif()
 endif()
+
+if(PEAKMARK_FUZZ AND NOT (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND PEAKMARK_SANITIZE MATCHES "address"))
+  message(FATAL_ERROR "PEAKMARK_FUZZ=ON needs clang and PEAKMARK_SANITIZE=address,undefined: this is ${CMAKE_CXX_COMPILER_ID} with '${PEAKMARK_SANITIZE}'")
+endif()

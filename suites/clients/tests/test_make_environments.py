@@ -49,16 +49,29 @@ def test_a_group_stands_for_its_environments(program):
     assert program.chosen(["nabu-2023.2.0", "opencl"], files).count("nabu-2023.2.0") == 1
 
 
-def test_an_environment_is_made_anew_when_its_file_changes(program, tmp_path):
-    requirements = tmp_path / "one.txt"
-    requirements.write_text("one==1\n", encoding="utf-8")
+def test_an_environment_is_made_anew_when_its_packages_change(program, tmp_path):
     folder = tmp_path / "one"
     folder.mkdir()
-    assert not program.is_made(folder, requirements)
-    (folder / ".stamp").write_text(program.stamp_of(requirements), encoding="utf-8")
-    assert program.is_made(folder, requirements)
-    requirements.write_text("one==2\n", encoding="utf-8")
-    assert not program.is_made(folder, requirements)
+    assert not program.is_made(folder, "one==1\n")
+    (folder / ".stamp").write_text(program.stamp_of("one==1\n"), encoding="utf-8")
+    assert program.is_made(folder, "one==1\n")
+    assert not program.is_made(folder, "one==2\n")
+
+
+def test_of_chosen_packages_each_is_as_pinned(program, tmp_path):
+    path = tmp_path / "one.txt"
+    path.write_text("# a comment\none==1\ntwo==2.5\nthree==3\n", encoding="utf-8")
+    assert program.requirements_of(path) == path.read_text(encoding="utf-8")
+    assert program.requirements_of(path, ["three", "one"]) == "three==3\none==1\n"
+    with pytest.raises(ValueError, match="one.txt has no package 'four'; it has one, two, three"):
+        program.requirements_of(path, ["one", "four"])
+
+
+def test_packages_that_no_environment_has_are_refused(tmp_path):
+    done = run("--packages", "numpy,no-such-package", "nabu-2023.2.0", folder=tmp_path)
+    assert done.returncode == 2
+    assert "nabu-2023.2.0.txt has no package 'no-such-package'" in done.stderr
+    assert not (tmp_path / "nabu-2023.2.0").exists()
 
 
 def test_an_unknown_name_is_told_with_those_there_are(tmp_path):

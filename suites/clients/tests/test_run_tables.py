@@ -131,3 +131,9 @@ def test_expectations_are_exact(run, tmp_path, monkeypatch, capsys):
         "pad/old/opencl/mode:edge: requested_peak_bytes 301, expected 300",
         "pad/old/opencl/mode:wrap: is not expected; `--write` takes it in",
     ]
+    # Of a part of a run only the cases that are not there are forgiven.
+    assert tell(monkeypatch, check_expectations.main, "--part", other) == 1
+    assert "pad/new/opencl/mode:edge" not in capsys.readouterr().out
+    part = write_run(tmp_path / "part.json", [observation("old", "edge", 300, setup=200)])
+    assert tell(monkeypatch, check_expectations.main, part) == 1
+    assert tell(monkeypatch, check_expectations.main, "--part", part) == 0

@@ -1,0 +1,153 @@
+#include "fuzz/fuzz_targets.hpp"
+
+#include <array>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/temporary_folder.hpp"
+#include "check/judge.hpp"
+#include "check/reports.hpp"
+#include "history/run_record.hpp"
+#include "run/description_json.hpp"
+#include "run/external_answer.hpp"
+#include "run/run_file.hpp"
+#include "show/page.hpp"
+#include "show/process_tree.hpp"
+#include "show/profile_reports.hpp"
+#include "sweep/example_description.hpp"
+#include "sweep/suite.hpp"
+#include "sweep/suite_document.hpp"
+
+namespace peakmark {
+namespace {
+
+/// What a reader accepts is written in a form that it accepts again.
+void expect_readable(bool is_readable, const std::string& text) {
+  if (!is_readable) throw std::logic_error("what was written cannot be read: " + text);
+}
+
+std::filesystem::path file_with(std::string_view input) {
+  static const TemporaryFolder folder;
+  std::filesystem::path path = folder.path() / "input";
+  std::ofstream(path, std::ios::binary) << input;
+  return path;
+}
+
+void read_suite(std::string_view input) {
+  try {
+    (void)expand_suites({parse_suite_document(input, "s.toml")}, example_description(), {});
+  } catch (const UsageError&) {
+  }
+}
+
+void read_profile(std::string_view input) {
+  const std::filesystem::path path = file_with(input);
+  RecordedTree tree;
+  try {
+    tree = read_tree(path);
+  } catch (const UsageError&) {
+    return;
+  }
+  // What could be read can be shown, in every form.
+  std::ostringstream out;
+  out << profile_table(tree) << profile_table(tree, {.by_site = true, .frames = 2}) << profile_json(tree);
+  write_events(tree, out);
+  write_trace(tree, out);
+  write_page(tree, {}, out);
+}
+
+void read_run_file(std::string_view input) {
+  const std::filesystem::path path = file_with(input);
+  Run run;
+  try {
+    run = read_run(path);
+  } catch (const UsageError&) {
+    return;
+  }
+  try {
+    const auto verdicts = judge(run, {});
+    (void)(console_table(run, verdicts) + markdown(run, verdicts) + junit(run, verdicts) +
+           verdicts_json(run, verdicts));
+  } catch (const UsageError&) {  // two observations of a case
+  }
+  const std::string text = run_file_text(run, -1);
+  try {
+    (void)read_run(file_with(text));
+  } catch (const UsageError&) {
+    expect_readable(false, text);
+  }
+  try {
+    (void)history::to_run(history::to_record(run));
+  } catch (const UsageError&) {
+  }
+}
+
+void read_description(std::string_view input) {
+  Description description;
+  try {
+    description = description_from_json(input);
+  } catch (const UsageError&) {
+    return;
+  }
+  const std::string text = to_json_text(description);
+  try {
+    (void)description_from_json(text);
+  } catch (const UsageError&) {
+    expect_readable(false, text);
+  }
+}
+
+void read_estimator_answer(std::string_view input) {
+  for (const bool is_asked : {false, true}) {
+    try {
+      (void)read_external_answer(std::string(input),
+                                 {.by_command = is_asked, .asked_slices = is_asked, .slices = 24});
+    } catch (const UsageError&) {
+    }
+  }
+}
+
+/// The context, what is planned, and the facts of the observations, a line each, as a history has them.
+void read_history_record(std::string_view input) {
+  std::vector<std::string> lines;
+  std::istringstream in{std::string(input)};
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  history::RunRecord record;
+  if (!lines.empty()) record.context = lines[0];
+  if (lines.size() > 1) record.planned = lines[1];
+  for (std::size_t i = 2; i < lines.size(); ++i) {
+    record.observations.emplace_back().facts = lines[i];
+  }
+  const auto tried = [](const auto& read) {
+    try {
+      read();
+    } catch (const UsageError&) {
+    }
+  };
+  tried([&] { (void)history::to_run(record); });
+  tried([&] { (void)history::night_of(record.context); });
+  tried([&] { (void)history::holds_private_facts(record.context); });
+  for (const history::ObservationRecord& one : record.observations) {
+    tried([&] { (void)history::observation_of(one.facts); });
+    tried([&] { (void)history::at_peak_of(one.facts); });
+    tried([&] { (void)history::facts_hash_of(one.facts); });
+  }
+}
+
+}  // namespace
+
+std::span<const FuzzTarget> fuzz_targets() {
+  static constexpr std::array<FuzzTarget, 6> kTargets{{{"suite", read_suite},
+                                                       {"profile", read_profile},
+                                                       {"run_file", read_run_file},
+                                                       {"description", read_description},
+                                                       {"estimator_answer", read_estimator_answer},
+                                                       {"history_record", read_history_record}}};
+  return kTargets;
+}
+
+}  // namespace peakmark
