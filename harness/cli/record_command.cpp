@@ -78,14 +78,9 @@ std::filesystem::path profile_of_run(const std::filesystem::path& name, int run)
 void remove_further_runs(const std::filesystem::path& name, int run) {
   for (;; ++run) {
     const std::filesystem::path further = profile_of_run(name, run);
-    std::vector<std::filesystem::path> files = profiles_beside(further);
     std::error_code error;
-    if (std::filesystem::is_regular_file(further, error)) {
-      const ProfileReader only_a_profile_is_removed(further);
-      files.push_back(further);
-    }
-    if (files.empty()) return;
-    for (const std::filesystem::path& file : files) std::filesystem::remove(file);
+    if (!std::filesystem::is_regular_file(further, error) && profiles_beside(further).empty()) return;
+    remove_earlier_recording(further);
   }
 }
 

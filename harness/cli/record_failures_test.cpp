@@ -83,7 +83,8 @@ TEST_F(RecordFailures, NoRoomForAProfileThatAloneIsTheCause) {
   const Result result = record("-- $PROGRAM leak", "ulimit -f 100;");
   EXPECT_EQ(result.code, 5);
   EXPECT_THAT(result.err, HasSubstr("the limit on file sizes (ulimit -f) is reached"));
-  EXPECT_THAT(result.err, AllOf(HasSubstr("the recorder came up and could not write"), HasSubstr("-o")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("the recorder came up and could not write"),
+                                HasSubstr("raise the limit on file sizes (ulimit -f)")));
   EXPECT_THAT(result.err, Not(HasSubstr("no recorder came up")));
   expect_one_line(result);
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
@@ -94,11 +95,45 @@ TEST_F(RecordFailures, TheDiskBecomesFull) {
   const Result result = record("-- $PROGRAM many", "ulimit -f 3000;");  // blocks of 512 bytes: one extent
   EXPECT_EQ(result.code, 5);
   EXPECT_THAT(result.err, AllOf(HasSubstr("the recording stopped early"), HasSubstr("(ulimit -f) is reached"),
-                                HasSubstr("make room there, or name a file elsewhere with -o")));
+                                HasSubstr("raise the limit on file sizes")));
   expect_one_line(result);
   EXPECT_GT(ProfileReader(profile()).header().lost, 0U);
   EXPECT_FALSE(ProfileReader(profile()).complete());
   EXPECT_EQ(recorded(profile()).peak_bytes, 100);
+}
+
+/// A disk of 1.5 MiB, in namespaces of its own.
+TEST_F(RecordFailures, TheDiskIsFull) {
+  const std::string disk = file("disk");
+  std::filesystem::create_directory(disk);
+  const std::string mount = "unshare -Urm sh -c 'mount -t tmpfs -o size=1500k none " + disk;
+  if (std::system((mount + "' 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << "this system mounts no tmpfs in a user namespace";
+  const std::string line = "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM "; " + mount +
+                           " && { " PEAKMARK_COMMAND " record -o " + disk +
+                           "/p -- $PROGRAM many; echo $?; " PEAKMARK_COMMAND " show --json " + disk +
+                           "/p; }' >" + file("out") + " 2>" + file("err");
+  EXPECT_EQ(std::system(line.c_str()), 0);
+  EXPECT_THAT(text(file("out")), testing::StartsWith("5\n"));
+  EXPECT_THAT(text(file("out")), AllOf(HasSubstr("\"complete\": false"), HasSubstr("\"peak_bytes\": 100"),
+                                       Not(HasSubstr("\"lost_events\": 0"))));
+  EXPECT_THAT(text(file("err")),
+              AllOf(HasSubstr("the recording stopped early"), HasSubstr("the disk is full"),
+                    HasSubstr("make room there, or name a file elsewhere with -o")));
+}
+
+TEST_F(RecordFailures, TheProfileHasAHole) {
+  ASSERT_EQ(record("-- $PROGRAM leak").code, 0);
+  std::fstream file(profile(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(ProfileHeader::kBytes + sizeof(Event));
+  file << std::string(sizeof(Event), '\0');
+  file.close();
+  const std::string line = PEAKMARK_COMMAND " show --json " + profile() + " >" + this->file("out") + " && " +
+                           PEAKMARK_COMMAND " show " + profile() + " >" + this->file("err");
+  ASSERT_EQ(std::system(line.c_str()), 0);
+  EXPECT_THAT(text(this->file("out")),
+              AllOf(HasSubstr("\"complete\": false"), HasSubstr("\"lost_events\": 1")));
+  EXPECT_THAT(text(this->file("err")), HasSubstr("1 events are missing: the file has a hole"));
 }
 
 TEST_F(RecordFailures, TheFolderIsRemovedWhileTheProgramRuns) {

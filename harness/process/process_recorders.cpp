@@ -128,23 +128,11 @@ struct ProcessRecorders::Recorder {
     attach_recorder(library);
   }
 
-  /// The events since the last call, at most `most`, up to one that another thread has begun and not yet
-  /// written; for that one it waits a little, and then leaves it out.
+  /// The events since the last call, at most `most`.
   std::vector<Event> read(std::uint64_t most) {
-    const Clock::time_point patience = Clock::now() + kForReleases;
     const std::uint64_t end = std::min(count(), next + most);
-    std::vector<Event> events = reader.events(next, end);
-    while (events.size() < end - next && Clock::now() < patience) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      events = reader.events(next, end);
-    }
+    std::vector<Event> events = reader.events_given_out(next, end);
     next = end;
-    if (reader.header().lost > 0) {
-      throw RecorderError(fmt::format(
-          "the recording stopped for want of room, {} events are lost; make room for {}, raise the "
-          "limit on file sizes (ulimit -f), or let TMPDIR name another folder",
-          reader.header().lost, path.string()));
-    }
     for (std::size_t i = 0; i < events.size(); ++i) {
       if (events[i].type != EventType::note) continue;
       const std::string note = text_of(events, i);

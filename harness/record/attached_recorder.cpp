@@ -27,13 +27,7 @@ class AttachedRecorder final : public EventSource {
   [[nodiscard]] std::uint64_t count() const override { return count_(); }
 
   [[nodiscard]] std::vector<Event> events(std::uint64_t first) override {
-    auto events = reader_.events(first, count_());
-    if (reader_.header().lost > 0) {
-      throw RecorderError(
-          fmt::format("{}: the recording stopped for want of room, {} events are lost; make "
-                      "room on that disk or raise the limit on file sizes (ulimit -f)",
-                      profile_, reader_.header().lost));
-    }
+    auto events = reader_.events_given_out(first, count_());
     if (const std::string invalid = invalid_note(events); !invalid.empty()) {
       throw RecorderError(fmt::format("{}: {}", profile_, invalid));
     }

@@ -8,11 +8,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
 #include <string_view>
+#include <thread>
 
 #include "base/error.hpp"
 #include "base/file_kind.hpp"
+#include "record/stop_reason.hpp"
 
 namespace peakmark {
 
@@ -20,6 +24,7 @@ struct ProfileReader::File {
   std::filesystem::path path;
   int descriptor = -1;
   ProfileHeader header{};
+  std::optional<std::uint64_t> holes;  ///< of a closed profile, once it was read: it changes no more
 
   explicit File(std::filesystem::path p) : path(std::move(p)) {}
   File(const File&) = delete;
@@ -62,6 +67,28 @@ struct ProfileReader::File {
     struct stat status {};
     if (::fstat(descriptor, &status) != 0 || status.st_size <= ProfileHeader::kBytes) return 0;
     return (static_cast<std::uint64_t>(status.st_size) - ProfileHeader::kBytes) / sizeof(Event);
+  }
+
+  /// Slots before the end that have no event. Of an open profile the last event is the end.
+  std::uint64_t count_holes() {
+    constexpr std::uint64_t kChunk = 16384;
+    const bool is_closed = header.closed == 1;
+    std::uint64_t events = 0;
+    std::uint64_t end = 0;
+    std::vector<Event> chunk;
+    for (std::uint64_t first = 0;; first += kChunk) {
+      chunk.resize(is_closed ? std::min(kChunk, header.end - std::min(header.end, first)) : kChunk);
+      const std::size_t asked = chunk.size();
+      chunk.resize(read(chunk.data(), asked * sizeof(Event), ProfileHeader::kBytes + first * sizeof(Event)) /
+                   sizeof(Event));
+      for (std::size_t i = 0; i < chunk.size(); ++i) {
+        if (chunk[i].commit != first + i + 1) continue;
+        ++events;
+        end = first + i + 1;
+      }
+      if (chunk.empty() || chunk.size() < asked) break;
+    }
+    return (is_closed ? header.end : end) - events;
   }
 
   /// Room for the slots [first, last) that the file has: growing step by step would copy each event twice.
@@ -127,8 +154,16 @@ std::vector<std::string> ProfileReader::command_line() const {
   return arguments;
 }
 
-bool ProfileReader::complete() const {
-  return file_->header.closed == 1 && file_->header.lost == 0 && !cut_short();
+bool ProfileReader::complete() {
+  return file_->header.closed == 1 && lost_events() == 0;
+}
+
+std::uint64_t ProfileReader::lost_events() {
+  if (file_->holes) return file_->header.lost + *file_->holes;
+  file_->read_header();
+  const std::uint64_t holes = file_->count_holes();
+  if (file_->header.closed == 1) file_->holes = holes;
+  return file_->header.lost + holes;
 }
 
 bool ProfileReader::cut_short() const {
@@ -174,6 +209,27 @@ std::vector<Event> ProfileReader::events(std::uint64_t first, std::uint64_t last
   return events;
 }
 
+std::vector<Event> ProfileReader::events_given_out(std::uint64_t first, std::uint64_t last) {
+  // A thread writes its slot within a microsecond, unless it is stopped there.
+  constexpr std::chrono::seconds kPatience{10};
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (true) {
+    std::vector<Event> found = events(first, last);
+    const ProfileHeader& header = file_->header;
+    if (header.lost > 0) {
+      throw RecorderError(fmt::format("{}: the recording stopped early, {} events are lost: {}; {}",
+                                      file_->path.string(), header.lost, stop_reason(header.stop_error),
+                                      stop_advice(header.stop_error)));
+    }
+    if (found.size() >= last - std::min(first, last)) return found;
+    if (std::chrono::steady_clock::now() > deadline) {
+      throw RecorderError(fmt::format("{}: {} events are missing: a thread stopped while it wrote them",
+                                      file_->path.string(), last - first - found.size()));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 EventBlock ProfileReader::all_events() {
   file_->read_header();
   const ProfileHeader& header = file_->header;
@@ -183,7 +239,9 @@ EventBlock ProfileReader::all_events() {
   for (std::size_t i = 0; i < block.size(); ++i) {
     if (block[i].commit != i + 1) return events();
   }
-  return block.size() == header.end ? block : events();
+  if (block.size() != header.end) return events();
+  file_->holes = 0;
+  return block;
 }
 
 }  // namespace peakmark

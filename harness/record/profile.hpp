@@ -15,7 +15,8 @@ namespace peakmark {
 /// The first page of a profile. What stands after the text of `command_line` is zero.
 struct ProfileHeader {
   static constexpr char kMagic[8] = {'P', 'E', 'A', 'K', 'M', 'A', 'R', 'K'};
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 1;  ///< MAJOR
+  static constexpr std::uint32_t kMinor = 1;
   static constexpr std::uint32_t kBytes = 4096;
 
   char magic[8];
@@ -27,8 +28,10 @@ struct ProfileHeader {
   std::int64_t start_realtime_ns;
   std::uint64_t closed;     ///< 1 when the recorder closed the file; 0 while it runs or was killed
   std::uint64_t end;        ///< slots when it was closed
-  std::uint64_t lost;       ///< events that found no room (full disk)
-  char recorder[64];        ///< `opencl-layer 1`, `cupti 130001`
+  std::uint64_t lost;       ///< slots that came after the recorder had to stop (`stop_error`)
+  char recorder[56];        ///< `opencl-layer 1`, `cupti 130001`
+  std::uint32_t minor;      ///< 0: there was no `stop_error` yet
+  std::int32_t stop_error;  ///< errno that stopped the recorder before its program ended; 0: none did
   char command_line[3960];  ///< arguments separated by NUL, cut short where they do not fit
   /// When the recorder closed the file or, where it could not, `record` saw its process end. 0: unknown,
   /// since nobody saw it. (Before there was this field a very long command line had these bytes: then it is
@@ -76,14 +79,23 @@ class ProfileReader {
   [[nodiscard]] const ProfileHeader& header() const;
   /// Arguments of the program.
   [[nodiscard]] std::vector<std::string> command_line() const;
-  /// True when the recorder closed the file and lost nothing, and the file has all that it closed.
-  [[nodiscard]] bool complete() const;
+  /// True when the recorder closed the file and no event is missing. Reads the whole file once, unless
+  /// all_events() has.
+  [[nodiscard]] bool complete();
   /// True when the file ends before the last event that the recorder closed it with: a copy broken off.
   [[nodiscard]] bool cut_short() const;
+  /// Returns how many slots are missing: those that came after the recorder had to stop, and those before the
+  /// end in which no event is (a hole: a part of the file was zeroed or cut off, or a thread died while it
+  /// wrote). The end is the one that the recorder closed the file with, or else the last event. Reads the
+  /// whole file, unless it is closed and was read.
+  [[nodiscard]] std::uint64_t lost_events();
   /// The committed events from slot `first` on (and before slot `last`), as of now. Slots reserved but not
   /// committed (the program was killed in between, or another thread is writing) are left out. Calling it
   /// again sees what has come since.
   [[nodiscard]] std::vector<Event> events(std::uint64_t first = 0, std::uint64_t last = UINT64_MAX);
+  /// Returns the events of the slots [first, last), which the recorder of this process has given out: waits
+  /// for threads that are still writing theirs. Throws RecorderError, with the reason, where events are lost.
+  [[nodiscard]] std::vector<Event> events_given_out(std::uint64_t first, std::uint64_t last);
   /// All of them. Those of a closed profile are not copied but mapped, which takes neither time nor memory:
   /// it changes no more.
   [[nodiscard]] EventBlock all_events();

@@ -1,7 +1,12 @@
 #include "record/profile_files.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <fstream>
@@ -74,6 +79,14 @@ std::optional<std::int64_t> process_in_name(std::string_view file, std::string_v
 
 std::vector<fs::path> profiles_beside(const fs::path& name) {
   return files_beside(name, is_profile_of);
+}
+
+bool is_being_written(const fs::path& profile) {
+  const int file = ::open(profile.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool is_locked = ::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(file);
+  return is_locked;
 }
 
 std::vector<fs::path> unwritten_beside(const fs::path& name) {

@@ -21,4 +21,8 @@ std::vector<std::filesystem::path> profiles_beside(const std::filesystem::path& 
 /// goes): what a recorder leaves that found no room for its header. Sorted.
 std::vector<std::filesystem::path> unwritten_beside(const std::filesystem::path& name);
 
+/// True while a process writes into the profile, or may: its recorder holds a lock on it (flock). False too
+/// where the file system has no locks.
+bool is_being_written(const std::filesystem::path& profile);
+
 }  // namespace peakmark

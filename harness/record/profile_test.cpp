@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 
+#include <cstddef>
 #include <fstream>
 #include <iterator>
 
@@ -91,6 +92,7 @@ TEST_F(Profile, AClosedOneThatIsCutShortIsNotWhole) {
     ProfileReader reader(own());
     EXPECT_FALSE(reader.complete()) << bytes;
     EXPECT_TRUE(reader.cut_short()) << bytes;
+    EXPECT_EQ(reader.lost_events(), 100U - events);
     EXPECT_EQ(reader.all_events().size(), events);
     EXPECT_EQ(reader.events().size(), events);
   }
@@ -113,10 +115,50 @@ TEST_F(Profile, AllEventsOfAClosedOneAreThoseOfTheFile) {
   const EventBlock rest = ProfileReader(own()).all_events();
   ASSERT_EQ(rest.size(), 2U);
   EXPECT_EQ(rest[1].address, 3U);
+  EXPECT_FALSE(ProfileReader(own()).complete());
+  EXPECT_EQ(ProfileReader(own()).lost_events(), 1U);
 
   // Cut short by somebody else.
   std::filesystem::resize_file(own(), ProfileHeader::kBytes + sizeof(Event));
   EXPECT_EQ(ProfileReader(own()).all_events().size(), 1U);
+}
+
+TEST_F(Profile, AHoleIsFoundAlsoWhereTheProgramWasKilled) {
+  ASSERT_TRUE(writer_.open(base().c_str(), "test 1"));
+  for (std::uint64_t i = 1; i <= 1000; ++i) writer_.release(i);
+  EXPECT_EQ(ProfileReader(own()).lost_events(), 0U);
+  const auto zero = [&](std::uint64_t from, std::uint64_t bytes) {
+    std::fstream file(own(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(from));
+    file << std::string(bytes, '\0');
+  };
+  zero(8192, 4096);  // a page: 64 events
+  ProfileReader open_one(own());
+  EXPECT_EQ(open_one.lost_events(), 64U);
+  EXPECT_EQ(open_one.events().size(), 936U);
+  writer_.close();
+  EXPECT_EQ(open_one.lost_events(), 64U);
+  ProfileReader closed(own());
+  EXPECT_FALSE(closed.complete());
+  EXPECT_EQ(closed.lost_events(), 64U);
+  zero(4096 + 64 * 990, 64 * 10);  // at the end
+  EXPECT_EQ(ProfileReader(own()).lost_events(), 74U);
+}
+
+TEST_F(Profile, OfTheFirstFormatIsRead) {
+  ASSERT_TRUE(writer_.open(base().c_str(), "test 1"));
+  writer_.release(1);
+  writer_.close();
+  // It had 64 bytes for the name of the recorder.
+  std::fstream file(own(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(offsetof(ProfileHeader, minor));
+  file << std::string(8, '\0');
+  file.close();
+  ProfileReader reader(own());
+  EXPECT_TRUE(reader.complete());
+  EXPECT_EQ(reader.events().size(), 1U);
+  EXPECT_STREQ(reader.header().recorder, "test 1");
+  EXPECT_EQ(reader.header().stop_error, 0);
 }
 
 TEST_F(Profile, OneWithoutEventsIsComplete) {

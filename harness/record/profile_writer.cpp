@@ -19,32 +19,25 @@ std::int64_t now_ns() {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-/// Everything but the commit, then the commit: whoever sees it sees the rest.
-void commit(Event& slot, const Event& event, std::uint64_t index) {
-  std::memcpy(reinterpret_cast<char*>(&slot) + sizeof(slot.commit),
-              reinterpret_cast<const char*>(&event) + sizeof(event.commit),
-              sizeof(Event) - sizeof(event.commit));
-  std::atomic_ref(slot.commit).store(index + 1, std::memory_order_release);
-}
-
 }  // namespace
 
-inline Event* ProfileWriter::slot(std::uint64_t index) {
+inline void ProfileWriter::put(const Event& event, std::uint64_t index) {
   const std::uint64_t position = index + kHeaderSlots;
   const std::uint64_t extent = position / kSlotsPerExtent;
   if (extent < kMaxExtents) {
+    // It stays mapped until this slot is written too.
     if (Event* const slots = table_[extent].load(std::memory_order_acquire)) {
-      return slots + position % kSlotsPerExtent;
+      return commit(slots[position % kSlotsPerExtent], event, index);
     }
   }
-  return grow(index);
+  put_slowly(event, index);
 }
 
 void ProfileWriter::write(Event& event) {
   event.time_ns = now_ns();
   event.thread = thread_id();
   const std::uint64_t index = reserved_.fetch_add(1, std::memory_order_relaxed);
-  if (Event* const to = slot(index)) commit(*to, event, index);
+  put(event, index);
 }
 
 void ProfileWriter::write_text(EventType type, std::uint64_t address, const char* text) {
@@ -67,7 +60,7 @@ void ProfileWriter::write_text(EventType type, std::uint64_t address, const char
     const std::size_t from = i * sizeof(event.text);
     std::memset(event.text, 0, sizeof(event.text));
     std::memcpy(event.text, text + from, std::min(bytes - std::min(bytes, from), sizeof(event.text)));
-    if (Event* const to = slot(index + i)) commit(*to, event, index + i);
+    put(event, index + i);
   }
 }
 

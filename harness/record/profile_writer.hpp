@@ -4,9 +4,11 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "record/event.hpp"
 #include "record/profile.hpp"
@@ -22,7 +24,14 @@ class CallStacks;
 ///
 /// The file is mapped and shared, so that every event whose commit is stored survives a kill −9. It grows by
 /// extents that are allocated on the disk before they are mapped: writing to a page that finds no room would
-/// kill the program with SIGBUS.
+/// kill the program with SIGBUS. An extent whose events are all written is unmapped: at most 4 MiB are mapped
+/// at a time. Events of an extent that cannot be mapped (no address space, or slow threads still write to as
+/// many as may be mapped) go into the file by pwrite.
+///
+/// One descriptor stays open, with a high number and close-on-exec. Before each use its file is compared with
+/// the one that was created: a program that closes all descriptors may have given the number to another file.
+/// The writer holds a shared flock on the file until it is closed or its process ends: `record` does not
+/// remove a profile that is still written.
 ///
 /// A forked child writes `<path>.<its pid>` from its first event on, and nothing where it has none.
 /// One writer a process follows forks: the one opened last.
@@ -98,8 +107,23 @@ class ProfileWriter {
 
   enum class State { unopened, open, inherited, stopped };
 
-  Event* slot(std::uint64_t index);
-  Event* grow(std::uint64_t index);
+  /// What is mapped of the file.
+  struct Mapping {
+    Event* slots = nullptr;
+    std::uint64_t extent = 0;
+    std::uint64_t written = 0;  // slots from the start of the extent that are known to be written
+  };
+  static constexpr std::size_t kMaxMappings = 3;
+
+  /// Everything but the commit, then the commit: whoever sees it sees the rest.
+  static void commit(Event& slot, const Event& event, std::uint64_t index) {
+    std::memcpy(reinterpret_cast<char*>(&slot) + sizeof(slot.commit),
+                reinterpret_cast<const char*>(&event) + sizeof(event.commit),
+                sizeof(Event) - sizeof(event.commit));
+    std::atomic_ref(slot.commit).store(index + 1, std::memory_order_release);
+  }
+  void put(const Event& event, std::uint64_t index);
+  void put_slowly(const Event& event, std::uint64_t index);
   void write(Event& event);
   void write_text(EventType type, std::uint64_t address, const char* text);
   void write_text(EventType type, std::uint64_t address, const char* text, std::size_t bytes);
@@ -108,9 +132,19 @@ class ProfileWriter {
   // With growing_ held:
   bool create_file();
   void fill_header();
-  Event* map_extent(std::uint64_t extent);
-  static int allocate(int descriptor, std::uint64_t offset);
-  void stop(const char* what, int error);
+  bool map_header();
+  void extend();
+  Event* map(std::uint64_t extent);
+  void find_written(Mapping& mapping) const;
+  void unmap_written();
+  void unmap_all();
+  [[nodiscard]] bool has_unwritten_slots() const;
+  [[nodiscard]] int write_unmapped(const Event& event, std::uint64_t index);
+  [[nodiscard]] bool is_own(int descriptor) const;
+  int descriptor();
+  void close_descriptor();
+  void stop(int error);
+  void report(const char* what, int error) const;
 
   static void before_fork();
   static void after_fork_in_parent();
@@ -122,8 +156,11 @@ class ProfileWriter {
   pthread_mutex_t growing_ = PTHREAD_MUTEX_INITIALIZER;
   State state_ = State::unopened;
   CallStacks* stacks_ = nullptr;  // null: no stacks are recorded
-  std::uint64_t extents_ = 0;     // mapped so far
-  dev_t device_ = 0;              // of the file, to recognise it again
+  std::uint64_t extents_ = 0;     // allocated so far
+  std::array<Mapping, kMaxMappings> mappings_ = {};
+  bool is_being_written_ = false;  // as a fork begins: threads still write to what is mapped
+  int descriptor_ = -1;            // compare with is_own() before use
+  dev_t device_ = 0;               // of the file, to recognise it again
   ino_t inode_ = 0;
   char base_[kMaxPath] = {};  // absolute, without the process id
   char path_[kMaxPath] = {};

@@ -1,7 +1,7 @@
-// The file under a ProfileWriter: created, extended, closed, and left alone by forked children.
+// The file under a ProfileWriter: created, extended, closed.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,13 +15,13 @@
 #include "record/marks.h"
 #include "record/open_ranges.hpp"
 #include "record/profile_writer.hpp"
-#include "record/thread_id.hpp"
+#include "record/recorder_file.hpp"
+#include "record/stop_reason.hpp"
 #include "record/trouble.hpp"
 
 namespace peakmark {
 namespace {
 
-std::atomic<ProfileWriter*> followed{nullptr};
 constinit CallStacks call_stacks;
 
 std::int64_t clock_ns(clockid_t clock) {
@@ -79,7 +79,8 @@ bool ProfileWriter::open(const char* path, const char* recorder) {
     snprintf(recorder_, sizeof(recorder_), "%s", recorder);
     if (length < 0 || static_cast<std::size_t>(length) + 32 > sizeof(base_)) {
       snprintf(path_, sizeof(path_), "PEAKMARK_PROFILE");
-      stop("its path is too long", ENAMETOOLONG);
+      state_ = State::stopped;
+      report("its path is too long", ENAMETOOLONG);
     } else {
       opened = create_file();
     }
@@ -89,9 +90,9 @@ bool ProfileWriter::open(const char* path, const char* recorder) {
   return opened;
 }
 
-/// Creates the file and maps its first extent, which holds the header.
+/// Creates the file, maps its header and its first extent.
 bool ProfileWriter::create_file() {
-  int descriptor = -1;
+  int created = -1;
   for (int attempt = 1; attempt < 1000; ++attempt) {
     if (attempt == 1) {
       snprintf(path_, sizeof(path_), "%.*s.%d", static_cast<int>(sizeof(path_) - 32), base_, getpid());
@@ -99,29 +100,48 @@ bool ProfileWriter::create_file() {
       snprintf(path_, sizeof(path_), "%.*s.%d.%d", static_cast<int>(sizeof(path_) - 32), base_, getpid(),
                attempt);
     }
-    descriptor = ::open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0 || errno != EEXIST) break;
+    created = ::open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (created >= 0 || errno != EEXIST) break;
   }
   struct stat status {};
-  const int error = descriptor < 0 || fstat(descriptor, &status) != 0 ? errno : 0;
-  if (descriptor >= 0) ::close(descriptor);
-  if (error != 0) {
-    stop("it cannot be created", error);
+  if (created < 0 || fstat(created, &status) != 0) {
+    const int error = errno;
+    if (created >= 0) ::close(created);
+    state_ = State::stopped;
+    report("it cannot be created", error);
     return false;
   }
+  // Held by the mapping of the header too: it outlives a descriptor that the program closes.
+  // is_being_written() may hold it for a moment.
+  for (int attempt = 0; attempt < 10 && flock(created, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+       ++attempt) {
+    usleep(1000);
+  }
+  descriptor_ = with_high_number(created);
   device_ = status.st_dev;
   inode_ = status.st_ino;
   state_ = State::open;
-  Event* const first = map_extent(0);
-  if (first == nullptr) return false;
-  header_.store(reinterpret_cast<ProfileHeader*>(first), std::memory_order_release);
+  extend();
+  if (state_ != State::open || !map_header()) return false;
   fill_header();
+  return true;
+}
+
+bool ProfileWriter::map_header() {
+  void* const memory =
+      mmap(nullptr, ProfileHeader::kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  if (memory == MAP_FAILED) {
+    stop(errno);
+    return false;
+  }
+  header_.store(static_cast<ProfileHeader*>(memory), std::memory_order_release);
   return true;
 }
 
 void ProfileWriter::fill_header() {
   ProfileHeader& header = *header_.load(std::memory_order_relaxed);
   header.version = ProfileHeader::kVersion;
+  header.minor = ProfileHeader::kMinor;
   header.header_bytes = ProfileHeader::kBytes;
   header.pid = getpid();
   header.parent_pid = getppid();
@@ -140,82 +160,88 @@ void ProfileWriter::fill_header() {
   std::memcpy(header.magic, ProfileHeader::kMagic, sizeof(header.magic));
 }
 
-/// The slow road: the slot's extent is not mapped yet, or never will be.
-Event* ProfileWriter::grow(std::uint64_t index) {
+/// The slot's extent is not mapped yet, or cannot be.
+void ProfileWriter::put_slowly(const Event& event, std::uint64_t index) {
   const int saved = errno;
-  Event* found = nullptr;
   {
     const Lock lock(growing_);
     if (state_ == State::inherited) create_file();
     const std::uint64_t position = index + kHeaderSlots;
     const std::uint64_t extent = position / kSlotsPerExtent;
-    while (state_ == State::open && extents_ <= extent && extent < kMaxExtents) map_extent(extents_);
+    while (state_ == State::open && extents_ <= extent && extent < kMaxExtents) extend();
+    int error = EOVERFLOW;
     if (extent < extents_) {
-      found = table_[extent].load(std::memory_order_relaxed) + position % kSlotsPerExtent;
-    } else if (index < kClosed) {
-      if (state_ == State::open) stop("it holds as many events as a profile can", EFBIG);
+      Event* slots = table_[extent].load(std::memory_order_relaxed);
+      if (slots == nullptr && state_ == State::open) slots = map(extent);
+      if (slots != nullptr) commit(slots[position % kSlotsPerExtent], event, index);
+      error = slots != nullptr ? 0 : write_unmapped(event, index);
+    }
+    if (error != 0 && index < kClosed) {
+      if (state_ == State::open) stop(error);
       if (ProfileHeader* const header = header_.load(std::memory_order_relaxed)) ++header->lost;
     }
   }
   errno = saved;
-  return found;
 }
 
-Event* ProfileWriter::map_extent(std::uint64_t extent) {
-  // Opened anew each time: a descriptor kept open could be closed by the program and its number given to a
-  // file of the program's own. For the same reason it is closed before stop() writes to standard error.
-  const char* refused = nullptr;
-  int error = 0;
-  void* memory = MAP_FAILED;
-  const int descriptor = ::open(path_, O_RDWR | O_CLOEXEC);
+/// Allocates the next extent on the disk, and maps it where that can be.
+void ProfileWriter::extend() {
+  const int file = descriptor();
+  if (file < 0) return stop(-file);
+  if (const int error = allocate_on_disk(file, extents_ * kExtentBytes, kExtentBytes); error != 0) {
+    return stop(error);
+  }
+  map(extents_++);
+}
+
+/// Writes the commit last, as commit() does. Returns the error, or 0.
+int ProfileWriter::write_unmapped(const Event& event, std::uint64_t index) {
+  const int file = descriptor();
+  if (file < 0) return -file;
+  const std::uint64_t offset = ProfileHeader::kBytes + index * sizeof(Event);
+  Event written = event;
+  written.commit = index + 1;
+  const auto* const bytes = reinterpret_cast<const char*>(&written);
+  constexpr std::size_t kCommit = sizeof(written.commit);
+  const int error = write_whole(file, bytes + kCommit, sizeof(Event) - kCommit, offset + kCommit);
+  return error != 0 ? error : write_whole(file, bytes, kCommit, offset);
+}
+
+bool ProfileWriter::is_own(int descriptor) const {
   struct stat status {};
-  if (descriptor < 0 || fstat(descriptor, &status) != 0) {
-    refused = "it cannot be opened again";
-    error = errno;
-  } else if (status.st_dev != device_ || status.st_ino != inode_) {
-    refused = "another file has taken its place";
-    error = EEXIST;
-  } else if ((error = allocate(descriptor, extent * kExtentBytes)) != 0) {
-    refused = error == EFBIG ? "the limit on file sizes (ulimit -f) is reached" : "it finds no room";
-  } else {
-    memory = mmap(nullptr, kExtentBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor,
-                  static_cast<off_t>(extent * kExtentBytes));
-    if (memory == MAP_FAILED) {
-      refused = "it cannot be mapped";
-      error = errno;
-    }
-  }
-  if (descriptor >= 0) ::close(descriptor);
-  if (refused != nullptr) {
-    stop(refused, error);
-    return nullptr;
-  }
-  auto* const slots = static_cast<Event*>(memory);
-  extents_ = extent + 1;
-  table_[extent].store(slots, std::memory_order_release);
-  return slots;
+  return descriptor >= 0 && fstat(descriptor, &status) == 0 && status.st_dev == device_ &&
+         status.st_ino == inode_;
 }
 
-/// Takes the disk's room for an extent; gives the error.
-int ProfileWriter::allocate(int descriptor, std::uint64_t offset) {
-  // Beyond the limit the kernel does not only refuse, it sends SIGXFSZ, which would kill the program.
-  rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-      offset + kExtentBytes > limit.rlim_cur) {
-    return EFBIG;
+/// Returns the descriptor of the file, opened again where the program has closed it; the negative error where
+/// that cannot be.
+int ProfileWriter::descriptor() {
+  if (is_own(descriptor_)) return descriptor_;
+  const int file = ::open(path_, O_RDWR | O_CLOEXEC);
+  if (file < 0) return -errno;
+  if (!is_own(file)) {
+    ::close(file);
+    return -EEXIST;
   }
-  int error = EINTR;
-  while (error == EINTR) {
-    error = posix_fallocate(descriptor, static_cast<off_t>(offset), static_cast<off_t>(kExtentBytes));
-  }
-  return error;
+  return descriptor_ = with_high_number(file);
 }
 
-void ProfileWriter::stop(const char* what, int error) {
+void ProfileWriter::close_descriptor() {
+  if (is_own(descriptor_)) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+void ProfileWriter::stop(int error) {
   if (state_ == State::stopped) return;
   state_ = State::stopped;
+  if (ProfileHeader* const header = header_.load(std::memory_order_relaxed)) header->stop_error = error;
+  report(stop_reason(error), error);
+}
+
+void ProfileWriter::report(const char* what, int error) const {
   char text[kMaxPath + 256];
-  snprintf(text, sizeof(text), "recording into %s%s%s (%s)", path_, kStopsHere, what, strerror(error));
+  snprintf(text, sizeof(text), "recording into %s%s%s (%s); %s", path_, kStopsHere, what, strerror(error),
+           stop_advice(error));
   tell_trouble(text);
 }
 
@@ -229,16 +255,18 @@ void ProfileWriter::close() {
       std::uint64_t end = reserved_.fetch_add(kClosed, std::memory_order_acq_rel);
       // Whoever holds such a slot beyond what is mapped waits for the lock.
       const auto room = [this] { return extents_ * kSlotsPerExtent - kHeaderSlots; };
-      while (state_ == State::open && room() < end) map_extent(extents_);
+      while (state_ == State::open && room() < end) extend();
       if (room() < end) end = room();
       header->end = end;
       header->end_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
       std::atomic_ref(header->closed).store(1, std::memory_order_release);
-      struct stat status {};
-      if (stat(path_, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_ &&
-          truncate(path_, static_cast<off_t>(ProfileHeader::kBytes + end * sizeof(Event))) != 0) {
-        // Left longer than it need be: `end` tells the reader where the events stop.
+      if (const int file = descriptor(); file >= 0) {
+        if (ftruncate(file, static_cast<off_t>(ProfileHeader::kBytes + end * sizeof(Event))) != 0) {
+          // Left longer than it need be: `end` tells the reader where the events stop.
+        }
+        flock(file, LOCK_UN);
       }
+      close_descriptor();
       state_ = State::stopped;
     }
   }
@@ -251,36 +279,6 @@ const char* ProfileWriter::path() {
   if (state_ == State::inherited) create_file();
   errno = saved;
   return header_.load(std::memory_order_relaxed) == nullptr ? nullptr : path_;
-}
-
-void ProfileWriter::follow_forks() {
-  static std::atomic<bool> registered{false};
-  followed.store(this);
-  if (!registered.exchange(true)) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
-void ProfileWriter::before_fork() {
-  if (ProfileWriter* const writer = followed.load()) pthread_mutex_lock(&writer->growing_);
-}
-
-void ProfileWriter::after_fork_in_parent() {
-  if (ProfileWriter* const writer = followed.load()) pthread_mutex_unlock(&writer->growing_);
-}
-
-void ProfileWriter::after_fork_in_child() {
-  ProfileWriter* const writer = followed.load();
-  if (writer == nullptr) return;
-  forget_thread_id();
-  // The parent's extents stay mapped, since a thread that was about to write to one does not exist here; they
-  // are only forgotten. A child that was forked from a recording that had ended records nothing.
-  for (std::uint64_t i = 0; i < writer->extents_; ++i) writer->table_[i].store(nullptr);
-  writer->extents_ = 0;
-  writer->header_.store(nullptr);
-  if (writer->state_ == State::open) {
-    writer->state_ = State::inherited;
-    writer->reserved_.store(0);
-  }
-  pthread_mutex_unlock(&writer->growing_);
 }
 
 }  // namespace peakmark

@@ -23,6 +23,7 @@
 #include "record/program_file.hpp"
 #include "record/program_watch.hpp"
 #include "record/recording_name.hpp"
+#include "record/stop_reason.hpp"
 #include "record/trouble_file.hpp"
 
 namespace peakmark {
@@ -104,8 +105,6 @@ void name_profiles(const fs::path& name, pid_t program, Recording& recording) {
   recording.others = std::move(files);
 }
 
-constexpr const char* kMakeRoom = "make room there, or name a file elsewhere with -o";
-
 /// What a recorder has begun to write and is not there; empty where nothing is missing.
 std::string what_was_lost(const fs::path& name, const RecordingName& taken,
                           const std::vector<fs::path>& removed, const std::vector<fs::path>& unwritten,
@@ -123,17 +122,16 @@ std::string what_was_lost(const fs::path& name, const RecordingName& taken,
   }
   if (unwritten.empty()) return "";
   const std::string why = troubles.why_stopped();
-  return fmt::format("{}: the recorder came up and could not write its profile{}; {}",
-                     unwritten.front().string(), why.empty() ? "" : ": " + why, kMakeRoom);
+  return fmt::format("{}: the recorder came up and could not write its profile: {}",
+                     unwritten.front().string(), why.empty() ? "its process ended before it could" : why);
 }
 
 /// Of a profile that ends before its program; empty where it does not.
-std::string what_was_cut_off(const fs::path& name, const TroubleFile& troubles) {
-  const auto lost = ProfileReader(name).header().lost;
-  if (lost == 0) return "";
-  const std::string why = troubles.why_stopped();
-  return fmt::format("{}: the recording stopped early, {} events are lost{}; {}", name.string(), lost,
-                     why.empty() ? "" : ": " + why, kMakeRoom);
+std::string what_was_cut_off(const fs::path& name) {
+  const ProfileHeader header = ProfileReader(name).header();
+  if (header.lost == 0) return "";
+  return fmt::format("{}: the recording stopped early, {} events are lost: {}; {}", name.string(),
+                     header.lost, stop_reason(header.stop_error), stop_advice(header.stop_error));
 }
 
 }  // namespace
@@ -189,7 +187,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
       recording.trouble = why_no_recorder({libraries, file && is_static_program(*file) ? file : std::nullopt,
                                            watch.seen(), running_with(variable)});
   }
-  if (recording.trouble.empty()) recording.trouble = what_was_cut_off(name, troubles);
+  if (recording.trouble.empty()) recording.trouble = what_was_cut_off(name);
   if (recording.trouble.empty()) recording.trouble = troubles.first_line();
   recording.interrupted = signals.forget() || recording.interrupted;
   return recording;

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/file_kind.hpp"
@@ -20,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kLockEnding = ".peakmark-lock";
 constexpr std::size_t kMostOfANameInAMessage = 120;
 
 std::string short_name(const fs::path& name) {
@@ -42,6 +45,40 @@ bool is_trouble_of(std::string_view file, const std::string& stem) {
          file.find_first_not_of("0123456789", head.size()) == std::string_view::npos;
 }
 
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    files.push_back(entry->path());
+  return files;
+}
+
+void remove_troubles(const fs::path& name) {
+  for (const fs::path& file : files_in(folder_of(name))) {
+    std::error_code ignored;
+    if (is_trouble_of(file.filename().string(), name.filename().string())) fs::remove(file, ignored);
+  }
+}
+
+/// What killed recordings of other names have left in the folder.
+void remove_stale_locks(const fs::path& own) {
+  for (const fs::path& file : files_in(folder_of(own))) {
+    const std::string path = file.string();
+    if (!path.ends_with(kLockEnding)) continue;
+    const fs::path name = path.substr(0, path.size() - std::strlen(kLockEnding));
+    std::error_code error;
+    // A recording that begins has its lock file before it has its lock.
+    const auto age = fs::file_time_type::clock::now() - fs::last_write_time(file, error);
+    if (error || age < std::chrono::minutes(1) || name.filename() == own.filename()) continue;
+    try {
+      const RecordingName stale(name);
+      remove_troubles(name);
+    } catch (const UsageError&) {
+      // A recording holds it.
+    }
+  }
+}
+
 }  // namespace
 
 void refuse_recording_name(const fs::path& name, int error) {
@@ -54,7 +91,7 @@ void refuse_recording_name(const fs::path& name, int error) {
 }
 
 RecordingName::RecordingName(fs::path name)
-    : name_(std::move(name)), lock_file_(name_.string() + ".peakmark-lock") {
+    : name_(std::move(name)), lock_file_(name_.string() + kLockEnding) {
   check_replaceable(name_);
   while (!lock()) {
   }
@@ -96,18 +133,22 @@ bool RecordingName::has_lost_its_folder() const {
 }
 
 void remove_earlier_recording(const fs::path& name) {
+  std::vector<fs::path> files = profiles_beside(name);
   if (fs::exists(name)) {
     const ProfileReader only_a_profile_is_overwritten(name);
-    fs::remove(name);
+    files.push_back(name);
   }
-  for (const fs::path& file : profiles_beside(name)) fs::remove(file);
-  std::error_code error;
-  for (fs::directory_iterator entry(folder_of(name), error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::error_code ignored;
-    if (is_trouble_of(entry->path().filename().string(), name.filename().string()))
-      fs::remove(entry->path(), ignored);
+  for (const fs::path& file : files) {
+    if (!is_being_written(file)) continue;
+    throw UsageError(
+        fmt::format("{}: process {} of an earlier recording still writes {}; wait for it, end it, or name "
+                    "another file with "
+                    "-o",
+                    short_name(name), ProfileReader(file).header().pid, short_name(file)));
   }
+  for (const fs::path& file : files) fs::remove(file);
+  remove_troubles(name);
+  remove_stale_locks(name);
 }
 
 }  // namespace peakmark

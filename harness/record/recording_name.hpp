@@ -33,7 +33,8 @@ class RecordingName {
 [[noreturn]] void refuse_recording_name(const std::filesystem::path& name, int error);
 
 /// Clears the way for a new recording of that name, which is taken: removes the profiles of an earlier one,
-/// and what one that was killed has left beside them. UsageError where the name is that of another file.
+/// and what recordings that were killed have left in the folder, of other names too. Throws UsageError, and
+/// removes nothing, where the name is that of another file, or a process still writes a profile of that name.
 void remove_earlier_recording(const std::filesystem::path& name);
 
 }  // namespace peakmark

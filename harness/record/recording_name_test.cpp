@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -13,6 +16,7 @@
 
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
+#include "record/profile_writer.hpp"
 
 namespace peakmark {
 namespace {
@@ -89,6 +93,77 @@ TEST(RecordingName, WhatAKilledRecordingLeftIsRemoved) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "p.trouble.77"));
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "p.trouble.mine"));
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "pp.trouble.77"));
+}
+
+std::string refusal_to_remove(const std::filesystem::path& name) {
+  try {
+    remove_earlier_recording(name);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "removed";
+}
+
+ProfileWriter outliving_writer;  // in static storage, as in a recorder
+
+TEST(RecordingName, AProfileThatIsStillWrittenIsNotRemoved) {
+  const TemporaryFolder folder;
+  const auto name = folder.path() / "p";
+  for (const bool closes_descriptors : {false, true}) {
+    std::array<int, 2> to_parent{};
+    std::array<int, 2> to_child{};
+    ASSERT_EQ(pipe(to_parent.data()), 0);
+    ASSERT_EQ(pipe(to_child.data()), 0);
+    const pid_t process = fork();
+    if (process == 0) {
+      outliving_writer.open(name.c_str(), "test 1");
+      outliving_writer.release(1);
+      close(to_child[1]);
+      dup2(to_child[0], 0);
+      dup2(to_parent[1], 1);
+      if (closes_descriptors) syscall(SYS_close_range, 3U, ~0U, 0U);
+      char byte = 0;
+      if (write(1, &byte, 1) != 1 || read(0, &byte, 1) != 0) _exit(1);
+      _exit(0);  // without closing its profile
+    }
+    close(to_parent[1]);
+    close(to_child[0]);
+    char byte = 0;
+    ASSERT_EQ(read(to_parent[0], &byte, 1), 1);
+    const std::filesystem::path file = name.string() + "." + std::to_string(process);
+    EXPECT_THAT(refusal_to_remove(name),
+                AllOf(HasSubstr("process " + std::to_string(process)), HasSubstr("-o")));
+    EXPECT_TRUE(std::filesystem::exists(file));
+    // As `record` names the profile of a program that has gone to the background.
+    std::filesystem::rename(file, name);
+    EXPECT_THAT(refusal_to_remove(name), HasSubstr("process " + std::to_string(process)));
+    close(to_child[1]);
+    int status = -1;
+    ASSERT_EQ(waitpid(process, &status, 0), process);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(refusal_to_remove(name), "removed");
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+    close(to_parent[0]);
+  }
+}
+
+TEST(RecordingName, WhatKilledRecordingsOfOtherNamesLeftIsRemoved) {
+  const TemporaryFolder folder;
+  const auto make = [&](const char* file, std::chrono::hours age) {
+    std::ofstream(folder.path() / file) << "";
+    std::filesystem::last_write_time(folder.path() / file,
+                                     std::filesystem::file_time_type::clock::now() - age);
+  };
+  const RecordingName held(folder.path() / "held");
+  make("held.peakmark-lock", std::chrono::hours(1));
+  make("killed.peakmark-lock", std::chrono::hours(1));
+  make("killed.trouble.77", std::chrono::hours(1));
+  make("begins.peakmark-lock", std::chrono::hours(0));
+  remove_earlier_recording(folder.path() / "p");
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "held.peakmark-lock"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "begins.peakmark-lock"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "killed.peakmark-lock"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "killed.trouble.77"));
 }
 
 TEST(RecordingName, KnowsThatItsFolderIsGone) {

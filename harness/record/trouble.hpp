@@ -4,7 +4,7 @@ namespace peakmark {
 
 /// Inside a recorder: what keeps it from recording everything, one line that says what to do. It goes to the
 /// file $PEAKMARK_TROUBLE, where `peakmark record` finds it when the program has ended; to stderr where that
-/// is not set, or has no room. Allocates nothing, keeps errno.
+/// is not set, is not there any more (`record` was killed), or has no room. Allocates nothing, keeps errno.
 void tell_trouble(const char* text);
 
 /// Between the profile that a recorder has to stop writing, and why.

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "record/profile_files.hpp"
+#include "record/stop_reason.hpp"
 
 namespace peakmark {
 namespace {
@@ -24,6 +25,7 @@ RecordedProcess read_process(const std::filesystem::path& path) {
   process.header = reader.header();
   process.command_line = reader.command_line();
   process.complete = reader.complete();
+  process.lost_events = reader.lost_events();
   process.cut_short = reader.cut_short();
   return process;
 }
@@ -33,11 +35,17 @@ RecordedProcess read_process(const std::filesystem::path& path) {
 std::string why_not_whole(const RecordedProcess& process, const std::string& invalid) {
   if (!invalid.empty()) return invalid;
   if (process.header.lost > 0) {
-    return fmt::format("{} events found no room on the disk; record it again", process.header.lost);
+    return fmt::format("{} events are missing, since the recording stopped early: {}; {}",
+                       process.lost_events, stop_reason(process.header.stop_error),
+                       stop_advice(process.header.stop_error));
   }
   if (process.cut_short) {
     return fmt::format("the file is cut short, {} of its {} events are there; copy it again",
                        process.events.size(), process.header.end);
+  }
+  if (process.header.closed == 1 && process.lost_events > 0) {
+    return fmt::format("{} events are missing: the file has a hole; copy it again, or record it again",
+                       process.lost_events);
   }
   return "";
 }

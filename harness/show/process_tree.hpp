@@ -17,6 +17,7 @@ struct RecordedProcess {
   std::vector<std::string> command_line;
   bool complete = false;   ///< the recorder closed it and lost nothing, and all of it is there
   bool cut_short = false;  ///< the recorder closed it, and the end of the file is missing (a copy broken off)
+  std::uint64_t lost_events = 0;  ///< that are missing, for whatever reason
   EventBlock events;
 };
 

@@ -87,7 +87,7 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
                {"parent_pid", process.header.parent_pid},
                {"recorder", process.header.recorder},
                {"complete", process.complete && invalid_note(summary).empty()},
-               {"lost_events", process.header.lost},
+               {"lost_events", process.lost_events},
                {"requested",
                 {{"peak_bytes", summary.peak_bytes},
                  {"live_at_end_bytes", summary.live_at_end_bytes},

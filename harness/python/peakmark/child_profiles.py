@@ -41,6 +41,9 @@ class ChildProfile:
     def lost_events(self) -> int:
         return self._reader.lost_events()
 
+    def why_lost(self) -> str:
+        return self._reader.why_lost()
+
     @property
     def path(self) -> str:
         return self._reader.path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 HEADER_BYTES = 4096
 SLOT_BYTES = 64
@@ -23,8 +23,9 @@ BESIDE_THE_PEAK = frozenset((0, 6, 22, 23, 26, 27))
 _MAGIC = b"PEAKMARK"
 _VERSION = 1
 _HEADER = struct.Struct("<8sII")
-_PROCESS = struct.Struct("<8sIIiiqqQQQ64s")
-_LOST = struct.Struct("<Q")
+_PROCESS = struct.Struct("<8sIIiiqqQQQ56s")
+#: Lost events, the recorder's name, MINOR, and the error that stopped the recorder.
+_LOST = struct.Struct("<Q56sIi")
 _LOST_OFFSET = 8 + 4 + 4 + 4 + 4 + 8 + 8 + 8 + 8
 _END = struct.Struct("<q")
 _END_OFFSET = HEADER_BYTES - 8
@@ -57,11 +58,12 @@ class EventReader:
     """Reads a profile of this process step by step: each event once, in the order of its slots."""
 
     #: A thread that has been given a slot writes it within microseconds; one that died never does.
-    SECONDS_FOR_A_SLOT = 0.1
+    SECONDS_FOR_A_SLOT = 10.0
 
     def __init__(self, path: str):
         self.path = path
         self._next = 0
+        self._missing = 0  # slots that were given out and hold no event
         with open(path, "rb") as file:
             header = file.read(_HEADER.size)
         if len(header) < _HEADER.size:
@@ -76,10 +78,17 @@ class EventReader:
             )
 
     def lost_events(self) -> int:
-        """That found no room on the disk."""
+        """That came after the recorder had to stop, or are missing in what was read."""
+        return int(self._stop()[0]) + self._missing
+
+    def why_lost(self) -> str:
+        """Empty where it is not known."""
+        error = int(self._stop()[3])
+        return os.strerror(error) if error else ""
+
+    def _stop(self) -> tuple[Any, ...]:
         with open(self.path, "rb") as file:
-            lost = os.pread(file.fileno(), _LOST.size, _LOST_OFFSET)
-        return int(_LOST.unpack(lost)[0])
+            return _LOST.unpack(os.pread(file.fileno(), _LOST.size, _LOST_OFFSET))
 
     def read(self, end: int) -> list[Event]:
         """What stands in the slots before `end` and was not read before."""
@@ -87,6 +96,7 @@ class EventReader:
             return []
         with open(self.path, "rb") as file:
             slots = self._whole_slots(file.fileno(), self._next, end)
+        self._missing += end - self._next - len(slots)
         self._next = end
         return _events_of(slots)
 
@@ -101,6 +111,8 @@ class EventReader:
             written = [commit == self._next + i + 1 for i, commit in enumerate(commits)]
             if not is_over and False in written:
                 del written[written.index(False) :]
+            elif True in written:  # what follows the last event was allocated, and never used
+                self._missing += written[: len(written) - written[::-1].index(True)].count(False)
             slots = list(_SLOT.iter_unpack(_whole(os.pread(file.fileno(), len(written) * SLOT_BYTES, offset))))
         if not is_over:
             slots = slots[: _end_of_texts(slots)]
@@ -115,7 +127,7 @@ class EventReader:
             commits = [slot[0] for slot in _SLOT.iter_unpack(_whole(os.pread(descriptor, length, offset)))]
             if len(commits) == end - first and all(commit == first + i + 1 for i, commit in enumerate(commits)):
                 break
-            if time.monotonic() > patience:
+            if time.monotonic() > patience or self._stop()[0] > 0:
                 break
             time.sleep(0.001)
         slots = _SLOT.iter_unpack(_whole(os.pread(descriptor, length, offset)))

@@ -48,13 +48,13 @@ class _Follower:
                 raise RecorderError("the recorder has no profile to write: it says why on standard error")
             reader = self._readers.setdefault(os.fsdecode(path), EventReader(os.fsdecode(path)))
             events = reader.read(recorder.peakmark_event_count())
-            _check_lost(reader.path, reader.lost_events())
+            _check_lost(reader)
             streams.append(_stream_of(Source(OWN, number), events, None))
         self.children.look()
         for child in self.children.found():
             if not child.is_over:
                 events, end_ns = child.advance(self.children.replaced_ns(child))
-                _check_lost(child.path, child.lost_events())
+                _check_lost(child)
                 streams.append(_stream_of(child.source, events, end_ns))
         for time_ns, source, event in heapq.merge(*streams, key=lambda one: one[0]):
             if event is None:
@@ -76,11 +76,12 @@ def _stream_of(source: Source, events: list[Event], end_ns: int | None) -> list[
     return stream
 
 
-def _check_lost(path: str, lost: int) -> None:
-    if lost:
+def _check_lost(profile: EventReader | ChildProfile) -> None:
+    if lost := profile.lost_events():
+        why = profile.why_lost() or "a thread or process stopped while it wrote them"
         raise RecorderError(
-            f"{path}: the recording stopped for want of room, {lost} events are lost: make room there, or let TMPDIR "
-            "name another folder"
+            f"{profile.path}: {lost} events are lost: {why}; where the disk is full, make room there or let TMPDIR name "
+            "another folder"
         )
 
 

@@ -96,6 +96,21 @@ def test_a_child_has_phases_of_its_own_and_holds_nothing_when_it_is_over():
     ]  # fmt: skip
 
 
+def test_a_hole_is_lost_events(tmp_path, monkeypatch):
+    recorded(tmp_path, "from small_opencl import Context\ncontext = Context()\nlive = [context.buffer(8) for _ in range(9)]")
+    path = tmp_path / "program.profile"
+    with open(path, "r+b") as file:
+        file.seek(HEADER_BYTES + 2 * SLOT_BYTES)
+        file.write(bytes(2 * SLOT_BYTES))
+    slots = (path.stat().st_size - HEADER_BYTES) // SLOT_BYTES
+    monkeypatch.setattr(EventReader, "SECONDS_FOR_A_SLOT", 0)
+    for read in (lambda reader: reader.read(slots), lambda reader: reader.read_written(True)):
+        reader = EventReader(str(path))
+        assert reader.lost_events() == 0
+        read(reader)
+        assert (reader.lost_events(), reader.why_lost()) == (2, "")
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_random_program_has_the_figures_of_show(tmp_path, seed):
     chance = random.Random(seed)
