@@ -22,6 +22,7 @@
 #include "compare/run_comparison.hpp"
 #include "run/two_builds.hpp"
 #include "show/process_tree.hpp"
+#include "show/sites.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -46,7 +47,10 @@ Recorded recorded_of(const RecordedTree& tree, const std::filesystem::path& path
     if (!why.empty()) throw RecorderError(fmt::format("{}: {}", process.path.string(), why));
   }
   const RecordedProcess& first = tree.processes.front();
-  return {path.string(), fmt::format("{}", fmt::join(first.command_line, " ")), summarise_together(tree)};
+  Recorded recorded{path.string(), fmt::format("{}", fmt::join(first.command_line, " ")),
+                    summarise_together(tree)};
+  recorded.summary.refused = refused_by_site(tree, 1);
+  return recorded;
 }
 
 ExitCode compare_profiles(const CompareOptions& options) {

@@ -32,6 +32,7 @@ struct ShowOptions {
   bool json = false;
   bool events = false;
   std::optional<std::filesystem::path> trace;
+  TraceOptions trace_options;
   std::optional<std::filesystem::path> page;
   std::string by = "name";
   ReportOptions report;
@@ -52,7 +53,15 @@ void show_profile(const std::filesystem::path& path, const ShowOptions& options)
   const RecordedTree tree = read_tree(path);
   if (options.trace) {
     check_is_no_source(*options.trace, tree);
-    write_output_file(*options.trace, [&](std::ostream& out) { write_trace(tree, out); });
+    TraceSummary trace;
+    write_output_file(*options.trace,
+                      [&](std::ostream& out) { trace = write_trace(tree, options.trace_options, out); });
+    if (trace.thinned) {
+      std::cerr << fmt::format(
+          "{}: {} of {} allocations have a span, the largest and those live at the peak; live bytes are "
+          "thinned, the peak is exact; --full writes all\n",
+          options.trace->string(), trace.spans, trace.allocations);
+    }
   }
   if (options.page) {
     check_is_no_source(*options.page, tree);
@@ -150,9 +159,11 @@ void add_show_command(CLI::App& app, Result& /*result*/) {
                    "Tell sites apart by this many innermost frames, Python's where there is Python")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
       ->capture_default_str();
-  command->add_option("--trace", options->trace, "Write a timeline that ui.perfetto.dev opens")
-      ->type_name(value_name::kFile)
-      ->check(kFileName);
+  auto* trace = command->add_option("--trace", options->trace, "Write a timeline that ui.perfetto.dev opens")
+                    ->type_name(value_name::kFile)
+                    ->check(kFileName);
+  command->add_flag("--full", options->trace_options.full, "Write every event into the trace, however long")
+      ->needs(trace);
   command->add_option("--html", options->page, "Write one page for a browser, which needs nothing else")
       ->type_name(value_name::kFile)
       ->check(kFileName);

@@ -18,10 +18,23 @@ std::string comparison_json(const RecordingComparison& comparison) {
     if (&metric == &comparison.metrics.front()) one["allocations"] = moved_json(comparison.moved);
     cases.push_back(std::move(one));
   }
+  Json refused = Json::array();
+  for (const auto& [request, base_count, new_count] : comparison.refused) {
+    const std::string_view name = allocation_error_name(request.error);
+    refused.push_back({{"bytes", request.bytes},
+                       {"kind", name_of(request.kind)},
+                       {"error", request.error},
+                       {"error_name", name.empty() ? Json(nullptr) : Json(name)},
+                       {"phase", request.phase},
+                       {"frames", request.frames.empty() ? Json(nullptr) : Json(request.frames)},
+                       {"base_count", base_count},
+                       {"new_count", new_count}});
+  }
   Json json = json_fields::begin(format::kComparison);
   json.update(Json{{"base", {{"file", comparison.base.file}, {"program", comparison.base.program}}},
                    {"new", {{"file", comparison.next.file}, {"program", comparison.next.program}}},
-                   {"cases", std::move(cases)}});
+                   {"cases", std::move(cases)},
+                   {"refused", std::move(refused)}});
   return json_fields::pretty(json);
 }
 

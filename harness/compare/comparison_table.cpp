@@ -12,6 +12,8 @@ namespace {
 
 using Align = TextTable::Align;
 
+constexpr std::size_t kMostRows = 30;
+
 std::string signed_bytes(Size bytes) {
   return fmt::format("{}{}", bytes > 0 ? "+" : "", bytes);
 }
@@ -30,6 +32,42 @@ std::string first_line(const MetricChange& peak) {
                      format_size(peak.change == Change::grew ? checked_subtract(peak.next, peak.base)
                                                              : checked_subtract(peak.base, peak.next)),
                      percent(peak), format_size(peak.base), format_size(peak.next));
+}
+
+std::string moved_text(const std::vector<MovedAllocations>& all) {
+  if (all.empty()) return "\nat both peaks the same allocations are live\n";
+  TextTable moved({{"  name"},
+                   {"kind"},
+                   {"bytes each", Align::right},
+                   {"base", Align::right},
+                   {"new", Align::right},
+                   {"difference", Align::right}});
+  const auto add = [](TextTable& table, const MovedAllocations& one) {
+    table.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), name_of(one.kind),
+               std::to_string(one.bytes), std::to_string(one.base_count), std::to_string(one.new_count),
+               signed_bytes(checked_multiply(one.bytes, one.new_count - one.base_count))});
+  };
+  return "\nlive at the peak of one only\n" + first_rows(moved, kMostRows, all, add);
+}
+
+std::string refused_text(const std::vector<RefusedInBoth>& all) {
+  if (all.empty()) return {};
+  const TextTable columns({{"  bytes each", Align::right},
+                           {"", Align::right},
+                           {"base", Align::right},
+                           {"new", Align::right},
+                           {"error"},
+                           {"kind"},
+                           {"phase"},
+                           {"site"}});
+  return "\nrefused by the driver\n" +
+         first_rows(columns, kMostRows, all, [](TextTable& table, const RefusedInBoth& one) {
+           const RefusedAllocation& request = one.request;
+           table.add({fmt::format("  {}", request.bytes), format_size(request.bytes),
+                      std::to_string(one.base_count), std::to_string(one.new_count),
+                      error_text(request.error), name_of(request.kind), request.phase,
+                      request.frames.empty() ? "(no stack recorded)" : request.frames.front()});
+         });
 }
 
 }  // namespace
@@ -51,21 +89,7 @@ std::string comparison_table(const RecordingComparison& comparison) {
                  name_of(metric.change)});
   }
   text += figures.text();
-  if (comparison.moved.empty()) return text + "\nat both peaks the same allocations are live\n";
-
-  constexpr std::size_t kMost = 30;
-  TextTable moved({{"  name"},
-                   {"kind"},
-                   {"bytes each", Align::right},
-                   {"base", Align::right},
-                   {"new", Align::right},
-                   {"difference", Align::right}});
-  const auto add = [](TextTable& table, const MovedAllocations& one) {
-    table.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), name_of(one.kind),
-               std::to_string(one.bytes), std::to_string(one.base_count), std::to_string(one.new_count),
-               signed_bytes(checked_multiply(one.bytes, one.new_count - one.base_count))});
-  };
-  return text + "\nlive at the peak of one only\n" + first_rows(moved, kMost, comparison.moved, add);
+  return text + moved_text(comparison.moved) + refused_text(comparison.refused);
 }
 
 }  // namespace peakmark

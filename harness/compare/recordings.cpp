@@ -1,5 +1,9 @@
 #include "compare/recordings.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <tuple>
 #include <utility>
 
 namespace peakmark {
@@ -12,6 +16,27 @@ MetricChange change_of(const char* metric, Size base, Size next) {
   }
   if (next != base) change.change = next > base ? Change::grew : Change::shrank;
   return change;
+}
+
+/// Requests of one size, kind, error, phase and call site are the same request. The ids of stacks are those
+/// of one recording.
+std::vector<RefusedInBoth> refused_in_both(const LedgerSummary& base, const LedgerSummary& next) {
+  using Key = std::tuple<Size, MemoryKind, std::int32_t, std::string, std::vector<std::string>>;
+  std::map<Key, RefusedInBoth> all;
+  const auto add = [&](const LedgerSummary& summary, std::int64_t RefusedInBoth::*count) {
+    for (const RefusedAllocation& one : summary.refused) {
+      RefusedInBoth& both = all[{one.bytes, one.kind, one.error, one.phase, one.frames}];
+      both.request = one;
+      both.*count += one.count;
+    }
+  };
+  add(base, &RefusedInBoth::base_count);
+  add(next, &RefusedInBoth::new_count);
+  std::vector<RefusedInBoth> refused;
+  for (auto& [key, one] : all) refused.push_back(std::move(one));
+  std::ranges::stable_sort(refused, std::ranges::greater(),
+                           [](const RefusedInBoth& one) { return one.request.bytes; });
+  return refused;
 }
 
 }  // namespace
@@ -38,6 +63,7 @@ RecordingComparison compare_recordings(Recorded base, Recorded next) {
                         change_of("allocations", a.allocations, b.allocations),
                         change_of("failed_allocations", a.failed_allocations, b.failed_allocations)};
   comparison.moved = moved_allocations(a.at_peak, b.at_peak);
+  comparison.refused = refused_in_both(a, b);
   comparison.base = std::move(base);
   comparison.next = std::move(next);
   return comparison;

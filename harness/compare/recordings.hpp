@@ -30,11 +30,19 @@ struct MetricChange {
   Change change = Change::same;
 };
 
+/// Requests that the driver refused in one of the recordings, or in both.
+struct RefusedInBoth {
+  RefusedAllocation request;  ///< its `count` is not used
+  std::int64_t base_count = 0;
+  std::int64_t new_count = 0;
+};
+
 struct RecordingComparison {
   Recorded base;
   Recorded next;
   std::vector<MetricChange> metrics;    ///< the peak first
   std::vector<MovedAllocations> moved;  ///< live at the peak of one of them only, or more often
+  std::vector<RefusedInBoth> refused;   ///< largest first
 
   [[nodiscard]] bool peak_grew() const { return metrics.front().change == Change::grew; }
 };
@@ -47,7 +55,8 @@ std::string comparison_table(const RecordingComparison& comparison);
 /// `cases`: for each figure an object {case, metric, base, new, relative, interval, verdict, allocations}.
 /// `case` is the new recording's command line; `interval` is null, since bytes are exact; `allocations`, of
 /// the peak only, is
-/// [{name, kind, bytes, base_count, new_count}], and null for the other figures.
+/// [{name, kind, bytes, base_count, new_count}], and null for the other figures. `refused`: [{bytes, kind,
+/// error, error_name, phase, frames, base_count, new_count}].
 std::string comparison_json(const RecordingComparison& comparison);
 
 }  // namespace peakmark

@@ -94,6 +94,28 @@ TEST(CompareRecordings, Json) {
   EXPECT_TRUE(json["cases"][1]["allocations"].is_null());
 }
 
+TEST(CompareRecordings, RefusedRequestsAreListedOfBothSides) {
+  const Size huge = Size{1} << 40U;
+  LedgerSummary base = summary({live("x", 8)}, 8);
+  base.refused = {{huge, MemoryKind::buffer, -61, "call", 5, 1, {"make (program)"}},
+                  {64, MemoryKind::svm, -4, "", 0, 2}};
+  LedgerSummary next = summary({live("x", 8)}, 8);
+  next.refused = {{huge, MemoryKind::buffer, -61, "call", 9, 3, {"make (program)"}}};
+  const auto compared = compare_recordings({"a", "p", base}, {"b", "p", next});
+  const auto json = nlohmann::json::parse(comparison_json(compared));
+  EXPECT_EQ(json.at("refused"), nlohmann::json::parse(R"json([
+    {"bytes": 1099511627776, "kind": "buffer", "error": -61, "error_name": "CL_INVALID_BUFFER_SIZE",
+     "phase": "call", "frames": ["make (program)"], "base_count": 1, "new_count": 3
+},
+    {"bytes": 64, "kind": "svm", "error": -4, "error_name": "CL_MEM_OBJECT_ALLOCATION_FAILURE",
+     "phase": "", "frames": null, "base_count": 2, "new_count": 0}])json"));
+  const std::string table = comparison_table(compared);
+  EXPECT_THAT(table,
+              testing::ContainsRegex("1099511627776 +1 TiB +1 +3 +-61 CL_INVALID_BUFFER_SIZE +buffer"));
+  EXPECT_THAT(table, HasSubstr("the same allocations are live"));
+  EXPECT_THAT(table, HasSubstr("make (program)"));
+}
+
 TEST(MovedAllocations, NamesWhatOnlyOnePassHeld) {
   const std::vector<Allocation> first = {{"input", "", MemoryKind::buffer, 40, 1, 0},
                                          {"scratch", "", MemoryKind::buffer, 8, 2, 0}};

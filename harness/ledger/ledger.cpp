@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <limits>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -32,6 +36,7 @@ class Replay {
     for (std::size_t kind = 0; kind < kKinds; ++kind) {
       if (kinds_[kind].allocations != 0) summary_.by_kind[static_cast<MemoryKind>(kind)] = kinds_[kind];
     }
+    std::ranges::stable_sort(summary_.refused, std::ranges::greater(), &RefusedAllocation::bytes);
     summary_.leaked = describe(live_indices(events_.size()));
     summary_.at_peak = describe(indices_at_peak());
     return std::move(summary_);
@@ -50,8 +55,7 @@ class Replay {
         if (!release(event.address)) ++summary_.unmatched_releases;
         break;
       case EventType::failed_allocation:
-        ++summary_.failed_allocations;
-        ++summary_.phases.back().failed_allocations;
+        refuse(event);
         break;
       case EventType::name:
         // A name may come any time while the allocation lives, and belongs to whoever has the address then.
@@ -111,6 +115,21 @@ class Replay {
     }
   }
 
+  void refuse(const Event& event) {
+    ++summary_.failed_allocations;
+    ++summary_.phases.back().failed_allocations;
+    const std::string& phase = summary_.phases.back().name;
+    const Event::Amounts& amounts = event.amounts;
+    // A request of 2^63 bytes or more does not fit the event.
+    const Size bytes = amounts.bytes < 0 ? std::numeric_limits<Size>::max() : amounts.bytes;
+    const auto [place, is_new] = refused_.try_emplace(
+        {bytes, event.kind, amounts.result, phase, amounts.stack}, summary_.refused.size());
+    if (is_new) {
+      summary_.refused.push_back({bytes, event.kind, amounts.result, phase, amounts.stack, 0});
+    }
+    ++summary_.refused[place->second].count;
+  }
+
   bool release(std::uint64_t address) {
     const LiveEntry* entry = map_.find(address);
     if (entry == nullptr) return false;
@@ -168,7 +187,10 @@ class Replay {
   std::size_t events_to_peak_ = 0;
   std::vector<std::uint64_t> released_since_peak_;  ///< allocations of before the peak, by index
   std::unordered_map<std::uint64_t, std::size_t> name_of_allocation_;  ///< allocation's event → name's event
-  std::vector<std::size_t> phase_starts_;                              ///< first event of each phase
+  /// Place in summary_.refused, by bytes, kind, error, phase and stack.
+  std::map<std::tuple<std::int64_t, MemoryKind, std::int32_t, std::string, std::uint64_t>, std::size_t>
+      refused_;
+  std::vector<std::size_t> phase_starts_;  ///< first event of each phase
 };
 
 }  // namespace

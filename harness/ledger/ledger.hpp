@@ -22,6 +22,20 @@ struct Allocation {
   std::uint64_t stack = 0;  ///< id of its call stack, a key of LedgerSummary::stacks; 0: not recorded
 };
 
+/// Requests of one size, kind, error, phase and call stack that the driver refused.
+struct RefusedAllocation {
+  Size bytes = 0;  ///< of each
+  MemoryKind kind = MemoryKind::none;
+  std::int32_t error = 0;  ///< the API's; see allocation_error_name
+  std::string phase;
+  std::uint64_t stack = 0;  ///< as Allocation::stack
+  std::int64_t count = 0;
+  /// Of the call site, innermost first. The ledger leaves it empty (refused_by_site of show fills it).
+  std::vector<std::string> frames = {};
+
+  bool operator==(const RefusedAllocation&) const = default;
+};
+
 /// One phase of a program, from its mark to the next.
 struct PhaseSummary {
   std::string name;  ///< empty before the first mark
@@ -53,8 +67,9 @@ struct LedgerSummary {
   std::int64_t unmatched_releases = 0;  ///< of addresses never seen allocated
   std::int64_t refused_releases = 0;    ///< by the driver; their memory stayed live
   std::map<MemoryKind, KindSummary> by_kind;
-  std::vector<Allocation> at_peak;  ///< what was live at the first moment of the peak, largest first
-  std::vector<Allocation> leaked;   ///< what is live at the end, largest first
+  std::vector<Allocation> at_peak;         ///< what was live at the first moment of the peak, largest first
+  std::vector<Allocation> leaked;          ///< what is live at the end, largest first
+  std::vector<RefusedAllocation> refused;  ///< largest first, then in the order in which they first came
   std::vector<PhaseSummary> phases;
   std::vector<std::string> notes;  ///< what the recorder had to say
   std::map<std::uint64_t, std::string>

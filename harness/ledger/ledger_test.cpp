@@ -24,8 +24,11 @@ class Script {
     event.amounts.bytes = bytes;
     return *this;
   }
-  Script& fail(Size bytes) {
-    add(EventType::failed_allocation, 0).amounts.bytes = bytes;
+  Script& fail(Size bytes, std::int32_t error = 2) {
+    Event& event = add(EventType::failed_allocation, 0);
+    event.kind = MemoryKind::buffer;
+    event.amounts.bytes = bytes;
+    event.amounts.result = error;
     return *this;
   }
   Script& release(std::uint64_t address) {
@@ -229,6 +232,24 @@ TEST(Ledger, AgreesWithAPlainModelOnRandomPrograms) {
     for (const Allocation& allocation : summary.at_peak) told[allocation.address] = allocation.bytes;
     EXPECT_EQ(told, at_peak) << "seed " << seed;
   }
+}
+
+TEST(Ledger, RefusedRequestsAreListedBySizeErrorAndPhase) {
+  const LedgerSummary summary = Script()
+                                    .phase("call")
+                                    .fail(100, -4)
+                                    .fail(100, -4)
+                                    .fail(100, -61)
+                                    .phase("end")
+                                    .fail(Size{1} << 40U, -61)
+                                    .fail(INT64_MIN, -61)  // more than an event can hold
+                                    .summary();
+  EXPECT_EQ(summary.failed_allocations, 5);
+  EXPECT_THAT(summary.refused,
+              ElementsAre(RefusedAllocation{INT64_MAX, MemoryKind::buffer, -61, "end", 0, 1},
+                          RefusedAllocation{Size{1} << 40U, MemoryKind::buffer, -61, "end", 0, 1},
+                          RefusedAllocation{100, MemoryKind::buffer, -4, "call", 0, 2},
+                          RefusedAllocation{100, MemoryKind::buffer, -61, "call", 0, 1}));
 }
 
 }  // namespace

@@ -82,9 +82,9 @@ class Thinning {
   std::vector<Span> spans_;
 };
 
-}  // namespace
-
-std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t most) {
+/// Of the kinds for which `is_counted` holds.
+template <typename IsCounted>
+std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t most, IsCounted is_counted) {
   if (events.empty()) return {};
   constexpr std::size_t kLookAhead = 16;
   Thinning thinning(events.front().time_ns, events.back().time_ns, most);
@@ -93,7 +93,7 @@ std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t
   const auto release = [&](std::uint64_t address) {
     const LiveEntry* entry = map.find(address);
     if (entry == nullptr) return false;
-    const bool counted = counts_into_peak(entry->kind);
+    const bool counted = is_counted(entry->kind);
     if (counted) live -= entry->bytes;
     map.erase(address);
     return counted;
@@ -104,7 +104,7 @@ std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t
     if (event.type == EventType::allocation) {
       release(event.address);  // its release was lost
       map.insert({event.address, i, event.amounts.bytes, event.kind});
-      if (!counts_into_peak(event.kind)) continue;
+      if (!is_counted(event.kind)) continue;
       live += event.amounts.bytes;
       thinning.add(event.time_ns, live);
     } else if (event.type == EventType::release && release(event.address)) {
@@ -114,6 +114,16 @@ std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t
   std::vector<LivePoint> points = thinning.points();
   if (points.back().time_ns < events.back().time_ns) points.push_back({events.back().time_ns, live});
   return points;
+}
+
+}  // namespace
+
+std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t most) {
+  return live_of(events, most, counts_into_peak);
+}
+
+std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t most, MemoryKind kind) {
+  return live_of(events, most, [kind](MemoryKind one) { return one == kind; });
 }
 
 }  // namespace peakmark

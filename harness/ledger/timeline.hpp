@@ -22,4 +22,7 @@ struct LivePoint {
 /// that the peak is in it exactly, at its first moment.
 std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t most);
 
+/// The same of one kind of memory, whether or not it counts into the peak.
+std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t most, MemoryKind kind);
+
 }  // namespace peakmark

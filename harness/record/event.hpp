@@ -62,6 +62,13 @@ constexpr bool counts_into_peak(MemoryKind kind) {
 /// The name of a kind in files and tables: `buffer`, `host_pointer`, …
 const char* name_of(MemoryKind kind);
 
+/// The name of the error with which an allocation was refused (`CL_INVALID_BUFFER_SIZE`,
+/// `CUDA_ERROR_OUT_OF_MEMORY`); empty where it is not known. OpenCL's errors are negative, CUDA's positive.
+std::string_view allocation_error_name(std::int32_t error);
+
+/// `-61 CL_INVALID_BUFFER_SIZE`, for tables; the number alone where the name is not known.
+std::string error_text(std::int32_t error);
+
 /// One slot of a profile: 64 bytes, so that a slot is a cache line. Written by any thread, in the order of
 /// the slots that the threads reserved.
 struct Event {

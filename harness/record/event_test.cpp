@@ -37,6 +37,13 @@ TEST(Event, HostMemoryStaysOutOfThePeak) {
                                            "usm_host", "module_globals"}));
 }
 
+TEST(Event, ErrorsOfAllocationsHaveNames) {
+  EXPECT_EQ(error_text(-61), "-61 CL_INVALID_BUFFER_SIZE");
+  EXPECT_EQ(error_text(2), "2 CUDA_ERROR_OUT_OF_MEMORY");
+  EXPECT_EQ(error_text(12345), "12345");
+  EXPECT_EQ(allocation_error_name(0), "");
+}
+
 Event text_slot(std::uint64_t commit, EventType type, const std::string& text, std::uint16_t whole) {
   Event event;
   event.commit = commit;

@@ -219,12 +219,15 @@ LedgerSummary summarise_together(const RecordedTree& tree) {
   LedgerSummary together = summarise(merge_by_time(tree));
   together.live_at_end_bytes = 0;
   together.leaked.clear();
+  together.refused.clear();  // the phase of a request is that of its own process
   for (const RecordedProcess& process : tree.processes) {
     const LedgerSummary own = summarise(process.events);
     together.live_at_end_bytes = checked_add(together.live_at_end_bytes, own.live_at_end_bytes);
     together.leaked.insert(together.leaked.end(), own.leaked.begin(), own.leaked.end());
+    together.refused.insert(together.refused.end(), own.refused.begin(), own.refused.end());
   }
   std::ranges::stable_sort(together.leaked, std::greater<>(), &Allocation::bytes);
+  std::ranges::stable_sort(together.refused, std::greater<>(), &RefusedAllocation::bytes);
   return together;
 }
 

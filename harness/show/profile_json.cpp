@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/format_version.hpp"
@@ -54,6 +55,21 @@ Json sites_json(const RecordedProcess& process, const LedgerSummary& summary, st
           {"leaked", sites_list(sites_of(summary.leaked, stacks, frames))}};
 }
 
+Json refused_json(const std::vector<RefusedAllocation>& refused) {
+  Json list = Json::array();
+  for (const RefusedAllocation& one : refused) {
+    const std::string_view name = allocation_error_name(one.error);
+    list.push_back({{"bytes", one.bytes},
+                    {"kind", name_of(one.kind)},
+                    {"error", one.error},
+                    {"error_name", name.empty() ? Json(nullptr) : Json(name)},
+                    {"phase", one.phase},
+                    {"frames", one.frames.empty() ? Json(nullptr) : Json(one.frames)},
+                    {"count", one.count}});
+  }
+  return list;
+}
+
 Json process_json(const RecordedProcess& process, const ReportOptions& options) {
   const LedgerSummary summary = summarise(process.events);
   Json by_kind = Json::object();
@@ -100,6 +116,7 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
                {"by_kind", std::move(by_kind)},
                {"at_peak", groups_json(summary.at_peak)},
                {"leaked", groups_json(summary.leaked)},
+               {"refused", refused_json(refused_by_site(process, summary, options.frames))},
                {"sites", sites_json(process, summary, options.frames)},
                {"phases", std::move(phases)},
                {"phases_by_name", std::move(phases_by_name)},

@@ -69,6 +69,31 @@ std::string sites_text(const std::vector<Site>& sites) {
   });
 }
 
+/// A line for each size, error, kind and phase, with the call site where stacks were recorded.
+std::string refused_text(const std::vector<RefusedAllocation>& refused) {
+  const bool has_sites =
+      std::ranges::any_of(refused, [](const RefusedAllocation& one) { return !one.frames.empty(); });
+  std::vector<TextTable::Column> columns{{"  bytes each", Align::right},
+                                         {"", Align::right},
+                                         {"count", Align::right},
+                                         {"error"},
+                                         {"kind"},
+                                         {"phase"}};
+  if (has_sites) columns.push_back({"site"});
+  return first_rows(TextTable(columns), kMostRows, refused,
+                    [&](TextTable& table, const RefusedAllocation& one) {
+                      std::vector<std::string> row{
+                          fmt::format("  {}", one.bytes), format_size(one.bytes), std::to_string(one.count),
+                          error_text(one.error),          name_of(one.kind),      one.phase};
+                      if (has_sites)
+                        row.push_back(one.frames.empty() ? "(no stack recorded)" : one.frames.front());
+                      table.add(row);
+                      for (std::size_t frame = 1; frame < one.frames.size(); ++frame) {
+                        table.add({"", "", "", "", "", "", "  " + one.frames[frame]});
+                      }
+                    });
+}
+
 std::string phases_text(const std::vector<PhaseGroup>& phases) {
   TextTable table({{"  phase"},
                    {"times", Align::right},
@@ -109,6 +134,9 @@ std::string contents_text(const RecordedProcess& process, const LedgerSummary& s
   };
   if (!summary.at_peak.empty()) text += "\nat the peak\n" + list(summary.at_peak);
   if (!summary.leaked.empty()) text += "\nnever released\n" + list(summary.leaked);
+  if (!summary.refused.empty()) {
+    text += "\nrefused by the driver\n" + refused_text(refused_by_site(process, summary, options.frames));
+  }
   return text;
 }
 

@@ -127,22 +127,50 @@ TEST(Show, NothingOfTheProgramsReachesATerminalAsItIs) {
   EXPECT_EQ(json.at("at_peak").at(0).at("name"), "red\x1b[31m\nline");
 }
 
-TEST(Show, TraceIsJsonWhoseSpansBeginAndEnd) {
-  std::ostringstream out;
-  write_trace(example(), out);
-  const auto trace = nlohmann::json::parse(out.str());
-  int begun = 0;
-  int ended = 0;
-  std::int64_t last_live = -1;
-  for (const auto& event : trace.at("traceEvents")) {
-    const std::string ph = event.at("ph");
-    begun += ph == "b";
-    ended += ph == "e";
-    if (ph == "C" && event.at("name") == "requested bytes") last_live = event.at("args").at("live");
-  }
-  EXPECT_EQ(begun, 4);
-  EXPECT_EQ(ended, 2);
-  EXPECT_EQ(last_live, 4096);
+/// A program that asks for 1 TiB, and again in another phase, from two places.
+RecordedTree refused_example() {
+  Process process(100);
+  process.say(EventType::stack, 100, 7, "N\tinner\t0\tlib.so\t10\nN\touter\t0\tprogram\t20\n")
+      .say(EventType::stack, 101, 8, "N\tinner\t0\tlib.so\t30\nN\tother\t0\tprogram\t40\n")
+      .say(EventType::phase, 1000, 0, "call")
+      .fail(2000, std::int64_t{1} << 40)
+      .from(7)
+      .fail(2001, std::int64_t{1} << 40)
+      .from(8)
+      .fail(2002, 4096)
+      .from(8);
+  return {{process.process()}};
+}
+
+TEST(Show, RefusedAllocationsHaveSizeErrorPhaseAndSite) {
+  const auto json = nlohmann::json::parse(profile_json(refused_example()));
+  EXPECT_EQ(json.at("refused"), nlohmann::json::parse(R"json([
+    {"bytes": 1099511627776, "kind": "image", "error": -4, "error_name": "CL_MEM_OBJECT_ALLOCATION_FAILURE",
+     "phase": "call", "frames": ["inner (lib.so)"], "count": 2
+},
+    {"bytes": 4096, "kind": "image", "error": -4, "error_name": "CL_MEM_OBJECT_ALLOCATION_FAILURE",
+     "phase": "call", "frames": ["inner (lib.so)"], "count": 1}])json"));
+  ReportOptions two_frames;
+  two_frames.frames = 2;
+  const std::string table = profile_table(refused_example(), two_frames);
+  EXPECT_THAT(table, HasSubstr("refused by the driver\n"));
+  EXPECT_THAT(table, testing::ContainsRegex(
+                         "1099511627776 +1 TiB +1 +-4 CL_MEM_OBJECT_ALLOCATION_FAILURE +image +call +inner"));
+  EXPECT_THAT(table, HasSubstr("other (program)"));
+
+  const auto plain = nlohmann::json::parse(profile_json(example()));
+  EXPECT_EQ(plain.at("refused").size(), 1U);
+  EXPECT_TRUE(plain.at("refused").at(0).at("frames").is_null());
+  EXPECT_THAT(profile_table(example()), HasSubstr("1048576"));
+}
+
+TEST(Show, OfATreeRefusalsKeepThePhaseOfTheirProcess) {
+  const RecordedTree tree{{Process(1).say(EventType::phase, 5, 0, "call").fail(30, 100).process(),
+                           Process(2).say(EventType::phase, 6, 0, "other").fail(20, 300).process()}};
+  const LedgerSummary together = summarise_together(tree);
+  ASSERT_EQ(together.refused.size(), 2U);
+  EXPECT_EQ(together.refused[0].phase, "other");
+  EXPECT_EQ(together.refused[1].phase, "call");
 }
 
 /// Two processes of 100 bytes each that never overlap need 100, not 200; two that do need 200, though their

@@ -1,6 +1,9 @@
 #include "show/sites.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <tuple>
 
 #include "show/elf_symbols.hpp"
 
@@ -30,14 +33,15 @@ std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const LedgerSummar
                                                               const Symbols& symbols) {
   std::map<std::uint64_t, std::vector<CallFrame>> stacks;
   // Of what is shown: a long program has many more, and each takes a look into the files of its libraries.
-  for (const auto* allocations : {&summary.at_peak, &summary.leaked}) {
-    for (const Allocation& one : *allocations) {
-      const auto text = summary.stacks.find(one.stack);
-      if (text == summary.stacks.end()) continue;
-      const auto [place, is_new] = stacks.try_emplace(one.stack);
-      if (is_new) place->second = caller_frames(parse_stack(text->second, symbols));
-    }
-  }
+  const auto add = [&](std::uint64_t stack) {
+    const auto text = summary.stacks.find(stack);
+    if (text == summary.stacks.end()) return;
+    const auto [place, is_new] = stacks.try_emplace(stack);
+    if (is_new) place->second = caller_frames(parse_stack(text->second, symbols));
+  };
+  for (const Allocation& one : summary.at_peak) add(one.stack);
+  for (const Allocation& one : summary.leaked) add(one.stack);
+  for (const RefusedAllocation& one : summary.refused) add(one.stack);
   return stacks;
 }
 
@@ -72,6 +76,42 @@ std::vector<Site> sites_of(const std::vector<Allocation>& allocations,
   std::stable_sort(sites.begin(), sites.end(),
                    [](const Site& a, const Site& b) { return a.bytes > b.bytes; });
   return sites;
+}
+
+std::vector<RefusedAllocation> refused_by_site(const RecordedProcess& process, const LedgerSummary& summary,
+                                               std::size_t frames) {
+  if (summary.refused.empty() || summary.stacks.empty()) return summary.refused;
+  LedgerSummary refused_only;
+  refused_only.refused = summary.refused;
+  refused_only.stacks = summary.stacks;
+  const auto stacks = caller_stacks(process, refused_only);
+  std::vector<RefusedAllocation> by_site;
+  std::map<std::tuple<Size, MemoryKind, std::int32_t, std::string, std::uint64_t, std::vector<std::string>>,
+           std::size_t>
+      places;
+  for (RefusedAllocation one : summary.refused) {
+    if (const auto stack = stacks.find(one.stack); stack != stacks.end()) {
+      one.frames = key_of(stack->second, frames);
+      one.stack = 0;
+    }
+    const auto [place, is_new] = places.try_emplace(
+        {one.bytes, one.kind, one.error, one.phase, one.stack, one.frames}, by_site.size());
+    if (is_new) {
+      by_site.push_back(std::move(one));
+    } else {
+      by_site[place->second].count += one.count;
+    }
+  }
+  return by_site;
+}
+
+std::vector<RefusedAllocation> refused_by_site(const RecordedTree& tree, std::size_t frames) {
+  std::vector<RefusedAllocation> all;
+  for (const RecordedProcess& process : tree.processes) {
+    std::ranges::move(refused_by_site(process, summarise(process.events), frames), std::back_inserter(all));
+  }
+  std::ranges::stable_sort(all, std::ranges::greater(), &RefusedAllocation::bytes);
+  return all;
 }
 
 }  // namespace peakmark

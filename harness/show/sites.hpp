@@ -11,8 +11,8 @@
 
 namespace peakmark {
 
-/// The call stacks of what was live at the peak and of what leaked as chains of callers, by id (see
-/// caller_frames).
+/// The call stacks of what was live at the peak, of what leaked and of what was refused as chains of callers,
+/// by id (see caller_frames).
 std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const LedgerSummary& summary,
                                                               const Symbols& symbols);
 
@@ -31,5 +31,13 @@ struct Site {
 /// which are Python's where there is Python, and then the native one that Python called stands behind them.
 std::vector<Site> sites_of(const std::vector<Allocation>& allocations,
                            const std::map<std::uint64_t, std::vector<CallFrame>>& stacks, std::size_t frames);
+
+/// What the driver refused in this process, with the frames of its call site, as many as asked for. Requests
+/// of one site are together, though their stacks differ.
+std::vector<RefusedAllocation> refused_by_site(const RecordedProcess& process, const LedgerSummary& summary,
+                                               std::size_t frames);
+
+/// Of all processes, largest first.
+std::vector<RefusedAllocation> refused_by_site(const RecordedTree& tree, std::size_t frames);
 
 }  // namespace peakmark

@@ -1,12 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <span>
 #include <string>
 #include <unordered_map>
 
+#include "ledger/timeline.hpp"
 #include "show/profile_reports.hpp"
+#include "show/trace_spans.hpp"
 
 namespace peakmark {
 namespace {
@@ -18,16 +22,18 @@ std::string json_text(const std::string& text) {
 /// Writes one process. Times are microseconds since the first process started.
 class TraceWriter {
  public:
-  TraceWriter(const RecordedProcess& process, std::int64_t zero_ns, std::ostream& out)
-      : process_(process), pid_(process.header.pid), zero_ns_(zero_ns), out_(out) {}
+  TraceWriter(const RecordedProcess& process, const TraceOptions& options, std::int64_t zero_ns,
+              std::ostream& out)
+      : process_(process), options_(options), pid_(process.header.pid), zero_ns_(zero_ns), out_(out) {}
 
-  void write() {
+  void write(TraceSummary& summary) {
     const std::string name = process_.command_line.empty() ? "?" : process_.command_line.front();
     out_ << fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", pid_,
                         json_text(name));
+    if (!options_.full && process_.events.size() > options_.max_events) return write_thinned(summary);
     collect_names();
     for (std::size_t i = 0; i < process_.events.size(); ++i) step(i);
-    end_phase(process_.events.empty() ? zero_ns_ : process_.events.back().time_ns);
+    end_phase(end_ns());
   }
 
  private:
@@ -63,34 +69,102 @@ class TraceWriter {
         release(event);
         break;
       case EventType::failed_allocation:
-        out_ << fmt::format(
-            ",\n"
-            R"({{"ph":"i","s":"p","name":"failed allocation of {} bytes","cat":"memory",)"
-            R"("pid":{},"tid":{},"ts":{},"args":{{"kind":"{}","error":{}}}}})",
-            event.amounts.bytes, pid_, event.thread, time(event.time_ns), name_of(event.kind),
-            event.amounts.result);
+        fail(event);
         break;
       case EventType::phase:
         end_phase(event.time_ns);
         phase_ = text_of(process_.events, i);
-        out_ << fmt::format(
-            ",\n"
-            R"({{"ph":"B","name":{},"cat":"phase","pid":{},"tid":0,"ts":{}}})",
-            json_text(phase_), pid_, time(event.time_ns));
+        begin_phase(phase_, event.time_ns);
         break;
       default:
         break;
     }
   }
 
-  void begin_span(std::size_t i, const Event& event) {
+  /// Few counters and spans of many events; each part is in the order of time.
+  void write_thinned(TraceSummary& summary) {
+    const std::span<const Event> events = process_.events;
+    const TraceSpans spans = spans_for_trace(events, options_.max_spans);
+    const LedgerSummary ledger = summarise(events);
+    summary.thinned = true;
+    summary.allocations += spans.allocations;
+    summary.spans += spans.kept.size();
+    for (const LivePoint& point : live_over_time(events, options_.max_points)) {
+      counter("requested", point.time_ns, point.live_bytes);
+    }
+    for (const auto& [kind, unused] : ledger.by_kind) {
+      for (const LivePoint& point : live_over_time(events, options_.max_points, kind)) {
+        counter(name_of(kind), point.time_ns, point.live_bytes);
+      }
+    }
+    for (const TraceSpan& span : spans.kept) {
+      const Event& allocation = events[span.allocation];
+      if (span.name) names_[span.allocation] = text_of(events, *span.name);
+      begin_span(span.allocation, allocation);
+      if (span.release) end_span(span.allocation, allocation.kind, events[*span.release]);
+    }
+    write_long_phases(ledger, summary);
+    std::size_t failures = 0;
+    for (const Event& event : events) {
+      if (event.type == EventType::failed_allocation && ++failures <= options_.max_failures) fail(event);
+    }
+    summary.failures_left_out += failures - std::min(failures, options_.max_failures);
+  }
+
+  void write_long_phases(const LedgerSummary& ledger, TraceSummary& summary) {
+    const auto& phases = ledger.phases;
+    const std::int64_t shortest =
+        phases.size() <= options_.max_phases
+            ? 0
+            : (end_ns() - phases.front().start_time_ns) / static_cast<std::int64_t>(options_.max_phases);
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+      const std::int64_t to = i + 1 < phases.size() ? phases[i + 1].start_time_ns : end_ns();
+      if (phases[i].name.empty()) continue;
+      if (to - phases[i].start_time_ns < shortest) {
+        ++summary.phases_left_out;
+        continue;
+      }
+      phase_ = phases[i].name;
+      begin_phase(phase_, phases[i].start_time_ns);
+      end_phase(to);
+    }
+  }
+
+  void fail(const Event& event) {
+    out_ << fmt::format(
+        ",\n"
+        R"({{"ph":"i","s":"p","name":"failed allocation of {} bytes","cat":"memory",)"
+        R"("pid":{},"tid":{},"ts":{},"args":{{"kind":"{}","error":{}}}}})",
+        event.amounts.bytes, pid_, event.thread, time(event.time_ns), name_of(event.kind),
+        event.amounts.result);
+  }
+
+  void begin_phase(const std::string& name, std::int64_t time_ns) {
+    out_ << fmt::format(
+        ",\n"
+        R"({{"ph":"B","name":{},"cat":"phase","pid":{},"tid":0,"ts":{}}})",
+        json_text(name), pid_, time(time_ns));
+  }
+
+  [[nodiscard]] std::string name_of_span(std::size_t i, MemoryKind kind) const {
     const auto name = names_.find(i);
+    return json_text(name == names_.end() ? name_of(kind) : name->second);
+  }
+
+  void begin_span(std::size_t i, const Event& event) {
     out_ << fmt::format(
         ",\n"
         R"({{"ph":"b","cat":"{}","id":"{}","name":{},"pid":{},"tid":{},"ts":{},)"
         R"("args":{{"bytes":{},"address":"{:#x}"}}}})",
-        name_of(event.kind), i, json_text(name == names_.end() ? name_of(event.kind) : name->second), pid_,
-        event.thread, time(event.time_ns), event.amounts.bytes, event.address);
+        name_of(event.kind), i, name_of_span(i, event.kind), pid_, event.thread, time(event.time_ns),
+        event.amounts.bytes, event.address);
+  }
+
+  void end_span(std::size_t i, MemoryKind kind, const Event& release) {
+    out_ << fmt::format(
+        ",\n"
+        R"({{"ph":"e","cat":"{}","id":"{}","name":{},"pid":{},"tid":{},"ts":{}}})",
+        name_of(kind), i, name_of_span(i, kind), pid_, release.thread, time(release.time_ns));
   }
 
   void release(const Event& event) {
@@ -98,29 +172,24 @@ class TraceWriter {
     if (found == live_.end()) return;
     const Live live = found->second;
     live_.erase(found);
-    const auto name = names_.find(live.index);
-    out_ << fmt::format(
-        ",\n"
-        R"({{"ph":"e","cat":"{}","id":"{}","name":{},"pid":{},"tid":{},"ts":{}}})",
-        name_of(live.kind), live.index, json_text(name == names_.end() ? name_of(live.kind) : name->second),
-        pid_, event.thread, time(event.time_ns));
+    end_span(live.index, live.kind, event);
     count(live.kind, -live.bytes, event.time_ns);
   }
 
   void count(MemoryKind kind, std::int64_t bytes, std::int64_t time_ns) {
     by_kind_[kind] += bytes;
-    const bool counted = counts_into_peak(kind);
-    if (counted) requested_ += bytes;
-    if (counted) {
-      out_ << fmt::format(
-          ",\n"
-          R"({{"ph":"C","name":"requested bytes","pid":{},"ts":{},"args":{{"live":{}}}}})",
-          pid_, time(time_ns), requested_);
+    if (counts_into_peak(kind)) {
+      requested_ += bytes;
+      counter("requested", time_ns, requested_);
     }
+    counter(name_of(kind), time_ns, by_kind_[kind]);
+  }
+
+  void counter(const char* what, std::int64_t time_ns, std::int64_t bytes) {
     out_ << fmt::format(
         ",\n"
         R"({{"ph":"C","name":"{} bytes","pid":{},"ts":{},"args":{{"live":{}}}}})",
-        name_of(kind), pid_, time(time_ns), by_kind_[kind]);
+        what, pid_, time(time_ns), bytes);
   }
 
   void end_phase(std::int64_t time_ns) {
@@ -132,11 +201,16 @@ class TraceWriter {
     phase_.clear();
   }
 
+  [[nodiscard]] std::int64_t end_ns() const {
+    return process_.events.empty() ? zero_ns_ : process_.events.back().time_ns;
+  }
+
   [[nodiscard]] std::string time(std::int64_t time_ns) const {
     return fmt::format("{:.3f}", static_cast<double>(time_ns - zero_ns_) * 1e-3);
   }
 
   const RecordedProcess& process_;
+  const TraceOptions& options_;
   std::int32_t pid_;
   std::int64_t zero_ns_;
   std::ostream& out_;
@@ -149,19 +223,27 @@ class TraceWriter {
 
 }  // namespace
 
-void write_trace(const RecordedTree& tree, std::ostream& out) {
+TraceSummary write_trace(const RecordedTree& tree, const TraceOptions& options, std::ostream& out) {
   std::int64_t zero_ns = tree.processes.front().header.start_monotonic_ns;
   for (const RecordedProcess& process : tree.processes) {
     zero_ns = std::min(zero_ns, process.header.start_monotonic_ns);
   }
   out << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+  TraceSummary summary;
   bool first = true;
   for (const RecordedProcess& process : tree.processes) {
     if (!first) out << ",\n";
-    TraceWriter(process, zero_ns, out).write();
+    TraceWriter(process, options, zero_ns, out).write(summary);
     first = false;
   }
-  out << "\n]}\n";
+  out << "\n]";
+  if (summary.thinned) {
+    out << fmt::format(
+        R"(,"otherData":{{"thinned":true,"allocations":{},"spans":{},"phases_left_out":{},"failures_left_out":{}}})",
+        summary.allocations, summary.spans, summary.phases_left_out, summary.failures_left_out);
+  }
+  out << "}\n";
+  return summary;
 }
 
 }  // namespace peakmark

@@ -37,6 +37,31 @@ def test_a_limit_one_byte_too_low_fails_and_tells_what_was_live(project):
     assert "DEVICE MEMORY PROBLEM test_limits.py::test_two_buffers" in said
 
 
+def test_a_session_may_undo_the_freezing_of_what_imports_made(project):
+    # gc.freeze makes Python's own collections shorter, and so the tests of a project faster; docs/pytest.md.
+    test = """
+        import gc
+
+        @pytest.mark.limit_device_leaks("0 B")
+        def test_cycle(queue):
+            assert (gc.get_freeze_count() == 0) == {unfrozen}
+            cycle = [filled(queue, 50)]
+            cycle.append(cycle)
+        """
+    assert outcomes(project.write(test_freezing=test.format(unfrozen=False)).pytest(code=0)) == {"passed": 1}
+    project.write(
+        conftest="""
+        import gc
+
+        @pytest.fixture(scope="session", autouse=True)
+        def collect_all():
+            gc.unfreeze()
+        """,
+        test_freezing=test.format(unfrozen=True),
+    )
+    assert outcomes(project.pytest(code=0)) == {"passed": 1}
+
+
 def test_a_leak_fails_and_is_told(project):
     said = project.write(
         test_leak="""

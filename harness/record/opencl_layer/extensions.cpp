@@ -109,7 +109,7 @@ void note_unseen(const char* name) {
 
 /// A function of the core that the program asks for by name.
 void* hooked_in_core(const char* name) {
-  const cl_icd_dispatch& hooks = layer.hooks;
+  const cl_icd_dispatch& hooks = layer.hooks();
   const std::pair<const char*, void*> functions[] = {
       {"clCreateFromGLBuffer", erase(hooks.clCreateFromGLBuffer)},
       {"clCreateFromGLTexture", erase(hooks.clCreateFromGLTexture)},
@@ -159,11 +159,11 @@ void* wrap(const char* name, void* function) {
 }
 
 void* CL_API_CALL get_function(const char* name) {
-  return wrap(name, layer.next.clGetExtensionFunctionAddress(name));
+  return wrap(name, layer.next().clGetExtensionFunctionAddress(name));
 }
 
 void* CL_API_CALL get_function_for_platform(cl_platform_id platform, const char* name) {
-  return wrap(name, layer.next.clGetExtensionFunctionAddressForPlatform(platform, name));
+  return wrap(name, layer.next().clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 
 }  // namespace

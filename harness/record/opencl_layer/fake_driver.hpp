@@ -5,9 +5,14 @@
 #include <CL/cl_ext.h>
 #include <CL/cl_icd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,6 +29,37 @@ struct FakeAnswers {
 };
 inline FakeAnswers fake;
 
+/// Threads may call the driver at the same time; a test reads `fake.calls` when they have ended.
+inline void called(const char* call) {
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  fake.calls.emplace_back(call);
+}
+
+/// The driver's own bookkeeping of memory objects and SVM. With a capacity an allocation waits until the
+/// bytes are free, as on a device that is full.
+class FakeAccount {
+ public:
+  void set_capacity(std::int64_t bytes) { capacity_ = bytes; }
+  void add(std::int64_t bytes) {
+    std::unique_lock lock(mutex_);
+    freed_.wait(lock, [&] { return bytes <= 0 || live_ + bytes <= capacity_; });
+    live_ += bytes;
+    peak_ = std::max(peak_, live_);
+    if (bytes < 0) freed_.notify_all();
+  }
+  [[nodiscard]] std::int64_t live() const { return live_; }
+  [[nodiscard]] std::int64_t peak() const { return peak_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  std::int64_t capacity_ = INT64_MAX;
+  std::int64_t live_ = 0;
+  std::int64_t peak_ = 0;
+};
+inline FakeAccount fake_account;
+
 struct FakeObject {
   std::size_t size = 0;
   bool has_parent = false;
@@ -39,20 +75,26 @@ inline FakeObject& object_of(cl_mem memory) {
 inline void destroy(cl_mem memory) {
   FakeObject* const object = &object_of(memory);
   if (object->destroyed != nullptr) object->destroyed(memory, object->user_data);
+  fake_account.add(-static_cast<std::int64_t>(object->size));
   delete object;
 }
 
-inline cl_mem made(const char* call, cl_int* errcode_ret) {
-  fake.calls.emplace_back(call);
+/// Of the size that `fake` answers, or else of the size asked for.
+inline cl_mem made(const char* call, cl_int* errcode_ret, std::size_t asked = 0) {
+  called(call);
   if (errcode_ret != nullptr) *errcode_ret = fake.result;
   if (fake.result != CL_SUCCESS) return nullptr;
-  return reinterpret_cast<cl_mem>(new FakeObject{fake.size, fake.has_parent});
+  const std::size_t size = fake.size != 0 ? fake.size : asked;
+  fake_account.add(static_cast<std::int64_t>(size));
+  return reinterpret_cast<cl_mem>(new FakeObject{size, fake.has_parent});
 }
 
 /// Its references. Never deleted, so that a use after the last release is seen as a count, not as a crash.
 inline cl_command_queue made_queue(cl_int* errcode_ret) {
   if (errcode_ret != nullptr) *errcode_ret = fake.result;
   if (fake.result != CL_SUCCESS) return nullptr;
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
   static std::deque<int> references;
   return reinterpret_cast<cl_command_queue>(&references.emplace_back(1));
 }
@@ -61,20 +103,20 @@ inline char fake_heap[1024];
 
 inline void* CL_API_CALL fake_device_alloc(cl_context, cl_device_id, const cl_mem_properties_intel*, size_t,
                                            cl_uint, cl_int* errcode_ret) {
-  fake.calls.emplace_back("usm alloc");
+  called("usm alloc");
   if (errcode_ret != nullptr) *errcode_ret = fake.result;
   return fake.result == CL_SUCCESS ? fake_heap : nullptr;
 }
 
 inline void* CL_API_CALL fake_host_alloc(cl_context, const cl_mem_properties_intel*, size_t, cl_uint,
                                          cl_int* errcode_ret) {
-  fake.calls.emplace_back("usm host alloc");
+  called("usm host alloc");
   if (errcode_ret != nullptr) *errcode_ret = fake.result;
   return fake.result == CL_SUCCESS ? fake_heap + 512 : nullptr;
 }
 
 inline cl_int CL_API_CALL fake_usm_free(cl_context, void*) {
-  fake.calls.emplace_back("usm free");
+  called("usm free");
   return CL_SUCCESS;
 }
 
@@ -119,7 +161,9 @@ inline cl_icd_dispatch fake_table() {
     object_of(memory).user_data = user_data;
     return CL_SUCCESS;
   };
-  table.clCreateBuffer = [](cl_context, cl_mem_flags, size_t, void*, cl_int* e) { return made("buffer", e); };
+  table.clCreateBuffer = [](cl_context, cl_mem_flags, size_t size, void*, cl_int* e) {
+    return made("buffer", e, size);
+  };
   table.clCreateImage = [](cl_context, cl_mem_flags, const cl_image_format*, const cl_image_desc*, void*,
                            cl_int* e) { return made("image", e); };
   table.clCreateImage2D = [](cl_context, cl_mem_flags, const cl_image_format*, size_t, size_t, size_t, void*,
@@ -153,16 +197,16 @@ inline cl_icd_dispatch fake_table() {
                                      const cl_egl_image_properties_khr*,
                                      cl_int* e) { return made("egl image", e); };
   table.clSVMAlloc = [](cl_context, cl_svm_mem_flags, size_t, cl_uint) -> void* {
-    fake.calls.emplace_back("svm alloc");
+    called("svm alloc");
     return fake.result == CL_SUCCESS ? fake_heap + 256 : nullptr;
   };
-  table.clSVMFree = [](cl_context, void*) { fake.calls.emplace_back("svm free"); };
+  table.clSVMFree = [](cl_context, void*) { called("svm free"); };
   table.clGetExtensionFunctionAddress = fake_get_function;
   table.clGetExtensionFunctionAddressForPlatform = [](cl_platform_id, const char* name) {
     return fake_get_function(name);
   };
   table.clFinish = [](cl_command_queue) -> cl_int {
-    fake.calls.emplace_back("finish");
+    called("finish");
     return CL_SUCCESS;
   };
   table.clCreateCommandQueue = [](cl_context, cl_device_id, cl_command_queue_properties, cl_int* e) {
@@ -171,16 +215,16 @@ inline cl_icd_dispatch fake_table() {
   table.clCreateCommandQueueWithProperties = [](cl_context, cl_device_id, const cl_queue_properties*,
                                                 cl_int* e) { return made_queue(e); };
   table.clRetainCommandQueue = [](cl_command_queue queue) -> cl_int {
-    ++*reinterpret_cast<int*>(queue);
+    ++std::atomic_ref(*reinterpret_cast<int*>(queue));
     return CL_SUCCESS;
   };
   table.clReleaseCommandQueue = [](cl_command_queue queue) -> cl_int {
-    if (--*reinterpret_cast<int*>(queue) == 0) fake.calls.emplace_back("queue destroyed");
+    if (--std::atomic_ref(*reinterpret_cast<int*>(queue)) == 0) called("queue destroyed");
     return CL_SUCCESS;
   };
   table.clEnqueueCopyBuffer = [](cl_command_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint,
                                  const cl_event*, cl_event*) -> cl_int {
-    fake.calls.emplace_back("copy");
+    called("copy");
     return fake.result;
   };
   table.clCreateUserEvent = [](cl_context, cl_int* e) {

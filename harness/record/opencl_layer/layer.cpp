@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -23,18 +24,54 @@ pthread_mutex_t initialising = PTHREAD_MUTEX_INITIALIZER;
 bool asked_for_profile = false;
 bool recording = false;
 
+// As many as loaders that each bring slots which the others lack: more than anybody has seen.
+constexpr std::size_t kMaxTables = 8;
+std::array<Tables, kMaxTables> all_tables;
+std::size_t used_tables = 0;
+
 /// A process can hold several loaders (pyopencl brings its own beside the system's), which all come here.
 /// Their functions are interchangeable, since each finds the driver through the handle; so the first loader's
-/// stay, and a later one only fills what the first lacks.
-void adopt(const cl_icd_dispatch& target, cl_uint entries) {
-  void* have[kSlots];
-  void* offered[kSlots] = {};
-  std::memcpy(have, &layer.next, sizeof(have));
-  std::memcpy(offered, &target, std::min(entries, kSlots) * sizeof(void*));
+/// stay, and a later one only fills what the first lacks. False where it brings nothing new.
+bool adopt(cl_icd_dispatch& next, const cl_icd_dispatch& target, cl_uint entries) {
+  std::array<void*, kSlots> have{};
+  std::array<void*, kSlots> offered{};
+  std::memcpy(have.data(), &next, sizeof(have));
+  std::memcpy(offered.data(), &target, std::min(entries, kSlots) * sizeof(void*));
+  bool is_new = false;
   for (cl_uint i = 0; i < kSlots; ++i) {
-    if (have[i] == nullptr) have[i] = offered[i];
+    if (have[i] != nullptr || offered[i] == nullptr) continue;
+    have[i] = offered[i];
+    is_new = true;
   }
-  std::memcpy(&layer.next, have, sizeof(have));
+  std::memcpy(&next, have.data(), sizeof(have));
+  return is_new;
+}
+
+void hook_all() {
+  hook_memory_objects();
+  hook_svm();
+  hook_extensions();
+  const char* const sync = std::getenv("PEAKMARK_SYNC");
+  if (sync != nullptr && std::strcmp(sync, "1") == 0) hook_enqueues();
+  hook_arrivals();
+  hook_user_events();
+  hook_queues();
+  const char* const work = std::getenv("PEAKMARK_WORK");
+  if (work != nullptr && std::strcmp(work, "1") == 0) hook_work();
+}
+
+/// With `initialising` held. Threads of the program may call through the tables that are published already,
+/// so new slots come in a copy.
+void publish(const cl_icd_dispatch& target, cl_uint entries) {
+  if (used_tables == kMaxTables) return;
+  Tables& draft = all_tables[used_tables];
+  draft = *layer.tables.load(std::memory_order_relaxed);
+  if (!adopt(draft.next, target, entries)) return;
+  ++used_tables;
+  layer.draft = &draft;
+  hook_all();
+  layer.draft = nullptr;
+  layer.tables.store(&draft, std::memory_order_release);
 }
 
 cl_int initialise(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entries_ret,
@@ -47,21 +84,9 @@ cl_int initialise(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entri
     if (recording) follow_other_recorder(&layer);
   }
   note_reached(caller);
-  if (recording) {
-    adopt(*target, entries);
-    hook_memory_objects();
-    hook_svm();
-    hook_extensions();
-    const char* const sync = std::getenv("PEAKMARK_SYNC");
-    if (sync != nullptr && std::strcmp(sync, "1") == 0) hook_enqueues();
-    hook_arrivals();
-    hook_user_events();
-    hook_queues();
-    const char* const work = std::getenv("PEAKMARK_WORK");
-    if (work != nullptr && std::strcmp(work, "1") == 0) hook_work();
-  }
+  if (recording) publish(*target, entries);
   pthread_mutex_unlock(&initialising);
-  *layer_ret = &layer.hooks;
+  *layer_ret = &layer.hooks();
   *entries_ret = std::min(entries, kSlots);
   if (recording) reach_loaders();
   return CL_SUCCESS;

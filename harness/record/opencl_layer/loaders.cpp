@@ -29,7 +29,7 @@ struct Loader {
   bool told = false;  ///< that it is not reached
 };
 
-pid_t recorded_process = 0;  // set before the layer is in use
+std::atomic<pid_t> recorded_process{0};
 pthread_mutex_t guarding = PTHREAD_MUTEX_INITIALIZER;
 Loader known[kMost];
 
@@ -127,13 +127,13 @@ template <auto Slot, typename Result, typename... Arguments>
 struct Arriving<Slot, Result(CL_API_CALL*)(Arguments...)> {
   static Result CL_API_CALL call(Arguments... arguments) {
     reach_newcomers();
-    return (layer.next.*Slot)(arguments...);
+    return (layer.next().*Slot)(arguments...);
   }
 };
 
 template <auto Slot>
 void look_before() {
-  hook(Slot, Arriving<Slot, std::remove_reference_t<decltype(layer.next.*Slot)>>::call);
+  hook(Slot, Arriving<Slot, std::remove_cvref_t<decltype(layer.next().*Slot)>>::call);
 }
 
 /// Asks those that have not come to us for their platforms.

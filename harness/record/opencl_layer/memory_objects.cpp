@@ -13,8 +13,8 @@ void CL_CALLBACK on_destroyed(cl_mem memory, void* /*user_data*/) {
 }
 
 void watch_destruction(cl_mem memory) {
-  if (layer.next.clSetMemObjectDestructorCallback != nullptr &&
-      layer.next.clSetMemObjectDestructorCallback(memory, on_destroyed, nullptr) == CL_SUCCESS) {
+  if (layer.next().clSetMemObjectDestructorCallback != nullptr &&
+      layer.next().clSetMemObjectDestructorCallback(memory, on_destroyed, nullptr) == CL_SUCCESS) {
     return;
   }
   static std::atomic<bool> told{false};
@@ -25,14 +25,14 @@ void watch_destruction(cl_mem memory) {
 
 bool is_view(cl_mem memory) {
   cl_mem parent = nullptr;
-  return layer.next.clGetMemObjectInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(cl_mem), &parent,
-                                       nullptr) == CL_SUCCESS &&
+  return layer.next().clGetMemObjectInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(cl_mem), &parent,
+                                         nullptr) == CL_SUCCESS &&
          parent != nullptr;
 }
 
 std::int64_t size_of(cl_mem memory, std::int64_t otherwise) {
   std::size_t size = 0;
-  return layer.next.clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(size), &size, nullptr) == CL_SUCCESS
+  return layer.next().clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(size), &size, nullptr) == CL_SUCCESS
              ? static_cast<std::int64_t>(size)
              : otherwise;
 }
@@ -40,7 +40,7 @@ std::int64_t size_of(cl_mem memory, std::int64_t otherwise) {
 cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void* host_pointer,
                                  cl_int* errcode_ret) {
   cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next.clCreateBuffer(context, flags, size, host_pointer, &result);
+  const cl_mem memory = layer.next().clCreateBuffer(context, flags, size, host_pointer, &result);
   return record_memory(memory, result, static_cast<std::int64_t>(size), kind_of(flags, MemoryKind::buffer),
                        errcode_ret);
 }
@@ -50,7 +50,7 @@ cl_mem CL_API_CALL create_buffer_with_properties(cl_context context, const cl_me
                                                  cl_int* errcode_ret) {
   cl_int result = CL_SUCCESS;
   const cl_mem memory =
-      layer.next.clCreateBufferWithProperties(context, properties, flags, size, host_pointer, &result);
+      layer.next().clCreateBufferWithProperties(context, properties, flags, size, host_pointer, &result);
   return record_memory(memory, result, static_cast<std::int64_t>(size), kind_of(flags, MemoryKind::buffer),
                        errcode_ret);
 }
@@ -58,7 +58,7 @@ cl_mem CL_API_CALL create_buffer_with_properties(cl_context context, const cl_me
 cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
                                      const void* info, cl_int* errcode_ret) {
   cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next.clCreateSubBuffer(buffer, flags, type, info, &result);
+  const cl_mem memory = layer.next().clCreateSubBuffer(buffer, flags, type, info, &result);
   return record_memory(memory, result, 0, MemoryKind::view, errcode_ret);
 }
 
@@ -73,7 +73,7 @@ cl_mem record_image(cl_mem memory, cl_int result, cl_mem_flags flags, const cl_i
 cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format* format,
                                 const cl_image_desc* shape, void* host_pointer, cl_int* errcode_ret) {
   cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next.clCreateImage(context, flags, format, shape, host_pointer, &result);
+  const cl_mem memory = layer.next().clCreateImage(context, flags, format, shape, host_pointer, &result);
   return record_image(memory, result, flags, format, shape == nullptr ? cl_image_desc{} : *shape,
                       errcode_ret);
 }
@@ -83,8 +83,8 @@ cl_mem CL_API_CALL create_image_with_properties(cl_context context, const cl_mem
                                                 const cl_image_desc* shape, void* host_pointer,
                                                 cl_int* errcode_ret) {
   cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next.clCreateImageWithProperties(context, properties, flags, format, shape,
-                                                               host_pointer, &result);
+  const cl_mem memory = layer.next().clCreateImageWithProperties(context, properties, flags, format, shape,
+                                                                 host_pointer, &result);
   return record_image(memory, result, flags, format, shape == nullptr ? cl_image_desc{} : *shape,
                       errcode_ret);
 }
@@ -94,7 +94,7 @@ cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags, const
                                    cl_int* errcode_ret) {
   cl_int result = CL_SUCCESS;
   const cl_mem memory =
-      layer.next.clCreateImage2D(context, flags, format, width, height, row_pitch, host_pointer, &result);
+      layer.next().clCreateImage2D(context, flags, format, width, height, row_pitch, host_pointer, &result);
   cl_image_desc shape{};
   shape.image_type = CL_MEM_OBJECT_IMAGE2D;
   shape.image_width = width;
@@ -106,8 +106,8 @@ cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags, const
                                    size_t width, size_t height, size_t depth, size_t row_pitch,
                                    size_t slice_pitch, void* host_pointer, cl_int* errcode_ret) {
   cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next.clCreateImage3D(context, flags, format, width, height, depth, row_pitch,
-                                                   slice_pitch, host_pointer, &result);
+  const cl_mem memory = layer.next().clCreateImage3D(context, flags, format, width, height, depth, row_pitch,
+                                                     slice_pitch, host_pointer, &result);
   cl_image_desc shape{};
   shape.image_type = CL_MEM_OBJECT_IMAGE3D;
   shape.image_width = width;
@@ -119,7 +119,7 @@ cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags, const
 cl_mem CL_API_CALL create_pipe(cl_context context, cl_mem_flags flags, cl_uint packet_bytes, cl_uint packets,
                                const cl_pipe_properties* properties, cl_int* errcode_ret) {
   cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next.clCreatePipe(context, flags, packet_bytes, packets, properties, &result);
+  const cl_mem memory = layer.next().clCreatePipe(context, flags, packet_bytes, packets, properties, &result);
   return record_memory(memory, result, std::int64_t{packet_bytes} * packets, MemoryKind::pipe, errcode_ret);
 }
 
@@ -130,14 +130,14 @@ cl_mem record_shared(cl_mem memory, cl_int result, cl_int* errcode_ret) {
 cl_mem CL_API_CALL create_from_gl_buffer(cl_context context, cl_mem_flags flags, cl_GLuint object,
                                          cl_int* errcode_ret) {
   cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next.clCreateFromGLBuffer(context, flags, object, &result);
+  const cl_mem memory = layer.next().clCreateFromGLBuffer(context, flags, object, &result);
   return record_shared(memory, result, errcode_ret);
 }
 
 cl_mem CL_API_CALL create_from_gl_renderbuffer(cl_context context, cl_mem_flags flags, cl_GLuint object,
                                                cl_int* errcode_ret) {
   cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next.clCreateFromGLRenderbuffer(context, flags, object, &result);
+  const cl_mem memory = layer.next().clCreateFromGLRenderbuffer(context, flags, object, &result);
   return record_shared(memory, result, errcode_ret);
 }
 
@@ -146,7 +146,7 @@ template <auto Slot>
 cl_mem CL_API_CALL create_from_gl_texture(cl_context context, cl_mem_flags flags, cl_GLenum target,
                                           cl_GLint level, cl_GLuint texture, cl_int* errcode_ret) {
   cl_int result = CL_SUCCESS;
-  const cl_mem memory = (layer.next.*Slot)(context, flags, target, level, texture, &result);
+  const cl_mem memory = (layer.next().*Slot)(context, flags, target, level, texture, &result);
   return record_shared(memory, result, errcode_ret);
 }
 
@@ -155,7 +155,7 @@ cl_mem CL_API_CALL create_from_egl_image(cl_context context, CLeglDisplayKHR dis
                                          cl_int* errcode_ret) {
   cl_int result = CL_SUCCESS;
   const cl_mem memory =
-      layer.next.clCreateFromEGLImageKHR(context, display, image, flags, properties, &result);
+      layer.next().clCreateFromEGLImageKHR(context, display, image, flags, properties, &result);
   return record_shared(memory, result, errcode_ret);
 }
 

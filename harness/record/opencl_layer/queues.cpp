@@ -19,7 +19,7 @@ struct KnownQueue {
   std::int64_t references = 0;
 };
 
-pthread_mutex_t guarding_queues = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t guarding_queues = PTHREAD_MUTEX_INITIALIZER;  // of what follows
 KnownQueue known_queues[kMostQueues];
 bool too_many_queues = false;
 
@@ -68,7 +68,7 @@ cl_command_queue CL_API_CALL create_known_queue_with_properties(cl_context conte
 }
 
 cl_int CL_API_CALL retain_known_queue(cl_command_queue handle) {
-  const cl_int result = layer.next.clRetainCommandQueue(handle);
+  const cl_int result = layer.next().clRetainCommandQueue(handle);
   const QueuesLock lock;
   KnownQueue* const queue = handle == nullptr || result != CL_SUCCESS ? nullptr : find_queue(handle);
   if (queue != nullptr) ++queue->references;
@@ -82,7 +82,7 @@ cl_int CL_API_CALL release_known_queue(cl_command_queue handle) {
     KnownQueue* const queue = handle == nullptr ? nullptr : find_queue(handle);
     if (queue != nullptr && --queue->references == 0) *queue = {};
   }
-  return layer.next.clReleaseCommandQueue(handle);
+  return layer.next().clReleaseCommandQueue(handle);
 }
 
 /// The queue at this place, retained, or null. The driver is asked under our lock: a release by another
@@ -90,16 +90,7 @@ cl_int CL_API_CALL release_known_queue(cl_command_queue handle) {
 cl_command_queue retained_queue(int place) {
   const QueuesLock lock;
   const cl_command_queue handle = known_queues[place].handle;
-  return handle != nullptr && layer.next.clRetainCommandQueue(handle) == CL_SUCCESS ? handle : nullptr;
-}
-
-template <typename Function>
-void chain(Function cl_icd_dispatch::*slot, Function ours, Function& forward) {
-  Function& hooked = layer.hooks.*slot;
-  // Once only: another loader's coming hooks again, and others may stand before us by then.
-  if (layer.next.*slot == nullptr || forward != nullptr) return;
-  forward = hooked != nullptr ? hooked : layer.next.*slot;
-  hooked = ours;
+  return handle != nullptr && layer.next().clRetainCommandQueue(handle) == CL_SUCCESS ? handle : nullptr;
 }
 
 void follow_forks_of_queues() {
@@ -120,24 +111,25 @@ void follow_forks_of_queues() {
 void hook_queues() {
   using Slots = cl_icd_dispatch;
   follow_forks_of_queues();
-  chain(&Slots::clCreateCommandQueue, create_known_queue, create_plain);
-  chain(&Slots::clCreateCommandQueueWithProperties, create_known_queue_with_properties,
-        create_with_properties);
+  put_before(&Slots::clCreateCommandQueue, create_known_queue, create_plain);
+  put_before(&Slots::clCreateCommandQueueWithProperties, create_known_queue_with_properties,
+             create_with_properties);
   hook(&Slots::clRetainCommandQueue, retain_known_queue);
   hook(&Slots::clReleaseCommandQueue, release_known_queue);
 }
 
 const char* synchronise() {
-  if (layer.next.clFinish == nullptr) return "the recorder has not come up";
+  if (layer.next().clFinish == nullptr) return "the recorder has not come up";
   if (has_unset_events()) return "a user event is not set yet, and a queue may be waiting for it";
   // It may have released a queue that we still know.
   if (has_unreached()) return "a loader of OpenCL in this process is not reached";
   for (int place = 0; place < kMostQueues; ++place) {
     const cl_command_queue queue = retained_queue(place);
     if (queue == nullptr) continue;
-    layer.next.clFinish(queue);
-    layer.next.clReleaseCommandQueue(queue);
+    layer.next().clFinish(queue);
+    layer.next().clReleaseCommandQueue(queue);
   }
+  const QueuesLock lock;
   return too_many_queues ? "the program has made more queues than the recorder can know" : nullptr;
 }
 

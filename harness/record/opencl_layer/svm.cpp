@@ -4,7 +4,7 @@ namespace peakmark::opencl_layer {
 namespace {
 
 void* CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment) {
-  void* const memory = layer.next.clSVMAlloc(context, flags, size, alignment);
+  void* const memory = layer.next().clSVMAlloc(context, flags, size, alignment);
   if (memory == nullptr) {
     // The call has no error code of its own.
     layer.writer.failed_allocation(static_cast<std::int64_t>(size), MemoryKind::svm,
@@ -17,7 +17,7 @@ void* CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t s
 
 void CL_API_CALL svm_free(cl_context context, void* memory) {
   if (memory != nullptr) layer.writer.release(address_of(memory));
-  layer.next.clSVMFree(context, memory);
+  layer.next().clSVMFree(context, memory);
 }
 
 /// What the driver would have done itself, had the program given no function of its own.
@@ -33,12 +33,12 @@ cl_int CL_API_CALL enqueue_svm_free(cl_command_queue queue, cl_uint count, void*
                                     FreeFunction function, void* user_data, cl_uint waits,
                                     const cl_event* wait_list, cl_event* event) {
   cl_context context = nullptr;
-  if (function == nullptr && layer.next.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context),
-                                                              &context, nullptr) == CL_SUCCESS) {
+  if (function == nullptr && layer.next().clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context),
+                                                                &context, nullptr) == CL_SUCCESS) {
     function = free_all;
     user_data = context;
   }
-  return layer.next.clEnqueueSVMFree(queue, count, memory, function, user_data, waits, wait_list, event);
+  return layer.next().clEnqueueSVMFree(queue, count, memory, function, user_data, waits, wait_list, event);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ std::atomic<int> unset_events{0};
 
 void finish(cl_command_queue queue) {
   if (!has_unset_events()) {
-    layer.next.clFinish(queue);
+    layer.next().clFinish(queue);
     return;
   }
   static std::atomic<bool> told{false};
@@ -46,22 +46,19 @@ struct Finishing<Slot, Result(CL_API_CALL*)(cl_command_queue, Arguments...)> {
 
 template <auto Slot>
 void finish_after() {
-  using Function = std::remove_reference_t<decltype(layer.next.*Slot)>;
+  using Function = std::remove_cvref_t<decltype(layer.next().*Slot)>;
   using Finish = Finishing<Slot, Function>;
-  Function& hooked = layer.hooks.*Slot;
-  if (layer.next.*Slot == nullptr || Finish::forward != nullptr) return;
-  Finish::forward = hooked != nullptr ? hooked : layer.next.*Slot;
-  hooked = Finish::call;
+  put_before<Function>(Slot, Finish::call, Finish::forward);
 }
 
 cl_event CL_API_CALL create_user_event(cl_context context, cl_int* errcode_ret) {
-  const cl_event event = layer.next.clCreateUserEvent(context, errcode_ret);
+  const cl_event event = layer.next().clCreateUserEvent(context, errcode_ret);
   if (event != nullptr) ++unset_events;
   return event;
 }
 
 cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int status) {
-  const cl_int result = layer.next.clSetUserEventStatus(event, status);
+  const cl_int result = layer.next().clSetUserEventStatus(event, status);
   if (result == CL_SUCCESS) --unset_events;
   return result;
 }

@@ -19,7 +19,7 @@ std::int64_t now_ns() {
 }
 
 bool read_time(cl_event event, cl_profiling_info what, cl_ulong& ns) {
-  return layer.next.clGetEventProfilingInfo(event, what, sizeof(ns), &ns, nullptr) == CL_SUCCESS;
+  return layer.next().clGetEventProfilingInfo(event, what, sizeof(ns), &ns, nullptr) == CL_SUCCESS;
 }
 
 /// `enqueued`: when, in ns.
@@ -31,14 +31,14 @@ void CL_CALLBACK note_work(cl_event event, cl_int status, void* enqueued) {
     layer.writer.work(static_cast<std::int64_t>(end - start),
                       static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(enqueued)));
   }
-  layer.next.clReleaseEvent(event);
+  layer.next().clReleaseEvent(event);
 }
 
 /// An event of a command, which is ours to release.
 void watch(cl_event event, std::int64_t enqueued_ns) {
   void* const enqueued = reinterpret_cast<void*>(static_cast<std::intptr_t>(enqueued_ns));
-  if (layer.next.clSetEventCallback(event, CL_COMPLETE, note_work, enqueued) != CL_SUCCESS) {
-    layer.next.clReleaseEvent(event);
+  if (layer.next().clSetEventCallback(event, CL_COMPLETE, note_work, enqueued) != CL_SUCCESS) {
+    layer.next().clReleaseEvent(event);
   }
 }
 
@@ -57,7 +57,7 @@ struct Timing<Slot, cl_int(CL_API_CALL*)(Arguments...)> {
     const std::int64_t enqueued_ns = now_ns();
     const cl_int result = std::apply(forward, all);
     if (result != CL_SUCCESS || *asked == nullptr) return result;
-    if (theirs) layer.next.clRetainEvent(*asked);
+    if (theirs) layer.next().clRetainEvent(*asked);
     watch(*asked, enqueued_ns);
     return result;
   }
@@ -66,12 +66,9 @@ struct Timing<Slot, cl_int(CL_API_CALL*)(Arguments...)> {
 
 template <auto Slot>
 void time() {
-  using Function = std::remove_reference_t<decltype(layer.next.*Slot)>;
+  using Function = std::remove_cvref_t<decltype(layer.next().*Slot)>;
   using Time = Timing<Slot, Function>;
-  Function& hooked = layer.hooks.*Slot;
-  if (layer.next.*Slot == nullptr || Time::forward != nullptr) return;
-  Time::forward = hooked != nullptr ? hooked : layer.next.*Slot;
-  hooked = Time::call;
+  put_before<Function>(Slot, Time::call, Time::forward);
 }
 
 decltype(cl_icd_dispatch::clCreateCommandQueue) create_queue = nullptr;
@@ -108,14 +105,6 @@ cl_command_queue CL_API_CALL create_timed_queue_with_properties(cl_context conte
   cl_command_queue queue = nullptr;
   if (!is_on_device) queue = create_queue_with_properties(context, device, timed.data(), errcode_ret);
   return queue != nullptr ? queue : create_queue_with_properties(context, device, properties, errcode_ret);
-}
-
-template <typename Function>
-void put_before(Function cl_icd_dispatch::*slot, Function hook_of_ours, Function& forward) {
-  Function& hooked = layer.hooks.*slot;
-  if (layer.next.*slot == nullptr || forward != nullptr) return;
-  forward = hooked != nullptr ? hooked : layer.next.*slot;
-  hooked = hook_of_ours;
 }
 
 }  // namespace
