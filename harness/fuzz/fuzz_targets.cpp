@@ -56,7 +56,7 @@ void read_profile(std::string_view input) {
   std::ostringstream out;
   out << profile_table(tree) << profile_table(tree, {.by_site = true, .frames = 2}) << profile_json(tree);
   write_events(tree, out);
-  write_trace(tree, out);
+  write_trace(tree, {}, out);
   write_page(tree, {}, out);
 }
 
