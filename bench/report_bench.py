@@ -123,6 +123,17 @@ def _changes(number: int, name: str, before: int, nights: list[dict]) -> list[di
     return found
 
 
+def _states(changes: list[dict]) -> list[dict]:
+    """Of the cases that changed, the worst of their changes."""
+    found: dict[str, str] = {}
+    for one in changes:
+        if found.get(one["case"]) != "regression":
+            found[one["case"]] = one["verdict"]
+    return [
+        {"case": case, "device": DEVICE, "backend": "cuda", "state": state, "texts": []} for case, state in found.items()
+    ]
+
+
 def write_inputs(folder: Path, cases: int, nights: int, seed: int = 1) -> None:
     """`series.jsonl`, `trends.json` and `run.json`."""
     random = np.random.default_rng(seed)
@@ -149,8 +160,11 @@ def write_inputs(folder: Path, cases: int, nights: int, seed: int = 1) -> None:
         "device": DEVICE, "run": half["id"], "date": half["date"], "what": "driver", "before": "550.54",
         "after": "555.42",
     }
+    states = _states(changes)
+    look = len(states)
     trends = {
-        "version": 1, "changes": changes, "accepted": [], "nights": nights, "environment_changes": [environment], "vanished": [],
+        "version": 1, "headline": f"{look} case{' needs' if look == 1 else 's need'} a look",
+        "tally": f"{cases} cases: {cases - look} pass", "cases": states, "changes": changes, "accepted": [], "nights": nights, "environment_changes": [environment], "vanished": [],
         "new": [], "not_enough_data": [],
     }
     (folder / "trends.json").write_text(json.dumps(trends), encoding="utf-8")

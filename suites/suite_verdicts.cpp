@@ -37,7 +37,9 @@ class CaseTest : public testing::Test {
                       << (verdict.estimator.empty() ? "" : " of " + verdict.estimator) << ": "
                       << verdict.advice;
       }
+      if (verdict.judgement == Judgement::as_expected) RecordProperty("as_expected", verdict.advice);
     }
+    if (case_.judgement() == Judgement::skipped) GTEST_SKIP() << case_.worst()->advice;
   }
 
  private:

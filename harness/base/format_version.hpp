@@ -12,8 +12,8 @@ struct FormatVersion {
 namespace format {
 inline constexpr FormatVersion kRunFile{1, 2};
 inline constexpr FormatVersion kBaseline{1, 0};
-inline constexpr FormatVersion kTrends{1, 0};
-inline constexpr FormatVersion kVerdicts{1, 1};
+inline constexpr FormatVersion kTrends{1, 1};
+inline constexpr FormatVersion kVerdicts{1, 2};
 inline constexpr FormatVersion kComparison{1, 2};
 inline constexpr FormatVersion kProfileSummary{1, 2};
 inline constexpr FormatVersion kRepeatedPeaks{1, 0};

@@ -104,7 +104,7 @@ std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline) {
   }
   for (const auto& [name, the_case] : baseline.cases) {
     if (planned.contains(name)) continue;
-    verdicts.push_back({name, Rule::baseline, Judgement::counted, "", std::nullopt, std::nullopt,
+    verdicts.push_back({name, Rule::baseline, Judgement::skipped, "", std::nullopt, std::nullopt,
                         fmt::format("vanished: the baseline has this case and the run has not{}", kAdvice)});
   }
   return verdicts;

@@ -140,7 +140,7 @@ TEST(BaselineRule, CasesThatCameOrWentAreSaid) {
   baseline.cases["op/b/opencl"] = baseline.cases.at(kCase);
   const auto verdicts = judge(fewer.run, {std::nullopt, &baseline});
   EXPECT_EQ(exit_code_of(fewer.run, verdicts), ExitCode::clean);
-  EXPECT_EQ(headline(fewer.run, verdicts), "2 cases: 1 pass, 1 counted (1 vanished), 0 fail");
+  EXPECT_EQ(headline(fewer.run, verdicts), "2 cases: 1 pass, 1 skipped (1 vanished), 0 fail");
   EXPECT_THAT(console_table(fewer.run, verdicts), HasSubstr("vanished: the baseline has this case"));
   EXPECT_THAT(console_table(fewer.run, verdicts), Not(HasSubstr("pass (vanished)")));
   EXPECT_THAT(junit(fewer.run, verdicts),

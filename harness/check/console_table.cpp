@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,6 +10,8 @@
 #include "base/size.hpp"
 #include "base/text_table.hpp"
 #include "check/reports.hpp"
+#include "check/tally.hpp"
+#include "run/run_summary.hpp"
 #include "run/throughput.hpp"
 
 namespace peakmark {
@@ -45,47 +46,26 @@ std::string estimate_text(const Observation& observation) {
 std::string verdict_text(const JudgedCase& the_case) {
   const Verdict* worst = the_case.worst();
   if (worst == nullptr) return "pass";
-  if (worst->judgement == Judgement::counted) {
-    const std::string what = worst->advice.substr(0, worst->advice.find(':'));
-    return the_case.went_well() ? fmt::format("pass ({})", what) : what;
+  if (worst->judgement < Judgement::fail) {
+    const Judgement shown = worst->judgement == Judgement::counted ? Judgement::pass : worst->judgement;
+    return fmt::format("{} ({})", text_of(shown), worst->reason());
   }
   return fmt::format("{} {}", worst->judgement == Judgement::fail ? "FAIL" : "ERROR", name_of(worst->rule));
 }
 
 /// In full, below the table.
-bool is_told(const JudgedCase& the_case, const Verdict& verdict) {
-  if (verdict.judgement >= Judgement::fail) return true;
+bool is_told(const Verdict& verdict) {
+  if (verdict.judgement >= Judgement::as_expected) return true;
   if (verdict.judgement != Judgement::counted) return false;
-  return verdict.rule == Rule::baseline || (verdict.rule == Rule::outcome && the_case.went_well());
+  return verdict.rule == Rule::baseline || verdict.rule == Rule::outcome;
 }
 
 }  // namespace
 
 std::string headline(const Run& run, const std::vector<Verdict>& verdicts) {
-  std::map<Judgement, int> cases;
-  std::map<std::string, int> counted;
-  const std::vector<JudgedCase> all = by_case(run, verdicts);
-  for (const JudgedCase& the_case : all) {
-    ++cases[the_case.judgement()];
-    if (the_case.judgement() != Judgement::counted) continue;
-    const std::string& advice = the_case.worst()->advice;
-    ++counted[advice.substr(0, advice.find(':'))];
-  }
-  std::string text = fmt::format("{} cases: {} pass", all.size(), cases[Judgement::pass]);
-  if (cases[Judgement::counted] != 0) {
-    text += fmt::format(", {} counted (", cases[Judgement::counted]);
-    bool first = true;
-    for (const auto& [what, count] : counted) {
-      text += fmt::format("{}{} {}", first ? "" : ", ", count, what);
-      first = false;
-    }
-    text += ")";
-  }
-  text += fmt::format(", {} fail", cases[Judgement::fail]);
-  if (cases[Judgement::failed_measurement] != 0) {
-    text += fmt::format(", {} not measured", cases[Judgement::failed_measurement]);
-  }
-  return text;
+  Tally tally;
+  for (const JudgedCase& the_case : by_case(run, verdicts)) tally.add(the_case);
+  return headline(tally) + (has_measurement(run) ? "" : "; nothing was measured");
 }
 
 std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, std::size_t max_width) {
@@ -111,9 +91,9 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, 
                  rate_text(throughput_of(observation, run.context)), estimate_text(observation), verdict});
     }
     for (const Verdict& one : the_case.verdicts) {
-      if (!is_told(the_case, one)) continue;
+      if (!is_told(one)) continue;
       // What a variant has to say of every case is told of the first.
-      if (one.judgement == Judgement::counted && one.rule == Rule::outcome &&
+      if (one.judgement < Judgement::fail && one.rule == Rule::outcome &&
           !told.emplace(the_case.variant(), one.advice).second) {
         continue;
       }

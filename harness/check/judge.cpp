@@ -37,22 +37,36 @@ class Bench {
  private:
   /// True when the case ended well, so that its figures can be judged.
   bool judge_outcome(const Observation& observation) {
-    const std::string outcome(name_of(observation.outcome));
-    const std::string why = observation.message.empty() ? "" : ": " + observation.message;
-    if (outcome == planned_.expected_outcome) {
-      const bool is_told = observation.outcome == Outcome::ok && !observation.message.empty();
-      say(Rule::outcome, is_told ? Judgement::counted : Judgement::pass, is_told ? observation.message : "");
-    } else if (observation.outcome == Outcome::ok) {
-      say(Rule::outcome, Judgement::fail,
-          fmt::format(
-              "the suite expects {} and the case went well: correct the suite's expectation, or find out why",
-              planned_.expected_outcome));
-    } else if (observation.outcome == Outcome::out_of_memory || observation.outcome == Outcome::unsupported) {
-      say(Rule::outcome, Judgement::counted, outcome + why);
-    } else {
-      say(Rule::outcome, Judgement::failed_measurement, outcome + why);
+    const bool is_expected = planned_.expected_outcome == name_of(observation.outcome);
+    switch (end_of(planned_, observation)) {
+      case CaseEnd::measured:
+        if (is_expected) {
+          say(Rule::outcome, observation.message.empty() ? Judgement::pass : Judgement::counted,
+              observation.message);
+        } else {
+          say(Rule::outcome, Judgement::fail,
+              fmt::format("the suite expects {} and the case went well: correct the suite's expectation, or "
+                          "find out why",
+                          planned_.expected_outcome));
+        }
+        return true;
+      case CaseEnd::as_expected:
+        say(Rule::outcome, Judgement::as_expected, reason_of(observation));
+        return false;
+      case CaseEnd::skipped:
+        say(Rule::outcome, Judgement::skipped, reason_of(observation) + note_on_expectation(observation));
+        return false;
+      case CaseEnd::failed:
+        break;
     }
-    return observation.outcome == Outcome::ok;
+    say(Rule::outcome, Judgement::failed_measurement, reason_of(observation));
+    return false;
+  }
+
+  /// A headline counts by what comes before the colon.
+  std::string note_on_expectation(const Observation& observation) const {
+    if (planned_.expected_outcome != name_of(observation.outcome)) return "";
+    return observation.message.empty() ? ": as the suite expects" : " (as the suite expects)";
   }
 
   void judge_memory(const Observation& observation) {
@@ -212,8 +226,18 @@ std::string_view name_of(Rule rule) {
 }
 
 std::string_view name_of(Judgement judgement) {
-  constexpr std::array<std::string_view, 4> names{"pass", "counted", "fail", "failed_measurement"};
+  constexpr std::array<std::string_view, 6> names{"pass",    "counted", "as_expected",
+                                                  "skipped", "fail",    "failed_measurement"};
   return names.at(static_cast<std::size_t>(judgement));
+}
+
+std::string_view text_of(Judgement judgement) {
+  if (judgement == Judgement::as_expected) return "as expected";
+  return judgement == Judgement::failed_measurement ? "not measured" : name_of(judgement);
+}
+
+std::string Verdict::reason() const {
+  return advice.substr(0, advice.find(':'));
 }
 
 std::unordered_map<std::string_view, const Observation*> by_name(const Run& run) {
@@ -262,12 +286,6 @@ std::string JudgedCase::variant() const {
   if (planned != nullptr) return planned->the_case.variant;
   const std::size_t operation = name.find('/');
   return name.substr(0, operation == std::string::npos ? operation : name.find('/', operation + 1));
-}
-
-bool JudgedCase::went_well() const {
-  if (observation == nullptr) return false;
-  return observation->outcome == Outcome::ok ||
-         (planned != nullptr && name_of(observation->outcome) == planned->expected_outcome);
 }
 
 Judgement JudgedCase::judgement() const {

@@ -31,12 +31,16 @@ std::string_view name_of(Rule rule);
 
 enum class Judgement : std::uint8_t {
   pass,
-  counted,  ///< fails nothing, and is counted aloud: out_of_memory, unsupported, what a case that went well
-            ///< has to say, granularity, no repeat, times, what a baseline has otherwise and no worse
-  fail,     ///< exit 1
+  counted,  ///< fails nothing, and is counted aloud: what a case that went well has to say, granularity, no
+            ///< repeat, times, what a baseline has otherwise and no worse
+  as_expected,         ///< an outcome other than ok that the suite expects
+  skipped,             ///< the case was not measured: unsupported, out_of_memory, only in the baseline
+  fail,                ///< exit 1
   failed_measurement,  ///< exit 3: crashed, timeout, wrong_answer, no observation
 };
 std::string_view name_of(Judgement judgement);
+/// In words, for people: `as expected`, and `not measured` for a measurement that failed.
+std::string_view text_of(Judgement judgement);
 
 /// One verdict on one case.
 struct Verdict {
@@ -46,7 +50,10 @@ struct Verdict {
   std::string estimator;         ///< whose answer was judged; empty for rules that judge none
   std::optional<double> figure;  ///< the ratio, or the bytes; null where there is none
   std::optional<Window> bound;
-  std::string advice;  ///< what is wrong and what to do; empty for a pass
+  std::string advice;  ///< what is wrong and what to do, or why the case is skipped; empty for a pass
+
+  /// The words of `advice` before its first colon: `unsupported`, `granularity`.
+  [[nodiscard]] std::string reason() const;
 };
 
 struct JudgeOptions {
@@ -80,8 +87,6 @@ struct JudgedCase {
 
   /// Of its name where it is not planned.
   [[nodiscard]] std::string variant() const;
-  /// It went well, or as the suite expects: whatever is counted of it, it passes.
-  [[nodiscard]] bool went_well() const;
   /// The worst of the verdicts; `pass` where there is none.
   [[nodiscard]] Judgement judgement() const;
   /// The verdict that explains it: the first of the worst ones, or the baseline's of those that are counted;

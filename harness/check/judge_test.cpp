@@ -94,15 +94,31 @@ TEST(Judge, OutcomesAreCountedOrFailTheMeasurement) {
     sample.add("good", 20, 2000, 20, 2000);
     sample.add_ended("bad", outcome, "why");
     EXPECT_EQ(code_of(sample.run), ExitCode::clean) << name_of(outcome);
-    EXPECT_EQ(by_case(sample.run, judge(sample.run, {}))[1].judgement(), Judgement::counted);
+    EXPECT_EQ(by_case(sample.run, judge(sample.run, {}))[1].judgement(), Judgement::skipped);
+    EXPECT_EQ(judge(sample.run, {}).back().advice, std::string(name_of(outcome)) + ": why");
   }
 }
 
-TEST(Judge, ExpectedOutcomesPassAndTheirAbsenceFails) {
+TEST(Judge, ACaseThatCannotRunIsSkippedAlsoWhereTheSuiteExpectsIt) {
   SampleRun sample;
-  sample.add_ended("case", Outcome::out_of_memory, "");
-  sample.run.context.planned[0].expected_outcome = "out_of_memory";
-  EXPECT_EQ(code_of(sample.run), ExitCode::clean);
+  sample.add_ended("case", Outcome::unsupported, "no cuFFT here");
+  sample.run.context.planned[0].expected_outcome = "unsupported";
+  EXPECT_EQ(verdict_of(sample.run, Rule::outcome).judgement, Judgement::skipped);
+  EXPECT_EQ(verdict_of(sample.run, Rule::outcome).advice,
+            "unsupported: no cuFFT here (as the suite expects)");
+  EXPECT_EQ(code_of(sample.run), ExitCode::nothing);
+}
+
+TEST(Judge, ExpectedOutcomesAreAsExpectedAndTheirAbsenceFails) {
+  for (const Outcome outcome :
+       {Outcome::out_of_memory, Outcome::crashed, Outcome::timeout, Outcome::wrong_answer}) {
+    SampleRun sample;
+    sample.add_ended("case", outcome, "");
+    sample.run.context.planned[0].expected_outcome = name_of(outcome);
+    EXPECT_EQ(code_of(sample.run), ExitCode::clean);
+    EXPECT_EQ(verdict_of(sample.run, Rule::outcome).judgement, Judgement::as_expected);
+    EXPECT_EQ(verdict_of(sample.run, Rule::outcome).advice, name_of(outcome));
+  }
   SampleRun good;
   good.add("case", 20, 2000, 20, 2000);
   good.run.context.planned[0].expected_outcome = "out_of_memory";

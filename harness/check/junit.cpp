@@ -37,9 +37,17 @@ void add_properties(pugi::xml_node& test, const JudgedCase& the_case) {
 void add_result(pugi::xml_node& test, const JudgedCase& the_case) {
   const Verdict* worst = the_case.worst();
   if (worst == nullptr) return;
-  if (worst->judgement == Judgement::counted) {
-    if (!the_case.went_well())
-      test.append_child("skipped").append_attribute("message") = worst->advice.c_str();
+  if (worst->judgement == Judgement::skipped) {
+    test.append_child("skipped").append_attribute("message") = worst->advice.c_str();
+    return;
+  }
+  if (worst->judgement < Judgement::fail) {
+    std::string text;
+    for (const Verdict& verdict : the_case.verdicts) {
+      if (verdict.judgement == Judgement::pass) continue;
+      text += fmt::format("{}: {}: {}\n", text_of(verdict.judgement), name_of(verdict.rule), verdict.advice);
+    }
+    test.append_child("system-out").append_child(pugi::node_pcdata).set_value(text.c_str());
     return;
   }
   pugi::xml_node result = test.append_child(worst->judgement == Judgement::fail ? "failure" : "error");

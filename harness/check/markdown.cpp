@@ -13,7 +13,7 @@
 namespace peakmark {
 namespace {
 
-/// Of all that fails, or of the verdict that is counted.
+/// Of all that fails, or of the verdict that is counted, as expected or skipped.
 std::string what_to_do(const JudgedCase& the_case) {
   if (the_case.judgement() < Judgement::fail) return markdown_cell(the_case.worst()->advice);
   std::string text;
@@ -27,7 +27,7 @@ std::string what_to_do(const JudgedCase& the_case) {
 
 std::string row_of(const JudgedCase& the_case, const RunContext& context) {
   const Verdict* worst = the_case.worst();
-  std::string judgement(name_of(the_case.judgement()));
+  std::string judgement(text_of(the_case.judgement()));
   // A batch too small for its slices to be judged: there is nothing to do.
   const bool is_small =
       worst != nullptr && worst->judgement == Judgement::counted && worst->rule == Rule::window_slices;

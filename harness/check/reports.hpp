@@ -11,7 +11,7 @@ namespace peakmark {
 
 // The forms in which verdicts are shown. Each is a pure function of what judge() said.
 
-/// `187 cases: 180 pass, 4 counted (3 granularity, 1 unsupported), 3 fail`: the first line of every form.
+/// The headline of check/tally.hpp for a run, the first line of every form; says where nothing was measured.
 std::string headline(const Run& run, const std::vector<Verdict>& verdicts);
 
 /// The console's table: case, peak, set-up, top entry at the peak, time, GB/s (share of the run's own copy),
@@ -25,11 +25,11 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts,
 std::string markdown(const Run& run, const std::vector<Verdict>& verdicts);
 
 /// JUnit XML: a test a case, peak and ratios as properties; `fail` a failure, `failed_measurement` an error,
-/// a case whose outcome was counted is skipped with the reason.
+/// `skipped` skipped with the reason. Every other case is passed, and `system-out` has what is counted of it.
 std::string junit(const Run& run, const std::vector<Verdict>& verdicts);
 
-/// `{"verdicts": [{case, rule, judgement, estimator, figure, bound, advice}], "times": [{case, gpu_time_ns,
-/// cache, gpu_time_hot_ns, throttled_blocks, throughput}], "exit_code": N, "headline": …}`
+/// `{"verdicts": [{case, rule, judgement, estimator, figure, bound, advice, reason}], "times": [{case,
+/// gpu_time_ns, cache, gpu_time_hot_ns, throttled_blocks, throughput}], "exit_code": N, "headline": …}`
 std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts);
 
 }  // namespace peakmark

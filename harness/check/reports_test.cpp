@@ -30,8 +30,69 @@ SampleRun mixed() {
 
 TEST(Reports, HeadlineCounts) {
   const SampleRun sample = mixed();
-  EXPECT_EQ(headline(sample.run, judge(sample.run, {})),
-            "5 cases: 1 pass, 1 counted (1 unsupported), 1 fail, 2 not measured");
+  EXPECT_EQ(
+      headline(sample.run, judge(sample.run, {})),
+      "5 cases: 1 pass, 1 skipped (1 unsupported), 1 fail (1 window_slices), 2 not measured (1 crashed, 1 "
+      "missing)");
+}
+
+/// Of `run --backend dry --filter fft:cufft`: the suite expects that nothing can be measured.
+SampleRun unsupported_as_expected() {
+  SampleRun sample;
+  for (const char* const name : {"op/a/dry/n:1", "op/a/dry/n:2"}) {
+    sample.add_ended(name, Outcome::unsupported, "no cuFFT here");
+    sample.run.context.planned.back().expected_outcome = "unsupported";
+  }
+  return sample;
+}
+
+TEST(Reports, ACaseThatWasNotMeasuredIsSkippedWithItsReasonInEveryForm) {
+  const SampleRun sample = unsupported_as_expected();
+  const auto verdicts = judge(sample.run, {});
+  const std::string line = "2 cases: 0 pass, 2 skipped (2 unsupported), 0 fail; nothing was measured";
+  EXPECT_EQ(headline(sample.run, verdicts), line);
+  const std::string table = console_table(sample.run, verdicts);
+  EXPECT_THAT(table, HasSubstr("–  skipped (unsupported)\n"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("\nop/a/dry/n:1: outcome: unsupported: no cuFFT here (as the suite expects)\n\n" + line));
+  const std::string xml = junit(sample.run, verdicts);
+  EXPECT_THAT(xml, HasSubstr("<skipped message=\"unsupported: no cuFFT here (as the suite expects)\" />"));
+  EXPECT_THAT(xml, HasSubstr("tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"2\""));
+  EXPECT_THAT(markdown(sample.run, verdicts), StartsWith("**Action needed.** " + line));
+  EXPECT_THAT(markdown(sample.run, verdicts), HasSubstr("| skipped | – | – | – | – | unsupported: no cuFFT"));
+  const auto json = nlohmann::json::parse(verdicts_json(sample.run, verdicts));
+  EXPECT_EQ(json.at("exit_code"), 4);
+  EXPECT_EQ(json.at("headline"), line);
+  EXPECT_EQ(json.at("verdicts").at(1).at("judgement"), "skipped");
+  EXPECT_EQ(json.at("verdicts").at(1).at("reason"), "unsupported: no cuFFT here (as the suite expects)");
+  EXPECT_TRUE(json.at("verdicts").at(0).at("reason").is_null());
+}
+
+TEST(Reports, AnExpectedOutcomeIsAsExpectedInEveryForm) {
+  SampleRun sample;
+  sample.add_ended("op/a/opencl/n:20", Outcome::out_of_memory, "8 GiB refused");
+  sample.run.context.planned.back().expected_outcome = "out_of_memory";
+  const auto verdicts = judge(sample.run, {});
+  EXPECT_EQ(headline(sample.run, verdicts), "1 cases: 0 pass, 1 as expected (1 out_of_memory), 0 fail");
+  EXPECT_THAT(console_table(sample.run, verdicts), HasSubstr("–  as expected (out_of_memory)\n"));
+  const std::string xml = junit(sample.run, verdicts);
+  EXPECT_THAT(xml, HasSubstr("skipped=\"0\""));
+  EXPECT_THAT(xml, Not(HasSubstr("<skipped")));
+  EXPECT_THAT(xml,
+              HasSubstr("<system-out>as expected: outcome: out_of_memory: 8 GiB refused\n</system-out>"));
+  EXPECT_THAT(markdown(sample.run, verdicts), HasSubstr("| as expected | –"));
+  const auto json = nlohmann::json::parse(verdicts_json(sample.run, verdicts));
+  EXPECT_EQ(json.at("exit_code"), 0);
+  EXPECT_EQ(json.at("verdicts").at(1).at("judgement"), "as_expected");
+}
+
+TEST(Reports, ACaseWithoutATimeWhoseBytesWereJudgedIsAPassedTest) {
+  SampleRun sample;
+  sample.add("op/a/opencl/n:20", 20, 2048, 20, 2048).message = "no time: 2 of 9 rounds";
+  const std::string xml = junit(sample.run, judge(sample.run, {}));
+  EXPECT_THAT(xml, Not(HasSubstr("<skipped")));
+  EXPECT_THAT(xml, HasSubstr("<system-out>counted: outcome: no time: 2 of 9 rounds\n</system-out>"));
 }
 
 TEST(Reports, ControlCharactersOfAProgramDoNotGoOn) {
@@ -86,7 +147,8 @@ TEST(Reports, ConsoleTableShowsWhatIsKnownAndADashForWhatIsNot) {
   EXPECT_THAT(table, HasSubstr("FAIL window_slices"));
   EXPECT_THAT(table, HasSubstr("ERROR outcome"));
   EXPECT_THAT(table, HasSubstr("op/c/opencl/n:20: outcome: crashed: SIGSEGV & <gone>\n"));
-  EXPECT_THAT(table, HasSubstr("–  unsupported\n"));
+  EXPECT_THAT(table, HasSubstr("–  skipped (unsupported)\n"));
+  EXPECT_THAT(table, HasSubstr("op/d/opencl/n:20: outcome: unsupported: no f64 | here\n"));
 }
 
 /// A case that moves 3 GB a second, cold, in a run whose copy moves 4.
@@ -185,7 +247,7 @@ TEST(Reports, TheEstimateOfACaseThatCannotBeIsNoError) {
   sample.run.context.planned.back().expected_outcome = "unsupported";
   observation.estimate.emplace().error = "no such dtype";
   const std::string text = console_table(sample.run, judge(sample.run, {}));
-  EXPECT_THAT(text, HasSubstr("pass"));
+  EXPECT_THAT(text, HasSubstr("skipped (unsupported)"));
   EXPECT_THAT(text, testing::Not(HasSubstr("error")));
 }
 

@@ -34,7 +34,9 @@ std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts) 
                   {"estimator", nullptr},
                   {"figure", json_fields::or_null(verdict.figure)},
                   {"bound", nullptr},
-                  {"advice", verdict.advice}};
+                  {"advice", verdict.advice},
+                  {"reason", nullptr}};
+    if (verdict.judgement == Judgement::skipped) entry["reason"] = verdict.advice;
     if (!verdict.estimator.empty()) entry["estimator"] = verdict.estimator;
     if (verdict.bound) entry["bound"] = {{"lo", verdict.bound->lo}, {"hi", verdict.bound->hi}};
     list.push_back(std::move(entry));

@@ -64,8 +64,20 @@ TEST_F(RunCommand, AnExpectedFailureIsNone) {
 }
 
 TEST_F(RunCommand, NothingMeasuredIsExitCode4) {
-  suite({"unsupported", "unsupported"});
-  EXPECT_EQ(run().end.exit_code, 4);
+  for (const char* const expected : {"", "expect = \"unsupported\"\n"}) {
+    suite({"unsupported", "unsupported"}, expected);
+    const Answer answer = run();
+    EXPECT_EQ(answer.end.exit_code, 4);
+    EXPECT_THAT(answer.errors, AllOf(HasSubstr(": skipped: unsupported"),
+                                     HasSubstr("2 cases: 2 skipped (2 unsupported) in "),
+                                     HasSubstr("nothing was measured: every case was skipped")));
+    const Answer checked = peakmark({"check", run_file_.string()});
+    EXPECT_EQ(checked.end.exit_code, 4);
+    EXPECT_THAT(checked.output,
+                HasSubstr("\n2 cases: 0 pass, 2 skipped (2 unsupported), 0 fail; nothing was measured\n"));
+    EXPECT_THAT(peakmark({"show", run_file_.string()}).output, HasSubstr("  skipped (unsupported)"));
+    std::filesystem::remove(run_file_);
+  }
 }
 
 TEST_F(RunCommand, WhatIsRequiredAndMissingIsExitCode4) {

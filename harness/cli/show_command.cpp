@@ -19,6 +19,7 @@
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "run/run_file.hpp"
+#include "run/run_summary.hpp"
 #include "run/throughput.hpp"
 #include "show/page.hpp"
 #include "show/process_tree.hpp"
@@ -108,10 +109,15 @@ void show_run(const std::filesystem::path& path, const ShowOptions& options) {
   }
   std::string text;
   const Run run = read_run(path);
+  const auto planned = planned_by_name(run);
   for (const Observation& observation : run.observations) {
     const auto& peak = observation.requested_peak_bytes;
-    text += fmt::format("{}  {}  peak {}\n", one_line(observation.case_name), name_of(observation.outcome),
-                        peak ? format_size(*peak) : "unknown");
+    const auto found = planned.find(observation.case_name);
+    const CaseEnd end = end_of(found == planned.end() ? PlannedCase{} : *found->second, observation);
+    text += fmt::format("{}  {}{}\n", one_line(observation.case_name), text_of(end, observation.outcome),
+                        peak                      ? "  peak " + format_size(*peak)
+                        : end == CaseEnd::skipped ? ""
+                                                  : "  peak unknown");
     if (!observation.message.empty()) text += "  " + plain_text(observation.message) + "\n";
     text += time_line(observation, run.context);
     TextTable table(

@@ -42,14 +42,18 @@ std::vector<DeviceTrends> find(History& history, const std::vector<DeviceHistory
   std::vector<DeviceTrends> all;
   all.reserve(devices.size());
   for (const DeviceHistory& device : devices)
-    all.push_back({&device, trend::find_trends(device, {}, at_peak)});
+    all.push_back({&device, trend::find_trends(device, {}, at_peak), {}});
   return all;
 }
 
 ExitCode show_trends(const TrendsOptions& options) {
   const auto history = open_history(options.history, History::Purpose::read);
   const std::vector<DeviceHistory> devices = history->read();
-  const std::vector<DeviceTrends> trends = find(*history, devices);
+  std::vector<DeviceTrends> trends = find(*history, devices);
+  for (DeviceTrends& device : trends) {
+    device.standings = trend::find_standings(*device.history, device.trends,
+                                             [&](const std::string& id) { return history->run(id); });
+  }
   if (options.markdown) replace_text_file(*options.markdown, trend::trends_markdown(trends));
   print_text(options.json ? trend::trends_json(trends) : trend::trends_table(trends));
   const bool is_open = std::ranges::any_of(

@@ -67,6 +67,18 @@ TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {
   EXPECT_EQ(now.at("accepted").at(0).at("reason"), "flags are needed");
 }
 
+TEST_F(TrendsCommand, CountsCasesAsCheckDoes) {
+  suite({"ok", "unsupported", "out_of_memory", "abort"});
+  ASSERT_EQ(run().end.exit_code, 3);
+  ASSERT_EQ(on_history("history", {"add", run_file_.string()}).end.exit_code, 0);
+  const Json checked = Json::parse(peakmark({"check", run_file_.string(), "--json"}).output);
+  const Json found = Json::parse(trends({"--json"}).output);
+  EXPECT_EQ(found.at("tally"), checked.at("headline"));
+  EXPECT_EQ(found.at("need_a_look"), 1);
+  EXPECT_THAT(trends().output,
+              StartsWith("1 case needs a look; " + checked.at("headline").get<std::string>()));
+}
+
 TEST_F(TrendsCommand, WithoutAHistoryItSaysWhatToDo) {
   const Answer none = trends();
   EXPECT_EQ(none.end.exit_code, 2);

@@ -57,6 +57,7 @@ Standing standing_of(const CaseComparison& one) {
   if (one.time && one.time->verdict == TimeVerdict::suspicious) return Standing::suspicious;
   if (one.is_improvement()) return Standing::improved;
   if (bytes_changed(one) || one.base_outcome != one.new_outcome) return Standing::changed;
+  if (one.is_skipped()) return Standing::skipped;
   if (one.time &&
       (one.time->verdict == TimeVerdict::undecided || one.time->verdict == TimeVerdict::not_comparable)) {
     return Standing::undecided;
@@ -78,6 +79,8 @@ const char* title_of(Standing standing) {
       return "undecided";
     case Standing::same:
       return "the same";
+    case Standing::skipped:
+      return "skipped";
   }
   return "unknown";
 }
@@ -130,6 +133,7 @@ std::string verdict_text(const CaseComparison& one) {
   } else if (one.time && one.time->verdict != TimeVerdict::same) {
     words.emplace_back(name_of(one.time->verdict));
   }
+  if (words.empty() && one.is_skipped()) return fmt::format("skipped ({})", name_of(one.new_outcome));
   return words.empty() ? "same" : fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -140,7 +144,8 @@ std::vector<std::string> remarks_on(const CaseComparison& one) {
         plain_text(fmt::format("outcome: {} -> {}{}", name_of(one.base_outcome), name_of(one.new_outcome),
                                one.message.empty() ? "" : ": " + one.message)));
   } else if (one.new_outcome != Outcome::ok) {
-    remarks.push_back(fmt::format("outcome: {} on both sides", name_of(one.new_outcome)));
+    remarks.push_back(plain_text(fmt::format("outcome: {} on both sides{}", name_of(one.new_outcome),
+                                             one.message.empty() ? "" : ": " + one.message)));
   }
   for (const BytesComparison& bytes : one.bytes) add_bytes(remarks, bytes);
   if (one.time && !one.time->advice.empty()) remarks.push_back("time: " + one.time->advice);

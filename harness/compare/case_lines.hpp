@@ -10,7 +10,7 @@
 namespace peakmark {
 
 /// In which part of a report a case stands; the worst first.
-enum class Standing { regressed, suspicious, improved, changed, undecided, same };
+enum class Standing { regressed, suspicious, improved, changed, undecided, same, skipped };
 Standing standing_of(const CaseComparison& one);
 const char* title_of(Standing standing);
 

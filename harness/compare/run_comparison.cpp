@@ -169,6 +169,10 @@ bool CaseComparison::is_lost() const {
   return same_device || new_outcome != Outcome::unsupported;
 }
 
+bool CaseComparison::is_skipped() const {
+  return base_outcome != Outcome::ok && new_outcome != Outcome::ok;
+}
+
 bool CaseComparison::is_regression() const {
   return is_lost() || std::ranges::any_of(bytes, &BytesComparison::is_regression) ||
          (time && time->verdict == TimeVerdict::slower);
@@ -225,6 +229,10 @@ RunComparison compare_variants(const RunToCompare& run, const std::string& old_v
 }
 
 ExitCode exit_code_of(const RunComparison& comparison) {
+  const bool has_measured = std::ranges::any_of(comparison.cases, [](const CaseComparison& one) {
+    return one.new_outcome == Outcome::ok || one.is_lost();
+  });
+  if (!has_measured) return ExitCode::nothing;
   ExitCode code = ExitCode::clean;
   for (const CaseComparison& one : comparison.cases) {
     const bool has_ended =

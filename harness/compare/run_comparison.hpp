@@ -44,6 +44,8 @@ struct CaseComparison {
   [[nodiscard]] const BytesComparison* find(std::string_view metric) const;
   /// It went well and does not any more. What another device does not support says nothing of the code.
   [[nodiscard]] bool is_lost() const;
+  /// No side has measured it: there is nothing to compare.
+  [[nodiscard]] bool is_skipped() const;
   [[nodiscard]] bool is_regression() const;
   [[nodiscard]] bool is_improvement() const;
 };
@@ -80,7 +82,8 @@ RunComparison compare_variants(const RunToCompare& run, const std::string& old_v
                                const std::string& new_variant);
 
 /// verdict: a peak or a leak grew, a time is slower, a case finds no memory or is not supported any more;
-/// measurement: a case that went well crashes, hangs or is wrong; else clean.
+/// measurement: a case that went well crashes, hangs or is wrong; nothing: the new side
+/// measured no case; else clean.
 ExitCode exit_code_of(const RunComparison& comparison);
 
 /// `3 of 40 cases regressed: …`: the first line of every form.

@@ -77,7 +77,8 @@ Json outcome_json(const CaseComparison& one) {
   row["new"] = name_of(one.new_outcome);
   row["relative"] = nullptr;
   row["interval"] = nullptr;
-  row["verdict"] = one.is_lost() ? "lost" : "changed";
+  const bool is_same = one.base_outcome == one.new_outcome;
+  row["verdict"] = one.is_lost() ? "lost" : is_same ? "skipped" : "changed";
   row["allocations"] = nullptr;
   row["message"] = one.message;
   return row;
@@ -88,7 +89,7 @@ Json outcome_json(const CaseComparison& one) {
 std::string comparison_json(const RunComparison& comparison) {
   Json cases = Json::array();
   for (const CaseComparison& one : comparison.cases) {
-    if (one.base_outcome != one.new_outcome) cases.push_back(outcome_json(one));
+    if (one.base_outcome != one.new_outcome || one.is_skipped()) cases.push_back(outcome_json(one));
     for (const BytesComparison& bytes : one.bytes) {
       if (bytes.base || bytes.next) cases.push_back(bytes_json(one, bytes));
     }

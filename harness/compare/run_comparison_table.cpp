@@ -77,13 +77,14 @@ std::string headline(const RunComparison& comparison) {
       regressed == 0 ? fmt::format("nothing regressed in {}", counted(comparison.cases.size(), "case"))
                      : fmt::format("{} of {} regressed", regressed, counted(comparison.cases.size(), "case"));
   const char* separator = ": ";
-  for (const Standing standing :
-       {Standing::suspicious, Standing::improved, Standing::changed, Standing::undecided, Standing::same}) {
+  for (const Standing standing : {Standing::suspicious, Standing::improved, Standing::changed,
+                                  Standing::undecided, Standing::same, Standing::skipped}) {
     if (size_of(standing) == 0) continue;
     text += fmt::format("{}{} {}", separator, size_of(standing), title_of(standing));
     separator = ", ";
   }
   const std::size_t alone = comparison.only_base.size() + comparison.only_new.size();
+  if (exit_code_of(comparison) == ExitCode::nothing) text += "; nothing was measured";
   if (alone > 0) text += fmt::format("; {} only on one side", counted(alone, "case"));
   return text;
 }

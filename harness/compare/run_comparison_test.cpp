@@ -158,7 +158,38 @@ TEST(CompareRuns, ACaseThatNoLongerGoesWellIsLost) {
   }
   Measured both;
   both.add("pad/old", 1).outcome = Outcome::crashed;
+  EXPECT_EQ(exit_code_of(compare_runs(both.get(), both.get(), false)), ExitCode::nothing);
+  both.add("pad/old", 2);
   EXPECT_EQ(exit_code_of(compare_runs(both.get(), both.get(), false)), ExitCode::clean) << "nothing new";
+}
+
+TEST(CompareRuns, ACaseThatNoSideMeasuredIsSkipped) {
+  Measured base;
+  Measured next;
+  for (Measured* side : {&base, &next}) {
+    Observation& one = side->add("pad/a", 1);
+    one.outcome = Outcome::unsupported;
+    one.message = "no cuFFT here";
+    one.requested_peak_bytes = one.second_pass_peak_bytes = one.setup_bytes = one.leaked_bytes = std::nullopt;
+  }
+  const RunComparison none = compare_runs(base.get(), next.get(), false);
+  EXPECT_EQ(headline(none), "nothing regressed in 1 case: 1 skipped; nothing was measured");
+  EXPECT_EQ(exit_code_of(none), ExitCode::nothing);
+  EXPECT_THAT(comparison_table(none), HasSubstr("skipped (unsupported)"));
+  EXPECT_THAT(comparison_table(none), HasSubstr("outcome: unsupported on both sides: no cuFFT here"));
+  EXPECT_THAT(comparison_markdown(none), StartsWith("**Action needed.** "));
+  EXPECT_THAT(comparison_markdown(none), HasSubstr("| skipped (unsupported) |"));
+  const auto json = nlohmann::json::parse(comparison_json(none));
+  EXPECT_EQ(json.at("exit_code"), 4);
+  ASSERT_EQ(json.at("cases").size(), 1U);
+  EXPECT_EQ(json.at("cases")[0].at("verdict"), "skipped");
+  EXPECT_EQ(json.at("cases")[0].at("message"), "no cuFFT here");
+
+  base.add("pad/a", 2);
+  next.add("pad/a", 2);
+  const RunComparison some = compare_runs(base.get(), next.get(), false);
+  EXPECT_EQ(headline(some), "nothing regressed in 2 cases: 1 the same, 1 skipped");
+  EXPECT_EQ(exit_code_of(some), ExitCode::clean);
 }
 
 TEST(CompareRuns, WhatAnotherDeviceDoesNotSupportIsNotLost) {
@@ -167,6 +198,9 @@ TEST(CompareRuns, WhatAnotherDeviceDoesNotSupportIsNotLost) {
   Measured next;
   next.run().context.device = "another device";
   next.add("pad/old", 1).outcome = Outcome::unsupported;
+  EXPECT_EQ(exit_code_of(compare_runs(base.get(), next.get(), true)), ExitCode::nothing);
+  base.add("pad/old", 2);
+  next.add("pad/old", 2);
   const RunComparison comparison = compare_runs(base.get(), next.get(), true);
   EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
   EXPECT_EQ(standing_of(comparison.cases[0]), Standing::changed);

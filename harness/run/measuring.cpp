@@ -93,12 +93,13 @@ void Journaling::finished(const PlannedCase& planned, const Observation& measure
       told_.emplace(observation.variant, observation.message).second) {
     progress_.message(fmt::format("{}: {}", planned.name, observation.message));
   }
-  if (name_of(observation.outcome) == planned.expected_outcome || observation.outcome == Outcome::unsupported)
-    return;
-  progress_.message(
-      fmt::format("{}: {}: {}", planned.name, name_of(observation.outcome), observation.message));
-  if (is_failure(planned, observation)) {
+  const CaseEnd end = end_of(planned, observation);
+  if (end == CaseEnd::failed) {
+    progress_.message(planned.name + ": " + reason_of(observation));
     progress_.message("  alone: " + repeat_command(options_, device_, planned));
+  } else if (end == CaseEnd::skipped && is_first_look &&
+             told_.emplace(observation.variant, reason_of(observation)).second) {
+    progress_.message(planned.name + ": skipped: " + reason_of(observation));
   }
 }
 

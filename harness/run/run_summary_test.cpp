@@ -25,6 +25,15 @@ TEST(RunSummary, CountsOutcomes) {
             "3 cases: 2 ok, 1 crashed");
 }
 
+TEST(RunSummary, CasesWithoutAMeasurementAreSkippedAndExpectedOutcomesAreNamed) {
+  EXPECT_EQ(summary(run_of({{Outcome::unsupported, "ok"},
+                            {Outcome::ok, "ok"},
+                            {Outcome::out_of_memory, "out_of_memory"},
+                            {Outcome::out_of_memory, "ok"},
+                            {Outcome::unsupported, "unsupported"}})),
+            "5 cases: 1 ok, 1 as expected (1 out_of_memory), 3 skipped (1 out_of_memory, 2 unsupported)");
+}
+
 TEST(RunSummary, FailedMeasurementsGiveTheirExitCodeUnlessExpected) {
   EXPECT_EQ(exit_code_of(run_of({{Outcome::ok, "ok"}})), ExitCode::clean);
   for (const Outcome failure : {Outcome::crashed, Outcome::timeout, Outcome::wrong_answer}) {
@@ -39,6 +48,7 @@ TEST(RunSummary, NothingWasMeasuredWhenNothingIsSupportedOrFits) {
   EXPECT_EQ(exit_code_of(run_of({{Outcome::out_of_memory, "ok"}, {Outcome::unsupported, "ok"}})),
             ExitCode::nothing);
   EXPECT_EQ(exit_code_of(run_of({{Outcome::out_of_memory, "out_of_memory"}})), ExitCode::clean);
+  EXPECT_EQ(exit_code_of(run_of({{Outcome::unsupported, "unsupported"}})), ExitCode::nothing);
   EXPECT_EQ(exit_code_of(run_of({})), ExitCode::nothing);
   EXPECT_EQ(exit_code_of(run_of({{Outcome::unsupported, "ok"}, {Outcome::unsupported, "ok"}})),
             ExitCode::nothing);

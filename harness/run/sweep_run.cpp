@@ -247,6 +247,7 @@ class Sweep {
     journal.finish();
     say(fmt::format("{} in {}; {}", summary(journal.run()), format_duration(spent),
                     options_.run_file.string()));
+    if (!has_measurement(journal.run())) say("nothing was measured: every case was skipped");
     if (stop != Stop::done) {
       const std::size_t unasked = journal.unasked().size();
       const bool rounds_left = journal.run().context.rounds && !rounds_are_through(journal.run());

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "trend/standings.hpp"
 #include "trend/trends.hpp"
 
 namespace peakmark::trend {
@@ -11,9 +13,14 @@ namespace peakmark::trend {
 struct DeviceTrends {
   const DeviceHistory* history = nullptr;
   Trends trends;
+  std::vector<CaseStanding> standings;
 };
 
-/// One line to read first.
+/// Cases of which CaseStanding::needs_a_look() holds.
+std::size_t cases_to_look_at(const std::vector<DeviceTrends>& devices);
+/// How many cases there are of each kind, in the words of `check` (check/tally.hpp).
+std::string tally(const std::vector<DeviceTrends>& devices);
+/// One line to read first: `2 cases need a look`.
 std::string headline(const std::vector<DeviceTrends>& devices);
 
 /// docs/formats.md, "Trends".

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/markdown_text.hpp"
+#include "trend/sample_standings.hpp"
 
 namespace peakmark::trend {
 namespace {
@@ -32,7 +33,11 @@ class TrendReports : public testing::Test {
                        {"a/b/cuda", "gpu_time_ns", {5e6, 5e6, 5e6}, {}}};
     history_.outcomes = {{"a/b/cuda", {"ok", "ok", "ok"}}, {"a/gone", {"ok", std::nullopt, std::nullopt}}};
   }
-  std::vector<DeviceTrends> trends() const { return {{&history_, find_trends(history_)}}; }
+  std::vector<DeviceTrends> trends() const {
+    Trends found = find_trends(history_);
+    std::vector<CaseStanding> standings = find_standings(history_, found, runs_of(history_));
+    return {{&history_, std::move(found), std::move(standings)}};
+  }
 
   DeviceHistory history_;
 };
@@ -41,7 +46,17 @@ TEST_F(TrendReports, JsonIsAsTheFormatSays) {
   history_.acceptances = {{"other", "", "run9", "ada", "2026-02-09T00:00:00Z", "why not"}};
   const auto json = nlohmann::json::parse(trends_json(trends()));
   EXPECT_EQ(json.at("version"), 1);
-  EXPECT_EQ(json.at("headline"), "1 case needs a look");
+  EXPECT_EQ(json.at("headline"), "2 cases need a look");
+  EXPECT_EQ(json.at("need_a_look"), 2);
+  EXPECT_EQ(json.at("tally"), "2 cases: 0 pass, 1 skipped (1 vanished), 1 fail (1 regression)");
+  EXPECT_EQ(json.at("cases").at(0), nlohmann::json({{"case", "a/b/cuda"},
+                                                    {"device", "GPU \uFFFD | one"},
+                                                    {"backend", "cuda"},
+                                                    {"state", "regression"},
+                                                    {"judgement", "fail"},
+                                                    {"reason", "regression"},
+                                                    {"texts", nlohmann::json::array()}}));
+  EXPECT_EQ(json.at("cases").at(1).at("state"), "vanished");
   EXPECT_EQ(json.at("exit_code"), 1);
   EXPECT_EQ(json.at("nights"), 3);
   EXPECT_EQ(json.at("devices").at(0).at("to"), "2026-02-03T02:00:00Z");
@@ -70,14 +85,16 @@ TEST_F(TrendReports, JsonIsAsTheFormatSays) {
 
 TEST_F(TrendReports, TextSaysTheVerdictFirstAndWhy) {
   const std::string text = trends_table(trends());
-  EXPECT_THAT(text, StartsWith("1 case needs a look\n"));
+  EXPECT_THAT(
+      text,
+      StartsWith("2 cases need a look; 2 cases: 0 pass, 1 skipped (1 vanished), 1 fail (1 regression)\n"));
   EXPECT_THAT(text, HasSubstr("+256 B"));
   EXPECT_THAT(text, HasSubstr("with another driver; c1..c2"));
   EXPECT_THAT(text, HasSubstr("1 case vanished: a/gone (not planned, last measured 2026-02-01)"));
   EXPECT_THAT(text, HasSubstr("not enough data"));
   EXPECT_THAT(text, Not(HasSubstr("\xff")));
   const std::string markdown = trends_markdown(trends());
-  EXPECT_THAT(markdown, StartsWith("## 1 case needs a look\n"));
+  EXPECT_THAT(markdown, StartsWith("## 2 cases need a look\n\n2 cases: 0 pass, "));
   EXPECT_THAT(markdown, HasSubstr("\\| one"));
 }
 
@@ -111,7 +128,9 @@ TEST_F(TrendReports, ANewHistoryHasNoBaseline) {
 
 TEST_F(TrendReports, WithoutChangesThereIsNothingToDo) {
   history_.series[0].values = {1024, 1024, 1024};
+  history_.outcomes.pop_back();
   EXPECT_EQ(headline(trends()), "nothing to do");
+  EXPECT_EQ(tally(trends()), "1 cases: 1 pass, 0 fail");
 }
 
 }  // namespace

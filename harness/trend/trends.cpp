@@ -105,6 +105,10 @@ bool is_open(const Change& change) {
   return change.verdict == Verdict::regression && change.state == State::open;
 }
 
+bool needs_a_look(const Change& change) {
+  return is_open(change) || (change.verdict == Verdict::suspicious && !change.state && change.is_news);
+}
+
 bool has_open_regression(const Trends& trends) {
   return std::ranges::any_of(trends.changes, is_open);
 }

@@ -102,6 +102,8 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options = {
 
 /// A regression that is confirmed and neither accepted nor undone.
 bool is_open(const Change& change);
+/// Open, or a suspicion of the last run that can tell of the case.
+bool needs_a_look(const Change& change);
 bool has_open_regression(const Trends& trends);
 
 }  // namespace peakmark::trend

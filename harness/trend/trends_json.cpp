@@ -18,7 +18,7 @@ class Writer {
  public:
   explicit Writer(Json& json) : json_(json) {
     for (const char* list :
-         {"changes", "not_enough_data", "vanished", "new", "accepted", "environment_changes"}) {
+         {"changes", "cases", "not_enough_data", "vanished", "new", "accepted", "environment_changes"}) {
       json_[list] = Json::array();
     }
   }
@@ -26,6 +26,7 @@ class Writer {
   void add(const DeviceTrends& device) {
     history_ = device.history;
     for (const Change& change : device.trends.changes) add(change);
+    for (const CaseStanding& one : device.standings) add(one);
     for (const NotEnoughData& one : device.trends.not_enough_data) {
       Json entry{{"case", one.case_name}, {"metric", one.metric}};
       add_device(entry);
@@ -88,6 +89,18 @@ class Writer {
     json_["changes"].push_back(std::move(entry));
   }
 
+  /// Of a case that is steady there is nothing to say, nor of a young one, which `not_enough_data` has.
+  void add(const CaseStanding& standing) {
+    if (standing.state >= CaseState::young) return;
+    Json entry{{"case", standing.case_name}};
+    add_device(entry);
+    entry["state"] = name_of(standing.state);
+    entry["judgement"] = name_of(standing.judgement);
+    entry["reason"] = standing.reason.empty() ? Json(nullptr) : Json(standing.reason);
+    entry["texts"] = standing.texts;
+    json_["cases"].push_back(std::move(entry));
+  }
+
   void add(const Acceptance& acceptance) {
     const std::optional<std::size_t> run = find_run(*history_, acceptance.from_run);
     Json entry{{"case", acceptance.case_name},
@@ -109,7 +122,11 @@ class Writer {
 
 std::string trends_json(const std::vector<DeviceTrends>& devices) {
   Json json = json_fields::begin(format::kTrends);
-  json.update(Json{{"headline", headline(devices)}, {"exit_code", 0}, {"nights", 0}});
+  json.update(Json{{"headline", headline(devices)},
+                   {"tally", tally(devices)},
+                   {"need_a_look", cases_to_look_at(devices)},
+                   {"exit_code", 0},
+                   {"nights", 0}});
   json["devices"] = Json::array();
   std::size_t nights = 0;
   Writer writer(json);

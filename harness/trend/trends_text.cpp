@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 
 #include "base/duration.hpp"
 #include "base/markdown_text.hpp"
@@ -17,10 +16,6 @@ namespace {
 constexpr std::size_t kMostOfAList = 10;
 /// Of the markdown: what stands after a device's table, and before the next, needs some room too.
 constexpr std::size_t kMostInRows = kMarkdownLimit - 100'000;
-
-bool needs_a_look(const Change& change) {
-  return is_open(change) || (change.verdict == Verdict::suspicious && !change.state && change.is_news);
-}
 
 std::string day_of(const std::string& date) {
   return date.substr(0, 10);
@@ -113,6 +108,23 @@ std::string list_of(const std::vector<T>& all, const std::string& one, const std
   return list;
 }
 
+/// Cases that no row and no other list tells of.
+void add_standings(const DeviceTrends& device, std::vector<std::string>& lines) {
+  const auto text = [](const CaseStanding& one) { return fmt::format("{} ({})", one.case_name, one.reason); };
+  const auto add = [&](const std::string& one, const std::string& more,
+                       std::initializer_list<CaseState> states) {
+    std::vector<CaseStanding> cases;
+    std::ranges::copy_if(device.standings, std::back_inserter(cases), [&](const CaseStanding& standing) {
+      return std::ranges::find(states, standing.state) != states.end();
+    });
+    if (!cases.empty()) lines.push_back(list_of<CaseStanding>(cases, one, more, text));
+  };
+  add("case was not measured", "cases were not measured", {CaseState::failed});
+  add("case fails", "cases fail", {CaseState::window, CaseState::rule});
+  add("case is skipped", "cases are skipped", {CaseState::skipped});
+  add("case is as expected", "cases are as expected", {CaseState::as_expected});
+}
+
 /// The lists that are no table, a line each.
 std::vector<std::string> remarks(const DeviceTrends& device) {
   const Trends& trends = device.trends;
@@ -121,6 +133,7 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
   const auto add = [&](const std::string& line) {
     if (!line.empty()) lines.push_back(line);
   };
+  add_standings(device, lines);
   add(list_of<Vanished>(trends.vanished, "case vanished", "cases vanished", [&](const Vanished& one) {
     return fmt::format("{} ({}, last measured {})", one.case_name, one.outcome.value_or("not planned"),
                        day_of(runs[one.last].date));
@@ -163,23 +176,36 @@ std::string title_of(const DeviceTrends& device) {
 
 std::string headline(const std::vector<DeviceTrends>& devices) {
   std::size_t nights = 0;
-  std::set<std::pair<const DeviceTrends*, std::string>> cases;
   bool has_baseline = false;
   for (const DeviceTrends& device : devices) {
     nights += device.history->runs.size();
     has_baseline = has_baseline || device.history->runs.size() > 1;
-    for (const Change& change : device.trends.changes) {
-      if (needs_a_look(change)) cases.emplace(&device, change.case_name);
-    }
   }
   if (nights == 0) return "no baseline yet: the history holds no run";
+  const std::size_t cases = cases_to_look_at(devices);
+  if (cases > 0) return cases == 1 ? "1 case needs a look" : fmt::format("{} cases need a look", cases);
   if (!has_baseline) return "no baseline yet: one run of each device, changes are told from the second on";
-  if (cases.empty()) return "nothing to do";
-  return cases.size() == 1 ? "1 case needs a look" : fmt::format("{} cases need a look", cases.size());
+  return "nothing to do";
+}
+
+std::size_t cases_to_look_at(const std::vector<DeviceTrends>& devices) {
+  std::size_t cases = 0;
+  for (const DeviceTrends& device : devices) {
+    cases += static_cast<std::size_t>(std::ranges::count_if(device.standings, &CaseStanding::needs_a_look));
+  }
+  return cases;
+}
+
+std::string tally(const std::vector<DeviceTrends>& devices) {
+  Tally all;
+  for (const DeviceTrends& device : devices) {
+    for (const CaseStanding& one : device.standings) all.add(one.judgement, one.reason);
+  }
+  return peakmark::headline(all);
 }
 
 std::string trends_table(const std::vector<DeviceTrends>& devices) {
-  std::string text = headline(devices) + "\n";
+  std::string text = headline(devices) + "; " + tally(devices) + "\n";
   for (const DeviceTrends& device : devices) {
     text += "\n" + title_of(device) + "\n";
     std::vector<TextTable::Column> columns;
@@ -195,7 +221,7 @@ std::string trends_table(const std::vector<DeviceTrends>& devices) {
 }
 
 std::string trends_markdown(const std::vector<DeviceTrends>& devices) {
-  std::string text = "## " + headline(devices) + "\n";
+  std::string text = "## " + headline(devices) + "\n\n" + markdown_cell(tally(devices)) + ".\n";
   for (const DeviceTrends& device : devices) {
     text += "\n### " + markdown_cell(title_of(device)) + "\n\n";
     const std::vector<Row> rows = rows_of(device);

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .history_file import FAILED_OUTCOMES, CaseHistory, DeviceHistory, History
+from .history_file import CaseHistory, DeviceHistory, History
 from .run_file import Run
 from .trend_file import VERDICTS, Change, Trends
 
-# How a case stands, worst first; those before `vanished`, and it, need a look.
+# How a case stands, worst first, as `peakmark trends --json` names it; those before `vanished`, and it, need a look.
 STATES = {
     "regression": "regression",
     "failed": "failed measurement",
     "window": "outside its window",
+    "rule": "fails a rule",
     "suspicious": "suspicious",
     "vanished": "vanished",
+    "skipped": "skipped",
+    "as_expected": "as expected",
     "improvement": "improvement",
     "recovery": "recovered",
     "new": "new",
     "young": "not enough data",
     "steady": "steady",
 }
-NEED_A_LOOK = ("regression", "failed", "window", "suspicious", "vanished")
-# The plural of those that have another one than an "s".
-_PLURALS = {
-    "window": "outside their window", "suspicious": "suspicious", "vanished": "vanished",
-    "improvement": "improvements", "recovery": "recovered", "new": "new",
-    "regression": "regressions", "failed": "failed measurements",
-}
+NEED_A_LOOK = ("regression", "failed", "window", "rule", "suspicious", "vanished")
 # Nights for which good news is news.
 RECENT_NIGHTS = 30
 
@@ -103,20 +100,16 @@ class Assessment:
 
     @property
     def headline(self) -> str:
-        """The verdict, in one line."""
+        """The verdict, in one line: that of `peakmark trends`."""
         if self.nights == 0:
             return "No nights yet: nothing can be said"
-        if not self.need_a_look:
-            return "Nothing to do"
-        return "1 case needs a look" if self.need_a_look == 1 else f"{self.need_a_look} cases need a look"
+        verdict = self.trends.headline or "not judged: there are no trends of this history"
+        return verdict[0].upper() + verdict[1:]
 
     @property
     def tally(self) -> str:
-        """`2 regressions, 1 suspicious`; empty where there is nothing to tell."""
-        counts = [(state, self.count(state)) for state in STATES if state not in ("young", "steady")]
-        return ", ".join(
-            f"{count} {STATES[state] if count == 1 else _PLURALS[state]}" for state, count in counts if count
-        )
+        """`12 cases: 10 pass, 1 skipped (1 unsupported), 1 fail (1 regression)`: that of `peakmark trends`."""
+        return self.trends.tally
 
 
 def _acceptance(trends: Trends, change: Change) -> str:
@@ -149,27 +142,16 @@ def _matches(names: set[tuple[str, str]], device: DeviceHistory, case: str) -> b
     return (case, "") in names or (case, device.device) in names
 
 
-def _judge(standing: Standing, names: dict[str, set[tuple[str, str]]], ratios: dict) -> None:
+def _take_state(standing: Standing, trends: Trends, young: set[tuple[str, str]]) -> None:
+    """As peakmark judged it."""
     history, device = standing.history, standing.device
     standing.last = history.last_planned()
-    states = {finding.change.verdict for finding in standing.findings if is_news(finding)}
-    for state in ("vanished", "new", "young"):
-        if _matches(names[state], device, history.case):
-            states.add(state)
-    if standing.last is not None and "vanished" in states:
-        standing.reasons.append(f"last seen on {device.nights[standing.last].date[:10]}")
-    if standing.last is not None:
-        outcome = history.outcomes[standing.last]
-        if outcome in FAILED_OUTCOMES:
-            states.add("failed")
-            standing.reasons.append(outcome.replace("_", " "))
-    ratio, low, high = ratios.get((history.case, device.device, device.backend), (None, None, None))
-    if low is not None:
-        standing.window = (low, high)
-        if ratio is not None and not low <= ratio <= high:
-            states.add("window")
-            standing.reasons.append(f"peak / estimate {ratio:.3f}, window {low:g} to {high:g}")
-    standing.state = next((state for state in STATES if state in states), "steady")
+    told = trends.cases.get((history.case, device.device, device.backend))
+    if told is not None:
+        standing.state = told.state if told.state in STATES else "rule"
+        standing.reasons = list(told.texts)
+    elif _matches(young, device, history.case):
+        standing.state = "young"
 
 
 def _device_of(run: Run, devices: list[DeviceHistory]) -> tuple[str, str]:
@@ -180,18 +162,14 @@ def _device_of(run: Run, devices: list[DeviceHistory]) -> tuple[str, str]:
     return run.context.get("device"), run.context.get("backend")
 
 
-def _ratios(runs: list[Run], devices: list[DeviceHistory]) -> dict:
-    """Of the newest runs: peak / estimate, and the window's two ends, by case, device and backend."""
-    found = {}
-    for run in runs:
-        if not len(run.cases):
-            continue
-        cases, device = run.cases, _device_of(run, devices)
-        ratios = cases["peak"] / cases["estimate"]
-        for case, ratio, low, high in zip(cases["case"], ratios, cases["window_lo"], cases["window_hi"]):
-            # What is not known is NaN there, and is not even equal to itself.
-            found[(case, *device)] = (ratio if ratio == ratio else None, low, high)
-    return found
+def _windows(runs: list[Run], devices: list[DeviceHistory]) -> dict[tuple, tuple[float, float]]:
+    """Of the newest runs: the two ends of the window, by case, device and backend."""
+    return {
+        (case, *_device_of(run, devices)): (low, high)
+        for run in runs
+        if len(run.cases)
+        for case, low, high in run.cases[["case", "window_lo", "window_hi"]].itertuples(index=False)
+    }
 
 
 def _throughputs(runs: list[Run], devices: list[DeviceHistory]) -> dict[tuple, float]:
@@ -209,10 +187,8 @@ def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
     changes: dict[str, list[Change]] = {}
     for change in trends.changes:
         changes.setdefault(change.case, []).append(change)
-    names = {
-        "vanished": set(trends.vanished), "new": set(trends.new), "young": set(trends.not_enough_data),
-    }
-    ratios = _ratios(runs, history.devices)
+    young = set(trends.not_enough_data)
+    windows = _windows(runs, history.devices)
     throughputs = _throughputs(runs, history.devices)
     standings = []
     for device in history.devices:
@@ -223,7 +199,8 @@ def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
                 if one.device in ("", device.device) and one.backend in ("", device.backend)
             ]
             standing = Standing(device, case, findings=_findings_of(device, case, mine, trends))
-            _judge(standing, names, ratios)
+            _take_state(standing, trends, young)
+            standing.window = windows.get((case.case, device.device, device.backend))
             standing.throughput = throughputs.get((case.case, device.device, device.backend))
             standings.append(standing)
     findings = [finding for standing in standings for finding in standing.findings]

@@ -183,7 +183,7 @@ def groups_of(assessment: Assessment) -> dict[str, list[Group]]:
     for standing in assessment.standings:
         for part, verdict, member in _members(standing):
             parts[part].append((verdict, member))
-        if standing.state in ("failed", "window", "vanished"):
+        if standing.state in ("failed", "window", "rule", "vanished"):
             parts["look"].append((standing.state, Member(standing, None)))
     groups = {part: _grouped(members) for part, members in parts.items()}
     # Of what is done with, the newest is looked for.

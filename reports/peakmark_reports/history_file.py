@@ -13,8 +13,6 @@ from .errors import InputError
 
 # In the order in which they are shown.
 METRICS = ("requested_peak_bytes", "gpu_time_ns", "estimate_ratio", "setup_bytes", "leaked_bytes")
-# Outcomes that are a failed measurement; `out_of_memory` and `unsupported` may be what a suite expects.
-FAILED_OUTCOMES = ("crashed", "timeout", "wrong_answer")
 
 
 class HistoryFileError(InputError):

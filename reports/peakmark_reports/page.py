@@ -30,7 +30,7 @@ MOST_GROUPS, MOST_MEMBERS = 60, 200
 # Nights from which on times are judged, as trends has it.
 LEAST_NIGHTS = 20
 _COLOURS = {
-    "regression": "--bad", "failed": "--bad", "window": "--warn", "suspicious": "--warn", "vanished": "--warn",
+    "regression": "--bad", "failed": "--bad", "window": "--warn", "rule": "--bad", "suspicious": "--warn", "vanished": "--warn",
     "improvement": "--good", "recovery": "--good",
 }
 

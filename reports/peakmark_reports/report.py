@@ -118,4 +118,4 @@ def write_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
         from .page import write_page
 
         written.append(write_page(assessment, sources.runs, folder, options.title))
-    return assessment.headline, written
+    return "; ".join(filter(None, (assessment.headline, assessment.tally))), written

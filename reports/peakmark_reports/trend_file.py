@@ -77,9 +77,21 @@ class EnvironmentChange:
 
 
 @dataclass(frozen=True)
-class Trends:
-    """`vanished`, `new` and `not_enough_data` name cases, each with its device; that is empty where none is told."""
+class CaseState:
+    """How a case stands (`regression`, `failed`, `skipped`, …), with what there is to say of it besides its changes."""
 
+    state: str
+    texts: list[str]
+
+
+@dataclass(frozen=True)
+class Trends:
+    """`headline`, `tally` and `cases`, by case, device and backend, are as peakmark counts: a case that `cases` lacks is
+    steady. `vanished`, `new` and `not_enough_data` name cases, each with its device; that is empty where none is told."""
+
+    headline: str = ""
+    tally: str = ""
+    cases: dict[tuple[str, str, str], CaseState] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     accepted: list[Accepted] = field(default_factory=list)
     environment_changes: list[EnvironmentChange] = field(default_factory=list)
@@ -164,7 +176,17 @@ def parse_trends(document: str, name: str) -> Trends:
                 f"{name}: version {root.get('version')} of trends; this reads {TRENDS_VERSION}: use the peakmark that "
                 "wrote it"
             )
+        if "cases" not in root:
+            raise TrendFileError(f"{name}: written by an older peakmark, without the states of cases: run `trends --json` again")
         return Trends(
+            headline=text(root["headline"]),
+            tally=text(root["tally"]),
+            cases={
+                (text(entry["case"]), text(entry.get("device")), text(entry.get("backend"))): CaseState(
+                    text(entry["state"]), [text(one) for one in entry.get("texts") or []]
+                )
+                for entry in root["cases"]
+            },
             changes=[_change(entry) for entry in root["changes"]],
             accepted=[
                 Accepted(*(text(entry.get(key)) for key in ("case", "metric", "device", "run", "who", "when", "reason")))

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from peakmark_reports.assessment import Assessment, assess
+from peakmark_reports.assessment import NEED_A_LOOK, Assessment, assess
 from peakmark_reports.history_file import parse_history
 from peakmark_reports.sources import parse_runs
 from peakmark_reports.trend_file import parse_trends
@@ -63,8 +63,29 @@ def series_text(runs: list[dict], cases: list[dict]) -> str:
     return "\n".join(json.dumps(line) for line in [{"runs": runs}, *cases]) + "\n"
 
 
-def trends_text(changes: list[dict] | None = None, **more: Any) -> str:
-    return json.dumps({"version": 1, "changes": changes or []} | more)
+def state(case_name: str, name: str, *texts: str, **more: Any) -> dict[str, Any]:
+    """How a case stands."""
+    return {"case": case_name, "device": DEVICE, "backend": "opencl", "state": name, "texts": list(texts)} | more
+
+
+def states_of(changes: list[dict]) -> list[dict]:
+    """Of cases of which there are changes alone; the worst change last."""
+    found = {}
+    order = {"recovery": 0, "improvement": 1, "suspicious": 2, "regression": 3}
+    for one in sorted(changes, key=lambda change: order[change["verdict"]]):
+        is_open = (one["verdict"], one["state"]) in (("regression", "open"), ("suspicious", None))
+        if is_open or (one["verdict"], one["state"]) in (("improvement", "past"), ("recovery", "past")):
+            found[one["case"], one["device"]] = state(one["case"], one["verdict"], device=one["device"], backend=one["backend"])
+    return list(found.values())
+
+
+def trends_text(changes: list[dict] | None = None, cases: list[dict] | None = None, **more: Any) -> str:
+    changes = changes or []
+    cases = [*states_of(changes), *(cases or [])]
+    look = sum(one["state"] in NEED_A_LOOK for one in cases)
+    headline = f"{look} case{' needs' if look == 1 else 's need'} a look" if look else "nothing to do"
+    trends = {"version": 1, "headline": headline, "tally": f"{len(cases)} cases: as the test says", "cases": cases}
+    return json.dumps(trends | {"changes": changes} | more)
 
 
 def run_text(observations: list[dict]) -> str:
@@ -72,11 +93,11 @@ def run_text(observations: list[dict]) -> str:
 
 
 def assessed(cases: list[dict], changes: list[dict] | None = None, nights: int = 30, runs: list[dict] | None = None,
-             observations: list[dict] | None = None, **trends: Any) -> Assessment:
+             observations: list[dict] | None = None, states: list[dict] | None = None, **trends: Any) -> Assessment:
     """What the report says of these."""
     return assess(
         parse_history(series_text(runs or [night(i) for i in range(nights)], cases).splitlines(), "history"),
-        parse_trends(trends_text(changes, **trends), "trends"),
+        parse_trends(trends_text(changes, states, **trends), "trends"),
         parse_runs(run_text(observations), "run") if observations else [],
     )
 

@@ -6,8 +6,8 @@ from peakmark_reports.groups import groups_of
 from peakmark_reports.history_file import HistoryFileError, parse_history
 from peakmark_reports.run_file import RunFileError
 from peakmark_reports.sources import parse_runs
-from peakmark_reports.trend_file import TrendFileError, parse_trends
-from sample_history import PEAK, assessed, case, change, night, run_text, series_text, trends_text
+from peakmark_reports.trend_file import TrendFileError, Trends, parse_trends
+from sample_history import PEAK, assessed, case, change, night, run_text, series_text, state, trends_text
 from sample_run import observation
 
 
@@ -18,7 +18,7 @@ def states(assessment):
 def test_nothing_changed_is_nothing_to_do():
     assessment = assessed([case("padding/new/opencl/n:20", 30)])
     assert assessment.headline == "Nothing to do"
-    assert assessment.tally == ""
+    assert assessment.tally == "0 cases: as the test says"
     assert groups_of(assessment) == {"look": [], "good": [], "settled": []}
 
 
@@ -27,7 +27,7 @@ def test_the_verdict_counts_cases_and_not_changes():
     slower = change("padding/a", 25, metric="gpu_time_ns", allocations=None)
     assessment = assessed([case("padding/a", 30), case("padding/b", 30)], [grown, slower])
     assert assessment.headline == "1 case needs a look"
-    assert assessment.tally == "1 regression"
+    assert assessment.tally == "1 cases: as the test says"
     assessment = assessed([case("padding/a", 30), case("padding/b", 30)], [grown, change("padding/b", 20)])
     assert assessment.headline == "2 cases need a look"
 
@@ -72,12 +72,32 @@ def test_a_failed_measurement_needs_a_look():
     crashed["outcomes"][-1] = "crashed"
     for values in crashed["series"].values():
         values[-1] = None
-    short = case("padding/b", 30)
-    short["outcomes"][-1] = "out_of_memory"
-    assert states(assessed([crashed, short])) == {"padding/a": "failed", "padding/b": "steady"}
+    assessment = assessed([crashed, case("padding/b", 30)], states=[state("padding/a", "failed", "crashed: SIGSEGV")])
+    assert states(assessment) == {"padding/a": "failed", "padding/b": "steady"}
+    assert assessment.standings[0].reasons == ["crashed: SIGSEGV"]
     # What was not measured is not an older value.
     (standing,) = [one for one in assessed([crashed]).standings]
     assert standing.history.last_value("requested_peak_bytes") is None
+
+
+def test_a_case_that_was_not_measured_is_skipped_and_an_expected_outcome_is_as_expected():
+    never, full = case("padding/a", 30), case("padding/b", 30)
+    never["outcomes"] = ["unsupported"] * 30
+    full["outcomes"] = ["out_of_memory"] * 30
+    never["series"] = full["series"] = {}
+    told = [
+        state("padding/a", "skipped", "unsupported: no f64 here"),
+        state("padding/b", "as_expected", "out_of_memory: 8 GiB refused"),
+    ]
+    assessment = assessed([never, full], states=told)
+    assert states(assessment) == {"padding/a": "skipped", "padding/b": "as_expected"}
+    assert assessment.headline == "Nothing to do"
+    assert assessment.need_a_look == 0
+
+
+def test_without_trends_nothing_is_judged():
+    history = parse_history(series_text([night(0)], [case("padding/a", 1)]).splitlines(), "h")
+    assert assess(history, Trends(), []).headline == "Not judged: there are no trends of this history"
 
 
 def test_a_vanished_case_is_said():
@@ -86,9 +106,10 @@ def test_a_vanished_case_is_said():
     for values in gone["series"].values():
         values[25:] = [None] * 5
     told = {"case": "padding/a", "device": "a device", "backend": "opencl", "run": "x", "date": "x", "outcome": None}
-    assessment = assessed([gone], vanished=[told])
+    stands = state("padding/a", "vanished", "last run on 2026-01-25")
+    assessment = assessed([gone], vanished=[told], states=[stands])
     (standing,) = assessment.standings
-    assert (standing.state, standing.reasons) == ("vanished", ["last seen on 2026-01-25"])
+    assert (standing.state, standing.reasons) == ("vanished", ["last run on 2026-01-25"])
     assert standing.history.last_value("requested_peak_bytes") == PEAK
     assert [group.state for group in groups_of(assessment)["look"]] == ["vanished"]
 
@@ -96,10 +117,14 @@ def test_a_vanished_case_is_said():
 def test_an_estimate_outside_its_window_needs_a_look():
     inside, below = observation("padding/new", "edge", 32), observation("padding/old", "edge", 32)
     below["estimate"] = {"estimator": "padding/old", "bytes_estimated": 2 * below["requested_peak_bytes"]}
-    assessment = assessed([case(inside["case"], 30), case(below["case"], 30)], observations=[inside, below])
+    text = "peak / estimate 0.500, window 0.8 to 1"
+    assessment = assessed(
+        [case(inside["case"], 30), case(below["case"], 30)], observations=[inside, below],
+        states=[state(below["case"], "window", text)],
+    )
     assert states(assessment) == {inside["case"]: "steady", below["case"]: "window"}
     worst = assessment.standings[0]
-    assert worst.reasons == ["peak / estimate 0.500, window 0.8 to 1"]
+    assert (worst.reasons, worst.window) == ([text], (0.8, 1.0))
 
 
 def test_the_newest_run_of_a_renamed_device_is_the_device_s():
@@ -109,7 +134,7 @@ def test_the_newest_run_of_a_renamed_device_is_the_device_s():
     run["context"]["peakmark"] |= {"id": night(29)["id"], "device": "a device, as a new driver calls it"}
     history = parse_history(series_text([night(i) for i in range(30)], [case(below["case"], 30)]).splitlines(), "h")
     assessment = assess(history, parse_trends(trends_text(), "t"), parse_runs(json.dumps(run), "r"))
-    assert states(assessment) == {below["case"]: "window"}
+    assert [standing.window for standing in assessment.standings] == [(0.8, 1.0)]
 
 
 def test_shapes_that_one_commit_moved_are_one_group():
@@ -209,7 +234,7 @@ def test_a_broken_export_says_where(text, words):
 
 
 def test_broken_trends_and_runs_say_so():
-    for text in ("{", "[]", '{"version": 2, "changes": []}', '{"version": 1}', '{"version": 1, "changes": [{}]}'):
+    for text in ("{", "[]", '{"version": 2, "changes": []}', '{"version": 1}', '{"version": 1, "cases": [], "changes": [{}]}'):
         with pytest.raises(TrendFileError, match="^t: "):
             parse_trends(text, "t")
     with pytest.raises(RunFileError, match="^r: "):

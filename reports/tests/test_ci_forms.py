@@ -10,7 +10,7 @@ from peakmark_reports.ci_forms.benchmark_action import benchmark_action
 from peakmark_reports.ci_forms.gitlab import code_quality, metrics_report
 from peakmark_reports.ci_forms.junit import junit
 from peakmark_reports.ci_forms.step_summary import MOST_BYTES, append_step_summary, step_summary
-from sample_history import HOSTILE, PEAK, TIME, assessed, case, change, night, series_text, trends_text, write_files
+from sample_history import HOSTILE, PEAK, TIME, assessed, case, change, night, series_text, state, trends_text, write_files
 
 
 def several():
@@ -26,7 +26,7 @@ def several():
         change("padding/better", 20, verdict="improvement", state="past", relative=-0.1),
         change(f"padding/{HOSTILE}", 20, allocations=[{"name": HOSTILE, "kind": HOSTILE, "bytes": 1, "new_count": 1}]),
     ]
-    return assessed([*cases, crashed], changes)
+    return assessed([*cases, crashed], changes, states=[state("padding/crashed", "failed", "crashed")])
 
 
 def empty():
@@ -145,6 +145,26 @@ def test_junit_fails_what_needs_a_look():
     assert list(tests["padding/steady"]) == []
     for element in (root, root.find("testsuite")):
         assert (element.get("tests"), element.get("failures"), element.get("errors")) == ("6", "2", "1")
+
+
+def test_junit_skips_what_was_not_measured_and_passes_what_has_too_few_runs():
+    cases = [case(f"padding/{name}", 3) for name in ("skipped", "expected", "young", "unknown")]
+    for one in (cases[0], cases[1], cases[3]):
+        one["series"] = {}
+    young = [{"case": f"padding/{name}", "device": "a device"} for name in ("young", "unknown")]
+    told = [
+        state("padding/skipped", "skipped", "unsupported: no f64 here"),
+        state("padding/expected", "as_expected", "out_of_memory: 8 GiB refused"),
+    ]
+    root = ElementTree.fromstring(junit(assessed(cases, nights=3, states=told, not_enough_data=young)))
+    tests = {test.get("name"): test for test in root.iter("testcase")}
+    assert tests["padding/skipped"].find("skipped").get("message") == "unsupported: no f64 here"
+    assert [child.tag for child in tests["padding/expected"]] == ["system-out"]
+    assert "out_of_memory: 8 GiB refused" in tests["padding/expected"].find("system-out").text
+    assert [child.tag for child in tests["padding/young"]] == ["system-out"]
+    assert tests["padding/young"].find("system-out").text.splitlines()[0] == "not enough data"
+    assert tests["padding/unknown"].find("skipped") is not None
+    assert (root.get("skipped"), root.get("failures"), root.get("errors")) == ("2", "0", "0")
 
 
 def test_junit_holds_control_characters_of_no_kind():

@@ -12,7 +12,7 @@ from .plain import change_text, plain
 
 # The severities that GitLab knows: info, minor, major, critical, blocker.
 _SEVERITIES = {
-    "regression": "major", "failed": "critical", "window": "major", "suspicious": "minor", "vanished": "minor",
+    "regression": "major", "failed": "critical", "window": "major", "rule": "major", "suspicious": "minor", "vanished": "minor",
     "improvement": "info", "recovery": "info",
 }
 _HELP = {

@@ -12,7 +12,7 @@ from .plain import plain
 
 # GitHub takes 1 MiB a step and drops the whole summary of one that is larger; a part is left to other writers.
 MOST_BYTES = 1024 * 1024 - 8 * 1024
-_MARKS = {"regression": "🔴", "failed": "🔴", "window": "🟠", "suspicious": "🟠", "vanished": "🟠"}
+_MARKS = {"regression": "🔴", "failed": "🔴", "window": "🟠", "rule": "🔴", "suspicious": "🟠", "vanished": "🟠"}
 _SPECIAL = str.maketrans({one: f"\\{one}" for one in "\\`*_[]#!|~$"} | {"<": "&lt;", "&": "&amp;"})
 # A mention or a reference, which a backslash does not stop; the blank that is put into it has no width.
 _LINKS = re.compile(r"([@#!])(?=[0-9A-Za-z])")

@@ -1,0 +1,124 @@
+#include "trend/standings.hpp"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "check/reports.hpp"
+#include "trend/sample_standings.hpp"
+
+namespace peakmark::trend {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+DeviceHistory nights(std::size_t count) {
+  DeviceHistory history;
+  history.device = "GPU";
+  history.backend = "opencl";
+  for (std::size_t night = 0; night < count; ++night) {
+    NightRun run;
+    run.id = "run" + std::to_string(night);
+    run.date = "2026-01-" + std::to_string(100 + night + 1).substr(1) + "T02:00:00Z";
+    run.suite = "nightly";
+    history.runs.push_back(run);
+  }
+  return history;
+}
+
+std::map<std::string, std::string> states(const std::vector<CaseStanding>& standings) {
+  std::map<std::string, std::string> found;
+  for (const CaseStanding& one : standings) found[one.case_name] = name_of(one.state);
+  return found;
+}
+
+Tally tally_of(const std::vector<CaseStanding>& standings) {
+  Tally tally;
+  for (const CaseStanding& one : standings) tally.add(one.judgement, one.reason);
+  return tally;
+}
+
+std::vector<CaseStanding> standings_of(const DeviceHistory& history) {
+  return find_standings(history, find_trends(history), runs_of(history));
+}
+
+TEST(Standings, OneRunHasTheHeadlineOfItsCheck) {
+  DeviceHistory history = nights(1);
+  history.outcomes = {{"a/crashed", {"crashed"}}, {"a/good", {"ok"}}, {"a/no", {"unsupported"}}};
+  const auto standings = standings_of(history);
+  EXPECT_THAT(states(standings),
+              ElementsAre(Pair("a/crashed", "failed"), Pair("a/good", "steady"), Pair("a/no", "skipped")));
+  EXPECT_THAT(standings[2].texts, ElementsAre("unsupported: why"));
+  EXPECT_TRUE(standings[0].needs_a_look());
+  EXPECT_FALSE(standings[2].needs_a_look());
+  const peakmark::Run run = runs_of(history)("run0");
+  EXPECT_EQ(headline(tally_of(standings)), peakmark::headline(run, judge(run, {})));
+}
+
+TEST(Standings, WhatFailsInTheNewestRunNeedsALook) {
+  DeviceHistory history = nights(2);
+  history.outcomes = {{"a/high", {"ok", "ok"}}, {"a/leak", {"ok", "ok"}}};
+  const ReadRun good = runs_of(history);
+  const auto standings = find_standings(history, find_trends(history), [&](const std::string& id) {
+    EXPECT_EQ(id, "run1");
+    peakmark::Run run = good(id);
+    run.observations[0].estimate->bytes_estimated = 2000;
+    run.observations[1].leaked_bytes = 64;
+    return run;
+  });
+  EXPECT_THAT(states(standings), ElementsAre(Pair("a/high", "window"), Pair("a/leak", "rule")));
+  EXPECT_THAT(standings[0].texts, ElementsAre("peak / estimate 0.500, window 0.8 to 1"));
+  EXPECT_EQ(headline(tally_of(standings)), "2 cases: 0 pass, 2 fail (1 leak, 1 window_bytes)");
+}
+
+TEST(Standings, ACaseThatIsNotMeasuredAnyMoreHasVanishedUnlessItsSuiteExpectsThat) {
+  DeviceHistory history = nights(3);
+  history.outcomes = {{"a/expected", {"ok", "ok", "out_of_memory"}},
+                      {"a/gone", {"ok", "ok", std::nullopt}},
+                      {"a/lost", {"ok", "ok", "unsupported"}}};
+  const ReadRun runs = runs_of(history);
+  const auto standings = find_standings(history, find_trends(history), [&](const std::string& id) {
+    peakmark::Run run = runs(id);
+    run.context.planned[0].expected_outcome = "out_of_memory";
+    return run;
+  });
+  EXPECT_THAT(states(standings), ElementsAre(Pair("a/expected", "as_expected"), Pair("a/gone", "vanished"),
+                                             Pair("a/lost", "vanished")));
+  EXPECT_EQ(headline(tally_of(standings)),
+            "3 cases: 0 pass, 1 as expected (1 out_of_memory), 2 skipped (2 vanished), 0 fail");
+}
+
+TEST(Standings, ARegressionIsWorseThanWhatTheNewestRunShows) {
+  DeviceHistory history = nights(2);
+  history.outcomes = {{"a/grew", {"ok", "ok"}}};
+  history.series = {{"a/grew", "requested_peak_bytes", {1000, 1256}, {}}};
+  const auto standings = standings_of(history);
+  EXPECT_THAT(states(standings), ElementsAre(Pair("a/grew", "regression")));
+  EXPECT_EQ(headline(tally_of(standings)), "1 cases: 0 pass, 1 fail (1 regression)");
+}
+
+TEST(Standings, ASuiteThatNobodyRunsIsNotJudged) {
+  DeviceHistory history = nights(31);
+  for (std::size_t night = 1; night < 31; ++night) history.runs[night].suite = "another";
+  std::vector<std::optional<std::string>> once(31);
+  once[0] = "crashed";
+  history.outcomes = {{"a/old", once}};
+  const auto standings =
+      find_standings(history, find_trends(history), [](const std::string&) -> peakmark::Run {
+        ADD_FAILURE() << "no run is read";
+        return {};
+      });
+  EXPECT_THAT(states(standings), ElementsAre(Pair("a/old", "skipped")));
+  EXPECT_THAT(standings[0].texts, ElementsAre("last run on 2026-01-01"));
+}
+
+TEST(Standings, ACaseThatNoRunPlannedIsNone) {
+  DeviceHistory history = nights(1);
+  history.outcomes = {{"a/never", {std::nullopt}}};
+  EXPECT_THAT(standings_of(history), IsEmpty());
+}
+
+}  // namespace
+}  // namespace peakmark::trend
