@@ -49,7 +49,7 @@ Recorded recorded_of(const RecordedTree& tree, const std::filesystem::path& path
   const RecordedProcess& first = tree.processes.front();
   Recorded recorded{path.string(), fmt::format("{}", fmt::join(first.command_line, " ")),
                     summarise_together(tree)};
-  recorded.summary.refused = refused_by_site(tree, 1);
+  if (!recorded.summary.refused.empty()) recorded.summary.refused = refused_by_site(tree, 1);
   return recorded;
 }
 

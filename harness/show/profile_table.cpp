@@ -178,9 +178,14 @@ std::string profile_table(const RecordedTree& tree, const ReportOptions& options
   text += "\nprocesses\n";
   TextTable table(
       {{"  program"}, {"pid", Align::right}, {"peak", Align::right}, {"live at the end", Align::right}});
+  std::string refused;  // of the first process it is above
   for (const ProcessPlace& place : process_order(tree)) {
     const RecordedProcess& process = tree.processes[place.index];
     const LedgerSummary summary = summarise(process.events);
+    if (place.index != 0 && !summary.refused.empty()) {
+      refused += fmt::format("\nrefused by the driver in process {}\n", process.header.pid) +
+                 refused_text(refused_by_site(process, summary, options.frames));
+    }
     table.add(
         {std::string(static_cast<std::size_t>(2 + 2 * place.depth), ' ') + line_of(process.command_line),
          std::to_string(process.header.pid), format_size(summary.peak_bytes),
@@ -189,7 +194,7 @@ std::string profile_table(const RecordedTree& tree, const ReportOptions& options
   text += table.text();
   const LedgerSummary together = summarise_together(tree);
   text += fmt::format("\npeak of all together  {}\n", both(together.peak_bytes));
-  return text + process_groups_text(group_by_process(tree, together.at_peak));
+  return text + process_groups_text(group_by_process(tree, together.at_peak)) + refused;
 }
 
 }  // namespace peakmark

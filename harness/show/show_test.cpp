@@ -171,6 +171,7 @@ TEST(Show, OfATreeRefusalsKeepThePhaseOfTheirProcess) {
   ASSERT_EQ(together.refused.size(), 2U);
   EXPECT_EQ(together.refused[0].phase, "other");
   EXPECT_EQ(together.refused[1].phase, "call");
+  EXPECT_THAT(profile_table(tree), testing::ContainsRegex("refused by the driver in process 2\n.*\n +300 "));
 }
 
 /// Two processes of 100 bytes each that never overlap need 100, not 200; two that do need 200, though their
