@@ -87,6 +87,17 @@ void add_add_command(CLI::App& app) {
   command->callback([options] { add(*options); });
 }
 
+// create
+
+void add_create_command(CLI::App& app) {
+  const auto history = std::make_shared<std::string>();
+  CLI::App* const command =
+      app.add_subcommand("create", "Create an empty history; one that exists is not changed");
+  add_history_option(*command, *history);
+  command->footer("Exit code: 0 clean, 2 the history cannot be created or read.");
+  command->callback([history] { open_history(*history, History::Purpose::write); });
+}
+
 // log
 
 struct LogOptions {
@@ -281,7 +292,7 @@ void prune(const PruneOptions& options) {
     throw UsageError("how old? Say it with --older-than DAYS or with --before DATE");
   }
   const std::string limit = limit_of(options);
-  const auto history = open_history(options.history, History::Purpose::write);
+  const auto history = open_history(options.history, History::Purpose::change);
   const history::Pruned pruned = history->prune(
       limit, [&](const trend::DeviceHistory& device) { return trend::runs_to_keep(device, limit); },
       options.dry);
@@ -326,15 +337,16 @@ void add_rename_command(CLI::App& app) {
   add_history_option(*command, options->history);
   command->footer("Exit code: 0 clean, 2 wrong usage, or the history cannot be read or written.");
   command->callback([options] {
-    open_history(options->history, History::Purpose::write)->rename_device(options->device, options->known);
+    open_history(options->history, History::Purpose::change)->rename_device(options->device, options->known);
   });
 }
 
 }  // namespace
 
 void add_history_command(CLI::App& app, Result& /*result*/) {
-  CLI::App* const command = app.add_subcommand("history", "Runs over time: add, log, export, prune");
+  CLI::App* const command = app.add_subcommand("history", "Runs over time: create, add, log, export, prune");
   command->require_subcommand(1);
+  add_create_command(*command);
   add_add_command(*command);
   add_log_command(*command);
   add_export_command(*command);

@@ -33,7 +33,7 @@ struct RedactOptions {
 constexpr std::string_view kSqlite("SQLite format 3\0", 16);
 
 void redact_history(const std::string& place, const PrivateTexts& texts) {
-  history::History history(history::parse_place(place), history::History::Purpose::write);
+  history::History history(history::parse_place(place), history::History::Purpose::change);
   print_message(stderr, "{}: {} runs redacted\n", history.place().name(), history.redact(texts));
 }
 

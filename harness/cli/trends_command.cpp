@@ -100,7 +100,7 @@ void accept(const AcceptOptions& options) {
     throw UsageError(
         fmt::format("--metric {}: there are {}", *options.metric, fmt::join(trend::metric::all, ", ")));
   }
-  const auto history = open_history(options.history, History::Purpose::write);
+  const auto history = open_history(options.history, History::Purpose::change);
   std::vector<trend::Acceptance> acceptances;
   if (options.from) {
     acceptances.push_back({options.case_name, options.metric.value_or(""), *options.from, {}, {}, {}});
