@@ -16,6 +16,7 @@
 
 #include "base/message.hpp"
 #include "base/plain_text.hpp"
+#include "base/short_commit.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
@@ -121,7 +122,7 @@ std::string log_table(const std::vector<history::LoggedRun>& runs) {
                    {"ok", Align::right}});
   const auto dash = [](const std::string& text) { return text.empty() ? "–" : plain_text(text); };
   for (const history::LoggedRun& run : runs) {
-    table.add({run.date, run.id, dash(run.commit.substr(0, 12)), dash(run.suite), dash(run.device),
+    table.add({run.date, run.id, dash(short_commit(run.commit)), dash(run.suite), dash(run.device),
                dash(run.backend), dash(run.driver), dash(run.build), std::to_string(run.cases),
                std::to_string(run.ok)});
   }

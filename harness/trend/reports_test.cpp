@@ -81,6 +81,13 @@ TEST_F(TrendReports, TextSaysTheVerdictFirstAndWhy) {
   EXPECT_THAT(markdown, HasSubstr("\\| one"));
 }
 
+TEST_F(TrendReports, TheMarkOfChangedSourcesIsShown) {
+  const std::string commit(40, 'a');
+  history_.runs[1].commit = commit;
+  history_.runs[2].commit = commit + "+";
+  EXPECT_THAT(trends_table(trends()), HasSubstr("aaaaaaaaaaaa..aaaaaaaaaaaa+"));
+}
+
 TEST_F(TrendReports, AnAcceptanceNamesWhatItIsOf) {
   history_.acceptances = {{"a/b/cuda", "gpu_time_ns", "run2", "ada", "2026-02-09T00:00:00Z", "why not"},
                           {"a/b/cuda", "", "run2", "bob", "2026-02-09T00:00:00Z", "all of it"}};

@@ -7,6 +7,7 @@
 #include "base/duration.hpp"
 #include "base/markdown_text.hpp"
 #include "base/plain_text.hpp"
+#include "base/short_commit.hpp"
 #include "base/size.hpp"
 #include "base/text_table.hpp"
 #include "trend/reports.hpp"
@@ -62,8 +63,8 @@ std::string why(const DeviceTrends& device, const Change& change) {
   const std::string& before = device.history->runs[change.last_before].commit;
   const std::string& after = device.history->runs[change.first].commit;
   if (!before.empty() && !after.empty()) {
-    add(before == after ? "same commit " + after.substr(0, 10)
-                        : before.substr(0, 10) + ".." + after.substr(0, 10));
+    add(before == after ? "same commit " + short_commit(after)
+                        : short_commit(before) + ".." + short_commit(after));
   }
   if (change.verdict == Verdict::suspicious && !change.state)
     add("not confirmed; `run --confirm` or the next night tells");

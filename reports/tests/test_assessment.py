@@ -4,6 +4,7 @@ import pytest
 from peakmark_reports.assessment import assess
 from peakmark_reports.groups import groups_of
 from peakmark_reports.history_file import HistoryFileError, parse_history
+from peakmark_reports.page_data import page_data
 from peakmark_reports.run_file import RunFileError
 from peakmark_reports.sources import parse_runs
 from peakmark_reports.trend_file import TrendFileError, parse_trends
@@ -123,6 +124,16 @@ def test_shapes_that_one_commit_moved_are_one_group():
     assert first.summary(False).startswith("peak +1.0 % to +3.0 %, since 2026-01-21, commit 0000")
     assert first.hints(assessment) == ["driver changed on 2026-01-20: 1 → 2"]
     assert second.hints(assessment) == []
+
+
+def test_the_mark_of_changed_sources_is_shown():
+    nights = [night(i, commit="a" * 40 + ("+" if i == 29 else "")) for i in range(30)]
+    history = parse_history(series_text(nights, [case("padding/a", 30)]).splitlines(), "h")
+    assessment = assess(history, parse_trends(trends_text([change("padding/a", 29)]), "t"), [])
+    (group,) = groups_of(assessment)["look"]
+    assert ", commit aaaaaaaaaaaa+" in group.summary(False)
+    assert page_data(assessment)["devices"][0]["nights"][29]["commit"] == "aaaaaaaaaaaa+"
+    assert page_data(assessment)["devices"][0]["nights"][0]["commit"] == "aaaaaaaaaaaa"
 
 
 def test_a_slower_variant_is_one_group_though_noise_moves_its_nights():
