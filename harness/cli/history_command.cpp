@@ -21,6 +21,7 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
+#include "cli/output_file.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "history/exports.hpp"
@@ -227,6 +228,7 @@ void export_history(ExportOptions options) {
   if (!options.otava.empty() && (options.output.empty() || options.format != "csv")) {
     throw UsageError("--otava tells Otava of a CSV file: name it with -o");
   }
+  remove_earlier_outputs({options.output, options.otava}, {options.history});
   const auto history = open_history(options.history, History::Purpose::read);
   if (!options.device.empty()) options.device = history->device_name(options.device);
   const std::string text = exported(*history, options);

@@ -49,14 +49,13 @@ CasesToConfirm suspicious_against(const std::string& place, const Run& measured)
 }
 
 /// UsageError where there is no history. A database that fails costs the confirmation, not the run.
-void confirm_against(const std::string& place, SweepOptions& sweep) {
+void check_history(const std::string& place) {
   try {
     open_history(place, history::History::Purpose::read);
   } catch (const history::DatabaseError& error) {
     print_message(stderr, "warning: {}; the run measures, and tries again to confirm at its end\n",
                   error.what());
   }
-  sweep.confirm = [place](const Run& measured) { return suspicious_against(place, measured); };
 }
 
 void run(RunOptions& options, Result& result) {
@@ -66,7 +65,10 @@ void run(RunOptions& options, Result& result) {
         "taken elsewhere were not in turns; leave one out, or choose cases with --filter");
   }
   set_workers(options.sweep, options.workers);
-  if (options.confirm) confirm_against(*options.confirm, options.sweep);
+  if (options.confirm) {
+    options.sweep.check_first = [&options] { check_history(*options.confirm); };
+    options.sweep.confirm = [&options](const Run& run) { return suspicious_against(*options.confirm, run); };
+  }
   set_case_limit(options.sweep, options.timeout);
   if (options.deadline) options.sweep.deadline = milliseconds_of("--deadline", *options.deadline);
   if (!options.variants.empty()) {

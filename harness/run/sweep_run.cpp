@@ -54,6 +54,8 @@ class Sweep {
 
   ExitCode run() {
     RunJournal journal(options_.run_file);
+    if (!options_.resume) journal.set_earlier_run_aside();
+    if (options_.check_first) options_.check_first();
     const std::vector<std::string> environment = current_environment();
     workers_.emplace(options_, signals_.descriptor());
     const Description& description = workers_->description();

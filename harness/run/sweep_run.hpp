@@ -44,6 +44,8 @@ struct SweepOptions {
   std::optional<std::uint64_t> seed;  ///< of the orders of rounds; else one that nobody chose
   CaseLimit case_limit;
   std::optional<std::chrono::milliseconds> deadline;
+  /// Called before anything is started; what it throws ends the run.
+  std::function<void()> check_first;
   /// Names the cases that are to be timed again at the end of the run, given what it has measured.
   std::function<CasesToConfirm(const Run&)> confirm;
 };
