@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <string_view>
 
 #include "base/duration.hpp"
 #include "base/markdown_text.hpp"
@@ -43,11 +45,13 @@ std::string step_text(const Change& change) {
 }
 
 std::string verdict_text(const Change& change) {
-  std::string text(name_of(change.verdict));
+  std::vector<std::string_view> more;
+  if (change.is_news) more.emplace_back("new");
   if (change.verdict == Verdict::regression && change.state && *change.state != State::open) {
-    text += fmt::format(" ({})", name_of(*change.state));
+    more.push_back(name_of(*change.state));
   }
-  return text;
+  const std::string_view verdict = name_of(change.verdict);
+  return more.empty() ? std::string(verdict) : fmt::format("{} ({})", verdict, fmt::join(more, ", "));
 }
 
 std::string why(const DeviceTrends& device, const Change& change) {
@@ -123,8 +127,8 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
     if (!line.empty()) lines.push_back(line);
   };
   add(list_of<Vanished>(trends.vanished, "case vanished", "cases vanished", [&](const Vanished& one) {
-    return fmt::format("{} ({}, last measured {})", one.case_name, one.outcome.value_or("not planned"),
-                       day_of(runs[one.last].date));
+    return fmt::format("{} ({}, last measured {}{})", one.case_name, one.outcome.value_or("not planned"),
+                       day_of(runs[one.last].date), one.is_news ? "; new" : "");
   }));
   add(list_of<NewCase>(trends.new_cases, "case is new", "cases are new",
                        [](const NewCase& one) { return one.case_name; }));

@@ -157,7 +157,8 @@ def _judge(standing: Standing, names: dict[str, set[tuple[str, str]]], ratios: d
         if _matches(names[state], device, history.case):
             states.add(state)
     if standing.last is not None and "vanished" in states:
-        standing.reasons.append(f"last seen on {device.nights[standing.last].date[:10]}")
+        new = "new: " if _matches(names["newly vanished"], device, history.case) else ""
+        standing.reasons.append(f"{new}last seen on {device.nights[standing.last].date[:10]}")
     if standing.last is not None:
         outcome = history.outcomes[standing.last]
         if outcome in FAILED_OUTCOMES:
@@ -210,7 +211,7 @@ def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
     for change in trends.changes:
         changes.setdefault(change.case, []).append(change)
     names = {
-        "vanished": set(trends.vanished), "new": set(trends.new), "young": set(trends.not_enough_data),
+        "vanished": set(trends.vanished), "newly vanished": set(trends.newly_vanished), "new": set(trends.new), "young": set(trends.not_enough_data),
     }
     ratios = _ratios(runs, history.devices)
     throughputs = _throughputs(runs, history.devices)

@@ -85,7 +85,8 @@ class Group:
             nights = finding.device.nights
             since = f"{nights[first_at].date[:10]} to {nights[last_at].date[:10]}"
             commit = told = ""
-        return f"{metric_name(finding.change.metric)} {what}{steps}, since {since}{commit}{told}{where}{settled}"
+        new = "new: " if any(member.finding.change.new for member in self.members) else ""
+        return f"{new}{metric_name(finding.change.metric)} {what}{steps}, since {since}{commit}{told}{where}{settled}"
 
     def hints(self, assessment: Assessment) -> list[str]:
         """What else is wrong with the first case, and what changed in the environment just before: that may be the

@@ -90,6 +90,7 @@ def _change(finding: Finding) -> dict[str, Any]:
         "relative": change.relative,
         "levels": levels_text(change.metric, change.before, change.after),
         "settled": finding.settled,
+        "new": change.new,
         "allocations": change.allocations[:20],
     }
 

@@ -39,6 +39,8 @@ class Change:
     before: float | int | None
     after: float | int | None
     allocations: list[str]
+    new: bool = False
+    """Since the previous run."""
 
     @property
     def open(self) -> bool:
@@ -84,6 +86,8 @@ class Trends:
     accepted: list[Accepted] = field(default_factory=list)
     environment_changes: list[EnvironmentChange] = field(default_factory=list)
     vanished: list[tuple[str, str]] = field(default_factory=list)
+    newly_vanished: list[tuple[str, str]] = field(default_factory=list)
+    """Of those, the cases that the previous run had."""
     new: list[tuple[str, str]] = field(default_factory=list)
     not_enough_data: list[tuple[str, str]] = field(default_factory=list)
 
@@ -143,6 +147,7 @@ def _change(entry: dict[str, Any]) -> Change:
         before=finite(entry.get("before")),
         after=finite(entry.get("after")),
         allocations=_allocation_texts(entry.get("allocations")),
+        new=entry.get("new") is True,
     )
 
 
@@ -177,6 +182,9 @@ def parse_trends(document: str, name: str) -> Trends:
                 for entry in root.get("environment_changes") or []
             ],
             vanished=_names(root.get("vanished")),
+            newly_vanished=_names(
+                [one for one in root.get("vanished") or [] if isinstance(one, dict) and one.get("new") is True]
+            ),
             new=_names(root.get("new")),
             not_enough_data=_names(root.get("not_enough_data")),
         )

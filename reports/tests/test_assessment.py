@@ -2,13 +2,14 @@ import json
 
 import pytest
 from peakmark_reports.assessment import assess
+from peakmark_reports.ci_forms.step_summary import step_summary
 from peakmark_reports.groups import groups_of
 from peakmark_reports.history_file import HistoryFileError, parse_history
-from peakmark_reports.page_data import page_data
+from peakmark_reports.page_data import COLUMNS, page_data
 from peakmark_reports.run_file import RunFileError
 from peakmark_reports.sources import parse_runs
 from peakmark_reports.trend_file import TrendFileError, parse_trends
-from sample_history import PEAK, assessed, case, change, night, run_text, series_text, trends_text
+from sample_history import DEVICE, PEAK, assessed, case, change, night, run_text, series_text, trends_text
 from sample_run import observation
 
 
@@ -124,6 +125,21 @@ def test_shapes_that_one_commit_moved_are_one_group():
     assert first.summary(False).startswith("peak +1.0 % to +3.0 %, since 2026-01-21, commit 0000")
     assert first.hints(assessment) == ["driver changed on 2026-01-20: 1 → 2"]
     assert second.hints(assessment) == []
+
+
+def test_what_is_new_since_the_previous_run_is_marked():
+    changes = [change("padding/a", 29, new=True), change("padding/b", 28, new=False)]
+    vanished = [{"case": name, "device": DEVICE, "new": name == "fbp/now"} for name in ("fbp/now", "fbp/then")]
+    cases = [case(name, 30) for name in ("padding/a", "padding/b", "fbp/now", "fbp/then")]
+    assessment = assessed(cases, changes, vanished=vanished)
+    summaries = {group.first.standing.history.case: group.summary(False) for group in groups_of(assessment)["look"]}
+    assert summaries["padding/a"].startswith("new: peak ") and summaries["padding/b"].startswith("peak ")
+    vanished_texts = {one.history.case: one.reasons for one in assessment.standings if one.state == "vanished"}
+    assert vanished_texts["fbp/now"][0].startswith("new: last seen on ")
+    assert vanished_texts["fbp/then"][0].startswith("last seen on ")
+    assert "new: peak" in step_summary(assessment)
+    rows = {row[COLUMNS.index("name")]: row[COLUMNS.index("changes")] for row in page_data(assessment)["rows"]}
+    assert [rows[name][0]["new"] for name in ("padding/a", "padding/b")] == [True, False]
 
 
 def test_the_mark_of_changed_sources_is_shown():

@@ -259,6 +259,7 @@ function changeList(row, nights) {
   const list = element("ul");
   for (const change of [...row.changes].reverse()) {  // the newest first
     const item = element("li", {}, element("span", { class: `badge ${change.settled ? "" : change.verdict}` }, change.verdict), ` ${nights[change.at].date.slice(0, 10)}: ${metric(change.metric).title.toLowerCase()} ${change.levels} (${relative(change.relative)})`);
+    if (change.new) item.append(" – new since the previous run");
     if (change.settled) item.append(` – ${change.settled}`);
     if (change.allocations.length > 0) item.append(element("ul", {}, ...change.allocations.map((one) => element("li", {}, one))));
     list.append(item);
