@@ -71,6 +71,25 @@ TEST(BaselineRule, OneAddedAllocationFailsAndIsNamed) {
   EXPECT_THAT(markdown(judged.sample.run, judged.verdicts), HasSubstr("grew: a peak of 2304 bytes"));
 }
 
+TEST(BaselineRule, AFailureThatTheBaselineDidNotHaveIsMarkedNew) {
+  const auto crash = [](SampleRun& sample) {
+    sample.run.observations[0].outcome = Outcome::crashed;
+    sample.run.observations[0].message = "signal 11";
+  };
+  Judged judged(crash);
+  EXPECT_EQ(judged.exit_code(), ExitCode::measurement);
+  const std::string mark = "new: ok in the baseline; ";
+  for (const std::string& text :
+       {console_table(judged.sample.run, judged.verdicts), markdown(judged.sample.run, judged.verdicts),
+        junit(judged.sample.run, judged.verdicts), verdicts_json(judged.sample.run, judged.verdicts)}) {
+    EXPECT_THAT(text, HasSubstr(mark));
+  }
+  judged.baseline.cases.at(kCase).outcome = Outcome::crashed;
+  const std::vector<Verdict> verdicts = judge(judged.sample.run, {std::nullopt, &judged.baseline});
+  EXPECT_EQ(exit_code_of(judged.sample.run, verdicts), ExitCode::measurement);
+  EXPECT_THAT(console_table(judged.sample.run, verdicts), Not(HasSubstr(mark))) << "it crashed there too";
+}
+
 TEST(BaselineRule, IsToldBesideWhatElseFails) {
   const Judged judged([](SampleRun& sample) {
     Observation& observation = sample.run.observations[0];

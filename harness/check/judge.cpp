@@ -251,6 +251,25 @@ std::unordered_map<std::string_view, const Observation*> by_name(const Run& run)
   return found;
 }
 
+namespace {
+
+/// Marks failures that the baseline did not have. The rule `baseline` itself reports only what is new.
+void mark_new(const Baseline& baseline,
+              const std::unordered_map<std::string_view, const Observation*>& observations,
+              std::vector<Verdict>& verdicts) {
+  for (Verdict& verdict : verdicts) {
+    if (verdict.rule != Rule::outcome || verdict.judgement < Judgement::fail) continue;
+    const auto known = baseline.cases.find(verdict.case_name);
+    const auto observed = observations.find(verdict.case_name);
+    if (known == baseline.cases.end() || observed == observations.end()) continue;
+    if (known->second.outcome == observed->second->outcome) continue;
+    verdict.advice =
+        fmt::format("new: {} in the baseline; {}", name_of(known->second.outcome), verdict.advice);
+  }
+}
+
+}  // namespace
+
 std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
   const auto observations = by_name(run);
   std::vector<Verdict> verdicts;
@@ -262,6 +281,7 @@ std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
   if (options.baseline != nullptr) {
     const std::vector<Verdict> held = judge_baseline(run, *options.baseline);
     verdicts.insert(verdicts.end(), held.begin(), held.end());
+    mark_new(*options.baseline, observations, verdicts);
   }
   return verdicts;
 }

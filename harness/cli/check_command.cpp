@@ -79,7 +79,21 @@ std::size_t table_width() {
   return is_terminal(stdout) ? terminal_width(stdout) : std::numeric_limits<std::size_t>::max();
 }
 
+void remove_earlier_reports(const CheckOptions& options) {
+  std::vector<std::filesystem::path> outputs;
+  for (std::size_t i = 0; i < options.runs.size(); ++i) {
+    if (options.junit) outputs.push_back(numbered(*options.junit, i));
+    if (options.markdown) outputs.push_back(numbered(*options.markdown, i));
+  }
+  std::vector<std::filesystem::path> inputs = options.runs;
+  for (const auto& baseline : {options.baseline, options.update_baseline}) {
+    if (baseline) inputs.push_back(*baseline);
+  }
+  remove_earlier_outputs(outputs, inputs);
+}
+
 ExitCode check(const CheckOptions& options) {
+  remove_earlier_reports(options);
   if (options.baseline && options.runs.size() > 1) {
     throw UsageError("--baseline is held against one run: put shards together with `peakmark merge`");
   }

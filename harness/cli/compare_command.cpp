@@ -204,6 +204,7 @@ void add_compare_command(CLI::App& app, Result& result) {
       "cannot be compared, 3 a case that went well fails, 4 nothing was measured, 5 a recording is not "
       "whole.");
   command->callback([options, &result] {
+    if (options->markdown) remove_earlier_outputs({*options->markdown}, options->files);
     result.code = options->build ? compare_builds(*options) : compare_files(*options);
   });
 }

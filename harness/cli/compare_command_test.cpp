@@ -232,6 +232,11 @@ TEST_F(CompareCommand, ASlowerBuildIsFoundAndItsRunsAreKept) {
   EXPECT_EQ(compare({base, next}).end.exit_code, 1) << "the files say that they were taken in turns";
   EXPECT_THAT(compare({next, base}).output, HasSubstr("6 improved"));
   EXPECT_THAT(compare_builds("base", "new", {"--resume"}).errors, HasSubstr("nothing to resume"));
+  EXPECT_EQ(compare_builds("base", "new", {"--require", "cuda"}).end.exit_code, 4);
+  for (const std::string& file : {base, next}) {
+    EXPECT_FALSE(std::filesystem::exists(file)) << "an earlier run is not the result of one that fails";
+    EXPECT_TRUE(std::filesystem::exists(file + ".previous"));
+  }
 }
 
 TEST_F(CompareCommand, EqualBuildsAreTheSame) {

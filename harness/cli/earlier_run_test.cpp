@@ -93,10 +93,57 @@ TEST_F(EarlierRun, IsNotJudgedInSilence) {
   ASSERT_EQ(run().end.exit_code, 0);
   EXPECT_EQ(peakmark({"check", run_file_.string()}).errors, "");
   end_within_the_third_case(SIGKILL);
+  EXPECT_EQ(peakmark({"check", run_file_.string()}).end.exit_code, 2);
+  std::filesystem::rename(path("run.json.previous"), run_file_);  // somebody takes it back
   const Answer answer = peakmark({"check", run_file_.string(), "--markdown", path("check.md")});
   const auto warning = AllOf(HasSubstr("run.json.partial"), HasSubstr("--resume"));
   EXPECT_THAT(answer.errors, warning);
   EXPECT_THAT(read_text_file(path("check.md")), warning);
+}
+
+// As a CI does with `if: always()`.
+TEST_F(EarlierRun, IsNotTakenForTheResultOfARunThatFails) {
+  suite({"ok", "ok"});
+  ASSERT_EQ(run().end.exit_code, 0);
+  const std::string measured = read_text_file(run_file_);
+  const std::string previous = path("run.json.previous");
+  const auto is_kept_aside = [&](const Answer& answer, int code) {
+    EXPECT_EQ(answer.end.exit_code, code) << answer.errors;
+    EXPECT_EQ(answer.output, "") << "with --json too";
+    EXPECT_FALSE(std::filesystem::exists(run_file_));
+    EXPECT_EQ(read_text_file(previous), measured) << "nothing measured is lost";
+    const Answer check = peakmark({"check", run_file_.string(), "--junit", path("junit.xml")});
+    EXPECT_EQ(check.end.exit_code, 2);
+    EXPECT_THAT(check.errors,
+                AllOf(HasSubstr(run_file_.string()), HasSubstr(previous + " is the run before")));
+    EXPECT_FALSE(std::filesystem::exists(path("junit.xml")));
+    std::filesystem::rename(previous, run_file_);
+  };
+  is_kept_aside(run({"--deadline", "0.001", "--json"}), 4);
+  is_kept_aside(run({"--require", "cuda"}), 4);
+  is_kept_aside(run({"--filter", "no such case"}), 2);
+  environment_ = {"FAKE_WORKER=exit_5"};
+  is_kept_aside(run(), 5);
+  environment_.clear();
+  is_kept_aside(peakmark({"merge", path("none.json"), "-o", run_file_.string()}), 2);
+
+  EXPECT_EQ(run({"--no-such-option"}).end.exit_code, 2);
+  EXPECT_EQ(read_text_file(run_file_), measured) << "the arguments were not understood";
+  EXPECT_EQ(run({"--resume", "--require", "cuda"}).end.exit_code, 4);
+  EXPECT_EQ(read_text_file(run_file_), measured) << "it is what is resumed";
+  EXPECT_EQ(run().end.exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(previous));
+}
+
+TEST_F(EarlierRun, ALinkedRunFileIsSetAsideBesideItsTarget) {
+  suite({"ok"});
+  ASSERT_EQ(run().end.exit_code, 0);
+  std::filesystem::create_directory(path("kept"));
+  std::filesystem::rename(run_file_, path("kept/run.json"));
+  std::filesystem::create_symlink("kept/run.json", run_file_);
+  EXPECT_EQ(run({"--require", "cuda"}).end.exit_code, 4);
+  EXPECT_FALSE(std::filesystem::exists(run_file_));
+  EXPECT_TRUE(std::filesystem::exists(path("kept/run.json.previous")));
 }
 
 TEST_F(EarlierRun, ThatIsUnfinishedIsNamedWhereTheRunFileIsMissing) {

@@ -16,10 +16,12 @@
 
 #include "base/message.hpp"
 #include "base/plain_text.hpp"
+#include "base/short_commit.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
+#include "cli/output_file.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "history/exports.hpp"
@@ -87,6 +89,17 @@ void add_add_command(CLI::App& app) {
   command->callback([options] { add(*options); });
 }
 
+// create
+
+void add_create_command(CLI::App& app) {
+  const auto history = std::make_shared<std::string>();
+  CLI::App* const command =
+      app.add_subcommand("create", "Create an empty history; one that exists is not changed");
+  add_history_option(*command, *history);
+  command->footer("Exit code: 0 clean, 2 the history cannot be created or read.");
+  command->callback([history] { open_history(*history, History::Purpose::write); });
+}
+
 // log
 
 struct LogOptions {
@@ -110,7 +123,7 @@ std::string log_table(const std::vector<history::LoggedRun>& runs) {
                    {"ok", Align::right}});
   const auto dash = [](const std::string& text) { return text.empty() ? "–" : plain_text(text); };
   for (const history::LoggedRun& run : runs) {
-    table.add({run.date, run.id, dash(run.commit.substr(0, 12)), dash(run.suite), dash(run.device),
+    table.add({run.date, run.id, dash(short_commit(run.commit)), dash(run.suite), dash(run.device),
                dash(run.backend), dash(run.driver), dash(run.build), std::to_string(run.cases),
                std::to_string(run.ok)});
   }
@@ -215,6 +228,7 @@ void export_history(ExportOptions options) {
   if (!options.otava.empty() && (options.output.empty() || options.format != "csv")) {
     throw UsageError("--otava tells Otava of a CSV file: name it with -o");
   }
+  remove_earlier_outputs({options.output, options.otava}, {options.history});
   const auto history = open_history(options.history, History::Purpose::read);
   if (!options.device.empty()) options.device = history->device_name(options.device);
   const std::string text = exported(*history, options);
@@ -281,7 +295,7 @@ void prune(const PruneOptions& options) {
     throw UsageError("how old? Say it with --older-than DAYS or with --before DATE");
   }
   const std::string limit = limit_of(options);
-  const auto history = open_history(options.history, History::Purpose::write);
+  const auto history = open_history(options.history, History::Purpose::change);
   const history::Pruned pruned = history->prune(
       limit, [&](const trend::DeviceHistory& device) { return trend::runs_to_keep(device, limit); },
       options.dry);
@@ -326,15 +340,16 @@ void add_rename_command(CLI::App& app) {
   add_history_option(*command, options->history);
   command->footer("Exit code: 0 clean, 2 wrong usage, or the history cannot be read or written.");
   command->callback([options] {
-    open_history(options->history, History::Purpose::write)->rename_device(options->device, options->known);
+    open_history(options->history, History::Purpose::change)->rename_device(options->device, options->known);
   });
 }
 
 }  // namespace
 
 void add_history_command(CLI::App& app, Result& /*result*/) {
-  CLI::App* const command = app.add_subcommand("history", "Runs over time: add, log, export, prune");
+  CLI::App* const command = app.add_subcommand("history", "Runs over time: create, add, log, export, prune");
   command->require_subcommand(1);
+  add_create_command(*command);
   add_add_command(*command);
   add_log_command(*command);
   add_export_command(*command);

@@ -25,10 +25,12 @@ void merge(const MergeOptions& options) {
                        " is one of the shards and would be lost; name another file");
     }
   }
+  set_run_file_aside(options.output);
   std::vector<NamedRun> shards;
   for (const auto& path : options.runs) shards.push_back({path, read_run(path)});
   const Run merged = merge_runs(shards);
   write_run(merged, options.output);
+  remove_run_set_aside(options.output);
   print_message(stderr, "{} cases of {} shards; {}\n", merged.observations.size(), shards.size(),
                 options.output.string());
 }

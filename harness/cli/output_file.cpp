@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 
 #include "base/error.hpp"
 #include "base/file_kind.hpp"
@@ -47,6 +49,25 @@ void write_output_file(const fs::path& path, const std::function<void(std::ostre
   const bool only_in_place = error == EBUSY || error == EACCES || error == EPERM || error == EROFS;
   if (only_in_place && fs::exists(target)) error = write_into(target, write);
   check(error);
+}
+
+void remove_earlier_outputs(const std::vector<fs::path>& outputs, const std::vector<fs::path>& inputs) {
+  for (const fs::path& output : outputs) {
+    std::error_code error;
+    if (output.empty() || !fs::is_regular_file(output, error) || fs::file_size(output, error) == 0) continue;
+    const bool is_input = std::ranges::any_of(inputs, [&](const fs::path& input) {
+      std::error_code none;
+      return fs::equivalent(input, output, none);
+    });
+    if (is_input) continue;
+    const fs::path target = fs::is_symlink(output, error) ? fs::weakly_canonical(output, error) : output;
+    if (::unlink(target.c_str()) == 0) continue;
+    // A file mounted by itself, or one in a folder of somebody else's.
+    if (::truncate(target.c_str(), 0) == 0) continue;
+    throw UsageError(
+        fmt::format("{}: the file of an earlier command cannot be removed: {}; name another file",
+                    output.string(), std::strerror(errno)));
+  }
 }
 
 void write_output_file(const fs::path& path, const std::string& text) {

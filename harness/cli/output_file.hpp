@@ -4,6 +4,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 namespace peakmark::cli {
 
@@ -12,5 +13,12 @@ namespace peakmark::cli {
 /// it is. UsageError that says why not.
 void write_output_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 void write_output_file(const std::filesystem::path& path, const std::string& text);
+
+/// Removes the files that an earlier command wrote to `outputs`, so that no old file is taken for the result
+/// of a command that fails. Call it before anything is read or measured. What is one of `inputs` stays, and
+/// so do folders, pipes, devices and empty files. UsageError where a file can be neither removed nor emptied.
+/// Run files are not deleted: set_run_file_aside().
+void remove_earlier_outputs(const std::vector<std::filesystem::path>& outputs,
+                            const std::vector<std::filesystem::path>& inputs = {});
 
 }  // namespace peakmark::cli

@@ -16,6 +16,7 @@
 #include "base/message.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
+#include "cli/output_file.hpp"
 #include "cli/value_name.hpp"
 #include "history/history.hpp"
 #include "record/profile.hpp"
@@ -36,7 +37,7 @@ struct RedactOptions {
 constexpr std::string_view kSqlite("SQLite format 3\0", 16);
 
 void redact_history(const std::string& place, const PrivateTexts& texts) {
-  history::History history(history::parse_place(place), history::History::Purpose::write);
+  history::History history(history::parse_place(place), history::History::Purpose::change);
   print_message(stderr, "{}: {} runs redacted\n", history.place().name(), history.redact(texts));
 }
 
@@ -97,6 +98,7 @@ void redact(const RedactOptions& options) {
   if (!options.output.empty() && options.files.size() > 1) {
     throw UsageError("-o takes one FILE; without it each file is replaced");
   }
+  remove_earlier_outputs({options.output}, {options.files.begin(), options.files.end()});
   const PrivateTexts texts = private_texts(current_environment());
   for (const std::string& file : options.files) {
     const bool is_url = file.starts_with("postgresql://") || file.starts_with("postgres://");

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/environment_list.hpp"
@@ -17,7 +19,9 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
+#include "cli/output_file.hpp"
 #include "cli/value_name.hpp"
+#include "run/text_file.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -86,8 +90,35 @@ std::vector<std::string> arguments_of(const ReportOptions& options, const std::s
   return words;
 }
 
+/// By what it begins with, Python knows a folder whose files it may replace.
+void replace_earlier_page(const fs::path& folder) {
+  constexpr std::string_view kGenerator = R"(<meta name="generator" content="peakmark report">)";
+  const fs::path page = folder / "index.html";
+  std::error_code error;
+  if (!fs::is_regular_file(page, error)) return;
+  if (read_text_file(page).substr(0, 2000).find(kGenerator) == std::string::npos) return;
+  write_output_file(page,
+                    fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n{}\n<title>No report</title>\n"
+                                "<p>The last <code>peakmark report</code> into this folder failed.</p>\n",
+                                kGenerator));
+}
+
+/// The page, and the forms that are written and not added to.
+void remove_earlier_reports(const ReportOptions& options) {
+  std::vector<fs::path> outputs;
+  for (const auto& [name, value] : options.forms) {
+    if (name != "code-quality-path") outputs.emplace_back(value);  // that is a file of the repository
+  }
+  const bool has_form = options.step_summary->count() > 0 ||
+                        std::ranges::any_of(outputs, [](const fs::path& output) { return !output.empty(); });
+  remove_earlier_outputs(outputs, {options.history});
+  if (!options.output.empty() || !has_form)
+    replace_earlier_page(options.output.empty() ? "report" : options.output);
+}
+
 /// Becomes Python: its output, its exit code and the signals that end it are the command's.
 [[noreturn]] void report(const ReportOptions& options) {
+  remove_earlier_reports(options);
   const fs::path program = this_program();
   std::vector<std::string> environment = current_environment();
   const fs::path interpreter = python(environment);

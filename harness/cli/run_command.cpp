@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/message.hpp"
 #include "cli/case_limit_option.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
@@ -32,6 +33,31 @@ struct RunOptions {
   bool json = false;
 };
 
+CasesToConfirm suspicious_against(const std::string& place, const Run& measured) {
+  std::string reason = "the history cannot be read";
+  try {
+    const auto opened = open_history(place, history::History::Purpose::read);
+    return {history::suspicious_cases(opened->read(), opened->device_name(measured.context.device), measured),
+            ""};
+  } catch (const history::DatabaseError& error) {
+    reason += ": " + error.reason();
+    print_message(stderr, "warning: the run is not confirmed: {}\n", error.what());
+  } catch (const std::exception& error) {
+    print_message(stderr, "warning: the run is not confirmed: {}\n", error.what());
+  }
+  return {{}, reason};
+}
+
+/// UsageError where there is no history. A database that fails costs the confirmation, not the run.
+void check_history(const std::string& place) {
+  try {
+    open_history(place, history::History::Purpose::read);
+  } catch (const history::DatabaseError& error) {
+    print_message(stderr, "warning: {}; the run measures, and tries again to confirm at its end\n",
+                  error.what());
+  }
+}
+
 void run(RunOptions& options, Result& result) {
   if (options.sweep.rounds && options.sweep.selection.shard) {
     throw UsageError(
@@ -40,18 +66,8 @@ void run(RunOptions& options, Result& result) {
   }
   set_workers(options.sweep, options.workers);
   if (options.confirm) {
-    // Said before an hour of measuring, not after.
-    open_history(*options.confirm, history::History::Purpose::write);
-    options.sweep.confirm = [file = *options.confirm](const Run& measured) {
-      try {
-        const auto opened = open_history(file, history::History::Purpose::read);
-        return history::suspicious_cases(opened->read(), opened->device_name(measured.context.device),
-                                         measured);
-      } catch (const UsageError& error) {  // an hour of measuring is not given up for it
-        std::fprintf(stderr, "nothing is confirmed: %s\n", error.what());
-        return std::vector<std::string>{};
-      }
-    };
+    options.sweep.check_first = [&options] { check_history(*options.confirm); };
+    options.sweep.confirm = [&options](const Run& run) { return suspicious_against(*options.confirm, run); };
   }
   set_case_limit(options.sweep, options.timeout);
   if (options.deadline) options.sweep.deadline = milliseconds_of("--deadline", *options.deadline);
@@ -120,8 +136,9 @@ void add_run_command(CLI::App& app, Result& result) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
-      ->add_option("--confirm", options->confirm,
-                   "History (file or URL): what looks suspicious against it is timed again at the end")
+      ->add_option(
+          "--confirm", options->confirm,
+          "History (file or URL) that exists: what looks suspicious against it is timed again at the end")
       ->type_name(value_name::kHistory)
       ->excludes(memory_only)
       ->excludes(rounds);

@@ -134,9 +134,21 @@ void show_run(const std::filesystem::path& path, const ShowOptions& options) {
   print_text(text);
 }
 
+/// A profile may be one of the processes that are shown, which show_profile() refuses to replace.
+bool is_profile(const std::filesystem::path& path) {
+  try {
+    return std::filesystem::exists(path) && contents_of(path) == FileContents::profile;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
 void show(const ShowOptions& options) {
   if ((options.trace || options.page) && options.files.size() > 1) {
     throw UsageError("--trace and --html write one file: give one profile");
+  }
+  for (const auto& output : {options.trace, options.page}) {
+    if (output && !is_profile(*output)) remove_earlier_outputs({*output}, options.files);
   }
   for (const std::filesystem::path& path : options.files) {
     if (contents_of(path) == FileContents::profile) {

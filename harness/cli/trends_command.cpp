@@ -14,6 +14,7 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
+#include "cli/output_file.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "history/history.hpp"
@@ -47,6 +48,7 @@ std::vector<DeviceTrends> find(History& history, const std::vector<DeviceHistory
 }
 
 ExitCode show_trends(const TrendsOptions& options) {
+  if (options.markdown) remove_earlier_outputs({*options.markdown}, {options.history});
   const auto history = open_history(options.history, History::Purpose::read);
   const std::vector<DeviceHistory> devices = history->read();
   std::vector<DeviceTrends> trends = find(*history, devices);
@@ -104,7 +106,7 @@ void accept(const AcceptOptions& options) {
     throw UsageError(
         fmt::format("--metric {}: there are {}", *options.metric, fmt::join(trend::metric::all, ", ")));
   }
-  const auto history = open_history(options.history, History::Purpose::write);
+  const auto history = open_history(options.history, History::Purpose::change);
   std::vector<trend::Acceptance> acceptances;
   if (options.from) {
     acceptances.push_back({options.case_name, options.metric.value_or(""), *options.from, {}, {}, {}});

@@ -8,7 +8,11 @@
 namespace peakmark {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
+using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 using Json = nlohmann::ordered_json;
 
@@ -82,14 +86,66 @@ TEST_F(TrendsCommand, CountsCasesAsCheckDoes) {
 TEST_F(TrendsCommand, WithoutAHistoryItSaysWhatToDo) {
   const Answer none = trends();
   EXPECT_EQ(none.end.exit_code, 2);
-  EXPECT_THAT(none.errors, HasSubstr("history add"));
+  EXPECT_THAT(none.errors, HasSubstr("history create"));
 }
 
 TEST_F(TrendsCommand, ARunTakesTheHistoryToConfirmAgainst) {
   add_night(1, 0);
   EXPECT_EQ(run({"--confirm", file_}).end.exit_code, 0);
-  EXPECT_EQ(run({"--confirm", "/nowhere/at/all.db"}).end.exit_code, 2);
+  EXPECT_THAT(read_run(run_file_).context.warnings, Not(Contains(HasSubstr("not confirmed"))));
   EXPECT_EQ(run({"--confirm", file_, "--memory-only"}).end.exit_code, 2);
+}
+
+TEST_F(TrendsCommand, AHistoryThatDoesNotExistIsAnErrorBeforeAnythingIsMeasured) {
+  std::filesystem::remove(run_file_);
+  std::ofstream(folder_.path() / "empty.db");
+  for (const std::string& name :
+       {(folder_.path() / "typo.db").string(), (folder_.path() / "empty.db").string(),
+        std::string("/nowhere/at/all.db"), (folder_.path() / "suite.toml").string()}) {
+    const bool existed = std::filesystem::exists(name);
+    const Answer answer = run({"--confirm", name});
+    EXPECT_EQ(answer.end.exit_code, 2) << name;
+    EXPECT_THAT(answer.errors, AllOf(HasSubstr(name), ContainsRegex("no history")));
+    EXPECT_EQ(std::filesystem::exists(name), existed) << name;
+    EXPECT_FALSE(std::filesystem::exists(run_file_)) << name;
+  }
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"history", "prune", "--older-than", "1"},
+        {"history", "rename-device", "a", "b"},
+        {"trends", "accept", "a", "--reason", "b"}}) {
+    const Answer answer = on_history(words.front(), {words.begin() + 1, words.end()});
+    EXPECT_EQ(answer.end.exit_code, 2) << words.at(1);
+    EXPECT_THAT(answer.errors, HasSubstr("there is no history"));
+    EXPECT_FALSE(std::filesystem::exists(file_)) << words.at(1);
+  }
+}
+
+TEST_F(TrendsCommand, AnEmptyHistoryIsCreatedForTheFirstNight) {
+  for (int night = 1; night <= 2; ++night) {
+    const Answer created = on_history("history", {"create"});
+    EXPECT_EQ(created.end.exit_code, 0) << created.errors;
+    EXPECT_EQ(trends().end.exit_code, 0);
+    EXPECT_EQ(run({"--confirm", file_}).end.exit_code, 0);
+    EXPECT_THAT(read_run(run_file_).context.warnings, Not(Contains(HasSubstr("not confirmed"))));
+    EXPECT_EQ(on_history("history", {"add", run_file_.string()}).end.exit_code, 0);
+  }
+  EXPECT_THAT(on_history("history", {"log"}).output, HasSubstr("\n2 runs\n"));
+}
+
+TEST_F(TrendsCommand, ADatabaseThatFailsCostsOnlyTheConfirmation) {
+  std::filesystem::remove(run_file_);
+  const Answer answer = run({"--confirm", "postgresql://ada:secret@127.0.0.1:1/bench"});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.errors,
+              AllOf(HasSubstr("warning: the run is not confirmed: postgresql://ada@127.0.0.1:1/bench"),
+                    Not(HasSubstr("secret"))));
+  EXPECT_THAT(
+      read_run(run_file_).context.warnings,
+      Contains("not confirmed (--confirm): the history cannot be read: its database cannot be reached, or "
+               "refuses the connection"));
+  const std::string markdown = folder_.path() / "summary.md";
+  EXPECT_EQ(peakmark({"check", run_file_.string(), "--markdown", markdown}).end.exit_code, 0);
+  EXPECT_THAT(read_text_file(markdown), HasSubstr("not confirmed"));
 }
 
 TEST_F(TrendsCommand, ARunWithAFilterIsNoNightOnWhichOtherCasesVanished) {

@@ -106,8 +106,13 @@ void note_throughput(RunComparison& comparison, const RunContext& base, const Ru
                      const std::vector<TimePair>& pairs) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     CaseComparison& one = comparison.cases[i];
-    one.base_throughput = throughput_of(*pairs[i].base, base);
-    one.new_throughput = throughput_of(*pairs[i].next, next);
+    if (one.time && one.time->change) {  // of the times that are shown
+      one.base_throughput = throughput_at(one.time->change->base_ns, *pairs[i].base, base);
+      one.new_throughput = throughput_at(one.time->change->new_ns, *pairs[i].next, next);
+    } else {
+      one.base_throughput = throughput_of(*pairs[i].base, base);
+      one.new_throughput = throughput_of(*pairs[i].next, next);
+    }
     comparison.has_throughput = comparison.has_throughput || one.base_throughput.bytes_per_second ||
                                 one.new_throughput.bytes_per_second;
   }
@@ -123,9 +128,9 @@ void fill(RunComparison& comparison, const RunContext& base_context, const Obser
     comparison.cases.push_back(case_of(*base[base_place], *next[new_place]));
     times.push_back({base[base_place], next[new_place]});
   }
-  note_throughput(comparison, base_context, new_context, times);
   const auto compared = compare_times(times, in_turns);
   for (std::size_t i = 0; i < compared.size(); ++i) comparison.cases[i].time = compared[i];
+  note_throughput(comparison, base_context, new_context, times);
   for (const std::size_t place : pairs.only_base) comparison.only_base.push_back(base[place]->case_name);
   for (const std::size_t place : pairs.only_new) comparison.only_new.push_back(next[place]->case_name);
 }

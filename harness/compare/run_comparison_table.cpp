@@ -5,6 +5,7 @@
 
 #include "base/first_rows.hpp"
 #include "base/plain_text.hpp"
+#include "base/short_commit.hpp"
 #include "base/text_table.hpp"
 #include "compare/case_lines.hpp"
 
@@ -20,7 +21,7 @@ std::string counted(std::size_t count, const std::string& what) {
 
 std::string side_line(const char* side, const ComparedSide& one) {
   std::string text = fmt::format("{}  {}", side, one.variant.empty() ? one.file : one.variant);
-  if (!one.commit.empty()) text += fmt::format("  commit {}", one.commit.substr(0, 12));
+  if (!one.commit.empty()) text += fmt::format("  commit {}", short_commit(one.commit));
   return plain_text(text + fmt::format("  {}  {}", one.date, one.device)) + "\n";
 }
 

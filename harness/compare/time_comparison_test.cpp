@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "compare/case_lines.hpp"
 #include "compare/simulated_sides.hpp"
 
@@ -12,7 +14,9 @@ using simulated::Found;
 using simulated::Noise;
 using simulated::Simulation;
 using simulated::Sweep;
+using testing::AllOf;
 using testing::Ge;
+using testing::HasSubstr;
 using testing::Le;
 
 TEST(CompareTimes, ColdAndHotTimesAreNotComparable) {
@@ -34,6 +38,45 @@ TEST(CompareTimes, ColdAndHotTimesAreNotComparable) {
   one.time = compared[0];
   EXPECT_EQ(verdict_text(one), "times not comparable");
   EXPECT_EQ(standing_of(one), Standing::undecided);
+}
+
+RunToCompare run_of(const std::vector<double>& blocks_ns, const std::string& commit) {
+  RunToCompare run{"run.json", {}};
+  run.run.context.commit = commit;
+  run.run.context.complete = true;
+  Observation one;
+  one.case_name = one.variant = "pad";
+  std::vector<std::vector<double>> blocks;
+  for (const double ns : blocks_ns) blocks.push_back({ns});
+  one.gpu_time = summarise_blocks(blocks);
+  one.time_source = time_source::device;
+  one.bytes_moved = 1'000'000;
+  run.run.observations.push_back(std::move(one));
+  return run;
+}
+
+// The medians say faster, the effect slower.
+TEST(CompareTimes, TimesRatesAndEffectHaveOneDirection) {
+  const RunComparison comparison =
+      compare_runs(run_of({100, 101, 102, 103, 200, 201, 202, 203, 204}, ""),
+                   run_of({110, 111, 112, 113, 199, 301, 302, 303, 304}, ""), false);
+  const CaseComparison& one = comparison.cases.at(0);
+  const TimeChange& change = *one.time->change;
+  ASSERT_GT(change.relative, 0) << "and the median fell from 200 to 199";
+  EXPECT_GT(change.new_ns, change.base_ns);
+  EXPECT_LT(*one.new_throughput.bytes_per_second, *one.base_throughput.bytes_per_second);
+  const auto row = nlohmann::json::parse(comparison_json(comparison)).at("cases").back();
+  EXPECT_EQ(row.at("metric"), "gpu_time_ns");
+  EXPECT_NEAR(row.at("new").get<double>() / row.at("base").get<double>() - 1,
+              row.at("relative").get<double>(), 1e-9);
+}
+
+TEST(CompareTimes, TheMarkOfChangedSourcesIsShown) {
+  const std::string commit(40, 'a');
+  const RunComparison comparison = compare_runs(run_of({100}, commit), run_of({100}, commit + "+"), false);
+  EXPECT_THAT(comparison_table(comparison),
+              AllOf(HasSubstr("  commit aaaaaaaaaaaa  "), HasSubstr("  commit aaaaaaaaaaaa+  ")));
+  EXPECT_THAT(comparison_markdown(comparison), HasSubstr("`" + commit + "+`"));
 }
 
 // Small ones of the tables in docs/statistics.md.

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "history/history.hpp"
 
 namespace peakmark::history {
 namespace {
@@ -21,6 +22,10 @@ constexpr const char* kSchema = "peakmark";
 constexpr const char* kDamaged =
     "the file is damaged: take it from a backup, or begin a new one; `sqlite3 FILE .recover` saves what can "
     "be read";
+
+// Reasons that a run file gives: no name of a host, a user or a folder.
+constexpr const char* kLocked = "another process holds the lock of its database";
+constexpr const char* kRefused = "its database refuses access to this user";
 
 /// The text without SOCI's account of the statement, on one line.
 std::string reason_of(const soci::soci_error& error) {
@@ -81,18 +86,18 @@ void check_is_sqlite(const std::filesystem::path& file) {
 }  // namespace
 
 Database::Database(Place place, Access access, std::chrono::milliseconds patience)
-    : place_(std::move(place)), patience_(patience) {
-  is_postgresql() ? open_postgresql() : open_sqlite(access);
+    : place_(std::move(place)), access_(access), patience_(patience) {
+  is_postgresql() ? open_postgresql() : open_sqlite();
 }
 
-void Database::open_sqlite(Access access) {
+void Database::open_sqlite() {
   const std::filesystem::path& file = place_.file;
   std::error_code none;
   if (std::filesystem::is_directory(file, none)) fail("is a folder; name a file in it");
   if (std::filesystem::exists(file, none)) {
     check_is_sqlite(file);
-  } else if (access == Access::read) {
-    fail("there is no history; `peakmark history add RUN` begins one");
+  } else if (access_ != Access::write) {
+    fail_without_history();
   } else {
     check_folder(file);
   }
@@ -101,7 +106,7 @@ void Database::open_sqlite(Access access) {
     sql_.open(soci::sqlite3, fmt::format("dbname=\"{}\"", std::filesystem::absolute(file).string()));
     sql_ << fmt::format("PRAGMA busy_timeout = {}", patience_.count());
   });
-  if (access == Access::write) check_pages();
+  if (access_ != Access::read) check_pages();
 }
 
 // A page that nobody reads may be damaged for years, until the backups are too. A year of 2,000 cases is
@@ -111,7 +116,7 @@ void Database::check_pages() {
   told([&] { sql_ << "PRAGMA quick_check(1)", soci::into(found); });
   if (found == "ok") return;
   std::replace(found.begin(), found.end(), '\n', ' ');
-  fail(std::string(kDamaged) + " (" + found + ")");
+  fail(std::string(kDamaged) + " (" + found + ")", "its file is damaged");
 }
 
 void Database::open_postgresql() {
@@ -126,12 +131,19 @@ void Database::open_postgresql() {
     if (reason.find("shared library") != std::string::npos) {
       fail(reason + "; install SOCI's backend for PostgreSQL (Debian 12: libsoci-postgresql4.0)");
     }
-    fail(reason + "; is the server there, and may this user connect?");
+    if (reason.find("database \"") != std::string::npos &&
+        reason.find("does not exist") != std::string::npos) {
+      fail(reason + "; check its name, or create it (`createdb`)");
+    }
+    fail(reason + "; is the server there, and may this user connect?",
+         "its database cannot be reached, or refuses the connection");
   }
   told([&] {
     sql_ << "SET client_min_messages TO warning";
     sql_ << fmt::format("SET lock_timeout TO {}", patience_.count());
     sql_ << fmt::format("SET search_path TO {}", kSchema);
+    sql_ << "SELECT quote_ident(current_user), quote_ident(current_database())", soci::into(user_),
+        soci::into(database_name_);
   });
 }
 
@@ -140,24 +152,50 @@ void Database::tell(const soci::soci_error& error) const {
   if (const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error)) {
     const int code = sqlite->result() & 0xFF;
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
-      fail(fmt::format(
-          "another process holds its lock, and did so for {} ms; try again, or see who it is with `fuser {}`",
-          patience_.count(), place_.file.string()));
+      fail(fmt::format("another process holds its lock, and did so for {} ms; try again, or see who it is "
+                       "with `fuser {}`",
+                       patience_.count(), place_.file.string()),
+           kLocked);
     }
     const std::string advice = advice_on(code);
-    fail(advice.empty() ? reason : advice + " (" + reason + ")");
+    fail(advice.empty() ? reason : advice + " (" + reason + ")",
+         advice == kDamaged ? "its file is damaged" : "its file cannot be read or written");
+  }
+  if (error.get_error_category() == soci::soci_error::no_privilege) {
+    fail(reason + (reason.find("owner") == std::string::npos ? "; its owner can allow it: " + grant() : ""),
+         kRefused);
   }
   if (reason.find("lock timeout") != std::string::npos) {
-    fail(
-        fmt::format("another process holds its lock, and did so for {} ms; try again, or see who it is in "
-                    "pg_stat_activity",
-                    patience_.count()));
+    fail(fmt::format("another process holds its lock, and did so for {} ms; try again, or see who it is in "
+                     "pg_stat_activity",
+                     patience_.count()),
+         kLocked);
   }
-  fail(reason);
+  fail(reason, "its database reports an error");
 }
 
 void Database::fail(const std::string& what) const {
   throw UsageError(place_.name() + ": " + what);
+}
+
+void Database::fail(const std::string& what, const std::string& reason) const {
+  throw DatabaseError(place_.name() + ": " + what, reason);
+}
+
+void Database::fail_without_history() const {
+  fail(
+      fmt::format("there is no history; check the name, or create an empty history: "
+                  "peakmark history create --history '{}'",
+                  place_.name()));
+}
+
+std::string Database::grant() const {
+  std::string text;
+  if (access_ == Access::write)
+    text = fmt::format("GRANT CREATE ON DATABASE {} TO {}; ", database_name_, user_);
+  return text + fmt::format("GRANT {0} ON SCHEMA {1} TO {2}; GRANT {3} ON ALL TABLES IN SCHEMA {1} TO {2}",
+                            access_ == Access::write ? "USAGE, CREATE" : "USAGE", kSchema, user_,
+                            access_ == Access::read ? "SELECT" : "SELECT, INSERT, UPDATE, DELETE");
 }
 
 bool Database::has_history() {
@@ -167,6 +205,15 @@ bool Database::has_history() {
     const std::string schema = kSchema;
     sql_ << "SELECT count(*) FROM pg_tables WHERE schemaname = :schema AND tablename = 'peakmark_history'",
         soci::use(schema), soci::into(tables);
+    if (tables == 0) return false;
+    // Without this privilege the tables would only seem not to exist.
+    int is_allowed = 0;
+    sql_ << "SELECT CASE WHEN has_schema_privilege(:schema, 'USAGE') THEN 1 ELSE 0 END", soci::use(schema),
+        soci::into(is_allowed);
+    if (is_allowed == 0) {
+      fail(fmt::format("permission denied for schema {}; its owner can allow it: {}", kSchema, grant()),
+           kRefused);
+    }
   } else {
     sql_ << "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'peakmark_history'",
         soci::into(tables);

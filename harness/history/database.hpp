@@ -14,14 +14,15 @@
 
 namespace peakmark::history {
 
-enum class Access : std::uint8_t { read, write };
+/// `change` writes too, and makes no database.
+enum class Access : std::uint8_t { read, change, write };
 
-/// An open database, of either kind. What fails in it is told as a UsageError: the place, what the database
-/// says, what to do.
+/// An open database, of either kind. What fails in it is a DatabaseError (history.hpp): the place, what the
+/// database says, what to do.
 class Database {
  public:
-  /// `read` wants a database that is there; `write` makes one. A lock of another process is waited for up to
-  /// `patience`.
+  /// `read` and `change` want a database that is there; `write` makes one. A lock of another process is
+  /// waited for up to `patience`.
   Database(Place place, Access access, std::chrono::milliseconds patience);
 
   [[nodiscard]] const Place& place() const { return place_; }
@@ -43,14 +44,21 @@ class Database {
 
   /// The history's table that says its version is there.
   bool has_history();
+  /// Throws the UsageError of a place without a history.
+  [[noreturn]] void fail_without_history() const;
 
  private:
-  void open_sqlite(Access access);
+  [[noreturn]] void fail(const std::string& what, const std::string& reason) const;
+  [[nodiscard]] std::string grant() const;
+  void open_sqlite();
   void check_pages();
   void open_postgresql();
 
   Place place_;
+  Access access_;
   std::chrono::milliseconds patience_;
+  std::string user_;           ///< of PostgreSQL, quoted as in SQL
+  std::string database_name_;  ///< the same
   soci::session sql_;
 };
 

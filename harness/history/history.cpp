@@ -61,9 +61,24 @@ std::vector<trend::Acceptance> History::Inside::acceptances() {
   return all;
 }
 
+namespace {
+
+Access access_for(History::Purpose purpose) {
+  switch (purpose) {
+    case History::Purpose::read:
+      return Access::read;
+    case History::Purpose::change:
+      return Access::change;
+    case History::Purpose::write:
+      break;
+  }
+  return Access::write;
+}
+
+}  // namespace
+
 History::History(const Place& place, Purpose purpose, std::chrono::milliseconds patience)
-    : inside_(std::make_unique<Inside>(place, purpose == Purpose::write ? Access::write : Access::read,
-                                       patience)) {}
+    : inside_(std::make_unique<Inside>(place, access_for(purpose), patience)) {}
 
 History::~History() = default;
 

@@ -7,8 +7,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/private_text.hpp"
 #include "history/place.hpp"
 #include "history/run_head.hpp"
@@ -16,6 +18,18 @@
 #include "trend/series.hpp"
 
 namespace peakmark::history {
+
+/// The database of a history cannot be reached, is locked or damaged, or refuses access.
+class DatabaseError : public UsageError {
+ public:
+  DatabaseError(const std::string& message, std::string reason)
+      : UsageError(message), reason_(std::move(reason)) {}
+  /// Why, in short, without names of hosts, users and folders: for files that are published.
+  [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  std::string reason_;
+};
 
 /// One run, as `history log` lists it.
 struct LoggedRun : RunHead {
@@ -48,12 +62,14 @@ struct Pruned {
 using RunsToKeep = std::function<std::set<std::string>(const trend::DeviceHistory&)>;
 
 /// Runs over time, in a SQLite file or a PostgreSQL database; docs/history.md tells how they are kept.
-/// Whatever fails is a UsageError that says what, where and what to do, and leaves the history as it was.
+/// Whatever fails is a UsageError that says what, where and what to do, and leaves the history as it was; a
+/// DatabaseError where the place may be right and its database fails.
 class History {
  public:
-  enum class Purpose : std::uint8_t { read, write };
-  /// For `write`, makes the history where there is none; for `read` that is an error. A history of an earlier
-  /// version is brought up to date by both. `patience`: how long to wait for other processes.
+  enum class Purpose : std::uint8_t { read, change, write };
+  /// For `write`, makes the history where there is none; for `read` and `change` that is a UsageError. A
+  /// history of an earlier version is brought up to date by all. `patience`: how long to wait for other
+  /// processes.
   History(const Place& place, Purpose purpose, std::chrono::milliseconds patience = std::chrono::seconds(30));
   ~History();
   History(const History&) = delete;

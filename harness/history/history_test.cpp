@@ -268,8 +268,9 @@ TEST_P(HistoryTest, ARefusedRunLeavesNothing) {
 }
 
 TEST_P(HistoryTest, AHistoryThatIsNotThereIsNotRead) {
-  EXPECT_THAT(message_of([&] { open_to_read().log(); }),
-              HasSubstr("there is no history; `peakmark history add RUN` begins one"));
+  EXPECT_THAT(
+      message_of([&] { open_to_read().log(); }),
+      HasSubstr("there is no history; check the name, or create an empty history: peakmark history create"));
 }
 
 TEST_P(HistoryTest, ANewerVersionIsRefused) {

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <soci/soci.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "base/error.hpp"
 #include "history/sample_runs.hpp"
 #include "history/test_databases.hpp"
@@ -43,10 +46,60 @@ TEST_F(Postgresql, AWrongPasswordIsNotShown) {
   try {
     const History history(parse_place(server_->tcp_url("ada", "wrongword")), History::Purpose::read);
     FAIL() << "it let us in";
-  } catch (const UsageError& error) {
+  } catch (const DatabaseError& error) {
     EXPECT_THAT(error.what(),
                 AllOf(HasSubstr("password authentication failed"), Not(HasSubstr("wrongword"))));
+    EXPECT_EQ(error.reason(), "its database cannot be reached, or refuses the connection");
   }
+}
+
+TEST_F(Postgresql, ADatabaseThatDoesNotExistIsAWrongName) {
+  std::string url = server_->url();
+  url.replace(url.find("/postgres?"), 10, "/postgers?");
+  try {
+    const History history(parse_place(url), History::Purpose::write);
+    FAIL() << "it let us in";
+  } catch (const DatabaseError& error) {
+    FAIL() << "as if it were down: " << error.what();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("\"postgers\" does not exist; check its name"));
+  }
+}
+
+// The message holds the SQL: its owner executes it, and the history can be used.
+TEST_F(Postgresql, MissingPrivilegesAreNamed) {
+  soci::session sql("postgresql", server_->url());
+  sql << "DROP ROLE IF EXISTS \"Bob 2\"";
+  sql << "CREATE ROLE \"Bob 2\" LOGIN";
+  const auto grant_of = [&](const std::function<void(History&)>& work, History::Purpose purpose) {
+    try {
+      History history(parse_place(server_->url("Bob%202")), purpose);
+      work(history);
+    } catch (const DatabaseError& error) {
+      EXPECT_EQ(error.reason(), "its database refuses access to this user");
+      const std::string text = error.what();
+      EXPECT_THAT(text, HasSubstr("permission denied"));
+      return text.substr(std::min(text.find("GRANT"), text.size()));
+    }
+    return std::string("it is allowed");
+  };
+  const auto read = [](History& history) { history.read(); };
+  const auto add = [](History& history) { history.add(sample_night(2).run); };
+
+  const std::string create = grant_of(add, History::Purpose::write);
+  EXPECT_THAT(create, HasSubstr("GRANT CREATE ON DATABASE postgres TO \"Bob 2\""));
+  History(parse_place(server_->url()), History::Purpose::write).add(sample_night(1).run);
+  const std::string to_read = grant_of(read, History::Purpose::read);
+  EXPECT_THAT(to_read, HasSubstr("GRANT SELECT ON ALL TABLES IN SCHEMA peakmark TO \"Bob 2\""));
+  sql << "GRANT USAGE ON SCHEMA peakmark TO \"Bob 2\"";
+  EXPECT_EQ(grant_of(read, History::Purpose::read), to_read) << "the schema alone is not enough";
+  sql << to_read;
+  EXPECT_EQ(grant_of(read, History::Purpose::read), "it is allowed");
+  sql << grant_of(add, History::Purpose::write);
+  EXPECT_EQ(grant_of(add, History::Purpose::write), "it is allowed");
+  sql << "DROP SCHEMA peakmark CASCADE";
+  sql << "REVOKE ALL ON DATABASE postgres FROM \"Bob 2\"";
+  sql << "DROP ROLE \"Bob 2\"";
 }
 
 }  // namespace

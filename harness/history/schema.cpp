@@ -98,9 +98,7 @@ Migration bring_up_to_date(Database& database, Access access) {
     check_version(database, version);
     if (version == kSchemaVersion) return {};
     if (version == 0) check_is_free(database);
-    if (version == 0 && access == Access::read) {
-      database.fail("there is no history; `peakmark history add RUN` begins one");
-    }
+    if (version == 0 && access != Access::write) database.fail_without_history();
     Transaction transaction(database, Access::write);
     version = version_of(database);  // another process may have been first
     check_version(database, version);

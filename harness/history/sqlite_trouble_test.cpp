@@ -68,6 +68,18 @@ TEST_F(SqliteTrouble, AnEmptyFileBecomesAHistory) {
   EXPECT_EQ(message_of_adding(sample_night(1).run), "none");
 }
 
+TEST_F(SqliteTrouble, OnlyWriteMakesAHistory) {
+  for (const auto purpose : {History::Purpose::read, History::Purpose::change}) {
+    EXPECT_THAT(message_of_opening(purpose),
+                AllOf(StartsWith(file_ + ": there is no history"),
+                      HasSubstr("peakmark history create --history '" + file_ + "'")));
+    EXPECT_FALSE(std::filesystem::exists(file_));
+  }
+  EXPECT_EQ(message_of_opening(History::Purpose::write), "none");
+  EXPECT_EQ(message_of_opening(History::Purpose::change), "none");
+  EXPECT_EQ(History(parse_place(file_), History::Purpose::read).log().size(), 0U);
+}
+
 TEST_F(SqliteTrouble, NamesOfFilesMayBeStrange) {
   file_ = folder_.path() / "a b=c d;'.db";
   EXPECT_EQ(message_of_adding(sample_night(1).run), "none");

@@ -190,10 +190,46 @@ void check_run_file_replaceable(const std::filesystem::path& path) {
       ": is no run file of peakmark, and is not replaced; name another file with -o, or remove it");
 }
 
+namespace {
+
+std::filesystem::path target_of(const std::filesystem::path& path) {
+  std::error_code none;
+  if (!std::filesystem::is_symlink(path, none)) return path;
+  return path.parent_path() /
+         std::filesystem::read_symlink(path, none);  // an absolute one replaces the folder
+}
+
+}  // namespace
+
+std::filesystem::path previous_of(const std::filesystem::path& run_file) {
+  return target_of(run_file).string() + ".previous";
+}
+
+bool set_run_file_aside(const std::filesystem::path& path) {
+  check_run_file_replaceable(path);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) || std::filesystem::file_size(path, error) == 0) return false;
+  check_run_file_replaceable(previous_of(path));
+  std::filesystem::rename(target_of(path), previous_of(path), error);
+  if (!error) return true;
+  throw UsageError(path.string() + ": cannot be replaced: " + error.message() +
+                   "; name another file with -o");
+}
+
+void remove_run_set_aside(const std::filesystem::path& path) {
+  std::error_code none;
+  std::filesystem::remove(previous_of(path), none);
+}
+
 Run read_run(const std::filesystem::path& path) {
   std::error_code none;
   if (!std::filesystem::exists(path, none) && is_a_partial_run_there(path)) {
     throw UsageError(path.string() + ": cannot open: it is not there" + advice_for(path, ""));
+  }
+  if (!std::filesystem::exists(path, none) && std::filesystem::exists(previous_of(path), none)) {
+    throw UsageError(path.string() +
+                     ": cannot open: it is not there: the last command that was to write it failed; " +
+                     previous_of(path).string() + " is the run before");
   }
   const std::string text = read_text_file(path);
   const auto fail = [&path](const std::string& why) { throw UsageError(path.string() + ": " + why); };

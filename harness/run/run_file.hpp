@@ -83,6 +83,14 @@ std::string later_run_warning(const std::filesystem::path& run_file);
 /// UsageError where a run file must not be put: as check_replaceable() says, and where a file stands that is
 /// not empty and no run file, whole or cut short.
 void check_run_file_replaceable(const std::filesystem::path& path);
+/// `RUN.previous`, beside the file that a link names.
+std::filesystem::path previous_of(const std::filesystem::path& run_file);
+/// Renames an earlier run file to previous_of(), so that a command that fails leaves no old run in the place
+/// of its result, and deletes none. Returns false where there is none. UsageError as
+/// check_run_file_replaceable().
+bool set_run_file_aside(const std::filesystem::path& path);
+/// Removes previous_of(), when the new run file is written.
+void remove_run_set_aside(const std::filesystem::path& path);
 /// The text of a run file; `indent` −1: on one line.
 std::string run_file_text(const Run& run, int indent);
 /// Writes beside the file and renames, so that a reader never sees half of it. Error (exit 2) when the folder

@@ -67,6 +67,10 @@ RunJournal::~RunJournal() {
   if (partial_.is_open() && (partial_.is_empty() || (only_ours && !measured_))) partial_.remove();
 }
 
+void RunJournal::set_earlier_run_aside() {
+  is_set_aside_ = set_run_file_aside(run_file_);
+}
+
 std::size_t RunJournal::start(RunContext context) {
   const std::string earlier = partial_.take_whole_lines();
   started_ = true;
@@ -255,6 +259,7 @@ void RunJournal::finish() {
                    });
   run_.context.complete = is_complete();
   write_run(run_, run_file_);
+  if (is_set_aside_) remove_run_set_aside(run_file_);
   if (!earlier_stays_) partial_.remove();
 }
 

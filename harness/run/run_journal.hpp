@@ -25,6 +25,10 @@ class RunJournal {
   RunJournal(const RunJournal&) = delete;
   RunJournal& operator=(const RunJournal&) = delete;
 
+  /// The run file of an earlier run gets the name RUN.previous until finish() writes the new one: if this run
+  /// fails, nobody takes the earlier one for its result. Not for a run that resumes.
+  void set_earlier_run_aside();
+
   /// Begins a new run. A partial one that was there is given up when the first case is measured, not before:
   /// a run that comes to nothing leaves it as it was. Gives how many lines it has; 0 where there was none.
   std::size_t start(RunContext context);
@@ -72,6 +76,7 @@ class RunJournal {
   bool started_ = false;
   bool earlier_stays_ = false;  ///< until a case is measured
   bool measured_ = false;
+  bool is_set_aside_ = false;
   Run run_;
   std::unordered_map<std::string, std::size_t> places_;  ///< of the observations, by case
 };

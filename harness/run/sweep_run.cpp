@@ -35,6 +35,17 @@ void note_resumption(RunJournal& journal, const std::vector<std::string>& warnin
   });
 }
 
+/// A run that is resumed may have a warning of its first attempt.
+void note_unconfirmed(RunJournal& journal, const std::string& reason) {
+  static const std::string kNotConfirmed = "not confirmed (--confirm): ";
+  const auto is_of_this = [](const std::string& warning) { return warning.starts_with(kNotConfirmed); };
+  if (reason.empty() && std::ranges::none_of(journal.run().context.warnings, is_of_this)) return;
+  change_context(journal, [&](RunContext& context) {
+    std::erase_if(context.warnings, is_of_this);
+    if (!reason.empty()) context.warnings.push_back(kNotConfirmed + reason);
+  });
+}
+
 class Sweep {
  public:
   explicit Sweep(const SweepOptions& options) : options_(options) {
@@ -43,6 +54,8 @@ class Sweep {
 
   ExitCode run() {
     RunJournal journal(options_.run_file);
+    if (!options_.resume) journal.set_earlier_run_aside();
+    if (options_.check_first) options_.check_first();
     const std::vector<std::string> environment = current_environment();
     workers_.emplace(options_, signals_.descriptor());
     const Description& description = workers_->description();
@@ -136,7 +149,10 @@ class Sweep {
 
   /// Times again what looks suspicious.
   Stop confirm(RunJournal& journal, const Selection& selection, const SupervisorOf& supervisor_of) {
-    std::vector<PlannedCase> cases = cases_to_confirm(journal.run(), options_.confirm(journal.run()));
+    const CasesToConfirm suspicious = options_.confirm(journal.run());
+    note_unconfirmed(journal, suspicious.not_confirmed);
+    if (!suspicious.not_confirmed.empty()) return Stop::done;
+    std::vector<PlannedCase> cases = cases_to_confirm(journal.run(), suspicious.names);
     say(fmt::format("against the history {} of {} cases look suspicious{}", cases.size(),
                     journal.run().context.planned.size(), cases.empty() ? "" : ": timed again"));
     if (cases.empty()) return Stop::done;

@@ -21,6 +21,11 @@ struct LabelledWorker {
   std::string program;
 };
 
+struct CasesToConfirm {
+  std::vector<std::string> names;
+  std::string not_confirmed;  ///< why nothing could be decided; empty where it could
+};
+
 struct SweepOptions {
   SelectionOptions selection;
   std::filesystem::path run_file = "run.json";
@@ -39,8 +44,10 @@ struct SweepOptions {
   std::optional<std::uint64_t> seed;  ///< of the orders of rounds; else one that nobody chose
   CaseLimit case_limit;
   std::optional<std::chrono::milliseconds> deadline;
+  /// Called before anything is started; what it throws ends the run.
+  std::function<void()> check_first;
   /// Names the cases that are to be timed again at the end of the run, given what it has measured.
-  std::function<std::vector<std::string>(const Run&)> confirm;
+  std::function<CasesToConfirm(const Run&)> confirm;
 };
 
 /// `peakmark run`: measures a suite into a run file. Says what it does on standard error. Returns the exit

@@ -30,6 +30,11 @@ std::optional<double> as_double(const std::optional<Size>& size) {
 Throughput throughput_of(const Observation& observation, const RunContext& context) {
   std::optional<double> ns;
   if (observation.gpu_time) ns = observation.gpu_time->median_ns;
+  return throughput_at(ns, observation, context);
+}
+
+Throughput throughput_at(const std::optional<double>& ns, const Observation& observation,
+                         const RunContext& context) {
   Throughput throughput;
   throughput.bytes_per_second = a_second(as_double(observation.bytes_moved), ns);
   throughput.share_of_copy = ratio(throughput.bytes_per_second, copy_bandwidth(context));

@@ -20,6 +20,9 @@ struct Throughput {
 
 /// Returns the throughput of `gpu_time_ns`. Pure: every figure follows from the run file's other facts.
 Throughput throughput_of(const Observation& observation, const RunContext& context);
+/// The same at `ns` a call.
+Throughput throughput_at(const std::optional<double>& ns, const Observation& observation,
+                         const RunContext& context);
 
 /// Returns the bytes that the reference copy moves a second, by the median of its times over the run.
 std::optional<double> copy_bandwidth(const RunContext& context);

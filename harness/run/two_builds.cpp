@@ -49,6 +49,9 @@ class TwoBuilds {
   }
 
   TwoBuildsMeasured run() {
+    if (!options_.sweep.resume) {
+      for (Side* side : {&base_, &next_}) side->journal.set_earlier_run_aside();
+    }
     const std::vector<std::string> environment = current_environment();
     const MachineFacts facts = gather_machine_facts();
     describe();

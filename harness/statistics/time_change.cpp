@@ -74,9 +74,9 @@ TimeChange time_change(std::span<const double> base, std::span<const double> nex
   if (const std::string trouble = time_trouble(base, next); !trouble.empty()) throw UsageError(trouble);
   TimeChange change;
   change.base_ns = median(base);
-  change.new_ns = median(next);
   const Shift shift = hodges_lehmann(logarithms(base), logarithms(next));
   change.relative = std::expm1(shift.estimate);
+  change.new_ns = change.base_ns * (1 + change.relative);
   if (shift.interval) {
     change.interval = Interval{std::expm1(shift.interval->low), std::expm1(shift.interval->high)};
   }

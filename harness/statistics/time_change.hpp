@@ -35,8 +35,10 @@ inline constexpr double kBetweenJobs = 0.15;
 
 struct TimeChange {
   double base_ns = 0;  ///< median of the block medians
+  /// base_ns × (1 + relative). The new side's own median is another estimate, and may even lie on the other
+  /// side of base_ns.
   double new_ns = 0;
-  double relative = 0;               ///< new / base − 1, by Hodges and Lehmann on the logarithms
+  double relative = 0;               ///< the effect, by Hodges and Lehmann on the logarithms
   std::optional<Interval> interval;  ///< of `relative`, 95 %; none with fewer than 4 blocks a side
   double p = 1;                      ///< of Mann and Whitney, two-sided
   double least_effect = 0;           ///< kLeastEffect, or more where kLeastDifferenceNs is more

@@ -72,6 +72,7 @@ TEST_F(TrendReports, JsonIsAsTheFormatSays) {
   EXPECT_EQ(change.at("after"), 1280);
   EXPECT_EQ(change.at("relative"), 0.25);
   EXPECT_EQ(change.at("verdict"), "regression");
+  EXPECT_EQ(change.at("new"), true);
   EXPECT_EQ(change.at("state"), "open");
   EXPECT_EQ(change.at("evidence"), "exact");
   EXPECT_TRUE(change.at("allocations").is_null());
@@ -79,6 +80,7 @@ TEST_F(TrendReports, JsonIsAsTheFormatSays) {
   EXPECT_EQ(json.at("not_enough_data").at(0).at("nights"), 3);
   EXPECT_EQ(json.at("vanished").at(0).at("case"), "a/gone");
   EXPECT_TRUE(json.at("vanished").at(0).at("outcome").is_null());
+  EXPECT_EQ(json.at("vanished").at(0).at("new"), false) << "it vanished a night before the last";
   EXPECT_TRUE(json.at("accepted").at(0).at("date").is_null());
   EXPECT_EQ(json.at("environment_changes").at(0).at("after"), "551");
 }
@@ -96,6 +98,36 @@ TEST_F(TrendReports, TextSaysTheVerdictFirstAndWhy) {
   const std::string markdown = trends_markdown(trends());
   EXPECT_THAT(markdown, StartsWith("## 2 cases need a look\n\n2 cases: 0 pass, "));
   EXPECT_THAT(markdown, HasSubstr("\\| one"));
+}
+
+TEST_F(TrendReports, TheMarkOfChangedSourcesIsShown) {
+  const std::string commit(40, 'a');
+  history_.runs[1].commit = commit;
+  history_.runs[2].commit = commit + "+";
+  EXPECT_THAT(trends_table(trends()), HasSubstr("aaaaaaaaaaaa..aaaaaaaaaaaa+"));
+}
+
+TEST_F(TrendReports, WhatIsNewSinceThePreviousRunIsMarked) {
+  history_.outcomes.push_back({"a/lost", {"ok", "ok", "crashed"}});
+  for (const std::string& text : {trends_table(trends()), trends_markdown(trends())}) {
+    EXPECT_THAT(text, HasSubstr("regression (new)"));
+    EXPECT_THAT(text, HasSubstr("a/lost (crashed, last measured 2026-02-02; new)"));
+    EXPECT_THAT(text, HasSubstr("a/gone (not planned, last measured 2026-02-01)"));
+  }
+  NightRun run = history_.runs.back();
+  run.id = "run3";
+  run.date = "2026-02-04T02:00:00Z";
+  history_.runs.push_back(run);
+  for (Series& series : history_.series) series.values.push_back(series.values.back());
+  for (CaseOutcomes& one : history_.outcomes) one.outcomes.push_back(one.outcomes.back());
+  const auto json = nlohmann::json::parse(trends_json(trends()));
+  EXPECT_EQ(json.at("exit_code"), 1) << "it is open";
+  EXPECT_EQ(json.at("changes").at(0).at("new"), false);
+  for (const auto& one : json.at("vanished")) EXPECT_EQ(one.at("new"), false) << one;
+  for (const std::string& text : {trends_table(trends()), trends_markdown(trends())}) {
+    EXPECT_THAT(text, HasSubstr("regression"));
+    EXPECT_THAT(text, Not(HasSubstr("new)")));
+  }
 }
 
 TEST_F(TrendReports, AnAcceptanceNamesWhatItIsOf) {

@@ -21,7 +21,7 @@ using Names = std::set<std::string_view>;
 
 /// What trends found of the cases of a device.
 struct Found {
-  Names regressions, suspicious, improvements, recoveries, vanished, gone, is_new, young;
+  Names regressions, suspicious, improvements, recoveries, vanished, newly_vanished, gone, is_new, young;
 };
 
 Found found_in(const DeviceHistory& history, const Trends& trends) {
@@ -38,6 +38,7 @@ Found found_in(const DeviceHistory& history, const Trends& trends) {
   }
   for (const Vanished& one : trends.vanished) {
     found.vanished.insert(one.case_name);
+    if (one.is_news) found.newly_vanished.insert(one.case_name);
     if (!one.outcome) found.gone.insert(one.case_name);
   }
   for (const NewCase& one : trends.new_cases) found.is_new.insert(one.case_name);
@@ -101,6 +102,9 @@ void add_found(CaseStanding& standing, const Found& found, bool is_expected) {
     set(standing, CaseState::suspicious, Judgement::counted, "suspicious");
   } else if (!is_expected && worse_than(found.vanished, CaseState::vanished)) {
     set(standing, CaseState::vanished, Judgement::skipped, "vanished");
+    if (found.newly_vanished.contains(standing.case_name)) {
+      standing.texts.insert(standing.texts.begin(), "new since the previous run");
+    }
   } else if (worse_than(found.improvements, CaseState::improvement)) {
     standing.state = CaseState::improvement;
   } else if (worse_than(found.recoveries, CaseState::recovery)) {

@@ -77,7 +77,8 @@ TEST(Standings, ACaseThatIsNotMeasuredAnyMoreHasVanishedUnlessItsSuiteExpectsTha
   DeviceHistory history = nights(3);
   history.outcomes = {{"a/expected", {"ok", "ok", "out_of_memory"}},
                       {"a/gone", {"ok", "ok", std::nullopt}},
-                      {"a/lost", {"ok", "ok", "unsupported"}}};
+                      {"a/lost", {"ok", "ok", "unsupported"}},
+                      {"a/lost_before", {"ok", std::nullopt, std::nullopt}}};
   const ReadRun runs = runs_of(history);
   const auto standings = find_standings(history, find_trends(history), [&](const std::string& id) {
     peakmark::Run run = runs(id);
@@ -85,9 +86,12 @@ TEST(Standings, ACaseThatIsNotMeasuredAnyMoreHasVanishedUnlessItsSuiteExpectsTha
     return run;
   });
   EXPECT_THAT(states(standings), ElementsAre(Pair("a/expected", "as_expected"), Pair("a/gone", "vanished"),
-                                             Pair("a/lost", "vanished")));
+                                             Pair("a/lost", "vanished"), Pair("a/lost_before", "vanished")));
+  EXPECT_THAT(standings[1].texts, ElementsAre("new since the previous run", "last run on 2026-01-02"));
+  EXPECT_THAT(standings[2].texts, testing::Contains("new since the previous run"));
+  EXPECT_THAT(standings[3].texts, ElementsAre("last run on 2026-01-01"));
   EXPECT_EQ(headline(tally_of(standings)),
-            "3 cases: 0 pass, 1 as expected (1 out_of_memory), 2 skipped (2 vanished), 0 fail");
+            "4 cases: 0 pass, 1 as expected (1 out_of_memory), 3 skipped (3 vanished), 0 fail");
 }
 
 TEST(Standings, ARegressionIsWorseThanWhatTheNewestRunShows) {

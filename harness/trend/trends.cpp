@@ -50,6 +50,14 @@ bool is_new(const DeviceHistory& history, const Plans& plans, const CaseOutcomes
   return false;
 }
 
+/// Whether no run between these two can tell that the case is gone.
+bool is_news(const Plans& plans, const CaseOutcomes& one, std::size_t last_measured, std::size_t last_run) {
+  for (std::size_t run = last_measured + 1; run < last_run; ++run) {
+    if (plans.can_tell(one, run)) return false;
+  }
+  return true;
+}
+
 /// Cases that the last run of their suite does not have, or has for the first time; of runs that were asked
 /// for other cases nothing follows.
 void find_comings_and_goings(const DeviceHistory& history, const Plans& plans, Trends& trends) {
@@ -68,7 +76,8 @@ void find_comings_and_goings(const DeviceHistory& history, const Plans& plans, T
       trends.new_cases.push_back({one.case_name, *first_planned});
     }
     if (last_measured && *last_measured != last_run) {
-      trends.vanished.push_back({one.case_name, *last_measured, one.outcomes[last_run]});
+      trends.vanished.push_back({one.case_name, *last_measured, one.outcomes[last_run],
+                                 is_news(plans, one, *last_measured, last_run)});
     }
   }
 }

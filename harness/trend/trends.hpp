@@ -57,7 +57,8 @@ struct Vanished {
   std::string case_name;
   std::size_t last = 0;  ///< the last run that measured it
   std::optional<std::string>
-      outcome;  ///< in the last run that can tell of it; null: its suite has it no more
+      outcome;           ///< in the last run that can tell of it; null: its suite has it no more
+  bool is_news = false;  ///< that run is the first without it
 };
 
 struct NewCase {

@@ -36,6 +36,7 @@ class Writer {
     for (const Vanished& one : device.trends.vanished) {
       Json entry = of_case(one.case_name, one.last);
       entry["outcome"] = or_null(one.outcome);
+      entry["new"] = one.is_news;
       json_["vanished"].push_back(std::move(entry));
     }
     for (const NewCase& one : device.trends.new_cases)
@@ -81,6 +82,7 @@ class Writer {
     entry["after"] = level(change.metric, change.after);
     entry["relative"] = or_null(change.relative());
     entry["verdict"] = name_of(change.verdict);
+    entry["new"] = change.is_news;
     entry["state"] = change.state ? Json(name_of(*change.state)) : Json(nullptr);
     entry["evidence"] = change.evidence ? Json(name_of(*change.evidence)) : Json(nullptr);
     entry["reference"] = change.reference.empty() ? Json(nullptr) : Json(change.reference);

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
 
 #include "base/duration.hpp"
 #include "base/markdown_text.hpp"
 #include "base/plain_text.hpp"
+#include "base/short_commit.hpp"
 #include "base/size.hpp"
 #include "base/text_table.hpp"
 #include "trend/reports.hpp"
@@ -37,11 +40,13 @@ std::string step_text(const Change& change) {
 }
 
 std::string verdict_text(const Change& change) {
-  std::string text(name_of(change.verdict));
+  std::vector<std::string_view> more;
+  if (change.is_news) more.emplace_back("new");
   if (change.verdict == Verdict::regression && change.state && *change.state != State::open) {
-    text += fmt::format(" ({})", name_of(*change.state));
+    more.push_back(name_of(*change.state));
   }
-  return text;
+  const std::string_view verdict = name_of(change.verdict);
+  return more.empty() ? std::string(verdict) : fmt::format("{} ({})", verdict, fmt::join(more, ", "));
 }
 
 std::string why(const DeviceTrends& device, const Change& change) {
@@ -57,8 +62,8 @@ std::string why(const DeviceTrends& device, const Change& change) {
   const std::string& before = device.history->runs[change.last_before].commit;
   const std::string& after = device.history->runs[change.first].commit;
   if (!before.empty() && !after.empty()) {
-    add(before == after ? "same commit " + after.substr(0, 10)
-                        : before.substr(0, 10) + ".." + after.substr(0, 10));
+    add(before == after ? "same commit " + short_commit(after)
+                        : short_commit(before) + ".." + short_commit(after));
   }
   if (change.verdict == Verdict::suspicious && !change.state)
     add("not confirmed; `run --confirm` or the next night tells");
@@ -135,8 +140,8 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
   };
   add_standings(device, lines);
   add(list_of<Vanished>(trends.vanished, "case vanished", "cases vanished", [&](const Vanished& one) {
-    return fmt::format("{} ({}, last measured {})", one.case_name, one.outcome.value_or("not planned"),
-                       day_of(runs[one.last].date));
+    return fmt::format("{} ({}, last measured {}{})", one.case_name, one.outcome.value_or("not planned"),
+                       day_of(runs[one.last].date), one.is_news ? "; new" : "");
   }));
   add(list_of<NewCase>(trends.new_cases, "case is new", "cases are new",
                        [](const NewCase& one) { return one.case_name; }));

@@ -31,6 +31,11 @@ def time_text(nanoseconds: float) -> str:
     return f"{nanoseconds:.4g} ns"
 
 
+def short_commit(commit: str) -> str:
+    """The first 12 digits, and the `+` of sources that were changed since."""
+    return commit[:12] + ("+" if len(commit) > 12 and commit.endswith("+") else "")
+
+
 def metric_name(metric: str) -> str:
     return METRIC_NAMES.get(metric, metric.replace("_", " "))
 

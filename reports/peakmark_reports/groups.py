@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .assessment import STATES, Assessment, Finding, Standing, is_news
-from .figures_text import levels_text, metric_name, relative_text
+from .figures_text import levels_text, metric_name, relative_text, short_commit
 from .history_file import METRICS
 from .trend_file import VERDICTS, Change
 
@@ -72,7 +72,7 @@ class Group:
         else:
             texts = [relative_text(member.finding.change.relative) for member in (self.members[-1], self.first)]
             what = texts[0] if texts[0] == texts[1] else " to ".join(texts)
-        commit = f", commit {night.commit[:12]}" if night.commit else ""
+        commit = f", commit {short_commit(night.commit)}" if night.commit else ""
         most_steps = max(member.steps for member in self.members)
         steps = f" in {most_steps} steps" if most_steps > 1 else ""
         raised = finding.change.raised[:10]
@@ -85,7 +85,8 @@ class Group:
             nights = finding.device.nights
             since = f"{nights[first_at].date[:10]} to {nights[last_at].date[:10]}"
             commit = told = ""
-        return f"{metric_name(finding.change.metric)} {what}{steps}, since {since}{commit}{told}{where}{settled}"
+        new = "new: " if any(member.finding.change.new for member in self.members) else ""
+        return f"{new}{metric_name(finding.change.metric)} {what}{steps}, since {since}{commit}{told}{where}{settled}"
 
     def hints(self, assessment: Assessment) -> list[str]:
         """What else is wrong with the first case, and what changed in the environment just before: that may be the

@@ -8,7 +8,7 @@ import string
 from typing import Any
 
 from .assessment import NEED_A_LOOK, STATES, Assessment, Finding, Standing
-from .figures_text import levels_text
+from .figures_text import levels_text, short_commit
 from .history_file import METRICS, DeviceHistory
 from .trend_file import EnvironmentChange
 
@@ -90,6 +90,7 @@ def _change(finding: Finding) -> dict[str, Any]:
         "relative": change.relative,
         "levels": levels_text(change.metric, change.before, change.after),
         "settled": finding.settled,
+        "new": change.new,
         "allocations": change.allocations[:20],
     }
 
@@ -132,7 +133,7 @@ def page_data(assessment: Assessment) -> dict[str, Any]:
         "devices": [
             {
                 "label": device_label(device),
-                "nights": [{"date": night.date, "commit": night.commit[:12]} for night in device.nights],
+                "nights": [{"date": night.date, "commit": short_commit(night.commit)} for night in device.nights],
                 "environment": environment_marks(device, assessment.trends.environment_changes),
             }
             for device in devices

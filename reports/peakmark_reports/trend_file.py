@@ -39,6 +39,8 @@ class Change:
     before: float | int | None
     after: float | int | None
     allocations: list[str]
+    new: bool = False
+    """Since the previous run."""
 
     @property
     def open(self) -> bool:
@@ -155,6 +157,7 @@ def _change(entry: dict[str, Any]) -> Change:
         before=finite(entry.get("before")),
         after=finite(entry.get("after")),
         allocations=_allocation_texts(entry.get("allocations")),
+        new=entry.get("new") is True,
     )
 
 

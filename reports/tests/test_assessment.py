@@ -2,8 +2,10 @@ import json
 
 import pytest
 from peakmark_reports.assessment import assess
+from peakmark_reports.ci_forms.step_summary import step_summary
 from peakmark_reports.groups import groups_of
 from peakmark_reports.history_file import HistoryFileError, parse_history
+from peakmark_reports.page_data import COLUMNS, page_data
 from peakmark_reports.run_file import RunFileError
 from peakmark_reports.sources import parse_runs
 from peakmark_reports.trend_file import TrendFileError, Trends, parse_trends
@@ -148,6 +150,30 @@ def test_shapes_that_one_commit_moved_are_one_group():
     assert first.summary(False).startswith("peak +1.0 % to +3.0 %, since 2026-01-21, commit 0000")
     assert first.hints(assessment) == ["driver changed on 2026-01-20: 1 → 2"]
     assert second.hints(assessment) == []
+
+
+def test_what_is_new_since_the_previous_run_is_marked():
+    changes = [change("padding/a", 29, new=True), change("padding/b", 28, new=False)]
+    states = [*(state(one["case"], "regression") for one in changes), state("fbp/now", "vanished", "new since the previous run")]
+    cases = [case(name, 30) for name in ("padding/a", "padding/b", "fbp/now")]
+    assessment = assessed(cases, changes, states=states)
+    summaries = {group.first.standing.history.case: group.summary(False) for group in groups_of(assessment)["look"]}
+    assert summaries["padding/a"].startswith("new: peak ") and summaries["padding/b"].startswith("peak ")
+    (vanished,) = (one for one in assessment.standings if one.state == "vanished")
+    assert vanished.reasons == ["new since the previous run"]
+    assert "new: peak" in step_summary(assessment)
+    rows = {row[COLUMNS.index("name")]: row[COLUMNS.index("changes")] for row in page_data(assessment)["rows"]}
+    assert [rows[name][0]["new"] for name in ("padding/a", "padding/b")] == [True, False]
+
+
+def test_the_mark_of_changed_sources_is_shown():
+    nights = [night(i, commit="a" * 40 + ("+" if i == 29 else "")) for i in range(30)]
+    history = parse_history(series_text(nights, [case("padding/a", 30)]).splitlines(), "h")
+    assessment = assess(history, parse_trends(trends_text([change("padding/a", 29)]), "t"), [])
+    (group,) = groups_of(assessment)["look"]
+    assert ", commit aaaaaaaaaaaa+" in group.summary(False)
+    assert page_data(assessment)["devices"][0]["nights"][29]["commit"] == "aaaaaaaaaaaa+"
+    assert page_data(assessment)["devices"][0]["nights"][0]["commit"] == "aaaaaaaaaaaa"
 
 
 def test_a_slower_variant_is_one_group_though_noise_moves_its_nights():

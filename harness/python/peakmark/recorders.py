@@ -46,13 +46,18 @@ def library_folders() -> list[pathlib.Path]:
     package = pathlib.Path(__file__).resolve().parent
     folders = [package / "installed" / "lib" / "peakmark"]  # of a wheel
     # PREFIX/share/peakmark/python/peakmark of an installed peakmark, BUILD/share/… of a build folder
-    folders.append(package.parents[3] / "lib" / "peakmark")
-    for build in ("release", "dev"):  # harness/python/peakmark of the sources
-        folders.append(package.parents[2] / "build" / build / "lib" / "peakmark")
+    folders += [up / "lib" / "peakmark" for up in list(package.parents)[3:4]]
+    for up in list(package.parents)[2:3]:  # harness/python/peakmark of the sources
+        folders += [up / "build" / build / "lib" / "peakmark" for build in ("prefix", "release", "dev")]
+    # A wheel whose package another copy of this module hides.
+    wheels = [pathlib.Path(entry) / "peakmark" / "installed" / "lib" / "peakmark" for entry in sys.path if entry]
+    folders += [wheel for wheel in wheels if wheel.is_dir()]
+    # The prefix of this Python, and those of `cmake --install` and of packages.
+    folders += [pathlib.Path(prefix) / "lib" / "peakmark" for prefix in (sys.prefix, "/usr/local", "/usr")]
     if program := shutil.which("peakmark"):
         up = pathlib.Path(program).resolve()
         folders += [parent / "lib" / "peakmark" for parent in list(up.parents)[1:4]]
-    return folders
+    return list(dict.fromkeys(folders))
 
 
 def find_library(name: str) -> pathlib.Path | None:

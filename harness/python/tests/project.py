@@ -40,7 +40,7 @@ class Project:
     def pytest(self, *options, code, **variables):
         """What it says; `code` is the exit code that it must have."""
         # Not a part of the run of tests that asks, be that one of xdist's.
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_") and name != "CI"}
         # A test file that is written again, as long as before and within a second, is to be read again.
         inherited["PYTHONDONTWRITEBYTECODE"] = "1"
         run = subprocess.run(

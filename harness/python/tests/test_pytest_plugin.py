@@ -1,7 +1,9 @@
 """The plugin in projects that use pyopencl, on PoCL."""
 
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import types
@@ -9,7 +11,7 @@ import xml.etree.ElementTree as xml
 
 import pytest
 from project import outcomes
-from recorded import environment
+from recorded import environment, library_folder
 
 import peakmark
 
@@ -287,6 +289,62 @@ def test_without_a_recorder_a_test_is_skipped_with_the_reason_or_fails(project):
     assert outcomes(project.pytest("--device-memory-required", code=1, **nowhere)) == {"failed": 1, "passed": 1}
     said = project.pytest("--device-memory", code=0, **nowhere)
     assert "Not measured, 2 tests: the recorders" in said
+
+
+def test_without_a_recorder_the_summary_gives_the_reason_and_ci_fails(project):
+    project.write(test_limits=LIMITED.format(size="1 KiB") + "\ndef test_window(device_memory): pass\ndef test_free(): pass\n")
+    nowhere = {"PEAKMARK_LIBRARY_DIR": str(project.folder)}
+    for ci in ({}, {"CI": ""}, {"CI": "false"}):  # without -rs pytest only counts what it skips
+        said = project.pytest(code=0, **nowhere, **ci)
+        assert outcomes(said) == {"skipped": 2, "passed": 1}
+        assert "Device memory not recorded, 2 tests skipped: the recorders (libpeakmark-opencl.so" in said
+    said = project.pytest(code=1, **nowhere, CI="true")
+    assert outcomes(said) == {"failed": 1, "error": 1, "passed": 1}
+    assert "are not installed: looked in" in said
+    assert "in CI this fails, so that nothing passes unmeasured; --device-memory-optional skips the test" in said
+    said = project.pytest("--device-memory-optional", code=0, **nowhere, CI="true")
+    assert outcomes(said) == {"skipped": 2, "passed": 1}
+    assert outcomes(project.pytest("--device-memory", "-k", "free", code=0, **nowhere, CI="true")) == {
+        "passed": 1,
+        "deselected": 2,
+    }
+    project.folder.joinpath("pytest.ini").write_text("[pytest]\ndevice_memory_optional = true\n")
+    assert outcomes(project.pytest(code=0, **nowhere, CI="true")) == {"skipped": 2, "passed": 1}
+    assert outcomes(project.pytest("--device-memory-required", code=1, **nowhere)) == {"failed": 1, "error": 1, "passed": 1}
+
+
+def test_the_recorder_is_found_without_path(tmp_path):
+    """Beside the package of a wheel that another copy of the module hides, and in the prefix of this Python."""
+    module = tmp_path / "module"
+    shutil.copytree(
+        pathlib.Path(peakmark.__file__).parent, module / "peakmark", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    ask = "import peakmark.recorders as r; print(r.find_library(r.OPENCL_RECORDER))"
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("PEAKMARK_", "PYTHON"))}
+
+    def found(python: pathlib.Path, *paths: pathlib.Path) -> str:
+        run = subprocess.run(
+            [python, "-c", ask],
+            cwd=tmp_path,
+            env=plain | {"PATH": "/usr/bin:/bin", "PYTHONPATH": os.pathsep.join(map(str, paths))},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return run.stdout.strip()
+
+    def link_libraries(folder: pathlib.Path) -> str:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "peakmark").symlink_to(library_folder())
+        return str(folder / "peakmark/libpeakmark-opencl.so")
+
+    python = pathlib.Path(sys.executable)
+    assert found(python, module) in ("None", "/usr/local/lib/peakmark/libpeakmark-opencl.so")
+    in_wheel = link_libraries(tmp_path / "wheel/peakmark/installed/lib")
+    assert found(python, module, tmp_path / "wheel") == in_wheel
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    in_prefix = link_libraries(tmp_path / "venv/lib")
+    assert found(tmp_path / "venv/bin/python", module) == in_prefix
 
 
 def test_a_test_that_calls_no_device_has_no_figure(project):

@@ -128,7 +128,7 @@ function chart(spec) {
     const outcome = spec.outcomes[at];
     if (outcome === null) parts.push("not planned");
     else if (outcome !== "ok") parts.push(outcome.replaceAll("_", " "));
-    if (nights[at].commit) parts.push(`commit ${nights[at].commit.slice(0, 12)}`);
+    if (nights[at].commit) parts.push(`commit ${nights[at].commit}`);
     for (const change of changes) if (change.at === at) parts.push(`${change.verdict} ${relative(change.relative)}`);
     for (const one of spec.environment) if (one.at === at) parts.push(one.text);
     caption.textContent = parts.join(" · ");
@@ -246,7 +246,7 @@ function valueTable(series, outcomes, nights) {
     const body = element("tbody");
     for (let i = nights.length - 1; i >= 0; --i) {
       if (outcomes[i] === null) continue;
-      body.append(element("tr", {}, element("th", { scope: "row" }, nights[i].date.slice(0, 16).replace("T", " ")), element("td", {}, nights[i].commit.slice(0, 12)),
+      body.append(element("tr", {}, element("th", { scope: "row" }, nights[i].date.slice(0, 16).replace("T", " ")), element("td", {}, nights[i].commit),
         element("td", {}, outcomes[i].replaceAll("_", " ")), ...names.map((name) => element("td", { class: "number" }, told_exactly(name, series[name][i])))));
     }
     details.append(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Every night" }, element("table", {}, element("thead", {}, head), body)));
@@ -259,6 +259,7 @@ function changeList(row, nights) {
   const list = element("ul");
   for (const change of [...row.changes].reverse()) {  // the newest first
     const item = element("li", {}, element("span", { class: `badge ${change.settled ? "" : change.verdict}` }, change.verdict), ` ${nights[change.at].date.slice(0, 10)}: ${metric(change.metric).title.toLowerCase()} ${change.levels} (${relative(change.relative)})`);
+    if (change.new) item.append(" – new since the previous run");
     if (change.settled) item.append(` – ${change.settled}`);
     if (change.allocations.length > 0) item.append(element("ul", {}, ...change.allocations.map((one) => element("li", {}, one))));
     list.append(item);

@@ -74,6 +74,7 @@ class _Reporting:
     def __init__(self, settings: Settings):
         self._settings = settings
         self._tests: dict[str, dict[str, Any]] = {}
+        self._skipped: dict[str, int] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> Any:
@@ -82,6 +83,8 @@ class _Reporting:
         return None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped and (reason := getattr(report, "without_recorder", None)) is not None:
+            self._skipped[reason] = self._skipped.get(reason, 0) + 1
         if report.when == "call" and (told := getattr(report, "device_memory", None)) is not None:
             told["outcome"] = report.outcome  # which other plugins may have changed
             self._tests[report.nodeid] = told
@@ -92,6 +95,10 @@ class _Reporting:
             self._report(terminalreporter, measured)
         if self._settings.fail_on_increase and measured:
             terminalreporter.write_line(_compared(measured))
+        for reason, tests in self._skipped.items():
+            terminalreporter.write_line(
+                f"Device memory not recorded, {tests} test{'' if tests == 1 else 's'} skipped: {reason}", yellow=True
+            )
 
     def _report(self, terminalreporter: pytest.TerminalReporter, measured: list[tuple[str, dict[str, Any]]]) -> None:
         terminalreporter.section("DEVICE MEMORY REPORT")

@@ -13,7 +13,7 @@ from peakmark import marks, recorders
 from peakmark.pytest_plugin.fixture import DeviceMemory, nothing_called
 from peakmark.pytest_plugin.limits import Limits, MarkError, limits_of, listed, problems
 from peakmark.pytest_plugin.results import result_of
-from peakmark.pytest_plugin.settings import Settings
+from peakmark.pytest_plugin.settings import Settings, is_ci
 from peakmark.recorders import NoRecorder, RecorderError, RecorderTooLate
 from peakmark.sizes import exact_size
 from peakmark.windows import Window
@@ -113,7 +113,10 @@ class Measuring:
         if isinstance(error, NoRecorder) and not self._settings.required:
             skipped = pytest.skip.Exception(why)
             skipped._use_item_location = True  # where the test is, and not this line
+            skipped.without_recorder = str(error)
             raise skipped from None
+        if isinstance(error, NoRecorder) and is_ci():
+            why += " (in CI this fails, so that nothing passes unmeasured; --device-memory-optional skips the test)"
         raise pytest.fail.Exception(why, pytrace=False) from None
 
     def _told(self, error: RecorderError) -> str:
@@ -224,6 +227,9 @@ class Measuring:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
         outcome = yield
+        reason = getattr(call.excinfo.value, "without_recorder", None) if call.excinfo is not None else None
+        if reason is not None and outcome.excinfo is None:
+            outcome.get_result().without_recorder = reason
         if outcome.excinfo is not None or call.when != "call" or (told := item.stash.get(_TOLD, None)) is None:
             return
         if told["memory"] is not None or told["not_measured"] is not None:  # else it is a part of a test that still runs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 _SWITCHES = {
     "device-memory": "report the device memory that each test takes",
     "device-memory-fail-on-increase": "fail a test whose peak is above that of the last run in which it passed",
-    "device-memory-required": "fail a test, instead of skipping it, where its device memory cannot be recorded",
+    "device-memory-required": "fail a test, instead of skipping it, where its device memory cannot be recorded: so in CI",
+    "device-memory-optional": "skip such a test in CI too, where the environment variable CI is set",
     "device-memory-sync": "finish a queue after each command, so that peaks do not depend on how fast the device is",
     "device-memory-stacks": "record call stacks, and name the places that asked for memory",
 }
@@ -34,6 +36,11 @@ class Settings:
     @property
     def measures_all(self) -> bool:
         return self.report or self.fail_on_increase or bool(self.json_file)
+
+
+def is_ci() -> bool:
+    """Whether a CI runs this: GitHub, GitLab and others set CI to `true`."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -65,7 +72,7 @@ def settings_of(config: pytest.Config, options: Any) -> Settings:
     return Settings(
         report=switch("device-memory"),
         fail_on_increase=switch("device-memory-fail-on-increase"),
-        required=switch("device-memory-required"),
+        required=switch("device-memory-required") or (is_ci() and not switch("device-memory-optional")),
         sync=switch("device-memory-sync"),
         stacks=switch("device-memory-stacks"),
         most=int(most),
