@@ -168,6 +168,7 @@ void add_build_options(CLI::App* command, CompareOptions& options) {
       command->add_option("--timeout", options.timeout, kTimeoutHelp)->type_name(value_name::kSeconds));
   with_build(command->add_option("--deadline", options.deadline, "Seconds that all may take")
                  ->type_name(value_name::kSeconds));
+  with_build(command->add_flag("--no-wait", sweep.no_wait, "Exit 4 where another run uses the device"));
   with_build(command->add_flag("--host-name", sweep.host_name,
                                "Write the name of this machine into the run files; else a mark of it"));
   with_build(command->add_flag("--resume", sweep.resume, "Go on where it was stopped"));

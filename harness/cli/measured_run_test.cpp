@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 
 #include "base/environment_list.hpp"
 #include "base/temporary_folder.hpp"
+#include "device/device.hpp"
 #include "record/recorder_libraries.hpp"
+#include "run/device_lock.hpp"
 #include "run/run_file.hpp"
 #include "run/worker_process.hpp"
 
@@ -46,6 +49,25 @@ class MeasuredRun : public testing::Test {
   const TemporaryFolder folder_;
   const std::filesystem::path run_file_ = folder_.path() / "run.json";
 };
+
+TEST_F(MeasuredRun, ADeviceInUseIsWaitedForOrIsExitCode4) {
+  ::setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1);
+  DeviceInfo device;
+  for (const DeviceInfo& one : list_devices().devices) {
+    if (one.backend == Backend::opencl) device = one;
+  }
+  if (!device.is_cpu) GTEST_SKIP() << "the first OpenCL device is not a CPU: " << device.name;
+  const DeviceLock held(
+      device, {"other.toml"}, [](const std::string&) {}, [] {});
+  const Answer refused = run(R"("selftest/known_bytes")", {"--no-wait"});
+  EXPECT_EQ(refused.end.exit_code, 4);
+  EXPECT_THAT(refused.errors, testing::AllOf(HasSubstr("the device is in use: process"),
+                                             HasSubstr("measures other.toml on it since")));
+  const Answer late = run(R"("selftest/known_bytes")", {"--deadline", "1"});
+  EXPECT_EQ(late.end.exit_code, 4);
+  EXPECT_EQ(run(R"("selftest/known_bytes")", {"--no-wait", "--memory-only"}).end.exit_code, 0);
+  ::unsetenv("XDG_RUNTIME_DIR");
+}
 
 TEST_F(MeasuredRun, KnownBytesAreMeasured) {
   const Answer answer = run(R"("selftest/known_bytes")", {"--repetitions", "2"});

@@ -127,6 +127,7 @@ void add_run_command(CLI::App& app, Result& result) {
   command->add_option("--timeout", options->timeout, kTimeoutHelp)->type_name(value_name::kSeconds);
   command->add_option("--deadline", options->deadline, "Seconds that the whole run may take")
       ->type_name(value_name::kSeconds);
+  command->add_flag("--no-wait", sweep.no_wait, "Exit 4 where another run uses the device");
   command
       ->add_option(
           "--worker", options->workers,
@@ -150,7 +151,8 @@ void add_run_command(CLI::App& app, Result& result) {
       "list\n"
       "SUITE` shows the names.\n"
       "A run that is killed leaves RUN.partial, with all that was measured; --resume goes on from there.\n"
-      "Runs on one device queue: each waits until the one before it has ended.\n"
+      "Runs on one device queue: each waits until the one before it has ended, or exits 4 with --no-wait.\n"
+      "Ctrl-C writes the run file and ends; a second one ends at once, and RUN.partial stays.\n"
       "Exit code: 0 clean, 2 wrong usage or input, 3 a case crashed, hung or gave a wrong answer, 4 nothing "
       "was\n"
       "measured, or less than --require, 5 the recorder could not work, 130 interrupted.");

@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -41,7 +39,8 @@ class LastLines {
 
   void drain() {
     std::array<char, 16384> bytes{};
-    while (descriptor_ >= 0) {
+    // As much as a full pipe holds, no more: one that writes without end must not keep us here.
+    for (int piece = 0; piece < 64 && descriptor_ >= 0; ++piece) {
       const ssize_t got = ::read(descriptor_, bytes.data(), bytes.size());
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return;
@@ -102,17 +101,6 @@ struct Pipe {
 
 pid_t guard = -1;  // the process of guard_group()
 
-WorkerEnd reap(pid_t program) {
-  int status = 0;
-  while (::waitpid(program, &status, 0) < 0) {
-    if (errno != EINTR) fail("waitpid");
-  }
-  WorkerEnd end;
-  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
-  if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
-  return end;
-}
-
 }  // namespace
 
 void guard_group(const std::filesystem::path& profiles) {
@@ -147,22 +135,25 @@ ProgramEnd run_program(const std::vector<std::string>& command, const std::vecto
   const pid_t program = spawn(start, {nothing.get(), output.ends[1], errors.ends[1], -1}, {false});
   output.close_writing();
   errors.close_writing();
-  const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, program, 0)));
+  ChildWatch watch(program);
   LastLines said(output.ends[0]);
   LastLines complained(errors.ends[0]);
   for (bool running = true; running;) {
-    std::array<pollfd, 3> watched{
-        {{said.descriptor(), POLLIN, 0}, {complained.descriptor(), POLLIN, 0}, {process.get(), POLLIN, 0}}};
-    if (::poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) fail("poll");
-    running = watched[2].revents == 0;
+    std::array<pollfd, 3> watched{{{said.descriptor(), POLLIN, 0},
+                                   {complained.descriptor(), POLLIN, 0},
+                                   {watch.descriptor(), POLLIN, 0}}};
+    if (::poll(watched.data(), watched.size(), watch.poll_limit(-1)) < 0 && errno != EINTR) fail("poll");
+    running = (watched[2].revents == 0 && watch.descriptor() >= 0) || !watch.has_ended();
     said.drain();
     complained.drain();
   }
   const auto end = std::chrono::steady_clock::now();
   ProgramEnd ended;
-  ended.end = reap(program);
+  ended.end = watch.reap().value_or(WorkerEnd{});
   ended.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
-  end_orphans(guard);
+  for (const pid_t child : end_orphans(guard)) {
+    ended.left_behind += (ended.left_behind.empty() ? "" : "; ") + given_up_text(child);
+  }
   ended.last_words = complained.text();
   if (ended.last_words.empty()) ended.last_words = said.text();
   return ended;

@@ -13,6 +13,7 @@ namespace peakmark {
 struct ProgramEnd {
   WorkerEnd end;
   std::int64_t wall_ns = 0;  ///< from its start to its end
+  std::string left_behind;   ///< what to say of processes that it left and that cannot be killed
   std::string last_words;    ///< the last lines that it wrote to standard error, or else to standard output
 
   [[nodiscard]] bool well() const { return end.exit_code == 0; }

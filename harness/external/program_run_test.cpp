@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
 #include "run/orphans.hpp"
+#include "run/without_pidfd.hpp"
 
 namespace peakmark {
 namespace {
@@ -57,6 +58,21 @@ TEST(ProgramRun, WhatItLeavesBehindIsEnded) {
   int seen = 0;
   for (pid_t pid = 0; pids >> pid; ++seen) EXPECT_NE(0, ::kill(pid, 0)) << pid;
   EXPECT_EQ(2, seen);
+}
+
+// It leaves the group and holds the pipe of its parent, which has ended.
+TEST(ProgramRun, AGrandchildThatWritesWithoutEndHoldsNobodyUp) {
+  adopt_orphans();
+  EXPECT_TRUE(shell("(while :; do echo more; done) & exit 0").well());
+  EXPECT_TRUE(shell("setsid yes & setsid yes >&2 & exit 0").well());
+}
+
+TEST(ProgramRun, WithoutADescriptorOfTheProcessItsEndIsSeen) {
+  const auto check = [] {
+    if (!go_without_pidfd()) ::_exit(42);
+    ::_exit(shell("exit 7").end.exit_code.value_or(1));
+  };
+  EXPECT_EXIT(check(), testing::ExitedWithCode(7), "") << "42: the system has no seccomp";
 }
 
 TEST(ProgramRun, WhatIsLeftInAGuardedGroupEndsWithItsLeader) {

@@ -161,6 +161,9 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
     return fail(out_of_memory ? Outcome::out_of_memory : Outcome::crashed, with_last_words(how, pass.end));
   }
   if (!pass.trouble.empty()) return fail(Outcome::crashed, with_last_words(pass.trouble, pass.end));
+  if (!pass.end.left_behind.empty()) {
+    return fail(Outcome::crashed, "the program ended and left a process behind: " + pass.end.left_behind);
+  }
   return true;
 }
 

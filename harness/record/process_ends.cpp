@@ -113,7 +113,10 @@ void ProcessEnds::watch() {
   for (bool stopping = false; !stopping;) {
     std::vector<pollfd> waits{{stop_, POLLIN, 0}, {folder_, POLLIN, 0}};
     for (const Watched& one : all) waits.push_back({one.process, POLLIN, 0});
-    if (poll(waits.data(), waits.size(), -1) < 0) continue;
+    if (poll(waits.data(), waits.size(), -1) < 0) {
+      if (errno == EINTR) continue;
+      break;  // no memory, or a limit of descriptors that was lowered: the ends stay unknown
+    }
     stopping = waits[0].revents != 0;
     read_folder();
     // Those that have come just now are asked too, for when this is the last time.

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "run/orphans.hpp"
 #include "run/progress.hpp"
 #include "run/run_journal.hpp"
 #include "run/supervisor.hpp"
@@ -20,7 +21,11 @@ class Confirming final : public SupervisorListener {
   void started(const PlannedCase& planned) override { progress_.started(planned.name); }
   void finished(const PlannedCase& planned, const Observation& measured) override;
   void reference(const ReferenceTime& /*time*/) override {}  // the run's own stand already
+  void starting(std::size_t cases) override {
+    progress_.starting("starting the worker for " + std::to_string(cases) + " cases");
+  }
   void waiting() override { progress_.tick(); }
+  void ended() override { end_orphans(); }
   void said(std::string_view line) override { progress_.message("worker: " + std::string(line)); }
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -7,14 +8,25 @@
 
 namespace peakmark {
 
-/// Keeps two runs on one device apart: they would spoil each other's timings and eat each other's memory. A
-/// flock on a file in the folder for temporary files, so that it also holds between users, and ends with the
-/// process. None is taken for `dry`, which holds no memory.
+/// What a run says of itself to those that wait for it, and what it wants of the lock.
+struct DeviceLockOptions {
+  std::string suite;         ///< what is measured
+  bool memory_only = false;  ///< takes no times
+  bool no_wait = false;      ///< DeviceError, which names the holder, instead of waiting
+};
+
+/// Keeps two runs on one device apart: they would spoil each other's times and eat each other's memory. A
+/// flock on a file in a folder of the user, which ends with the process. It names the device by its PCI
+/// address, so that OpenCL and CUDA on one GPU exclude each other, whatever index a run sees it under; all
+/// CPU devices are one device. No lock is taken where runs do not disturb each other: on `dry`, which holds
+/// no memory, and for memory alone on a CPU.
 class DeviceLock {
  public:
   /// Waits as long as another run holds the device: shards and parallel jobs of one machine then simply
-  /// queue. Calls `waiting` once when it must, and `still_wanted` every 200 ms, which throws to give up.
-  DeviceLock(const DeviceInfo& device, const std::function<void(const std::string& path)>& waiting,
+  /// queue. Calls `waiting` for each holder that it waits for, with what to say, and `still_wanted` every
+  /// 200 ms, which throws to give up.
+  DeviceLock(const DeviceInfo& device, const DeviceLockOptions& options,
+             const std::function<void(const std::string& holder)>& waiting,
              const std::function<void()>& still_wanted);
   ~DeviceLock();
   DeviceLock(const DeviceLock&) = delete;
@@ -23,5 +35,12 @@ class DeviceLock {
  private:
   int descriptor_ = -1;
 };
+
+/// The name of the lock: `pci-0000_3b_00`, `cpu`, or, where the driver tells no address, of the device.
+std::string lock_name(const DeviceInfo& device);
+
+/// $XDG_RUNTIME_DIR/peakmark, else `peakmark-UID` in the folder for temporary files; made where it is not
+/// there. UsageError where it is not this user's alone.
+std::filesystem::path lock_folder();
 
 }  // namespace peakmark

@@ -2,12 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
@@ -15,10 +18,23 @@
 namespace peakmark {
 namespace {
 
-DeviceInfo device(const std::string& name) {
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+DeviceInfo gpu(const std::string& pci, Backend backend = Backend::opencl) {
   DeviceInfo info;
-  info.backend = Backend::opencl;
-  info.name = name + std::to_string(::getpid());
+  info.backend = backend;
+  info.name = "A GPU";
+  info.platform = "A driver";
+  info.pci = pci;
+  return info;
+}
+
+DeviceInfo cpu(const std::string& name = "cpu-x") {
+  DeviceInfo info = gpu("");
+  info.name = name;
+  info.is_cpu = true;
   return info;
 }
 
@@ -26,69 +42,127 @@ struct GaveUp : std::runtime_error {
   GaveUp() : std::runtime_error("gave up") {}
 };
 
-/// Lock files stay, so that no run removes the one another waits for: these go with their test's folder.
-class DeviceLockTest : public testing::Test {
- protected:
-  DeviceLockTest() { setenv("TMPDIR", folder_.path().c_str(), 1); }
-  ~DeviceLockTest() override {
-    if (before_.empty()) {
-      unsetenv("TMPDIR");
+/// A variable of the environment as long as this lives; null: not set.
+class Variable {
+ public:
+  Variable(std::string name, const char* value) : name_(std::move(name)) {
+    if (const char* const before = std::getenv(name_.c_str())) before_ = before;
+    set(value);
+  }
+  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  void set(const char* value) const {
+    if (value == nullptr) {
+      ::unsetenv(name_.c_str());
     } else {
-      setenv("TMPDIR", before_.c_str(), 1);
+      ::setenv(name_.c_str(), value, 1);
     }
   }
 
  private:
-  const std::string before_ = std::getenv("TMPDIR") == nullptr ? "" : std::getenv("TMPDIR");
-  const TemporaryFolder folder_;
+  std::string name_;
+  std::optional<std::string> before_;
 };
 
-TEST_F(DeviceLockTest, AFolderForTemporaryFilesThatIsNoneIsAMistake) {
-  setenv("TMPDIR", "/proc/version", 1);
-  try {
-    const DeviceLock lock(
-        device("a device"), [](const std::string&) {}, [] {});
-    FAIL();
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("TMPDIR=/proc/version: is no folder"),
-                                             testing::HasSubstr("TMPDIR names another")));
+/// Lock files stay, so that no run removes the one another waits for: these go with their test's folder.
+class DeviceLockTest : public testing::Test {
+ protected:
+  /// Whether a second run on `two` waits for one on `one`.
+  bool exclude(const DeviceInfo& one, const DeviceInfo& two, const DeviceLockOptions& options = {}) {
+    const DeviceLock first(one, options, note(), give_up);
+    try {
+      const DeviceLock second(two, options, note(), give_up);
+      return false;
+    } catch (const GaveUp&) {
+      return true;
+    }
   }
+  std::function<void(const std::string&)> note() {
+    return [this](const std::string& holder) { waited_for_.push_back(holder); };
+  }
+  static void give_up() { throw GaveUp(); }
+
+  const TemporaryFolder folder_;
+  const Variable temporary_{"TMPDIR", folder_.path().c_str()};
+  const Variable runtime_{"XDG_RUNTIME_DIR", nullptr};
+  std::vector<std::string> waited_for_;
+};
+
+TEST_F(DeviceLockTest, OneGpuIsOneDeviceUnderEachBackendAndIndex) {
+  DeviceInfo hidden = gpu("0000:3b:00", Backend::cuda);  // as CUDA_VISIBLE_DEVICES numbers it
+  hidden.index = 3;
+  hidden.name = "The same GPU";
+  EXPECT_TRUE(exclude(gpu("0000:3b:00"), hidden));
+  EXPECT_FALSE(exclude(gpu("0000:3b:00"), gpu("0000:3c:00"))) << "two alike in one machine";
+  EXPECT_TRUE(exclude(gpu(""), gpu(""))) << "without an address";
 }
 
-TEST_F(DeviceLockTest, KeepsTwoRunsApart) {
-  int waited = 0;
-  const auto waiting = [&](const std::string& path) {
-    ++waited;
-    EXPECT_NE(path.find("a_device"), std::string::npos) << path;
-  };
-  const auto give_up = [] { throw GaveUp(); };
-  {
-    const DeviceLock first(device("a device"), waiting, give_up);
-    EXPECT_EQ(waited, 0);
-    EXPECT_THROW(DeviceLock(device("a device"), waiting, give_up), GaveUp);
-    EXPECT_EQ(waited, 1);
-    const DeviceLock other(device("another device"), waiting, give_up);
+TEST_F(DeviceLockTest, AllCpuDevicesAreOne) {
+  EXPECT_TRUE(exclude(cpu("cpu-haswell"), cpu("basic")));
+}
+
+TEST_F(DeviceLockTest, RunsThatDoNotDisturbEachOtherTakeNone) {
+  EXPECT_FALSE(exclude(cpu(), cpu(), {"", true}));
+  EXPECT_TRUE(exclude(gpu("0000:3b:00"), gpu("0000:3b:00"), {"", true})) << "memory of a GPU is shared";
+  EXPECT_FALSE(exclude(gpu("", Backend::dry), gpu("", Backend::dry)));
+}
+
+TEST_F(DeviceLockTest, AWaitNamesTheHolder) {
+  EXPECT_TRUE(exclude(cpu(), cpu(), {"suites/nightly.toml"}));
+  EXPECT_THAT(waited_for_, ElementsAre(AllOf(HasSubstr("process " + std::to_string(::getpid()) +
+                                                       " measures suites/nightly.toml on it since 20"),
+                                             HasSubstr("cpu.lock"))));
+}
+
+TEST_F(DeviceLockTest, NoWaitEndsAtOnceAndNamesTheHolder) {
+  const DeviceLock first(cpu(), {"nightly.toml"}, note(), give_up);
+  try {
+    const DeviceLock second(cpu(), {"other.toml", false, true}, note(), give_up);
+    FAIL();
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("measures nightly.toml"));
+    EXPECT_EQ(error.code(), ExitCode::nothing);
   }
-  const DeviceLock again(device("a device"), waiting, give_up);
-  EXPECT_EQ(waited, 1);
+  EXPECT_THAT(waited_for_, testing::IsEmpty());
 }
 
 TEST_F(DeviceLockTest, AWaitingRunGoesOnWhenTheDeviceIsFree) {
   std::optional<DeviceLock> first;
-  first.emplace(
-      device("a device"), [](const std::string&) {}, [] {});
-  const DeviceLock second(
-      device("a device"), [](const std::string&) {}, [&] { first.reset(); });
+  first.emplace(cpu(), DeviceLockOptions{}, note(), give_up);
+  const DeviceLock second(cpu(), {}, note(), [&] { first.reset(); });
+  EXPECT_EQ(waited_for_.size(), 1U);
 }
 
-TEST_F(DeviceLockTest, DryNeedsNone) {
-  DeviceInfo dry = device("dry");
-  dry.backend = Backend::dry;
-  const auto give_up = [] { throw GaveUp(); };
-  const DeviceLock first(
-      dry, [](const std::string&) {}, give_up);
-  const DeviceLock second(
-      dry, [](const std::string&) {}, give_up);
+TEST_F(DeviceLockTest, TheFolderIsTheUsersOwn) {
+  namespace fs = std::filesystem;
+  const fs::path own = fs::path(folder_.path()) / ("peakmark-" + std::to_string(::geteuid()));
+  EXPECT_EQ(lock_folder(), own);
+  struct stat status {};
+  ASSERT_EQ(::stat(own.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0700U);
+
+  ::chmod(own.c_str(), 0770);
+  EXPECT_THROW(lock_folder(), UsageError) << "others may write into it";
+  fs::remove(own);
+  fs::create_directory_symlink(folder_.path(), own);
+  EXPECT_THROW(lock_folder(), UsageError) << "a link may lead anywhere";
+
+  const TemporaryFolder runtime;
+  ::chmod(runtime.path().c_str(), 0700);
+  runtime_.set(runtime.path().c_str());
+  EXPECT_EQ(lock_folder(), fs::path(runtime.path()) / "peakmark");
+}
+
+TEST_F(DeviceLockTest, AFolderForTemporaryFilesThatIsNoneIsAMistake) {
+  temporary_.set("/proc/version");
+  try {
+    const DeviceLock lock(cpu(), {}, note(), give_up);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("TMPDIR=/proc/version: is no folder"), HasSubstr("TMPDIR names another")));
+  }
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "run/description_json.hpp"
 #include "run/run_file.hpp"
+#include "run/stuck_process.hpp"
 
 namespace peakmark {
 namespace {
@@ -48,7 +49,11 @@ const std::vector<std::string> kDeeds{"ok",
                                       "timed",
                                       "timed_once",
                                       "abort_in_step",
-                                      "late_step"};
+                                      "late_step",
+                                      "stop",
+                                      "vfork",
+                                      "flood_steps",
+                                      "sleep_uninterruptibly"};
 
 Description description() {
   Description description;
@@ -167,6 +172,19 @@ void do_deed(const std::string& deed, const std::string& name) {
     const std::string line(4000, 'x');
     for (;;) write_text(STDERR_FILENO, line + "\n");
   }
+  if (deed == "flood_steps") {
+    for (;;) write_text(observations, "{\"step\": \"`verify`\"}\n");
+  }
+  if (deed == "stop") ::raise(SIGSTOP);
+  if (deed == "vfork" && ::vfork() == 0) {
+    for (;;) ::pause();
+  }
+  if (deed == "sleep_uninterruptibly") {
+    const std::string ready = "{\"step\": \"sleeps\"}\n";
+    const std::string refused = sleep_uninterruptibly(std::getenv("FAKE_WORKER_FIFO"), observations, ready);
+    std::fprintf(stderr, "%s\n", refused.c_str());
+    wait_for_ever();
+  }
   if (deed == "other_case") observation.case_name = "another";
   if (deed == "restart") write_text(observations, "{\"start\": \"" + name + "\"}\n");
   if (deed == "say") std::fputs("something to read\n", stdout);
@@ -222,6 +240,14 @@ void before_first_case(const std::string& what) {
   if (what == "exit_4") std::exit(4);
   if (what == "abort") std::abort();
   if (what == "hang") wait_for_ever();
+  if (what == "traced_once") {
+    const std::string fifo = std::getenv("FAKE_WORKER_FIFO");
+    if (::open((fifo + ".once").c_str(), O_CREAT | O_EXCL | O_CLOEXEC, 0600) < 0) return;
+    if (!trace_this_process(fifo)) {
+      std::fputs("no process can be traced here\n", stderr);
+      std::exit(2);
+    }
+  }
 }
 
 int run(const std::map<std::string, std::string>& options) {

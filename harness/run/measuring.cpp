@@ -67,12 +67,42 @@ Journaling::Journaling(RunJournal& journal, const SweepOptions& options, const S
       round_(round),
       progress_(stderr, is_terminal(stderr), total, done) {}
 
+void say_checking(std::size_t cases) {
+  constexpr std::size_t kMinCases = 10'000;  // fewer take a second
+  if (cases >= kMinCases) say(fmt::format("  {} cases: the worker checks whether it can run them", cases));
+}
+
+void start_journal(RunJournal& journal, const RunContext& context, const std::filesystem::path& run_file) {
+  const std::filesystem::path kept = journal.start(context);
+  if (kept.empty()) return;
+  say(fmt::format(
+      "  {} is of a run that was cut short, and is kept as {} when the first case is measured; stop "
+      "now and add --resume to go on with it",
+      partial_of(run_file).string(), kept.filename().string()));
+}
+
+DeviceLockOptions lock_options(const SweepOptions& options) {
+  DeviceLockOptions lock;
+  for (const std::filesystem::path& suite : options.selection.suites) {
+    lock.suite += (lock.suite.empty() ? "" : ", ") + suite.string();
+  }
+  lock.memory_only = options.memory_only;
+  lock.no_wait = options.no_wait;
+  return lock;
+}
+
+void Journaling::starting(std::size_t cases) {
+  progress_.starting(fmt::format("starting the worker for {} cases", cases));
+}
+
 void Journaling::started(const PlannedCase& planned) {
   progress_.started(planned.name);
 }
 
 void Journaling::ended() {
-  end_orphans();
+  for (const pid_t child : end_orphans()) {
+    progress_.message(given_up_text(child) + "; a worker left it behind, and the run goes on without it");
+  }
 }
 
 void Journaling::write_references() {

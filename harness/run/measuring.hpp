@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/doctor/doctor.hpp"
+#include "run/device_lock.hpp"
 #include "run/progress.hpp"
 #include "run/recording_environment.hpp"
 #include "run/run_journal.hpp"
@@ -34,6 +35,7 @@ class Journaling final : public SupervisorListener {
   void started(const PlannedCase& planned) override;
   void finished(const PlannedCase& planned, const Observation& measured) override;
   void reference(const ReferenceTime& time) override { references_.push_back(time); }
+  void starting(std::size_t cases) override;
   void waiting() override { progress_.tick(); }
   void ended() override;
   void said(std::string_view line) override { progress_.message("worker: " + std::string(line)); }
@@ -83,6 +85,15 @@ void note_findings(const MachineFacts& facts, const DeviceInfo& device, RunConte
 
 /// Cases that name a backend other than the device's cannot be measured in this run.
 void note_unsupported(RunJournal& journal, const DeviceInfo& device);
+
+/// Large suites take a while before their first case: says what is done in it.
+void say_checking(std::size_t cases);
+
+/// Begins a new run; says what becomes of an earlier one that was cut short.
+void start_journal(RunJournal& journal, const RunContext& context, const std::filesystem::path& run_file);
+
+/// What a run says to those that wait for its device.
+DeviceLockOptions lock_options(const SweepOptions& options);
 
 void change_context(RunJournal& journal, const std::function<void(RunContext&)>& change);
 

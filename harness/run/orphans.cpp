@@ -1,12 +1,9 @@
 #include "run/orphans.hpp"
 
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
-#include <vector>
 
 #include "record/proc_file.hpp"
 
@@ -16,6 +13,7 @@ namespace {
 std::vector<pid_t> children_but(pid_t but) {
   std::vector<pid_t> children = children_of(::getpid());
   std::erase(children, but);
+  for (const pid_t hangs : given_up_children()) std::erase(children, hangs);
   return children;
 }
 
@@ -30,15 +28,23 @@ void adopt_orphans() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-void end_orphans(pid_t but) {
+std::vector<pid_t> end_orphans(pid_t but, std::chrono::milliseconds limit) {
+  const auto until = ChildWatch::Clock::now() + limit;
+  std::vector<pid_t> hanging;
   // Killing one hands us its children.
   for (std::vector<pid_t> left = children_but(but); !left.empty(); left = children_but(but)) {
+    for (const pid_t child : left) ::kill(child, SIGKILL);
     for (const pid_t child : left) {
-      ::kill(child, SIGKILL);
-      while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+      ChildWatch watch(child);
+      if (watch.wait_until(until)) {
+        watch.reap();
+      } else {
+        give_up_child(child);
+        hanging.push_back(child);
       }
     }
   }
+  return hanging;
 }
 
 void end_processes_with(const std::string& name, const std::string& value) {

@@ -2,7 +2,11 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
+#include <vector>
+
+#include "run/child_end.hpp"
 
 namespace peakmark {
 
@@ -11,8 +15,9 @@ namespace peakmark {
 void adopt_orphans();
 
 /// Kills the children of this process, and theirs, until there are none: to be called when nobody runs any
-/// more who ought to. `but`: a child that stays.
-void end_orphans(pid_t but = -1);
+/// more who ought to. `but`: a child that stays. Returns those that have not ended after `limit`: they are
+/// given up (child_end.hpp), and later calls leave them out.
+std::vector<pid_t> end_orphans(pid_t but = -1, std::chrono::milliseconds limit = kKillLimit);
 
 /// Kills every process, this one left out, that has begun with NAME=value in its environment where the value
 /// begins with `value`: descendants of a process that is dead already.

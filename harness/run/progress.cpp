@@ -58,6 +58,7 @@ std::string Progress::text(Clock::time_point now) const {
     text += fmt::format(", {} left", format_duration(std::chrono::seconds(static_cast<std::int64_t>(left))));
   }
   if (failed_ > 0) text += fmt::format(", {} failed", failed_);
+  if (!starting_.empty()) text += ", " + starting_;
   return text;
 }
 
@@ -73,7 +74,13 @@ std::string Progress::line(Clock::time_point now, std::size_t width) const {
   return line.substr(0, width - 1);
 }
 
+void Progress::starting(std::string_view what, Clock::time_point now) {
+  starting_ = what;
+  show(now);
+}
+
 void Progress::started(std::string_view case_name, Clock::time_point now) {
+  starting_.clear();
   case_name_ = case_name;
   show(now);
 }

@@ -26,6 +26,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  /// What is done before the next case: shown until that is started.
+  void starting(std::string_view what, Clock::time_point now = Clock::now());
   void started(std::string_view case_name, Clock::time_point now = Clock::now());
   void finished(bool failed, Clock::time_point now = Clock::now());
   /// Time has passed.
@@ -51,6 +53,7 @@ class Progress {
   std::size_t done_;
   std::size_t failed_ = 0;
   std::string case_name_;
+  std::string starting_;
   Clock::time_point begin_;
   Clock::time_point last_line_;
 };

@@ -41,6 +41,15 @@ TEST_F(ProgressTest, SaysWhatIsDoneAndWhatRemains) {
   EXPECT_EQ(progress.text(begin_ + 10s), "4/12 cases, 0:10, 0:40 left, 1 failed");
 }
 
+TEST_F(ProgressTest, SaysWhatIsDoneBeforeTheFirstCase) {
+  Progress progress(file_.get(), false, 12, 0, begin_);
+  progress.starting("starting the worker for 12 cases", begin_);
+  progress.tick(begin_ + Progress::kPlainInterval);
+  EXPECT_THAT(written(), HasSubstr("0/12 cases, 0:15, starting the worker for 12 cases"));
+  progress.started("a/case", begin_ + 16s);
+  EXPECT_EQ(progress.text(begin_ + 16s), "0/12 cases, 0:16");
+}
+
 TEST_F(ProgressTest, ABarGrowsWithTheCases) {
   Progress progress(file_.get(), false, 4, 0, begin_);
   EXPECT_EQ(progress.line(begin_, 80), "[........................] 0/4 cases, 0:00");

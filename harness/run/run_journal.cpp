@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <stdexcept>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -32,6 +33,25 @@ std::vector<std::string> names_of(const std::vector<PlannedCase>& planned) {
 std::filesystem::path checked(std::filesystem::path run_file) {
   check_run_file_replaceable(run_file);
   return run_file;
+}
+
+/// Whether a partial run has more than its context, which every run writes anew.
+bool has_observation(std::string_view lines) {
+  constexpr std::string_view kContext = R"({"context":)";
+  while (!lines.empty()) {
+    if (!lines.starts_with(kContext)) return true;
+    const std::size_t end = lines.find('\n');
+    lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
+  }
+  return false;
+}
+
+/// `run.json.partial.1`, or the next number.
+std::filesystem::path free_name_beside(const std::filesystem::path& path) {
+  for (int number = 1;; ++number) {
+    std::filesystem::path name = path.string() + "." + std::to_string(number);
+    if (!std::filesystem::exists(std::filesystem::symlink_status(name))) return name;
+  }
 }
 
 /// As it comes back from a file: a device's name may hold bytes that are no UTF-8.
@@ -71,16 +91,16 @@ void RunJournal::set_earlier_run_aside() {
   is_set_aside_ = set_run_file_aside(run_file_);
 }
 
-std::size_t RunJournal::start(RunContext context) {
-  const std::string earlier = partial_.take_whole_lines();
+std::filesystem::path RunJournal::start(RunContext context) {
   started_ = true;
-  earlier_stays_ = !earlier.empty();
+  earlier_stays_ = has_observation(partial_.take_whole_lines());
+  kept_ = earlier_stays_ ? free_name_beside(partial_.path()) : std::filesystem::path();
   publish_texts(context, private_texts_);
   run_ = Run{std::move(context), {}};
   places_.clear();
   run_.context.complete = false;
   if (!earlier_stays_) write_all();
-  return static_cast<std::size_t>(std::count(earlier.begin(), earlier.end(), '\n'));
+  return kept_;
 }
 
 void RunJournal::write_all() {
@@ -192,6 +212,7 @@ void RunJournal::keep(const Observation& observation) {
 
 void RunJournal::replace_earlier_by(const Observation& observation) {
   std::string earlier = partial_.take_whole_lines();
+  replace_text_file(kept_, earlier);
   try {
     write_all();
     partial_.append(to_json_line(observation));
@@ -201,6 +222,7 @@ void RunJournal::replace_earlier_by(const Observation& observation) {
     partial_.clear();
     partial_.append(earlier);
     earlier_stays_ = true;
+    std::filesystem::remove(kept_);
     throw;
   }
 }

@@ -29,9 +29,10 @@ class RunJournal {
   /// fails, nobody takes the earlier one for its result. Not for a run that resumes.
   void set_earlier_run_aside();
 
-  /// Begins a new run. A partial one that was there is given up when the first case is measured, not before:
-  /// a run that comes to nothing leaves it as it was. Gives how many lines it has; 0 where there was none.
-  std::size_t start(RunContext context);
+  /// Begins a new run. A partial one that was there, with a case that was measured, is kept under the name
+  /// returned, `RUN.partial.1` or the next that is free, once a case of this run is measured: a run that
+  /// comes to nothing leaves it as it was. Empty where there was none.
+  std::filesystem::path start(RunContext context);
 
   /// Goes on with the run that is there, in part or whole, if it is the same: suite and cases, device,
   /// driver, build, passes. UsageError, naming the difference, when it is another. False when there is none.
@@ -75,6 +76,7 @@ class RunJournal {
   PrivateTexts private_texts_;
   bool started_ = false;
   bool earlier_stays_ = false;  ///< until a case is measured
+  std::filesystem::path kept_;  ///< where the earlier one goes then
   bool measured_ = false;
   bool is_set_aside_ = false;
   Run run_;

@@ -88,7 +88,7 @@ TEST_F(RunJournalTest, WritesNoSecretAndNoPathOfAPerson) {
 
 TEST_F(RunJournalTest, KeepsEachObservationAsItComes) {
   RunJournal journal(path_);
-  EXPECT_EQ(journal.start(context_), 0u);
+  EXPECT_EQ(journal.start(context_), std::filesystem::path());
   journal.add(example_observation("b"));
   EXPECT_THAT(read_text_file(partial_), HasSubstr("\"case\":\"b\""));
   EXPECT_FALSE(std::filesystem::exists(path_));
@@ -191,16 +191,18 @@ TEST_F(RunJournalTest, RefusesAPartialRunThatItDoesNotUnderstand) {
   EXPECT_THAT(resume_error(context_), AllOf(HasSubstr(partial_.string()), HasSubstr("line 1")));
 }
 
-TEST_F(RunJournalTest, StartingAnewGivesUpWhatWasThereWhenACaseIsMeasured) {
+TEST_F(RunJournalTest, StartingAnewKeepsWhatWasThereUnderAnotherName) {
   {
     RunJournal journal(path_);
     journal.start(context_);
     journal.add(example_observation("a"));
   }
   const std::string before = read_text_file(partial_);
+  std::ofstream(partial_.string() + ".1") << "an earlier one still";
+  const std::filesystem::path kept = partial_.string() + ".2";
   {
     RunJournal journal(path_);
-    EXPECT_EQ(journal.start(context_), 2u);
+    EXPECT_EQ(journal.start(context_), kept);
     journal.change(context_);
     journal.note(example_observation("b"));
     EXPECT_EQ(journal.missing().size(), 2u);
@@ -218,6 +220,14 @@ TEST_F(RunJournalTest, StartingAnewGivesUpWhatWasThereWhenACaseIsMeasured) {
   EXPECT_TRUE(journal.resume(context_));
   ASSERT_EQ(journal.missing().size(), 1u);
   EXPECT_EQ(journal.missing().front().name, "a");
+  EXPECT_EQ(read_text_file(kept), before);
+  EXPECT_EQ(read_text_file(partial_.string() + ".1"), "an earlier one still");
+}
+
+TEST_F(RunJournalTest, AnEarlierRunWithoutACaseIsNotKept) {
+  std::ofstream(partial_) << "{\"context\":{}}\n";
+  RunJournal journal(path_);
+  EXPECT_EQ(journal.start(context_), std::filesystem::path());
 }
 
 TEST_F(RunJournalTest, WhereTheNewRunHasNoRoomTheEarlierOneStays) {
@@ -237,6 +247,7 @@ TEST_F(RunJournalTest, WhereTheNewRunHasNoRoomTheEarlierOneStays) {
     EXPECT_FALSE(journal.has_measured());
   }
   EXPECT_EQ(read_text_file(partial_), before);
+  EXPECT_FALSE(std::filesystem::exists(partial_.string() + ".1"));
 }
 
 TEST_F(RunJournalTest, OfWhatNeedsNoDeviceAloneNothingIsLeft) {

@@ -1,40 +1,82 @@
 #include "run/signal_watch.hpp"
 
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 
 namespace peakmark {
+namespace {
+
+// A terminal and a wrapper that passes signals on give one Ctrl-C twice.
+constexpr std::chrono::seconds kOneKeyPress{1};
+
+constexpr std::string_view kSecond =
+    "\npeakmark: interrupted twice: ends at once; what was measured is in the partial file, and --resume "
+    "goes "
+    "on with it\n";
+
+}  // namespace
 
 SignalWatch::SignalWatch()
-    : file_size_handler_(std::signal(SIGXFSZ, SIG_IGN)), pipe_handler_(std::signal(SIGPIPE, SIG_IGN)) {
+    : raised_(::eventfd(0, EFD_CLOEXEC)),
+      stop_(::eventfd(0, EFD_CLOEXEC)),
+      file_size_handler_(std::signal(SIGXFSZ, SIG_IGN)),
+      pipe_handler_(std::signal(SIGPIPE, SIG_IGN)) {
   sigset_t watched;
   sigemptyset(&watched);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&watched, signal);
   ::pthread_sigmask(SIG_BLOCK, &watched, &before_);
-  descriptor_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (descriptor_ < 0) throw Error(ExitCode::usage, std::string("signalfd: ") + std::strerror(errno));
+  signals_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals_ < 0 || raised_ < 0 || stop_ < 0)
+    throw Error(ExitCode::usage, std::string("signalfd: ") + std::strerror(errno));
+  thread_ = std::thread([this] { watch(); });
 }
 
 SignalWatch::~SignalWatch() {
+  ::eventfd_write(stop_, 1);
+  thread_.join();
   // What has come has been answered; left pending, it would end the process when the mask is put back.
   signalfd_siginfo pending{};
-  while (::read(descriptor_, &pending, sizeof pending) > 0) {
+  while (::read(signals_, &pending, sizeof pending) > 0) {
   }
-  ::close(descriptor_);
+  for (const int descriptor : {signals_, raised_, stop_}) ::close(descriptor);
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   std::signal(SIGXFSZ, file_size_handler_);
   std::signal(SIGPIPE, pipe_handler_);
 }
 
+void SignalWatch::watch() const {
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> first;
+  for (;;) {
+    std::array<pollfd, 2> watched{{{signals_, POLLIN, 0}, {stop_, POLLIN, 0}}};
+    if (::poll(watched.data(), watched.size(), -1) < 0) continue;
+    if (watched[1].revents != 0) return;
+    signalfd_siginfo signal{};
+    if (::read(signals_, &signal, sizeof signal) != sizeof signal) continue;
+    if (!first) {
+      first = Clock::now();
+      ::eventfd_write(raised_, 1);
+    } else if (signal.ssi_signo != SIGHUP && Clock::now() - *first >= kOneKeyPress) {
+      // Nobody has answered the first: this process itself may hang in a driver. The workers die with it.
+      [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, kSecond.data(), kSecond.size());
+      ::_exit(static_cast<int>(ExitCode::interrupted));
+    }
+  }
+}
+
 bool SignalWatch::raised() const {
-  pollfd watched{descriptor_, POLLIN, 0};
+  pollfd watched{raised_, POLLIN, 0};
   return ::poll(&watched, 1, 0) == 1;
 }
 

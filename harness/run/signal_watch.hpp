@@ -1,12 +1,15 @@
 #pragma once
 
 #include <csignal>
+#include <optional>
+#include <thread>
 
 namespace peakmark {
 
 /// As long as it lives, SIGINT, SIGTERM and SIGHUP do not end the process but make `descriptor` readable, and
-/// a full disk or a closed pipe is an error, not a signal. To be made before the first call into a driver:
-/// the threads that it starts must inherit the mask, and PoCL installs a handler for SIGTERM.
+/// a full disk or a closed pipe is an error, not a signal. A further SIGINT or SIGTERM, a second or more
+/// after the first, ends the process at once with exit code 130. To be made before the first call into a
+/// driver: the threads that it starts must inherit the mask, and PoCL installs a handler for SIGTERM.
 class SignalWatch {
  public:
   SignalWatch();
@@ -15,15 +18,20 @@ class SignalWatch {
   SignalWatch& operator=(const SignalWatch&) = delete;
 
   /// For poll().
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return raised_; }
   /// True once a signal has come.
   [[nodiscard]] bool raised() const;
 
  private:
-  int descriptor_ = -1;
+  void watch() const;
+
+  int signals_ = -1;  // signalfd
+  int raised_;        // eventfd
+  int stop_;          // eventfd
   sigset_t before_{};
   void (*file_size_handler_)(int);
   void (*pipe_handler_)(int);
+  std::thread thread_;
 };
 
 }  // namespace peakmark

@@ -58,6 +58,7 @@ class Supervision {
   Stop run() {
     while (!pending_.empty()) {
       if (options_.deadline && Clock::now() >= *options_.deadline) return Stop::deadline;
+      listener_.starting(std::min(pending_.size(), kMaxCasesOfAWorker));
       WorkerProcess worker(command());
       current_ = nullptr;
       progressed_ = false;
@@ -113,16 +114,19 @@ class Supervision {
           return std::nullopt;
         case Kind::interrupted:
           words_.tell();
-          worker.kill();
+          if (const std::string left = kill(worker); !left.empty()) listener_.said(left);
           return Stop::interrupted;
-        case Kind::late:
+        case Kind::late: {
           words_.tell();
-          worker.kill();
+          const std::string left = kill(worker);
           // A worker that hangs when all is measured costs nothing but its own end.
-          if (options_.deadline && Clock::now() >= *options_.deadline && !pending_.empty())
+          if (options_.deadline && Clock::now() >= *options_.deadline && !pending_.empty()) {
+            if (!left.empty()) listener_.said(left);
             return Stop::deadline;
-          note_late();
+          }
+          note_late(left);
           return std::nullopt;
+        }
       }
     }
   }
@@ -215,11 +219,19 @@ class Supervision {
   /// Whose code it was, where the worker has told.
   std::string in_step() const { return step_.empty() ? "" : ", in " + step_; }
 
+  /// Empty, or what to say of a worker that cannot be killed.
+  [[nodiscard]] std::string kill(WorkerProcess& worker) const {
+    return worker.kill(options_.kill_limit) ? ""
+                                            : given_up_text(worker.pid()) + "; the run goes on without it";
+  }
+
   void not_understood(const std::string& why, WorkerProcess& worker) {
-    worker.kill();
+    const std::string left = kill(worker);
     words_.stand_for(why);
-    if (current_ != nullptr)
-      fail_current(Outcome::crashed, "the worker writes what nobody understands: " + why);
+    if (current_ != nullptr) {
+      fail_current(Outcome::crashed,
+                   "the worker writes what nobody understands: " + why + (left.empty() ? "" : "; " + left));
+    }
   }
 
   void note_end(const WorkerEnd& end) {
@@ -233,12 +245,14 @@ class Supervision {
     }
   }
 
-  void note_late() {
+  /// `left`: as kill() returns it.
+  void note_late(const std::string& left) {
     if (current_ != nullptr) {
-      fail_current(Outcome::timeout, with_last_words("no result after " + limit_text() + in_step() +
-                                                     "; the worker was killed"));
+      fail_current(Outcome::timeout, with_last_words("no result after " + limit_text() + in_step() + "; " +
+                                                     (left.empty() ? "the worker was killed" : left)));
     } else if (!pending_.empty()) {
-      words_.stand_for("it started no case within " + seconds_text(options_.start_limit));
+      words_.stand_for("it started no case within " + seconds_text(options_.start_limit) +
+                       (left.empty() ? "" : "; " + left));
     }
   }
 
@@ -272,7 +286,8 @@ Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>&
 }
 
 ReferenceTime measure_reference(const SupervisorOptions& options, SupervisorListener& listener) {
-  const auto until = Clock::now() + options.start_limit;
+  auto until = Clock::now() + options.start_limit;
+  if (options.deadline) until = std::min(until, *options.deadline);
   WorkerWords words(options, listener);
   WorkerProcess worker(command_for(options, {"--reference"}));
   for (;;) {
@@ -300,7 +315,9 @@ ReferenceTime measure_reference(const SupervisorOptions& options, SupervisorList
         return {};
       case Kind::late:
         words.tell();
-        listener.said("the reference case gave no time within " + seconds_text(options.start_limit));
+        listener.said(options.deadline && Clock::now() >= *options.deadline
+                          ? "the reference case gave no time before the deadline"
+                          : "the reference case gave no time within " + seconds_text(options.start_limit));
         return {};
       case Kind::interrupted:
         words.tell();

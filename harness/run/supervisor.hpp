@@ -18,6 +18,8 @@ struct SupervisorOptions {
   CaseLimit case_limit;
   /// From a worker's start to its first case: drivers load and kernels compile.
   std::chrono::milliseconds start_limit{120'000};
+  /// For the end of a worker after SIGKILL; then the run goes on without it.
+  std::chrono::milliseconds kill_limit = kKillLimit;
   std::optional<WorkerProcess::Clock::time_point> deadline;  ///< of the whole run
   int interrupt = -1;                                        ///< readable: stop now
 };
@@ -32,6 +34,8 @@ class SupervisorListener {
 
   virtual void started(const PlannedCase& planned) = 0;
   virtual void finished(const PlannedCase& planned, const Observation& observation) = 0;
+  /// A worker is started, for so many cases.
+  virtual void starting(std::size_t /*cases*/) {}
   /// Called about once a second while a worker works.
   virtual void waiting() {}
   /// The reference case, timed between two cases.
@@ -45,11 +49,11 @@ class SupervisorListener {
 enum class Stop { done, deadline, interrupted };
 
 /// Has workers measure `cases` until each has an observation. A worker that dies, hangs or writes nonsense is
-/// killed with its whole group and replaced; its case becomes `crashed` or `timeout`, and the run goes on. A
-/// worker may also end by itself between two cases, to be replaced by a fresh one. A case cut short by the
-/// deadline or an interrupt has no observation. Throws RecorderError when a worker ends with exit code 5
-/// before a case; UsageError and DeviceError with 2 and 4, or UsageError when three workers in a row ended
-/// before their first case.
+/// killed with its whole group and replaced; its case becomes `crashed` or `timeout`, and the run goes on.
+/// One that cannot be killed is left behind, and the outcome says so. A worker may also end by itself between
+/// two cases, to be replaced by a fresh one. A case cut short by the deadline or an interrupt has no
+/// observation. Throws RecorderError when a worker ends with exit code 5 before a case; UsageError and
+/// DeviceError with 2 and 4, or UsageError when three workers in a row ended before their first case.
 Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
                SupervisorListener& listener);
 

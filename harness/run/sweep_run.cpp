@@ -61,8 +61,10 @@ class Sweep {
     const Description& description = workers_->description();
     const MachineFacts facts = gather_machine_facts();
     const Selection selection =
-        select(options_.selection, description, facts.devices,
-               [&](const std::vector<PlannedCase>& cases) { workers_->check(cases, signals_.descriptor()); });
+        select(options_.selection, description, facts.devices, [&](const std::vector<PlannedCase>& cases) {
+          say_checking(cases.size());
+          workers_->check(cases, signals_.descriptor());
+        });
     say_device(selection.device, options_.memory_only);
     RunContext context = make_run_context(selection, description, options_.memory_only, options_.host_name);
     context.asked_cache = options_.cache;
@@ -83,17 +85,13 @@ class Sweep {
       say(options_.run_file.string() + " is complete: nothing to resume");
       return ExitCode::clean;
     }
-    if (!resumed && journal.start(context) != 0) {
-      say("  " + partial_of(options_.run_file).string() +
-          " of a run that was cut short will be given up when the first case is measured; stop now and add "
-          "--resume to go on with it");
-    }
+    if (!resumed) start_journal(journal, context, options_.run_file);
     if (resumed) note_resumption(journal, context.warnings);
     note_unsupported(journal, selection.device);
     adopt_orphans();
     const DeviceLock lock(
-        selection.device,
-        [](const std::string& path) { say("  waiting: another run uses this device (" + path + ")"); },
+        selection.device, lock_options(options_),
+        [](const std::string& holder) { say("  waiting for the device: " + holder); },
         [this] { check_time(); });
     const RecordingEnvironment recording(selection.device, environment);
     const auto supervisor_of = [&](const WorkerCall& call) {

@@ -35,6 +35,7 @@ struct SweepOptions {
   std::vector<LabelledWorker> labelled_workers = {};
   bool resume = false;
   bool memory_only = false;
+  bool no_wait = false;    ///< for the device
   bool host_name = false;  ///< the run file names this machine
   std::optional<int> repetitions;
   /// Of times: `cold`, `hot` or `both`; null: cold on a GPU, hot on a CPU.

@@ -62,16 +62,20 @@ class TwoBuilds {
     for (Side* side : {&base_, &next_}) note_unsupported(side->journal, device);
     adopt_orphans();
     const DeviceLock lock(
-        device,
-        [](const std::string& path) { say("  waiting: another run uses this device (" + path + ")"); },
+        device, lock_options(next_.options),
+        [](const std::string& holder) { say("  waiting for the device: " + holder); },
         [this] { check_time(); });
     const RecordingEnvironment recording(device, environment);
     Stop stop = Stop::done;
     try {
       stop = measure(recording);
     } catch (const Error&) {
-      say("what was measured stands in " + partial_of(base_.options.run_file).string() + " and " +
-          partial_of(next_.options.run_file).string() + "; --resume goes on with it");
+      std::string partial;
+      for (const Side* side : {&base_, &next_}) {
+        if (!side->journal.has_measured()) continue;
+        partial += (partial.empty() ? "" : " and ") + partial_of(side->options.run_file).string();
+      }
+      if (!partial.empty()) say("what was measured stands in " + partial + "; --resume goes on with it");
       throw;
     }
     return conclude(stop);
@@ -95,6 +99,7 @@ class TwoBuilds {
   void select_cases(const MachineFacts& facts) {
     next_.selection = select(next_.options.selection, next_.description, facts.devices,
                              [&](const std::vector<PlannedCase>& cases) {
+                               say_checking(cases.size());
                                check_cases(next_.worker, next_.description, cases, signals_.descriptor());
                              });
     const std::size_t all = next_.selection.planned.size();
@@ -138,7 +143,7 @@ class TwoBuilds {
       context.rounds = rounds;
       bool& is_resumed = resumed[side == &base_ ? 0 : 1];
       is_resumed = side->options.resume && side->journal.resume(context);
-      if (!is_resumed) side->journal.start(context);
+      if (!is_resumed) start_journal(side->journal, context, side->options.run_file);
     }
     if (resumed[0] != resumed[1] || (resumed[0] && job_of(base_) != job_of(next_))) {
       throw UsageError(

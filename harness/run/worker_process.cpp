@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,11 +19,11 @@
 namespace peakmark {
 namespace {
 
-using namespace std::chrono_literals;
-
 // A worker that writes without newlines must not fill our memory.
 constexpr std::size_t kLongestLine = std::size_t{64} << 20;
-constexpr auto kDeathLimit = 20s;
+// Neither must one that answers without end.
+constexpr std::size_t kMaxAnswerBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxErrorBytes = std::size_t{1} << 20;
 
 [[noreturn]] void fail(const char* what) {
   throw Error(ExitCode::usage, std::string(what) + ": " + std::strerror(errno));
@@ -76,15 +74,6 @@ std::string Answer::how_it_ended() const {
   return fmt::format("{}{}{}", end.text(), said.empty() ? "" : ": ", said);
 }
 
-std::string WorkerEnd::text() const {
-  if (signal) {
-    const char* name = ::sigabbrev_np(*signal);
-    return "signal " + (name != nullptr ? "SIG" + std::string(name) : std::to_string(*signal)) + " (" +
-           ::strsignal(*signal) + ")";
-  }
-  return exit_code ? "exit code " + std::to_string(*exit_code) : "an unknown end";
-}
-
 WorkerProcess::WorkerProcess(const WorkerCommand& command) {
   streams_[0].kind = WorkerEvent::Kind::observation;
   streams_[1].kind = WorkerEvent::Kind::output;
@@ -109,29 +98,14 @@ void WorkerProcess::spawn(const WorkerCommand& command) {
     for (const Stream& stream : streams_) ::close(stream.descriptor);
     throw;
   }
-  process_descriptor_ =
-      static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));  // glibc 2.36 declares it without extern "C"
-  if (process_descriptor_ < 0) {
-    const int error = errno;
-    ::kill(-pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    for (const Stream& stream : streams_) ::close(stream.descriptor);
-    errno = error;
-    fail("pidfd_open");
-  }
+  watch_.emplace(pid_);
 }
 
 WorkerProcess::~WorkerProcess() {
-  if (!ended_) {
-    ::kill(-pid_, SIGKILL);
-    // Without waiting for one that hangs inside its driver: it would hold us too.
-    pollfd wait{process_descriptor_, POLLIN, 0};
-    if (::poll(&wait, 1, 1000) == 1) reap();
-  }
+  kill();
   for (const Stream& stream : streams_) {
     if (stream.descriptor >= 0) ::close(stream.descriptor);
   }
-  ::close(process_descriptor_);
 }
 
 void WorkerProcess::take_lines(Stream& stream, std::string_view bytes) {
@@ -159,16 +133,12 @@ void WorkerProcess::drain(Stream& stream) {
   }
 }
 
-void WorkerProcess::reap() {
+void WorkerProcess::finish() {
   // What the worker started may hold its pipes and the device: no waiting for the end of the file, and none
   // of them survives. The group's number stays taken as long as its dead leader is not reaped.
   for (Stream& stream : streams_) drain(stream);
   ::kill(-pid_, SIGKILL);
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFSIGNALED(status)) end_.signal = WTERMSIG(status);
-  if (WIFEXITED(status)) end_.exit_code = WEXITSTATUS(status);
+  end_ = watch_->reap().value_or(WorkerEnd{});
   for (Stream& stream : streams_) {
     // Half an observation is none; half a line of a message is worth reading.
     if (stream.kind != WorkerEvent::Kind::observation && !stream.rest.empty()) {
@@ -189,38 +159,42 @@ WorkerEvent WorkerProcess::next(std::optional<Clock::time_point> until, int inte
     const bool late = until && Clock::now() >= *until;
     std::array<pollfd, 5> watched{};
     for (std::size_t i = 0; i < 3; ++i) watched[i] = {streams_[i].descriptor, POLLIN, 0};
-    watched[3] = {process_descriptor_, POLLIN, 0};
+    watched[3] = {watch_->descriptor(), POLLIN, 0};
     watched[4] = {interrupt, POLLIN, 0};
-    const int ready = ::poll(watched.data(), watched.size(), late ? 0 : milliseconds_until(until));
+    const int limit = late ? 0 : watch_->poll_limit(milliseconds_until(until));
+    const int ready = ::poll(watched.data(), watched.size(), limit);
     if (ready < 0 && errno != EINTR) fail("poll");
-    if (ready > 0 && watched[3].revents != 0) {
-      reap();
+    const bool interrupted = ready > 0 && watched[4].revents != 0;
+    if ((watched[3].revents != 0 || watch_->descriptor() < 0) && watch_->has_ended()) {
+      finish();
     } else {
       for (Stream& stream : streams_) drain(stream);
     }
-    // What has been measured counts, however late it is read; messages without end do not put anything off.
-    if (has_observation()) break;
-    if (ready > 0 && watched[4].revents != 0) return {WorkerEvent::Kind::interrupted, {}};
-    if (late && !ended_) return {WorkerEvent::Kind::late, {}};
+    // What has been measured counts, however late it is read: but of a worker that goes on writing only what
+    // its pipes held. Messages put nothing off.
+    const bool read_before = std::exchange(overdue_, late || interrupted);
+    if (has_observation() && !(overdue_ && read_before)) break;
+    if (interrupted || (late && !ended_)) {
+      overdue_ = false;
+      return {interrupted ? WorkerEvent::Kind::interrupted : WorkerEvent::Kind::late, {}};
+    }
   }
   WorkerEvent event = std::move(events_.front());
   events_.pop_front();
   return event;
 }
 
-void WorkerProcess::kill() {
-  if (ended_) return;
+bool WorkerProcess::kill(std::chrono::milliseconds limit) {
+  // Whoever is given up may be reaped elsewhere, and then its number, and its group's, are another's.
+  if (ended_ || given_up_) return ended_;
   ::kill(-pid_, SIGKILL);
-  pollfd wait{process_descriptor_, POLLIN, 0};
-  int ready = 0;
-  do ready = ::poll(&wait, 1, milliseconds_until(Clock::now() + kDeathLimit));
-  while (ready < 0 && errno == EINTR);
-  if (ready != 1) {
-    throw Error(ExitCode::measurement,
-                "the worker (process " + std::to_string(pid_) +
-                    ") hangs inside its driver and cannot be killed; the device may need a reset");
+  if (watch_->wait_until(Clock::now() + limit)) {
+    finish();
+  } else {
+    given_up_ = true;
+    give_up_child(pid_);
   }
-  reap();
+  return ended_;
 }
 
 Answer ask(const WorkerCommand& command, std::chrono::milliseconds limit, int interrupt) {
@@ -232,9 +206,12 @@ Answer ask(const WorkerCommand& command, std::chrono::milliseconds limit, int in
     switch (event.kind) {
       case WorkerEvent::Kind::output:
         answer.output += event.text + '\n';
+        if (answer.output.size() > kMaxAnswerBytes)
+          throw NoAnswer(command.program.string() + " answers without end and was killed", answer.output);
         break;
       case WorkerEvent::Kind::error:
         answer.errors += event.text + '\n';
+        if (answer.errors.size() > kMaxErrorBytes) answer.errors.erase(0, answer.errors.size() / 2);
         break;
       case WorkerEvent::Kind::observation:
         break;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "run/child_end.hpp"
 
 namespace peakmark {
 
@@ -36,14 +37,6 @@ struct WorkerEvent {
   std::string text;
 };
 
-/// How a process ended.
-struct WorkerEnd {
-  std::optional<int> exit_code;
-  std::optional<int> signal;
-  /// `exit code 3`, `signal SIGSEGV (Segmentation fault)`
-  [[nodiscard]] std::string text() const;
-};
-
 /// One worker: a process in a group of its own, with default signals and only its own descriptors open. It
 /// dies with this object, and with this process, even by a kill −9; so does what it started itself, as long
 /// as that stays in its group and we live.
@@ -62,15 +55,17 @@ class WorkerProcess {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
 
-  /// Waits for the next event. `interrupt`: a descriptor to watch as well, −1 for none.
+  /// Waits for the next event. `interrupt`: a descriptor to watch as well, −1 for none. What was written
+  /// before `until`, or before the interrupt, comes first; however much a worker writes after that, `late` or
+  /// `interrupted` comes.
   WorkerEvent next(std::optional<Clock::time_point> until, int interrupt = -1);
 
   /// How it ended, after an event `ended`.
   [[nodiscard]] const WorkerEnd& end() const { return end_; }
 
-  /// SIGKILL to the whole group (a hanging worker may ignore everything else), and waits for the end. Error
-  /// when the system does not let it die: it hangs inside its driver.
-  void kill();
+  /// SIGKILL to the whole group (a hanging worker may ignore everything else), and waits for the end. False
+  /// when it has not ended after `limit`: it is given up (child_end.hpp), and how it ended stays unknown.
+  bool kill(std::chrono::milliseconds limit = kKillLimit);
 
  private:
   struct Stream {
@@ -82,15 +77,17 @@ class WorkerProcess {
   void spawn(const WorkerCommand& command);
   void drain(Stream& stream);
   void take_lines(Stream& stream, std::string_view bytes);
-  void reap();
+  void finish();
   [[nodiscard]] bool has_observation() const;
 
   pid_t pid_ = -1;
-  int process_descriptor_ = -1;
+  std::optional<ChildWatch> watch_;
   std::array<Stream, 3> streams_;
   std::deque<WorkerEvent> events_;
   WorkerEnd end_;
   bool ended_ = false;
+  bool given_up_ = false;
+  bool overdue_ = false;  ///< what was written before it was late, or interrupted, has been read
 };
 
 /// What a program answered on its standard output.
@@ -110,8 +107,8 @@ class NoAnswer : public UsageError {
   std::string output;  ///< what it had answered until then
 };
 
-/// Runs a worker to its end. NoAnswer when it does not end within `limit`; Error when `interrupt` became
-/// readable.
+/// Runs a worker to its end. NoAnswer when it does not end within `limit`, or answers without end; Error when
+/// `interrupt` became readable.
 Answer ask(const WorkerCommand& command, std::chrono::milliseconds limit, int interrupt = -1);
 
 }  // namespace peakmark

@@ -9,16 +9,14 @@
 #include "base/error.hpp"
 #include "device/backends.hpp"
 #include "device/opencl/failure.hpp"
+#include "device/opencl/pci_address.hpp"
 #include "device/opencl/pocl_cache.hpp"
 
 namespace peakmark {
 namespace {
 
-// Extensions: cl_amd_device_attribute_query, cl_nv_device_attribute_query.
+// Extension: cl_amd_device_attribute_query.
 constexpr cl_device_info kGlobalFreeMemoryAmd = 0x4039;
-constexpr cl_device_info kPciBusNv = 0x4008;
-constexpr cl_device_info kPciSlotNv = 0x4009;
-constexpr cl_device_info kPciDomainNv = 0x400A;
 
 template <typename Query>
 std::string text_of(Query query) {
@@ -55,19 +53,6 @@ bool has_extension(cl_device_id device, std::string_view name) {
   return text_of(device, CL_DEVICE_EXTENSIONS).find(name) != std::string::npos;
 }
 
-/// Empty where NVIDIA's extension is not there.
-std::string pci_of(cl_device_id device) {
-  if (!has_extension(device, "cl_nv_device_attribute_query")) return {};
-  cl_uint domain = 0;
-  cl_uint bus = 0;
-  cl_uint slot = 0;
-  const auto ask = [&](cl_device_info what, cl_uint& value) {
-    return opencl().clGetDeviceInfo(device, what, sizeof(value), &value, nullptr) == CL_SUCCESS;
-  };
-  if (!ask(kPciBusNv, bus) || !ask(kPciSlotNv, slot) || !ask(kPciDomainNv, domain)) return {};
-  return fmt::format("{:04x}:{:02x}:{:02x}", domain, bus, slot >> 3);  // the slot holds device and function
-}
-
 /// OpenCL has one size for "the" cache of global memory, which drivers for CPUs take from any level: the
 /// operating system knows the last one.
 std::optional<Size> last_level_cache(cl_device_id device, bool is_cpu) {
@@ -85,7 +70,10 @@ DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
   info.platform = text_of(platform, CL_PLATFORM_NAME);
   info.driver = text_of(device, CL_DRIVER_VERSION);
   info.version = text_of(device, CL_DEVICE_OPENCL_C_VERSION);
-  info.pci = pci_of(device);
+  info.pci =
+      pci_address(text_of(device, CL_DEVICE_EXTENSIONS), [&](unsigned what, std::size_t bytes, void* value) {
+        return opencl().clGetDeviceInfo(device, what, bytes, value, nullptr) == CL_SUCCESS;
+      });
   info.is_cpu =
       (value_of<cl_device_type>(device, CL_DEVICE_TYPE, "CL_DEVICE_TYPE") & CL_DEVICE_TYPE_CPU) != 0;
   // 0 means "no double"; a device that does not know the question has none either.
