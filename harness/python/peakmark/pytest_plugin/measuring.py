@@ -113,7 +113,7 @@ class Measuring:
         if isinstance(error, NoRecorder) and not self._settings.required:
             skipped = pytest.skip.Exception(why)
             skipped._use_item_location = True  # where the test is, and not this line
-            skipped.without_recorder = str(error)
+            setattr(skipped, "without_recorder", str(error))  # Skipped declares no attribute of its own
             raise skipped from None
         if isinstance(error, NoRecorder) and is_ci():
             why += " (in CI this fails, so that nothing passes unmeasured; --device-memory-optional skips the test)"
