@@ -15,6 +15,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ELEMENT_BYTES = {"u8": 1, "i8": 1, "u16": 2, "i16": 2, "u32": 4, "i32": 4, "f32": 4, "u64": 8, "i64": 8, "f64": 8}
 
 
+def kernel_text(path):
+    """Returns a kernel source with the files that it includes, as the build embeds it."""
+    return re.sub(r'^#include "(\w+\.kernel\.h)"$', lambda include: kernel_text(path.parent / include[1]), path.read_text(), flags=re.M)
+
+
 @dataclass(frozen=True)
 class Source:
     """One call of peakmark_add_kernel_source() for one element type."""
@@ -25,7 +30,7 @@ class Source:
 
     def budgets(self):
         """Returns {kernel: registers of PM_REGISTERS}; None for a kernel with PM_CPU_ONLY."""
-        text = self.path.read_text()
+        text = kernel_text(self.path)
         budgets = {kernel: int(most) for kernel, most in re.findall(r"^PM_REGISTERS\((\w+), (\d+)\)", text, re.M)}
         return budgets | dict.fromkeys(re.findall(r"^PM_CPU_ONLY\((\w+)\)", text, re.M))
 

@@ -86,9 +86,9 @@ if(NOT PEAKMARK_CUDA STREQUAL "OFF")
   endif()
 endif()
 
-# peakmark_cuda_fatbin(OUTPUT.inc SOURCE DTYPE)
+# peakmark_cuda_fatbin(OUTPUT.inc SOURCE DTYPE [FILE…])
 # Compiles device code written in the dialect of harness/device/kernel_language.h for one element type, and writes
-# the fatbin as a list of C bytes.
+# the fatbin as a list of C bytes. FILEs are what SOURCE includes.
 function(peakmark_cuda_fatbin output source dtype)
   set(language ${PROJECT_SOURCE_DIR}/harness/device/kernel_language.h)
   set(hex ${PROJECT_SOURCE_DIR}/cmake/PeakmarkHex.cmake)
@@ -107,7 +107,7 @@ function(peakmark_cuda_fatbin output source dtype)
     COMMAND ${PEAKMARK_NVCC} -fatbin -O3 -std=c++17 ${targets} -ccbin ${CMAKE_CXX_COMPILER}
             -include ${language} -DPM_DTYPE_${dtype} -x cu ${source} -o ${fatbin}
     COMMAND ${CMAKE_COMMAND} -DINPUT=${fatbin} -DOUTPUT=${output} -P ${hex}
-    DEPENDS ${source} ${language} ${hex} ${PEAKMARK_NVCC}
+    DEPENDS ${source} ${ARGN} ${language} ${hex} ${PEAKMARK_NVCC}
     COMMENT "Compiling ${name} for CUDA"
     VERBATIM)
 endfunction()

@@ -1,10 +1,15 @@
 #include "kernels/fbp/opposite_lines.hpp"
 
-#include <algorithm>
-
 #include "fbp_opposite_lines_source.hpp"
+#include "kernels/filter/line_kernels.hpp"
 
 namespace peakmark {
+namespace {
+
+constexpr Size kColumnsAnItem = 4;  // COLUMNS_AN_ITEM of join_opposite_elements
+
+}  // namespace
+
 OppositeLines::OppositeLines(Device& device, const JoinedScan& scan) : device_(device), scan_(scan) {
   const KernelSource& source = fbp_opposite_lines_source();
   const bool rows = device.info().is_cpu;
@@ -43,7 +48,7 @@ void OppositeLines::enqueue_join(const Array& sinograms, Size z, const Target& t
          scan_.half, scan_.w, scan_.side, scan_.added, right, to.before, to.length, to.pitch});
     return;
   }
-  const Range range{.x = to.length, .y = std::min(pairs, kMostAlongYZ)};
+  const Range range = range_of_lines(divide_up(to.length, kColumnsAnItem), pairs);
   device_.launch(
       join_, range,
       {&sinograms, offset, &mirrors_, &to.columns, has_columns, &to.lines, to.offset, first, pairs,
@@ -59,7 +64,7 @@ void OppositeLines::part(const LineFilter::PaddedLines& padded, Array& sinograms
                     scan_.side, scan_.split, padded.before, padded.pitch});
     return;
   }
-  const Range range{.x = scan_.w, .y = std::min(pairs, kMostAlongYZ)};
+  const Range range = range_of_lines(scan_.w, pairs);
   device_.launch(part_, range,
                  {&padded.work, padded.offset, &sinograms, offset, first, pairs, scan_.half, scan_.w,
                   scan_.side, scan_.split, padded.before, padded.pitch, range.y});

@@ -11,36 +11,56 @@
  * Filtered, its columns 0 to split go where line a was, the others where its opposite was, zeros after both.
  */
 
-PM_DEVICE pm_element joined_column(PM_GLOBAL const pm_element* line, PM_GLOBAL const pm_element* opposite,
-                                   PM_GLOBAL const pm_element* mirror, pm_long w, pm_int right, pm_long i) {
-  const pm_long whole = (pm_long)mirror[0] + (w - 1) - i;
-  const pm_long low = whole < 0 ? 0 : whole >= w ? w - 1 : whole;
-  const pm_long high = whole < -1 ? 0 : whole >= w - 1 ? w - 1 : whole + 1;
-  const pm_element mirrored = opposite[low] + mirror[1] * (opposite[high] - opposite[low]);
-  if (i < 0 || i >= w) return mirrored;
-  /* Twice the columns from the middle of what both see to i, and from there to the edge. */
-  const pm_long whole_sum = (pm_long)mirror[0];
-  const pm_element from_middle = (pm_element)(2 * i - whole_sum - (w - 1)) - mirror[1];
-  const pm_element to_edge = right ? (pm_element)(w - 1 - whole_sum) - mirror[1] : (pm_element)(w - 1 + whole_sum) + mirror[1];
-  const pm_element part = from_middle / (2 * (to_edge > 1 ? to_edge : 1));
-  const pm_element ramp = right ? (pm_element)0.5 - part : (pm_element)0.5 + part;
-  const pm_element weight = ramp <= 0 ? 0 : ramp >= 1 ? 1 : ramp;
-  return weight * line[i] + (1 - weight) * mirrored;
+/* What the columns of one joined line share. Columns are 32-bit: `mirrors`, of floats, is exact below 2^24 only. */
+typedef struct {
+  PM_GLOBAL const pm_element* line;
+  PM_GLOBAL const pm_element* opposite;
+  pm_int last;  /* column of `line` */
+  pm_int whole; /* column i is mirrored to whole - i, plus the fraction */
+  pm_int moved;
+  pm_element fraction;
+  pm_element slope; /* of the weight, for each half column from the middle of what both lines have seen */
+} joined_line;
+
+PM_DEVICE joined_line joined_line_of(PM_GLOBAL const pm_element* line, PM_GLOBAL const pm_element* opposite,
+                                     PM_GLOBAL const pm_element* mirror, pm_long w, pm_int right) {
+  joined_line joined;
+  const pm_int whole = (pm_int)mirror[0];
+  joined.line = line;
+  joined.opposite = opposite;
+  joined.last = (pm_int)w - 1;
+  joined.whole = whole + joined.last;
+  joined.moved = (pm_int)mirror[2];
+  joined.fraction = mirror[1];
+  /* Twice the columns from the middle to the edge. */
+  const pm_element to_edge = right ? (pm_element)(joined.last - whole) - mirror[1] : (pm_element)(joined.last + whole) + mirror[1];
+  const pm_element slope = (pm_element)0.5 / (to_edge > 1 ? to_edge : 1);
+  joined.slope = right ? -slope : slope;
+  return joined;
 }
 
-PM_DEVICE pm_element padded_column(PM_GLOBAL const pm_element* line, PM_GLOBAL const pm_element* opposite,
-                                   PM_GLOBAL const pm_element* mirror, PM_GLOBAL const pm_int* columns,
-                                   pm_int has_columns, pm_long w, pm_long side, pm_long added, pm_int right,
-                                   pm_long before, pm_long i) {
-  pm_long j = i - before;
-  if (j < 0 || j >= side) {
-    if (!has_columns) return 0;
-    j = columns[i];
-  }
-  return joined_column(line, opposite, mirror, w, right, j - added + (pm_long)mirror[2]);
+/* Without a branch, so that the loads of several columns are in flight together. */
+PM_DEVICE pm_element joined_column(const joined_line* joined, pm_int i) {
+  const pm_int mirror = joined->whole - i;
+  const pm_element low = joined->opposite[min(max(mirror, 0), joined->last)];
+  const pm_element high = joined->opposite[min(max(mirror + 1, 0), joined->last)];
+  const pm_int inside = min(max(i, 0), joined->last);
+  const pm_element seen = joined->line[inside];
+  const pm_element mirrored = low + joined->fraction * (high - low);
+  const pm_element from_middle = (pm_element)(i - mirror) - joined->fraction;
+  const pm_element ramp = fmin(fmax((pm_element)0.5 + joined->slope * from_middle, (pm_element)0), (pm_element)1);
+  const pm_element weight = inside == i ? ramp : 0;
+  return weight * seen + (1 - weight) * mirrored;
 }
 
-/* A work-item a line of `padded`, for CPUs, or an element of it in steps of row_step lines. */
+/* The column of the joined line that column i of a padded one has; -1: a zero. */
+PM_DEVICE pm_int joined_from(PM_GLOBAL const pm_int* columns, pm_int has_columns, pm_long side, pm_long before, pm_long i) {
+  const pm_long j = i - before;
+  if (j >= 0 && j < side) return (pm_int)j;
+  return has_columns ? columns[i] : -1;
+}
+
+/* A work-item a line of `padded`, for CPUs, or four columns of it, far apart, in steps of row_step lines. */
 PM_CPU_ONLY(join_opposite_rows)
 PM_KERNEL(join_opposite_rows)(PM_GLOBAL const pm_element* sinograms, pm_long offset, PM_GLOBAL const pm_element* mirrors,
                               PM_GLOBAL const pm_int* columns, pm_int has_columns, PM_GLOBAL pm_element* padded,
@@ -50,31 +70,55 @@ PM_KERNEL(join_opposite_rows)(PM_GLOBAL const pm_element* sinograms, pm_long off
   if (y >= pairs) return;
   PM_GLOBAL const pm_element* line = sinograms + offset + (first + y) * w;
   PM_GLOBAL pm_element* to = padded + padded_offset + y * pitch;
-  for (pm_long i = 0; i < length; ++i)
-    to[i] = padded_column(line, line + half_lines * w, mirrors + 3 * (first + y), columns, has_columns, w, side, added, right,
-                          before, i);
+  const joined_line joined = joined_line_of(line, line + half_lines * w, mirrors + 3 * (first + y), w, right);
+  for (pm_long i = 0; i < length; ++i) {
+    const pm_int from = joined_from(columns, has_columns, side, before, i);
+    to[i] = from < 0 ? 0 : joined_column(&joined, from - (pm_int)added + joined.moved);
+  }
 }
 
-PM_REGISTERS(join_opposite_elements, 32)
+#define COLUMNS_AN_ITEM 4
+
+PM_REGISTERS(join_opposite_elements, 48)
 PM_KERNEL(join_opposite_elements)(PM_GLOBAL const pm_element* sinograms, pm_long offset,
                                   PM_GLOBAL const pm_element* mirrors, PM_GLOBAL const pm_int* columns,
                                   pm_int has_columns, PM_GLOBAL pm_element* padded, pm_long padded_offset, pm_long first,
                                   pm_long pairs, pm_long half_lines, pm_long w, pm_long side, pm_long added, pm_int right,
                                   pm_long before, pm_long length, pm_long pitch, pm_long row_step) {
+  const pm_long column_step = (length + COLUMNS_AN_ITEM - 1) / COLUMNS_AN_ITEM;
   const pm_long i = pm_global_x();
   const pm_long y0 = pm_global_y();
-  if (i >= length || y0 >= row_step) return;
+  if (i >= column_step || y0 >= row_step) return;
+  const pm_int count = (pm_int)((length - i + column_step - 1) / column_step);
+  pm_int from[COLUMNS_AN_ITEM];
+#pragma unroll
+  for (int k = 0; k < COLUMNS_AN_ITEM; ++k)
+    from[k] = k < count ? joined_from(columns, has_columns, side, before, i + k * column_step) : -1;
+  PM_GLOBAL const pm_element* line = sinograms + offset + (first + y0) * w;
+  PM_GLOBAL const pm_element* opposite = line + half_lines * w;
+  PM_GLOBAL const pm_element* mirror = mirrors + 3 * (first + y0);
+  PM_GLOBAL pm_element* to = padded + padded_offset + y0 * pitch + i;
+#pragma unroll 1
   for (pm_long y = y0; y < pairs; y += row_step) {
-    PM_GLOBAL const pm_element* line = sinograms + offset + (first + y) * w;
-    padded[padded_offset + y * pitch + i] = padded_column(line, line + half_lines * w, mirrors + 3 * (first + y), columns,
-                                                          has_columns, w, side, added, right, before, i);
+    const joined_line joined = joined_line_of(line, opposite, mirror, w, right);
+    const pm_int moved = joined.moved - (pm_int)added;
+    pm_element values[COLUMNS_AN_ITEM];
+#pragma unroll
+    for (int k = 0; k < COLUMNS_AN_ITEM; ++k) values[k] = joined_column(&joined, from[k] + moved);
+#pragma unroll
+    for (int k = 0; k < COLUMNS_AN_ITEM; ++k)
+      if (k < count) to[k * column_step] = from[k] < 0 ? 0 : values[k];
+    line += row_step * w;
+    opposite += row_step * w;
+    mirror += 3 * row_step;
+    to += row_step * pitch;
   }
 }
 
-PM_DEVICE void part_column(PM_GLOBAL const pm_element* from, PM_GLOBAL pm_element* line, PM_GLOBAL pm_element* opposite,
-                           pm_long side, pm_long split, pm_long x) {
-  line[x] = x < split ? from[x] : 0;
-  opposite[x] = split + x < side ? from[split + x] : 0;
+PM_DEVICE pm_element of_line(PM_GLOBAL const pm_element* from, pm_long split, pm_long x) { return x < split ? from[x] : 0; }
+
+PM_DEVICE pm_element of_opposite(PM_GLOBAL const pm_element* from, pm_long side, pm_long split, pm_long x) {
+  return split + x < side ? from[split + x] : 0;
 }
 
 PM_CPU_ONLY(part_opposite_rows)
@@ -83,20 +127,40 @@ PM_KERNEL(part_opposite_rows)(PM_GLOBAL const pm_element* padded, pm_long padded
                               pm_long before, pm_long pitch) {
   const pm_long y = pm_global_x();
   if (y >= pairs) return;
+  PM_GLOBAL const pm_element* from = padded + padded_offset + y * pitch + before;
   PM_GLOBAL pm_element* line = sinograms + offset + (first + y) * w;
-  for (pm_long x = 0; x < w; ++x)
-    part_column(padded + padded_offset + y * pitch + before, line, line + half_lines * w, side, split, x);
+  for (pm_long x = 0; x < w; ++x) {
+    line[x] = of_line(from, split, x);
+    line[half_lines * w + x] = of_opposite(from, side, split, x);
+  }
 }
 
-PM_REGISTERS(part_opposite_elements, 32)
+#define PAIRS_IN_FLIGHT 4
+
+PM_REGISTERS(part_opposite_elements, 48)
 PM_KERNEL(part_opposite_elements)(PM_GLOBAL const pm_element* padded, pm_long padded_offset, PM_GLOBAL pm_element* sinograms, pm_long offset,
                                   pm_long first, pm_long pairs, pm_long half_lines, pm_long w, pm_long side, pm_long split,
                                   pm_long before, pm_long pitch, pm_long row_step) {
   const pm_long x = pm_global_x();
   const pm_long y0 = pm_global_y();
   if (x >= w || y0 >= row_step) return;
-  for (pm_long y = y0; y < pairs; y += row_step) {
-    PM_GLOBAL pm_element* line = sinograms + offset + (first + y) * w;
-    part_column(padded + padded_offset + y * pitch + before, line, line + half_lines * w, side, split, x);
+  PM_GLOBAL const pm_element* from = padded + padded_offset + y0 * pitch + before;
+  PM_GLOBAL pm_element* line = sinograms + offset + (first + y0) * w + x;
+#pragma unroll 1
+  for (pm_long y = y0; y < pairs; y += PAIRS_IN_FLIGHT * row_step) {
+    const pm_long left = pairs - y;
+    pm_element values[PAIRS_IN_FLIGHT], opposite[PAIRS_IN_FLIGHT];
+#pragma unroll
+    for (int k = 0; k < PAIRS_IN_FLIGHT; ++k, from += row_step * pitch)
+      if (k * row_step < left) {
+        values[k] = of_line(from, split, x);
+        opposite[k] = of_opposite(from, side, split, x);
+      }
+#pragma unroll
+    for (int k = 0; k < PAIRS_IN_FLIGHT; ++k, line += row_step * w)
+      if (k * row_step < left) {
+        line[0] = values[k];
+        line[half_lines * w] = opposite[k];
+      }
   }
 }

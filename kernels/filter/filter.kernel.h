@@ -46,6 +46,7 @@ PM_KERNEL(pad_lines_elements)(PM_GLOBAL const pm_element* sinogram, PM_GLOBAL co
 #pragma unroll
     for (int k = 0; k < LINES_IN_FLIGHT; ++k, to += row_step * pitch) *to = values[k];
   }
+#pragma unroll 1
   for (; y < lines; y += row_step, from += row_step * w, to += row_step * pitch) *to = filled ? *from : 0;
 }
 
@@ -75,6 +76,7 @@ PM_KERNEL(crop_lines_elements)(PM_GLOBAL const pm_element* padded, pm_long offse
 #pragma unroll
     for (int k = 0; k < LINES_IN_FLIGHT; ++k, to += row_step * w) *to = values[k];
   }
+#pragma unroll 1
   for (; y < lines; y += row_step, from += row_step * pitch, to += row_step * w) *to = *from;
 }
 
@@ -123,5 +125,6 @@ PM_KERNEL(filter_spectra_elements)(PM_GLOBAL pm_element* spectra, pm_long offset
 #pragma unroll
     for (int j = 0; j < LINES_IN_FLIGHT; ++j, at += step) *at = filtered(values[j], factor, other, imaginary);
   }
+#pragma unroll 1
   for (; y < lines; y += row_step, at += step) *at = filtered(*at, factor, other, imaginary);
 }

@@ -11,15 +11,14 @@ std::int32_t flag(bool on) {
   return on ? 1 : 0;
 }
 
-/// Columns by lines that start at once: an item takes eight lines where enough items for a GPU are left.
-Range range_of(Size columns, Size lines) {
+}  // namespace
+
+Range range_of_lines(Size columns, Size lines) {
   constexpr Size kLinesAnItem = 8;
   constexpr Size kItems = Size{1} << 16;
   const Size starts = std::max(divide_up(lines, kLinesAnItem), divide_up(kItems, columns));
   return {.x = columns, .y = std::min({lines, starts, kMostAlongYZ})};
 }
-
-}  // namespace
 
 LineKernels::LineKernels(Device& device) : device_(device) {
   const bool rows = device.info().is_cpu;
@@ -38,7 +37,7 @@ void LineKernels::pad(const Array& sinogram, Size first, Size lines, Size w, con
         {&sinogram, &columns, has_columns, &padded, offset, first, lines, w, before, length, pitch});
     return;
   }
-  const Range range = range_of(length, lines);
+  const Range range = range_of_lines(length, lines);
   device_.launch(
       pad_, range,
       {&sinogram, &columns, has_columns, &padded, offset, first, lines, w, before, length, pitch, range.y});
@@ -51,7 +50,7 @@ void LineKernels::crop(const Array& padded, Size offset, Size pitch, Size before
                    {&padded, offset, &sinogram, first, lines, w, before, pitch});
     return;
   }
-  const Range range = range_of(w, lines);
+  const Range range = range_of_lines(w, lines);
   device_.launch(crop_, range, {&padded, offset, &sinogram, first, lines, w, before, pitch, range.y});
 }
 
@@ -63,7 +62,7 @@ void LineKernels::filter(Array& spectra, Size offset, Size lines, Size frequenci
                    {&spectra, offset, &filter, flag(imaginary), lines, frequencies, pitch});
     return;
   }
-  const Range range = range_of(frequencies, lines);
+  const Range range = range_of_lines(frequencies, lines);
   device_.launch(filter_, range,
                  {&spectra, offset, &filter, flag(imaginary), lines, frequencies, pitch, range.y});
 }

@@ -4,6 +4,10 @@
 
 namespace peakmark {
 
+/// Returns a launch on a GPU over columns, and over the lines that start at once: an item takes lines y, y +
+/// range.y, ..., eight where enough items are left.
+Range range_of_lines(Size columns, Size lines);
+
 /// The kernels of both ways to filter, in the grain of the device. Sizes in elements; all calls enqueue.
 class LineKernels {
  public:

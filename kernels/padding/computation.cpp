@@ -28,10 +28,10 @@ constexpr Size kPastCacheBytes = Size{16} << 20;
 /// From this many items on an item that owns elements takes several slices, whose coordinates are the same.
 constexpr Size kEnoughItems = Size{1} << 19;
 constexpr Size kGpuGroup = 256;
-/// Of a CPU's item that gathers from coordinate vectors.
-constexpr Size kMostRowsAnItem = 8;
-/// On a CPU enough groups to share the work out evenly while other programs run.
+/// On a CPU enough items to share the work out evenly while other programs run, and as much for each as makes
+/// what it settles once cheap.
 constexpr Size kItemsAUnit = 32;
+constexpr Size kItemBytes = Size{256} << 10;
 
 Size distinct(std::vector<Size> coordinates) {
   std::ranges::sort(coordinates);
@@ -158,8 +158,16 @@ Kernel PaddingComputation::kernel(std::string_view name) const {
 
 PaddingComputation::Grain PaddingComputation::grain(Size n, Size rows, Size columns, Size first) const {
   if (by_rows()) {
-    const bool past_cache = problem_.output_shape().bytes(problem_.dtype) >= kPastCacheBytes;
-    return {.range = {.x = n * rows, .local_x = 16}, .past_cache = past_cache ? 1 : 0};
+    const Size all_rows = n * rows;
+    const Size row_bytes = problem_.x.padded() * size_of(problem_.dtype);
+    const Size enough_items = std::max<Size>(1, device_.info().compute_units) * kItemsAUnit;
+    const Size y_step =
+        std::clamp(all_rows / enough_items, Size{1}, std::max(Size{1}, kItemBytes / row_bytes));
+    const bool past_cache = kernel_grain_ == KernelGrain::streamed_rows ||
+                            problem_.output_shape().bytes(problem_.dtype) >= kPastCacheBytes;
+    return {.range = {.x = divide_up(all_rows, y_step), .local_x = 4},
+            .y_step = y_step,
+            .past_cache = past_cache ? 1 : 0};
   }
   const Size pitch = problem_.x.padded();
   const Range range = vector_rows({.images = n,
@@ -179,17 +187,6 @@ PaddingComputation::Grain PaddingComputation::gather_images_grain() const {
   const Size z_step = std::clamp(divide_up(kEnoughItems, items), Size{1}, std::min(problem_.n, kMostAlongYZ));
   return {.range = {.x = items, .y = 1, .z = z_step, .local_x = kGpuGroup, .local_y = 1, .local_z = 1},
           .z_step = z_step};
-}
-
-PaddingComputation::Grain PaddingComputation::gather_vectors_grain() const {
-  const Size rows = problem_.y.padded();
-  Grain result = grain(problem_.n, rows, problem_.x.padded());
-  if (!by_rows()) return result;
-  const Size all_rows = problem_.n * rows;
-  const Size enough_items = std::max<Size>(1, device_.info().compute_units) * kItemsAUnit;
-  result.y_step = std::clamp(all_rows / enough_items, Size{1}, kMostRowsAnItem);
-  result.range = {.x = (all_rows + result.y_step - 1) / result.y_step, .local_x = 4};
-  return result;
 }
 
 }  // namespace peakmark

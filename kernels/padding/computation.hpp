@@ -7,8 +7,9 @@
 
 namespace peakmark {
 
-/// What a work-item owns: a row, which suits CPUs, or some neighbours of a few rows, which suits GPUs.
-enum class KernelGrain : std::uint8_t { rows, elements };
+/// What a work-item owns: some rows, which suits CPUs, or some neighbours of a few rows, which suits GPUs.
+/// `rows` stores past the caches where the output is larger than they are, `streamed_rows` always.
+enum class KernelGrain : std::uint8_t { rows, streamed_rows, elements };
 /// The one for this kind of device.
 KernelGrain grain_for(const DeviceInfo& device);
 
@@ -41,19 +42,16 @@ class PaddingComputation : public Computation {
   struct Grain {
     Range range;
     /// An item that owns a vector takes every y_step-th row of every z_step-th image; one that owns rows,
-    /// y_step neighbours where the kernel can.
+    /// y_step neighbours.
     Size y_step = 1, z_step = 1;
-    std::int32_t past_cache = 0;  ///< 1 when an item owns rows and the output is larger than caches are
+    std::int32_t past_cache = 0;  ///< 1 when an item owns rows and stores them past the caches
   };
   /// `first` is the first element that is written.
   [[nodiscard]] Grain grain(Size n, Size rows, Size columns, Size first = 0) const;
-  /// For the whole output from coordinate vectors: an item that owns rows reads the columns once for all of
-  /// them.
-  [[nodiscard]] Grain gather_vectors_grain() const;
   /// For the whole output from coordinate images: an item that owns elements reads theirs once for all
   /// slices.
   [[nodiscard]] Grain gather_images_grain() const;
-  [[nodiscard]] bool by_rows() const { return kernel_grain_ == KernelGrain::rows; }
+  [[nodiscard]] bool by_rows() const { return kernel_grain_ != KernelGrain::elements; }
 
   Device& device_;
   const PaddingProblem problem_;

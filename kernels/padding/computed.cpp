@@ -61,7 +61,7 @@ class ComputedPadding final : public PaddingComputation {
     const Size n = problem_.n;
     const Size rows = y.padded();
     const Size columns = x.padded();
-    const Grain g = problem_.mode == PaddingMode::custom ? gather_vectors_grain() : grain(n, rows, columns);
+    const Grain g = grain(n, rows, columns);
     switch (problem_.mode) {
       case PaddingMode::constant:
         device_.launch(pad_, g.range,

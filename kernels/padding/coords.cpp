@@ -47,7 +47,7 @@ class CoordinatesPadding final : public PaddingComputation {
   void gather(const Array& input, Array& output) {
     const Size rows = problem_.y.padded();
     const Size columns = problem_.x.padded();
-    const Grain g = vectors() ? gather_vectors_grain() : gather_images_grain();
+    const Grain g = vectors() ? grain(problem_.n, rows, columns) : gather_images_grain();
     device_.launch(gather_, g.range,
                    {&input, &output, &coordinates_.rows, &coordinates_.columns, problem_.n, problem_.y.extent,
                     problem_.x.extent, rows, columns, g.y_step, g.z_step, g.past_cache});

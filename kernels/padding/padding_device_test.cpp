@@ -10,7 +10,7 @@ namespace peakmark {
 namespace {
 
 using Make = std::unique_ptr<PaddingComputation> (*)(Device&, PaddingProblem, KernelGrain);
-constexpr KernelGrain kGrains[] = {KernelGrain::rows, KernelGrain::elements};
+constexpr KernelGrain kGrains[] = {KernelGrain::rows, KernelGrain::streamed_rows, KernelGrain::elements};
 
 /// One device for all tests, since each would load the compiled kernels anew; closed before the process takes
 /// its driver down.

@@ -16,6 +16,21 @@ PM_DEVICE pm_long source_of(pm_long i, pm_long extent, pm_int mode) {
   return phase < extent ? phase : (mode == 3 ? period - 1 : period) - phase;
 }
 
+/* The part of a row from element i on that ends before `end`. */
+typedef struct {
+  pm_long row;
+  pm_long first; /* the row's first element */
+  pm_long end;
+} row_part;
+
+PM_DEVICE row_part row_part_of(pm_long i, pm_long width, pm_long end) {
+  row_part part;
+  part.row = i / width;
+  part.first = part.row * width;
+  part.end = part.first + width < end ? part.first + width : end;
+  return part;
+}
+
 /* `along_x` 1: each element is its source column; 0: its source row. */
 PM_REGISTERS(coordinate_image, 48)
 PM_KERNEL(coordinate_image)(PM_GLOBAL pm_element* image, pm_long count, pm_long width, pm_long before,
@@ -23,14 +38,9 @@ PM_KERNEL(coordinate_image)(PM_GLOBAL pm_element* image, pm_long count, pm_long 
   pm_long i = pm_global_x() * run;
   const pm_long end = i + run < count ? i + run : count;
   while (i < end) {
-    const pm_long row = i / width;
-    const pm_long first = row * width;
-    const pm_long row_end = first + width < end ? first + width : end;
-    const pm_element source = (pm_element)source_of(row - before, extent, mode);
-    if (along_x)
-      for (; i < row_end; ++i) image[i] = (pm_element)source_of(i - first - before, extent, mode);
-    else
-      for (; i < row_end; ++i) image[i] = source;
+    const row_part part = row_part_of(i, width, end);
+    const pm_element source = (pm_element)source_of(part.row - before, extent, mode);
+    for (; i < part.end; ++i) image[i] = along_x ? (pm_element)source_of(i - part.first - before, extent, mode) : source;
   }
 }
 
@@ -41,11 +51,9 @@ PM_KERNEL(side_values)(PM_GLOBAL pm_element* image, pm_long count, pm_long width
   pm_long i = pm_global_x() * run;
   const pm_long end = i + run < count ? i + run : count;
   while (i < end) {
-    const pm_long row = i / width;
-    const pm_long first = row * width;
-    const pm_long row_end = first + width < end ? first + width : end;
-    const pm_element centre = (pm_element)(row < y0 ? above : row >= y1 ? below : 0);
-    for (; i < row_end; ++i)
-      image[i] = i - first < x0 ? (pm_element)left : i - first >= x1 ? (pm_element)right : centre;
+    const row_part part = row_part_of(i, width, end);
+    const pm_element centre = (pm_element)(part.row < y0 ? above : part.row >= y1 ? below : 0);
+    for (; i < part.end; ++i)
+      image[i] = i - part.first < x0 ? (pm_element)left : i - part.first >= x1 ? (pm_element)right : centre;
   }
 }

@@ -67,6 +67,12 @@ def test_every_kernel_of_the_tree_has_a_budget():
         assert source.budgets(), source.path
 
 
+def test_budgets_are_those_of_included_files_too(tmp_path):
+    (tmp_path / "add.kernel.h").write_text('PM_REGISTERS(add, 16)\n#include "heap.kernel.h"\n')
+    (tmp_path / "heap.kernel.h").write_text("PM_CPU_ONLY(heap)\n")
+    assert device_code.Source("add", tmp_path / "add.kernel.h", "u8").budgets() == {"add": 16, "heap": None}
+
+
 def test_the_path_of_whole_vectors_is_counted():
     blocks = sass_table.kernels_of(NVDISASM)["add"]
     path = sass_table.hot_path(blocks, sass_table.COPY)
