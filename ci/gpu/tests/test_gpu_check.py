@@ -186,7 +186,7 @@ def test_recorded_bytes_other_than_the_known_ones_fail(stubs):
 def test_a_verdict_that_fails_and_a_case_out_of_memory_fail_the_run(stubs):
     for wrong in (
         verdict("window_bytes", "fail", "off"),
-        verdict("outcome", "counted", "out_of_memory: cudaMalloc"),
+        verdict("outcome", "skipped", "out_of_memory: cudaMalloc"),
         verdict("present", "failed_measurement", "not in a complete run"),
     ):
         stubs.set("verdicts", {"verdicts": [verdict("outcome"), wrong]})
@@ -196,13 +196,16 @@ def test_a_verdict_that_fails_and_a_case_out_of_memory_fail_the_run(stubs):
 
 
 def test_cases_that_are_unsupported_or_not_measured_are_skipped_with_the_reason(stubs):
-    missing = verdict("outcome", "counted", "unsupported: fft: libcufft.so.12 is not found")
-    stubs.set("verdicts", {"verdicts": [verdict("outcome"), missing, verdict("present", "failed_measurement")]})
+    missing = verdict("outcome", "skipped", "unsupported: fft: libcufft.so.12 is not found")
+    expected = verdict("outcome", "skipped", "unsupported: no textures (as the suite expects)")
+    found = [verdict("outcome"), missing, expected, verdict("present", "failed_measurement")]
+    stubs.set("verdicts", {"verdicts": found})
     run = run_file("cuda")
     run["context"]["peakmark"].update(complete=False, planned=[1, 2, 3])
     stubs.set("run", run)
     assert stubs.run("smoke")[0] == 0
     results = stubs.results()
+    assert results["unsupported-smoke"]["detail"].startswith("1 cases are unsupported here; ")
     assert "libcufft.so.12 is not found" in results["unsupported-smoke"]["detail"]
     assert "2 of 3 cases" in results["rest-smoke"]["detail"]
     assert {results[check]["state"] for check in ("unsupported-smoke", "rest-smoke")} == {"skipped"}
