@@ -3,16 +3,19 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/environment_list.hpp"
 #include "base/plain_text.hpp"
+#include "base/size.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/standard_output.hpp"
@@ -34,6 +37,7 @@ struct RecordOptions {
   bool sync = false;
   bool stacks = false;
   int repeat = 0;  ///< 0: once, and nothing is compared
+  std::optional<std::string> max_size;
   bool json = false;
 };
 
@@ -157,10 +161,24 @@ void name_replaced_injection() {
                one_line(replaced).c_str());
 }
 
+/// Of each profile; 0 where no limit was given.
+std::uint64_t max_bytes(const RecordOptions& options) {
+  constexpr Size kLeast = Size{1} << 20;  // a profile grows by as much
+  if (!options.max_size) return 0;
+  const Size bytes = parse_size(*options.max_size);
+  if (bytes < kLeast) throw UsageError("record: --max-size: at least 1 MiB");
+  return static_cast<std::uint64_t>(bytes);
+}
+
 void record(const RecordOptions& options, std::vector<std::string> arguments, Result& result) {
   // The mark that ends our own options; a second one is the program's.
   if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
-  RecordRequest request{{options.program}, options.profile, options.sync, options.stacks, options.json};
+  RecordRequest request{.command = {options.program},
+                        .profile = options.profile,
+                        .sync = options.sync,
+                        .stacks = options.stacks,
+                        .max_bytes = max_bytes(options),
+                        .output_to_stderr = options.json};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
   name_replaced_injection();
   if (options.repeat == 0) {
@@ -191,6 +209,11 @@ void add_record_command(CLI::App& app, Result& result) {
           "--repeat", options->repeat,
           "Run it N times, into PROFILE.run1 and so on, and say whether the peaks agree and what moved")
       ->check(CLI::Range(1, 10'000));
+  command
+      ->add_option("--max-size", options->max_size,
+                   "Stop recording when a profile has this size (10 GB, 500 MiB): 128 bytes an allocation "
+                   "with its release")
+      ->type_name(value_name::kSize);
   command->add_flag(
       "--json", options->json,
       "The peak of each run as JSON on standard output; the program's own goes to standard error");

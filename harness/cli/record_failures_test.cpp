@@ -102,6 +102,17 @@ TEST_F(RecordFailures, TheDiskBecomesFull) {
   EXPECT_EQ(recorded(profile()).peak_bytes, 100);
 }
 
+TEST_F(RecordFailures, TheProfileHasItsMaximumSize) {
+  const Result result = record("--max-size '1.5 MiB' -- $PROGRAM many");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("events are lost: it has its maximum size (--max-size"),
+                                HasSubstr("raise --max-size")));
+  expect_one_line(result);
+  EXPECT_EQ(std::filesystem::file_size(profile()), std::uintmax_t{1} << 20);
+  EXPECT_EQ(recorded(profile()).peak_bytes, 100);
+  EXPECT_EQ(record("--max-size 1000 -- $PROGRAM many").code, 2);
+}
+
 /// A disk of 1.5 MiB, in namespaces of its own.
 TEST_F(RecordFailures, TheDiskIsFull) {
   const std::string disk = file("disk");

@@ -51,6 +51,34 @@ TEST_F(Profile, LimitOnFileSizesEndsTheRecordingNotTheProgram) {
   EXPECT_THAT(said, HasSubstr("ulimit -f"));
 }
 
+TEST_F(Profile, TheMaximumSizeEndsTheRecording) {
+  const std::string messages = folder_.path() / "messages";
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(open(messages.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);
+    setenv("PEAKMARK_PROFILE", base().c_str(), 1);
+    setenv("PEAKMARK_MAX_BYTES", std::to_string((2 << 20) + 5).c_str(), 1);
+    if (!writer_.open_from_environment("test 1")) _exit(1);
+    for (std::uint64_t i = 0; i < 60'000; ++i) writer_.release(i);
+    writer_.close();
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  const std::string path = base() + "." + std::to_string(child);
+  EXPECT_EQ(std::filesystem::file_size(path), std::uintmax_t{2} << 20);
+  ProfileReader reader(path);
+  EXPECT_EQ(reader.events().size(), 2U * 16384 - 64);
+  EXPECT_EQ(reader.lost_events(), 60'000U - (2 * 16384 - 64));
+  EXPECT_EQ(reader.header().stop_error, EOVERFLOW);
+  std::ifstream file(messages);
+  EXPECT_THAT(
+      std::string(std::istreambuf_iterator<char>(file), {}),
+      HasSubstr(path +
+                " stops here: it has its maximum size (--max-size, at most 64 GiB); raise --max-size"));
+}
+
 TEST_F(Profile, NoRoomForTheHeaderMeansNoRecording) {
   const std::string at = base();
   EXPECT_EQ(in_child([&] {

@@ -145,15 +145,16 @@ void stop_here(int /*signal*/) {
 /// Threads that are stopped anywhere, also between the two halves of an event, each in another extent.
 TEST_F(ProfileResources, StoppedThreadsDoNotKeepMoreMapped) {
   EXPECT_EQ(in_child([&] {
-              constexpr int kThreads = 8;
+              constexpr int kThreads = 5;
               signal(SIGUSR1, stop_here);
               if (!writer_.open(base().c_str(), "test 1")) _exit(1);
               std::atomic<std::uint64_t> written{0};
-              for (int turn = 0; turn < 4; ++turn) {
+              for (int turn = 0; turn < 2; ++turn) {
                 sem_init(&go_on, 0, 0);
                 stopped = 0;
                 std::atomic<bool> is_over{false};
                 std::vector<std::thread> threads;
+                threads.reserve(kThreads);
                 for (int t = 0; t < kThreads; ++t) {
                   threads.emplace_back([&] {
                     while (!is_over) {

@@ -52,8 +52,8 @@ class ProfileWriter {
   bool open(const char* path, const char* recorder);
 
   /// open() with $PEAKMARK_PROFILE; a message and false where it is not set. Begins in the phase that the
-  /// process has marked before (marks.h). With $PEAKMARK_STACKS=1 every allocation
-  /// brings the call stack of its caller.
+  /// process has marked before (marks.h). With $PEAKMARK_STACKS=1 every allocation brings the call stack of its
+  /// caller. The recording stops when the profile has $PEAKMARK_MAX_BYTES.
   bool open_from_environment(const char* recorder);
 
   /// Trims the file and marks it closed. Events that come later are dropped.
@@ -157,6 +157,7 @@ class ProfileWriter {
   State state_ = State::unopened;
   CallStacks* stacks_ = nullptr;  // null: no stacks are recorded
   std::uint64_t extents_ = 0;     // allocated so far
+  std::uint64_t max_extents_ = kMaxExtents;
   std::array<Mapping, kMaxMappings> mappings_ = {};
   bool is_being_written_ = false;  // as a fork begins: threads still write to what is mapped
   int descriptor_ = -1;            // compare with is_own() before use

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -55,6 +56,10 @@ bool ProfileWriter::open_from_environment(const char* recorder) {
   if (stacks != nullptr && std::strcmp(stacks, "1") == 0) {
     call_stacks.start();
     stacks_ = &call_stacks;
+  }
+  if (const char* const bytes = std::getenv("PEAKMARK_MAX_BYTES"); bytes != nullptr && *bytes != '\0') {
+    max_extents_ =
+        std::clamp<std::uint64_t>(std::strtoull(bytes, nullptr, 10) / kExtentBytes, 1, kMaxExtents);
   }
   if (!open(path, recorder)) return false;
   // A mark of a program built with an older phase.h (marks.h). Only of this process: a parent's mark does not
@@ -168,8 +173,8 @@ void ProfileWriter::put_slowly(const Event& event, std::uint64_t index) {
     if (state_ == State::inherited) create_file();
     const std::uint64_t position = index + kHeaderSlots;
     const std::uint64_t extent = position / kSlotsPerExtent;
-    while (state_ == State::open && extents_ <= extent && extent < kMaxExtents) extend();
-    int error = EOVERFLOW;
+    while (state_ == State::open && extents_ <= extent && index < kClosed) extend();
+    int error = EOVERFLOW;  // or that of extend(), which has reported it
     if (extent < extents_) {
       Event* slots = table_[extent].load(std::memory_order_relaxed);
       if (slots == nullptr && state_ == State::open) slots = map(extent);
@@ -186,6 +191,7 @@ void ProfileWriter::put_slowly(const Event& event, std::uint64_t index) {
 
 /// Allocates the next extent on the disk, and maps it where that can be.
 void ProfileWriter::extend() {
+  if (extents_ == max_extents_) return stop(EOVERFLOW);
   const int file = descriptor();
   if (file < 0) return stop(-file);
   if (const int error = allocate_on_disk(file, extents_ * kExtentBytes, kExtentBytes); error != 0) {
@@ -240,8 +246,9 @@ void ProfileWriter::stop(int error) {
 
 void ProfileWriter::report(const char* what, int error) const {
   char text[kMaxPath + 256];
-  snprintf(text, sizeof(text), "recording into %s%s%s (%s); %s", path_, kStopsHere, what, strerror(error),
-           stop_advice(error));
+  const bool is_known = error != EOVERFLOW;  // not an error of the system
+  snprintf(text, sizeof(text), "recording into %s%s%s%s%s%s; %s", path_, kStopsHere, what,
+           is_known ? " (" : "", is_known ? strerror(error) : "", is_known ? ")" : "", stop_advice(error));
   tell_trouble(text);
 }
 

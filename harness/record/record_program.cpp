@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <exception>
+#include <string>
 #include <utility>
 
 #include "base/environment_list.hpp"
@@ -147,6 +148,8 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   const TroubleFile troubles(name);
   add_recorders(environment, libraries, name, request.sync, request.stacks);
   add_ranges(environment, libraries);
+  if (request.max_bytes != 0)
+    set_variable(environment, "PEAKMARK_MAX_BYTES", std::to_string(request.max_bytes));
   set_variable(environment, "PEAKMARK_TROUBLE", troubles.path().string());
   std::vector<std::string> command = request.command;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@ struct RecordRequest {
   std::filesystem::path profile;  ///< NAME; profiles of an earlier recording of that name are removed first
   bool sync = false;              ///< finish the queue after each enqueue, so that the peak repeats
   bool stacks = false;            ///< each allocation brings its call stack
+  std::uint64_t max_bytes = 0;    ///< of each profile; 0: no limit but 64 GiB
   bool output_to_stderr = false;  ///< the program's standard output goes where its messages go
 };
 

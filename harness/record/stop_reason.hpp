@@ -17,7 +17,7 @@ inline const char* stop_reason(int error) {
     case EFBIG:
       return "the limit on file sizes (ulimit -f) is reached";
     case EOVERFLOW:
-      return "it holds as many events as a profile can (64 GiB)";
+      return "it has its maximum size (--max-size, at most 64 GiB)";
     case EMFILE:
       return "the program closed its descriptor and has as many files open as it may (ulimit -n)";
     case ENFILE:
@@ -47,7 +47,7 @@ inline const char* stop_advice(int error) {
     case EMFILE:
       return "raise the limit on open files (ulimit -n)";
     case EOVERFLOW:
-      return "record a shorter run";
+      return "raise --max-size, or record a shorter run";
     case ENAMETOOLONG:
       return "name a shorter one with -o";
     case ENOENT:
