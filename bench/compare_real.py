@@ -67,7 +67,8 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--aa-cases", type=int, default=1000, choices=[10, 100, 200, 1000])
-    parser.add_argument("--slow-cases", type=int, default=200, choices=[10, 100, 200, 1000])
+    parser.add_argument("--slow-cases", type=int, default=200, choices=[0, 10, 100, 200, 1000],
+                        help="0: only the pairs of equal work")
     options = parser.parse_args()
     build = options.build.resolve()
     print("| new side | pairs | looked at twice | slower | faster | same | undecided | median effect | "
@@ -75,6 +76,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         row("the same work", measure(build, folder, "loops_again", options.aa_cases, options.rounds))
+        if options.slow_cases == 0:
+            return
         row("10 % more work", measure(build, folder, "loops_slower", options.slow_cases, options.rounds))
         cached = measure(build, folder, "loops_cached", 10, options.rounds)
         named = [one for one in cached["peaks"] if one["verdict"] == "grew" and one["new"] - one["base"] == 256 and

@@ -325,11 +325,12 @@ void tabulate_open(std::size_t series) {
   }
 }
 
-int run(const std::string& what, std::size_t count) {
+int run(const std::string& what, std::size_t count, double shared) {
   if (what == "false_alarms")
     tabulate_false_alarms(count == 0 ? 4000 : count);
   else if (what == "ours")
-    print_false_alarms("peakmark", kShared, count == 0 ? 1000 : count, ours(true));
+    print_false_alarms(fmt::format("peakmark, re-run shares {:.0f} %", 100 * shared), shared,
+                       count == 0 ? 1000 : count, ours(true));
   else if (what == "finds")
     tabulate_finds(count == 0 ? 4000 : count);
   else if (what == "curve")
@@ -345,7 +346,8 @@ int run(const std::string& what, std::size_t count) {
   else {
     fmt::print(
         stderr,
-        "usage: trend_experiments false_alarms|finds|curve|cases|reference|open|series [COUNT [SEED]]\n");
+        "usage: trend_experiments false_alarms|ours|finds|curve|cases|reference|open|series [COUNT [SEED "
+        "[PERCENT]]]\n");
     return 2;
   }
   return 0;
@@ -359,5 +361,8 @@ int main(int argc, char** argv) {
   const auto count = whole_number(argc > 2 ? argv[2] : "0");
   const auto seed = argc > 3 ? whole_number(argv[3]) : first_seed;
   if (seed) first_seed = *seed;
-  return run(argc > 1 && argc < 5 && count && seed ? argv[1] : "", count.value_or(0));
+  // What a re-run shares, of `ours`.
+  const auto percent = argc > 4 ? whole_number(argv[4]) : static_cast<std::size_t>(100 * kShared);
+  return run(argc > 1 && argc < 6 && count && seed && percent ? argv[1] : "", count.value_or(0),
+             static_cast<double>(percent.value_or(0)) / 100);
 }
