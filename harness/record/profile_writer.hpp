@@ -52,8 +52,8 @@ class ProfileWriter {
   bool open(const char* path, const char* recorder);
 
   /// open() with $PEAKMARK_PROFILE; a message and false where it is not set. Begins in the phase that the
-  /// process has marked before (marks.h). With $PEAKMARK_STACKS=1 every allocation brings the call stack of its
-  /// caller. The recording stops when the profile has $PEAKMARK_MAX_BYTES.
+  /// process has marked before (marks.h). With $PEAKMARK_STACKS=1 every allocation brings the call stack of
+  /// its caller. The recording stops when the profile has $PEAKMARK_MAX_BYTES.
   bool open_from_environment(const char* recorder);
 
   /// Trims the file and marks it closed. Events that come later are dropped.
