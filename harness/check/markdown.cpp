@@ -68,7 +68,7 @@ std::string device_line(const RunContext& context) {
 std::string markdown(const Run& run, const std::vector<Verdict>& verdicts) {
   const ExitCode code = exit_code_of(run, verdicts);
   std::string text = code == ExitCode::clean ? "**No action needed.** " : "**Action needed.** ";
-  text += headline(run, verdicts) + ".\n\n" + device_line(run.context);
+  text += markdown_cell(headline(run, verdicts)) + ".\n\n" + device_line(run.context);
   if (!run.context.warnings.empty()) text += "\nWhat the run warned of:\n\n";
   for (const std::string& warning : run.context.warnings) text += "- " + markdown_cell(warning) + "\n";
 

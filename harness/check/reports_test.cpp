@@ -111,6 +111,15 @@ TEST(Reports, ControlCharactersOfAProgramDoNotGoOn) {
   }
 }
 
+TEST(Reports, WhatAProgramSaysIsPlainInTheHeadlineToo) {
+  SampleRun sample;
+  sample.add("op/a/opencl/n:20", 20, 2048, 20, 2048).message = "![\x1b[31mred](http://example.org)";
+  const auto verdicts = judge(sample.run, {});
+  EXPECT_THAT(headline(sample.run, verdicts), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(console_table(sample.run, verdicts), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(markdown(sample.run, verdicts), Not(HasSubstr("![")));
+}
+
 TEST(Reports, TimesThatDisagreeAreCountedAloud) {
   SampleRun sample;
   Observation& observation = sample.add("op/a/cuda/n:20", 20, 2048, 20, 2048);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/plain_text.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -9,7 +11,7 @@ namespace {
 std::string reasons_text(const std::map<std::string, std::size_t>& reasons) {
   std::string text;
   for (const auto& [reason, count] : reasons) {
-    if (!reason.empty()) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, reason);
+    if (!reason.empty()) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, plain_text(reason));
   }
   return text.empty() ? "" : " (" + text + ")";
 }
