@@ -171,13 +171,22 @@ PM_DEVICE void append_gathered(padding_stream* s, PM_GLOBAL const pm_element* fr
                                PM_GLOBAL const pm_int* columns, pm_long count) {
 #ifdef PADDING_VECTORS
   if (s->past_cache) {
-    for (pm_long i = 0; i < count; i += PADDING_LANES) {
-      const pm_int some = count - i < PADDING_LANES ? (pm_int)(count - i) : PADDING_LANES;
-      pm_element* pending = s->pending + s->count;
-      /* Of few elements, which vectors would only delay. */
-      _Pragma("clang loop vectorize(disable)") for (pm_int k = 0; k < some; ++k) pending[k] = from[columns[i + k]];
-      take(s, some);
+    pm_long i = 0;
+    for (; i + PADDING_LANES <= count; i += PADDING_LANES) {
+      padding_vector v;
+      _Pragma("unroll") for (pm_int k = 0; k < PADDING_LANES; ++k) v[k] = from[columns[i + k]];
+      if (s->count == 0) {
+        store_past_cache(v, s->to);
+        s->to += PADDING_LANES;
+      } else {
+        PADDING_STORE_PENDING(v, s->pending + s->count);
+        take(s, PADDING_LANES);
+      }
     }
+    pm_element* pending = s->pending + s->count;
+    /* Few, which vectors would only delay. */
+    _Pragma("clang loop vectorize(disable)") for (pm_int k = 0; k < (pm_int)(count - i); ++k) pending[k] = from[columns[i + k]];
+    take(s, (pm_int)(count - i));
     return;
   }
 #endif
