@@ -33,6 +33,7 @@ std::vector<RefusedInBoth> refused_in_both(const LedgerSummary& base, const Ledg
   add(base, &RefusedInBoth::base_count);
   add(next, &RefusedInBoth::new_count);
   std::vector<RefusedInBoth> refused;
+  refused.reserve(all.size());
   for (auto& [key, one] : all) refused.push_back(std::move(one));
   std::ranges::stable_sort(refused, std::ranges::greater(),
                            [](const RefusedInBoth& one) { return one.request.bytes; });

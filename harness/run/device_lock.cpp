@@ -76,9 +76,8 @@ std::string lock_name(const DeviceInfo& device) {
 fs::path lock_folder() {
   const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
   const bool has_runtime = runtime != nullptr && runtime[0] == '/' && is_ours(runtime, S_IWGRP | S_IWOTH);
-  const fs::path folder = has_runtime
-                              ? fs::path(runtime) / "peakmark"
-                              : temporary_files_folder() / ("peakmark-" + std::to_string(::geteuid()));
+  fs::path folder = has_runtime ? fs::path(runtime) / "peakmark"
+                                : temporary_files_folder() / ("peakmark-" + std::to_string(::geteuid()));
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
     throw UsageError(folder.string() + ": cannot be made, for locks of devices: " + std::strerror(errno));
   if (is_ours(folder, S_IRWXG | S_IRWXO)) return folder;
