@@ -30,7 +30,9 @@ CopyBaseline::Times CopyBaseline::measure() {
   Times times;
   times.command = device_time_ns(device_, [&] { device_.copy(from_, 0, to_, 0, from_.bytes()); });
   times.kernel = time_of(rows_);
+  const std::int64_t cpu_begin = process_cpu_ns();
   times.streamed = time_of(streamed_);
+  times.streamed_cpu = process_cpu_ns() - cpu_begin;
   return times;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <optional>
 
 #include "base/error.hpp"
@@ -17,9 +18,10 @@ class CopyBaseline {
 
   /// Nanoseconds of one copy, by the device's clock.
   struct Times {
-    std::int64_t command = 0;   ///< the driver's copy (clEnqueueCopyBuffer)
-    std::int64_t kernel = 0;    ///< a kernel with a work-item a row
-    std::int64_t streamed = 0;  ///< the same, storing past the caches where the compiler can
+    std::int64_t command = 0;       ///< the driver's copy (clEnqueueCopyBuffer)
+    std::int64_t kernel = 0;        ///< a kernel with a work-item a row
+    std::int64_t streamed = 0;      ///< the same, storing past the caches where the compiler can
+    std::int64_t streamed_cpu = 0;  ///< of all threads of this process, during the latter
   };
   Times measure();
 
@@ -30,6 +32,14 @@ class CopyBaseline {
   Array from_, to_;
   Kernel rows_, streamed_;
 };
+
+/// Nanoseconds that all threads of this process have run. On a CPU device, programs beside it do not change
+/// it much.
+inline std::int64_t process_cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
 
 /// Nanoseconds that what `enqueue()` enqueues keeps the device busy. Throws Unsupported where it keeps no
 /// time.

@@ -9,15 +9,18 @@ namespace peakmark {
 
 void time_over_copies(benchmark::State& state, CopyBaseline& baseline, const std::function<void()>& prepare,
                       const std::function<void()>& call) {
-  std::vector<double> over_command, over_kernel, over_streamed;
+  std::vector<double> over_command, over_kernel, over_streamed, cpu_over_streamed;
   while (state.KeepRunning()) {
     prepare();
     const CopyBaseline::Times copies = baseline.measure();
+    const std::int64_t cpu_begin = process_cpu_ns();
     const auto ns = static_cast<double>(device_time_ns(bench_device(), call));
     state.SetIterationTime(ns * 1e-9);
     over_command.push_back(ns / static_cast<double>(copies.command));
     over_kernel.push_back(ns / static_cast<double>(copies.kernel));
     over_streamed.push_back(ns / static_cast<double>(copies.streamed));
+    cpu_over_streamed.push_back(static_cast<double>(process_cpu_ns() - cpu_begin) /
+                                static_cast<double>(copies.streamed_cpu));
   }
   const bool kernel_is_faster = quantile(over_kernel, 0.5) > quantile(over_command, 0.5);
   const std::vector<double>& over_faster = kernel_is_faster ? over_kernel : over_command;
@@ -27,6 +30,7 @@ void time_over_copies(benchmark::State& state, CopyBaseline& baseline, const std
   state.counters["over_command"] = quantile(over_command, 0.5);
   state.counters["over_kernel"] = quantile(over_kernel, 0.5);
   state.counters["over_streamed"] = quantile(over_streamed, 0.5);
+  state.counters["cpu_over_streamed"] = quantile(cpu_over_streamed, 0.5);
 }
 
 }  // namespace peakmark

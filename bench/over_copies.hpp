@@ -12,7 +12,8 @@ namespace peakmark {
 /// The counters `over_command`, `over_kernel` and `over_streamed` are the medians over the blocks of the time
 /// of the call over that of the driver's copy, of a row-grained copy kernel, and of one that stores past the
 /// caches; `ratio` is the greater of the first two: over the faster of command and kernel. `spread` is the
-/// relative width of its middle half.
+/// relative width of its middle half. `cpu_over_streamed` is `over_streamed` in CPU time of this process, all
+/// threads: what to read for a CPU device while other programs run.
 void time_over_copies(benchmark::State& state, CopyBaseline& baseline, const std::function<void()>& prepare,
                       const std::function<void()>& call);
 
