@@ -1,9 +1,15 @@
 // The ways in which recording can fail, each with its exit code and one line that says what to do.
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <filesystem>
+#include <utility>
 
 #include "cli/record_command_test.hpp"
 #include "record/profile_files.hpp"
@@ -145,6 +151,49 @@ TEST_F(RecordFailures, TheProfileHasAHole) {
   EXPECT_THAT(text(this->file("out")),
               AllOf(HasSubstr("\"complete\": false"), HasSubstr("\"lost_events\": 1")));
   EXPECT_THAT(text(this->file("err")), HasSubstr("1 events are missing: the file has a hole"));
+}
+
+/// The profile p.<pid> in the folder, and its process, once it holds `events` events.
+std::pair<std::string, pid_t> profile_with_events(const std::filesystem::path& folder, std::size_t events,
+                                                  pid_t recording) {
+  while (waitpid(recording, nullptr, WNOHANG) == 0) {
+    for (const std::filesystem::path& file : profiles_beside(folder / "p")) {
+      ProfileReader reader(file);
+      if (reader.events().size() >= events) return {file, reader.header().pid};
+    }
+    sched_yield();
+  }
+  return {"", -1};
+}
+
+TEST_F(RecordFailures, RecordIsKilledAndItsProgramGoesOn) {
+  const pid_t recording = fork();
+  if (recording == 0) {
+    const int nothing = open("/dev/null", O_RDWR);
+    for (const int stream : {0, 1, 2}) dup2(nothing, stream);
+    execl(PEAKMARK_COMMAND, "peakmark", "record", "-o", profile().c_str(), "--", PEAKMARK_ALLOCATING_PROGRAM,
+          "interrupt", nullptr);
+    _exit(127);
+  }
+  const auto [own, program] = profile_with_events(folder_.path(), 1, recording);
+  ASSERT_GT(program, 0) << "the recording ended by itself";
+  const int end_of_program = static_cast<int>(syscall(SYS_pidfd_open, program, 0));
+  ASSERT_GE(end_of_program, 0);
+  kill(recording, SIGKILL);
+  ASSERT_EQ(waitpid(recording, nullptr, 0), recording);
+
+  const Result refused = record("-- $PROGRAM leak");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("process " + std::to_string(program)), HasSubstr("still writes")));
+  EXPECT_EQ(recorded(own).peak_bytes, 700);
+
+  kill(program, SIGINT);
+  pollfd end{end_of_program, POLLIN, 0};
+  ASSERT_EQ(poll(&end, 1, -1), 1);
+  close(end_of_program);
+  EXPECT_EQ(record("-- $PROGRAM leak").code, 0);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("out", "err", "p"));
 }
 
 TEST_F(RecordFailures, TheFolderIsRemovedWhileTheProgramRuns) {
