@@ -1,5 +1,6 @@
 // The file under a ProfileWriter: created, extended, closed.
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -31,15 +32,28 @@ std::int64_t clock_ns(clockid_t clock) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
+/// Holds the mutex with the program's signals blocked: a handler that waits, or that allocates itself, must
+/// not run while its thread holds it.
 class Lock {
  public:
-  explicit Lock(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  explicit Lock(pthread_mutex_t& mutex) : mutex_(mutex) {
+    sigset_t signals;
+    sigfillset(&signals);
+    // These are the thread's own faults, and blocked they would end the program without its handler.
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&signals, fault);
+    pthread_sigmask(SIG_BLOCK, &signals, &before_);
+    pthread_mutex_lock(&mutex_);
+  }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
-  ~Lock() { pthread_mutex_unlock(&mutex_); }
+  ~Lock() {
+    pthread_mutex_unlock(&mutex_);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
 
  private:
   pthread_mutex_t& mutex_;
+  sigset_t before_{};
 };
 
 }  // namespace
