@@ -28,8 +28,7 @@ void Confirming::finished(const PlannedCase& planned, const Observation& measure
                       measured.message);
     return;
   }
-  const auto& observations = journal_.run().observations;
-  Observation observation = *std::ranges::find(observations, planned.name, &Observation::case_name);
+  Observation observation = *journal_.find(planned.name);
   if (cache_of(observation) != cache_of(measured)) {
     progress_.message(planned.name + ": not confirmed: its times are " + cache_of(observation) +
                       ", the second ones " + cache_of(measured));

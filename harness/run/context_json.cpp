@@ -10,22 +10,6 @@ using namespace json_fields;
 
 namespace {
 
-PlannedCase planned_case_from_json(const Json& json) {
-  PlannedCase planned;
-  field(json, "case", planned.name);
-  field(json, "variant", planned.the_case.variant);
-  field(json, "backend", planned.the_case.backend);
-  field(json, "axes", planned.the_case.parameters);
-  std::vector<double> window;
-  field(json, "window", window);
-  if (window.size() != 2) wrong_type(json.at("window"), "two numbers");
-  planned.window = {window[0], window[1]};
-  field(json, "expected_outcome", planned.expected_outcome);
-  field(json, "judged_estimators", planned.judged_estimators);
-  if (const Json& figure = json.at("figure"); !figure.is_null()) planned.figure = figure.get<std::string>();
-  return planned;
-}
-
 Json to_json(const Clocks& clocks) {
   return Json{{"sm_mhz", or_null(clocks.sm_mhz)},
               {"most_sm_mhz", or_null(clocks.most_sm_mhz)},
@@ -94,9 +78,42 @@ Json to_json(const PlannedCase& planned) {
               {"figure", planned.figure.empty() ? Json(nullptr) : Json(planned.figure)}};
 }
 
+std::string line_start(int indent, int depth) {
+  return indent < 0 ? std::string() : "\n" + std::string(static_cast<std::size_t>(indent * depth), ' ');
+}
+
+std::string nested_text(const Json& json, int indent, int depth) {
+  const std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  const std::string start = line_start(indent, depth);
+  std::string nested;
+  for (const char letter : text) {
+    if (letter == '\n') {
+      nested += start;
+    } else {
+      nested += letter;
+    }
+  }
+  return nested;
+}
+
+void add_planned(std::string& text, const std::vector<PlannedCase>& planned, int indent, int depth) {
+  if (planned.empty()) return;
+  std::string list = "[";
+  for (const PlannedCase& one : planned) {
+    if (list.size() > 1) list += ',';
+    list += line_start(indent, depth + 1) + nested_text(to_json(one), indent, depth + 1);
+  }
+  list += line_start(indent, depth) + "]";
+  text.replace(text.rfind("[]"), 2, list);
+}
+
 Json to_json(const RunContext& context) {
-  Json planned = Json::array();
-  for (const PlannedCase& planned_case : context.planned) planned.push_back(to_json(planned_case));
+  Json json = to_json_without_planned(context);
+  for (const PlannedCase& planned : context.planned) json["planned"].push_back(to_json(planned));
+  return json;
+}
+
+Json to_json_without_planned(const RunContext& context) {
   Json shard(nullptr);
   if (context.shard) shard = Json{{"index", context.shard->index}, {"count", context.shard->count}};
   return Json{{"version", format::kRunFile.major},
@@ -131,7 +148,23 @@ Json to_json(const RunContext& context) {
                                  {"copy_ns", context.reference.copy_ns},
                                  {"arithmetic_ns", context.reference.arithmetic_ns}}},
               {"rounds", context.rounds ? to_json(*context.rounds) : Json(nullptr)},
-              {"planned", std::move(planned)}};
+              {"planned", Json::array()}};
+}
+
+PlannedCase planned_case_from_json(const Json& json) {
+  PlannedCase planned;
+  field(json, "case", planned.name);
+  field(json, "variant", planned.the_case.variant);
+  field(json, "backend", planned.the_case.backend);
+  field(json, "axes", planned.the_case.parameters);
+  std::vector<double> window;
+  field(json, "window", window);
+  if (window.size() != 2) wrong_type(json.at("window"), "two numbers");
+  planned.window = {window[0], window[1]};
+  field(json, "expected_outcome", planned.expected_outcome);
+  field(json, "judged_estimators", planned.judged_estimators);
+  if (const Json& figure = json.at("figure"); !figure.is_null()) planned.figure = figure.get<std::string>();
+  return planned;
 }
 
 RunContext run_context_from_json(const Json& json) {

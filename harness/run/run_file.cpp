@@ -70,21 +70,42 @@ bool is_run(const Json& json) {
          json.at("context").contains("peakmark");
 }
 
-/// The JSON of a run file without the elements of `benchmarks`, each of which goes to `on_row` and is
-/// dropped: a run of 100,000 cases would take gigabytes as one value.
-Json parse_run_file(const std::string& text, const std::function<void(const Json& row)>& on_row) {
+/// Returns the JSON of a run file without the elements of `benchmarks` and of `context.peakmark.planned`.
+/// Each of them goes to `on_row` or `on_planned` and is dropped: a run of 100,000 cases would take gigabytes
+/// as one value, and nlohmann's parser with a callback goes over a whole list at the end of each object in
+/// it.
+Json parse_run_file(const std::string& text, const std::function<void(const Json& row)>& on_row,
+                    const std::function<void(const Json& planned)>& on_planned) {
   bool in_rows = false;
+  bool in_context = false;
+  bool in_peakmark = false;
+  bool in_planned = false;
   return Json::parse(text, [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth == 1 && event == Json::parse_event_t::key) in_rows = parsed == "benchmarks";
-    if (!in_rows || depth != 2 || event != Json::parse_event_t::object_end) return true;
-    on_row(parsed);
-    return false;
+    if (event == Json::parse_event_t::key) {
+      if (depth == 1) {
+        in_rows = parsed == "benchmarks";
+        in_context = parsed == "context";
+      }
+      if (depth <= 2) in_peakmark = depth == 2 && in_context && parsed == "peakmark";
+      if (depth <= 3) in_planned = depth == 3 && in_peakmark && parsed == "planned";
+    }
+    if (event != Json::parse_event_t::object_end) return true;
+    if (in_rows && depth == 2) {
+      on_row(parsed);
+      return false;
+    }
+    if (in_planned && depth == 4) {
+      on_planned(parsed);
+      return false;
+    }
+    return true;
   });
 }
 
 bool is_run_file(const std::string& text) {
   try {
-    return is_run(parse_run_file(text, [](const Json&) {}));
+    return is_run(parse_run_file(
+        text, [](const Json&) {}, [](const Json&) {}));
   } catch (const Json::parse_error& error) {
     const bool cut_short = error.byte > text.size();
     return cut_short && text.find("\"peakmark\": {") != std::string::npos;
@@ -113,45 +134,38 @@ std::string advice_for(const std::filesystem::path& run_file, const std::string&
 Run run_from_text(const std::string& text) {
   Run run;
   std::size_t rows = 0;
-  std::optional<std::string> mistake;  // of the first row that is wrong; the version is looked at before it
-  const Json json = parse_run_file(text, [&](const Json& row) {
-    const std::size_t index = rows++;
-    if (mistake || !row.contains("peakmark")) return;
+  std::optional<std::string> mistake;  // the first one; the version is checked before it
+  std::vector<PlannedCase> planned;
+  const auto note = [&](std::string_view list, std::size_t index, const auto& read) {
+    if (mistake) return;
     try {
-      run.observations.push_back(observation_from_json(row.at("peakmark")));
+      read();
     } catch (const Json::exception& error) {
-      mistake = fmt::format("not as a run file must be: /benchmarks/{}: {}", index, message_of(error));
+      mistake = fmt::format("not as a run file must be: {}/{}: {}", list, index, message_of(error));
     } catch (const UsageError& error) {
       mistake = error.what();
     }
-  });
+  };
+  const auto on_row = [&](const Json& row) {
+    const std::size_t index = rows++;
+    if (!row.contains("peakmark")) return;
+    note("/benchmarks", index,
+         [&] { run.observations.push_back(observation_from_json(row.at("peakmark"))); });
+  };
+  const auto on_planned = [&](const Json& one) {
+    note("/context/peakmark/planned", planned.size(),
+         [&] { planned.push_back(planned_case_from_json(one)); });
+  };
+  const Json json = parse_run_file(text, on_row, on_planned);
   if (!is_run(json)) {
     throw UsageError("it is JSON, but no run of peakmark: context.peakmark is missing");
   }
   run.context = run_context_from_json(json.at("context").at("peakmark"));
   if (!json.at("benchmarks").is_array()) wrong_type(json.at("benchmarks"), "a list");
   if (mistake) throw UsageError(*mistake);
+  // What is left in the JSON's list is no object, and has been refused.
+  run.context.planned = std::move(planned);
   return run;
-}
-
-/// The start of a line `depth` levels deep; `indent` −1: all is on one line.
-std::string line_start(int indent, int depth) {
-  return indent < 0 ? std::string() : "\n" + std::string(static_cast<std::size_t>(indent * depth), ' ');
-}
-
-/// `json` as it is written `depth` levels within another value.
-std::string nested_text(const Json& json, int indent, int depth) {
-  const std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
-  const std::string start = line_start(indent, depth);
-  std::string nested;
-  for (const char letter : text) {
-    if (letter == '\n') {
-      nested += start;
-    } else {
-      nested += letter;
-    }
-  }
-  return nested;
 }
 
 /// `line 3, column 7` of a byte offset.
@@ -256,11 +270,12 @@ std::string run_file_text(const Run& run, int indent) {
                      {"executable", run.context.worker},
                      {"num_cpus", std::thread::hardware_concurrency()},
                      {"library_build_type", run.context.build},
-                     {"peakmark", to_json(run.context)}};
+                     {"peakmark", to_json_without_planned(run.context)}};
   const auto line_of = [indent](int depth) { return line_start(indent, depth); };
   const std::string colon = indent < 0 ? ":" : ": ";
-  std::string text = "{" + line_of(1) + "\"context\"" + colon + nested_text(context, indent, 1) + "," +
-                     line_of(1) + "\"benchmarks\"" + colon + "[";
+  std::string text = "{" + line_of(1) + "\"context\"" + colon + nested_text(context, indent, 1);
+  add_planned(text, run.context.planned, indent, 3);
+  text += "," + line_of(1) + "\"benchmarks\"" + colon + "[";
   // Row by row: all of them as one value would take gigabytes for 100,000 cases.
   bool is_first = true;
   for (std::size_t index = 0; index < run.observations.size(); ++index) {

@@ -225,6 +225,23 @@ TEST_F(RunFile, OfALaterMinorIsReadAndWhatIsNewInItIsSkipped) {
   EXPECT_EQ(read.observations.size(), 1u);
 }
 
+// Planned cases and rows are written one by one.
+TEST_F(RunFile, IsWrittenAsOneValueWouldBe) {
+  peakmark::Run run = example_run();
+  run.context.planned.push_back(run.context.planned.front());
+  for (const int indent : {-1, 1}) {
+    const std::string text = run_file_text(run, indent);
+    EXPECT_EQ(text, Json::parse(text).dump(indent));
+    run.context.planned.resize(1);
+  }
+}
+
+TEST_F(RunFile, AWrongPlannedCaseIsNamed) {
+  Json json = written(example_run());
+  json["context"]["peakmark"]["planned"][0]["axes"] = 7;
+  EXPECT_THAT(message_of_reading(json.dump()), HasSubstr("/context/peakmark/planned/0: "));
+}
+
 TEST_F(RunFile, ReaderSaysWhatIsWrong) {
   const std::string good = written(example_run()).dump(1);
   EXPECT_THAT(message_of_reading(""), AllOf(StartsWith(path_.string()), HasSubstr("empty")));

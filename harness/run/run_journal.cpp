@@ -56,7 +56,10 @@ std::filesystem::path free_name_beside(const std::filesystem::path& path) {
 
 /// As it comes back from a file: a device's name may hold bytes that are no UTF-8.
 RunContext as_written(const RunContext& context) {
-  return run_context_from_json(Json::parse(json_fields::one_line(to_json(context))));
+  RunContext read =
+      run_context_from_json(Json::parse(json_fields::one_line(to_json_without_planned(context))));
+  read.planned = context.planned;  // of which only the names are compared
+  return read;
 }
 
 }  // namespace
@@ -247,6 +250,11 @@ void RunJournal::change(const Observation& changed) {
   run_.observations[place->second] = observation;
 }
 
+const Observation* RunJournal::find(const std::string& case_name) const {
+  const auto place = places_.find(case_name);
+  return place == places_.end() ? nullptr : &run_.observations[place->second];
+}
+
 std::vector<Observation> RunJournal::unasked() const {
   std::vector<Observation> unasked;
   std::ranges::copy_if(run_.observations, std::back_inserter(unasked),
@@ -255,7 +263,9 @@ std::vector<Observation> RunJournal::unasked() const {
 }
 
 void RunJournal::append_context() {
-  partial_.append(json_fields::one_line(Json{{"context", to_json(run_.context)}}));
+  std::string line = json_fields::one_line(Json{{"context", to_json_without_planned(run_.context)}});
+  add_planned(line, run_.context.planned, -1, 0);
+  partial_.append(line);
 }
 
 std::vector<PlannedCase> RunJournal::missing() const {

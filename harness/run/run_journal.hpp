@@ -48,6 +48,8 @@ class RunJournal {
   [[nodiscard]] const Run& run() const { return run_; }
   /// A case of this run is measured, and stands in the partial run.
   [[nodiscard]] bool has_measured() const { return measured_; }
+  /// Returns what was measured of a case. Null where nothing was.
+  [[nodiscard]] const Observation* find(const std::string& case_name) const;
   /// A case that was measured before, of which more is known now.
   void change(const Observation& observation);
   /// Those of which an external estimator was not asked yet.
