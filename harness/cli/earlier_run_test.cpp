@@ -129,6 +129,10 @@ TEST_F(EarlierRun, IsNotTakenForTheResultOfARunThatFails) {
   environment_.clear();
   is_kept_aside(peakmark({"merge", path("none.json"), "-o", run_file_.string()}), 2);
 
+  EXPECT_EQ(run({"--require", "cuda"}).end.exit_code, 4);
+  EXPECT_THAT(run({"--resume"}).errors, HasSubstr("is complete: nothing to resume"));
+  EXPECT_EQ(read_text_file(run_file_), measured) << "--resume takes it back";
+
   EXPECT_EQ(run({"--no-such-option"}).end.exit_code, 2);
   EXPECT_EQ(read_text_file(run_file_), measured) << "the arguments were not understood";
   EXPECT_EQ(run({"--resume", "--require", "cuda"}).end.exit_code, 4);

@@ -235,6 +235,11 @@ void remove_run_set_aside(const std::filesystem::path& path) {
   std::filesystem::remove(previous_of(path), none);
 }
 
+void take_back_run_set_aside(const std::filesystem::path& path) {
+  std::error_code none;
+  if (!std::filesystem::exists(path, none)) std::filesystem::rename(previous_of(path), target_of(path), none);
+}
+
 Run read_run(const std::filesystem::path& path) {
   std::error_code none;
   if (!std::filesystem::exists(path, none) && is_a_partial_run_there(path)) {

@@ -91,6 +91,8 @@ std::filesystem::path previous_of(const std::filesystem::path& run_file);
 bool set_run_file_aside(const std::filesystem::path& path);
 /// Removes previous_of(), when the new run file is written.
 void remove_run_set_aside(const std::filesystem::path& path);
+/// Where there is no run file, renames previous_of() back: a command that failed has changed nothing of it.
+void take_back_run_set_aside(const std::filesystem::path& path);
 /// The text of a run file; `indent` −1: on one line.
 std::string run_file_text(const Run& run, int indent);
 /// Writes beside the file and renames, so that a reader never sees half of it. Error (exit 2) when the folder

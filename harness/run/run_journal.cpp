@@ -121,6 +121,7 @@ bool RunJournal::resume(const RunContext& context) {
     measured_ = !run_.observations.empty();
     return true;
   }
+  take_back_run_set_aside(run_file_);
   if (!std::filesystem::exists(run_file_)) return false;
   run_ = read_run(run_file_);
   for (std::size_t i = 0; i < run_.observations.size(); ++i) {
