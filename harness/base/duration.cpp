@@ -1,5 +1,6 @@
 #include "base/duration.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -16,6 +17,10 @@ std::string format_duration(double nanoseconds) {
     ++unit;
   }
   return fmt::format("{:.4g} {}", nanoseconds, names[unit]);
+}
+
+std::string utc_date(std::chrono::system_clock::time_point when) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(when)));
 }
 
 }  // namespace peakmark

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/duration.hpp"
 #include "base/message.hpp"
 #include "base/plain_text.hpp"
 #include "base/short_commit.hpp"
@@ -27,7 +28,6 @@
 #include "history/exports.hpp"
 #include "history/history.hpp"
 #include "run/json_fields.hpp"
-#include "run/run_context.hpp"
 #include "run/text_file.hpp"
 #include "trend/pruning.hpp"
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/duration.hpp"
 #include "base/message.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
@@ -18,7 +19,6 @@
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "history/history.hpp"
-#include "run/run_context.hpp"
 #include "run/text_file.hpp"
 #include "trend/reports.hpp"
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "run/candidates.hpp"
-#include "run/run_workers.hpp"
+#include "run/case_pairs.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {

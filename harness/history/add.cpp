@@ -4,10 +4,10 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/duration.hpp"
 #include "history/inside.hpp"
 #include "history/rows.hpp"
 #include "history/run_record.hpp"
-#include "run/run_context.hpp"
 
 namespace peakmark::history {
 namespace {

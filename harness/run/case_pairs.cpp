@@ -68,4 +68,14 @@ CasePairs pair_cases(const std::vector<const Observation*>& base, const std::vec
   return pairs;
 }
 
+std::string of_worker(const std::string& text, std::string_view variant) {
+  const std::size_t point = variant.rfind('.');
+  if (point == std::string_view::npos) return text;
+  const std::string start = std::string(variant.substr(point + 1)) + "=";
+  std::size_t at = text.starts_with(start) ? 0 : text.find(", " + start);
+  if (at == std::string::npos) return text;
+  at += (at == 0 ? 0 : 2) + start.size();
+  return text.substr(at, text.find(", ", at) - at);
+}
+
 }  // namespace peakmark

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,5 +24,9 @@ enum class PairBy { variant_and_axes, axes };
 /// have got an axis, or have one that the other has not: as long as no axis that both have differs.
 CasePairs pair_cases(const std::vector<const Observation*>& base, const std::vector<const Observation*>& next,
                      PairBy by);
+
+/// In the context of a run with several labelled workers a text has the form `old=A, new=B` where they
+/// differ. Returns the part of the worker that measured `variant` (A for `sum/fast.old`), or the text itself.
+std::string of_worker(const std::string& text, std::string_view variant);
 
 }  // namespace peakmark

@@ -66,5 +66,14 @@ TEST(CasePairs, AnotherBackendIsOtherWork) {
   EXPECT_THAT(pair_cases({&a}, {&b}, PairBy::variant_and_axes).pairs, IsEmpty());
 }
 
+TEST(OfWorker, TakesTheTextOfTheWorkerWithTheVariantsLabel) {
+  const std::string both = "old=4f2, new=77a+";
+  EXPECT_EQ(of_worker(both, "sum/fast.old"), "4f2");
+  EXPECT_EQ(of_worker(both, "sum/fast.new"), "77a+");
+  EXPECT_EQ(of_worker(both, "sum/fast.third"), both);
+  EXPECT_EQ(of_worker("4f2", "sum/fast.old"), "4f2");
+  EXPECT_EQ(of_worker("", "sum/fast"), "");
+}
+
 }  // namespace
 }  // namespace peakmark

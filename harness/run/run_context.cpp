@@ -12,16 +12,13 @@
 #include <fstream>
 #include <random>
 
+#include "base/duration.hpp"
 #include "base/private_text.hpp"
 
 namespace peakmark {
 namespace {
 
 constexpr double kReferenceTolerance = 0.05;
-
-std::string utc(const char* format, std::chrono::system_clock::time_point when) {
-  return fmt::format(fmt::runtime(format), fmt::gmtime(std::chrono::system_clock::to_time_t(when)));
-}
 
 std::string cpu_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -35,14 +32,10 @@ std::string cpu_name() {
 
 }  // namespace
 
-std::string utc_date(std::chrono::system_clock::time_point when) {
-  return utc("{:%Y-%m-%dT%H:%M:%SZ}", when);
-}
-
 std::string make_run_id() {
   std::random_device random;
-  return fmt::format("{}-{:08x}{:08x}", utc("{:%Y%m%dT%H%M%SZ}", std::chrono::system_clock::now()), random(),
-                     random());
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y%m%dT%H%M%SZ}-{:08x}{:08x}", fmt::gmtime(now), random(), random());
 }
 
 std::map<std::string, std::string> measurement_environment() {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <string>
 
@@ -18,9 +17,6 @@ RunContext make_run_context(const Selection& selection, const Description& descr
 /// Clocks, memory in use and what else the machine tells, into the run's environment. What is unknown is not
 /// there.
 void add_machine_facts(RunContext& context, const MachineFacts& facts, const DeviceInfo& device);
-
-/// A moment, as dates stand in files: `2026-01-31T02:00:00Z`.
-std::string utc_date(std::chrono::system_clock::time_point when = std::chrono::system_clock::now());
 
 /// `20260131T020000Z-0123456789abcdef`: sorts by time, and no two are alike.
 std::string make_run_id();

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "run/measuring.hpp"
@@ -41,10 +40,6 @@ class RunWorkers {
   std::vector<Description> descriptions_;
   Description description_;
 };
-
-/// The context of a run says of several workers `old=A, new=B` where they differ: what it says of that of a
-/// variant. Else the text as it is.
-std::string of_worker(const std::string& text, std::string_view variant);
 
 /// `--worker` as it was typed: PROGRAM, once, or LABEL=PROGRAM, once or more, into `options`. UsageError for
 /// a mixture, a label with a point (of_worker() could not tell it from a variant's name) or without a

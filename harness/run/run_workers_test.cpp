@@ -56,15 +56,6 @@ TEST(RunWorkers, ALabelHasAProgramAndNoPoint) {
   EXPECT_EQ(workers({"./build.d=fast/bench"}).worker, "./build.d=fast/bench");
 }
 
-TEST(RunWorkers, WhatTheContextSaysOfOneOfThem) {
-  const std::string both = "old=4f2, new=77a+";
-  EXPECT_EQ(of_worker(both, "sum/fast.old"), "4f2");
-  EXPECT_EQ(of_worker(both, "sum/fast.new"), "77a+");
-  EXPECT_EQ(of_worker(both, "sum/fast.third"), both);
-  EXPECT_EQ(of_worker("4f2", "sum/fast.old"), "4f2");
-  EXPECT_EQ(of_worker("", "sum/fast"), "");
-}
-
 TEST(SetCache, IsWhatWasAskedFor) {
   Description newer;
   newer.takes_cache = true;
