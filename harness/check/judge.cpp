@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/duration.hpp"
+#include "base/quantity.hpp"
 #include "check/baseline_rule.hpp"
 #include "run/kernel_time.hpp"
 #include "run/run_summary.hpp"
@@ -74,7 +75,8 @@ class Bench {
       const Size leaked = *observation.leaked_bytes;
       say(Rule::leak, leaked == 0 ? Judgement::pass : Judgement::fail,
           leaked == 0 ? ""
-                      : fmt::format("{} bytes are live after the case: something is never released", leaked),
+                      : quantity(leaked, "byte is", "bytes are") +
+                            " live after the case: something is never released",
           "", static_cast<double>(leaked));
     }
     if (observation.requested_peak_bytes && observation.second_pass_peak_bytes) {
@@ -158,8 +160,8 @@ class Bench {
     const Size estimated = *estimate.slices_estimated;
     if (used < kLeastSlicesToJudge) {
       say(Rule::window_slices, Judgement::counted,
-          fmt::format("granularity: {} of {} slices estimated; below {} slices only bytes are judged",
-                      estimated, used, kLeastSlicesToJudge),
+          fmt::format("granularity: {} of {} estimated; below {} slices only bytes are judged", estimated,
+                      quantity(used, "slice"), kLeastSlicesToJudge),
           estimate.estimator);
       return;
     }
@@ -167,14 +169,14 @@ class Bench {
     std::string advice;
     if (ratio > window_.hi) {
       advice = fmt::format(
-          "told to make do with the peak, the estimator allows {} slices where {} needed it all: it "
+          "told to make do with the peak, the estimator allows {} where {} needed it all: it "
           "is too low, and chunks made by it run out of memory",
-          estimated, used);
+          quantity(estimated, "slice"), used);
     } else if (ratio < window_.lo) {
       advice = fmt::format(
-          "told to make do with the peak, the estimator allows {} slices where {} fitted: it is too "
+          "told to make do with the peak, the estimator allows {} where {} fitted: it is too "
           "high and wastes the card",
-          estimated, used);
+          quantity(estimated, "slice"), used);
     }
     say_in_window(Rule::window_slices, ratio, std::move(advice), estimate.estimator);
   }
@@ -287,7 +289,7 @@ std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
 }
 
 ExitCode exit_code_of(const Run& run, const std::vector<Verdict>& verdicts) {
-  if (!has_measurement(run)) return ExitCode::nothing;
+  if (is_unmeasured(run)) return ExitCode::nothing;
   ExitCode code = ExitCode::clean;
   for (const Verdict& verdict : verdicts) {
     if (verdict.judgement == Judgement::fail) code = worse(code, ExitCode::verdict);

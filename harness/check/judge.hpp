@@ -72,7 +72,8 @@ std::unordered_map<std::string_view, const Observation*> by_name(const Run& run)
 /// judge: console, JUnit, markdown and GoogleTest show its verdicts.
 std::vector<Verdict> judge(const Run& run, const JudgeOptions& options);
 
-/// `nothing` where no case was measured (run/run_summary.hpp), else `measurement`, `verdict` or `clean`.
+/// `nothing` where no case was measured (is_unmeasured() of run/run_summary.hpp), else `measurement`,
+/// `verdict` or `clean`.
 ExitCode exit_code_of(const Run& run, const std::vector<Verdict>& verdicts);
 
 /// The worse of two exit codes, in the order of base/error.hpp.

@@ -307,9 +307,16 @@ TEST_F(CompareCommand, ARunThatWasKilledBetweenItsLooksGoesOn) {
 TEST_F(CompareCommand, AnotherBuildMustBeThere) {
   two_variants();
   build("new", "");
+  build("base", "");
+  ASSERT_EQ(compare_builds("base", "new").end.exit_code, 0);
   const Answer answer = compare_builds("nowhere", "new");
   EXPECT_EQ(answer.end.exit_code, 2);
   EXPECT_THAT(answer.errors, HasSubstr("no worker is there"));
+  for (const char* const file : {"two.base.json", "two.new.json"}) {
+    const std::string path = folder_.path() / file;
+    EXPECT_FALSE(std::filesystem::exists(path)) << "an earlier run is not the result of one that fails";
+    EXPECT_TRUE(std::filesystem::exists(path + ".previous"));
+  }
 }
 
 }  // namespace

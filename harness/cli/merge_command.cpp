@@ -4,10 +4,12 @@
 
 #include "base/error.hpp"
 #include "base/message.hpp"
+#include "base/quantity.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/value_name.hpp"
 #include "run/merge.hpp"
+#include "run/run_summary.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -17,7 +19,7 @@ struct MergeOptions {
   std::filesystem::path output;
 };
 
-void merge(const MergeOptions& options) {
+ExitCode merge(const MergeOptions& options) {
   for (const auto& path : options.runs) {
     std::error_code error;
     if (std::filesystem::equivalent(path, options.output, error)) {
@@ -31,13 +33,16 @@ void merge(const MergeOptions& options) {
   const Run merged = merge_runs(shards);
   write_run(merged, options.output);
   remove_run_set_aside(options.output);
-  print_message(stderr, "{} cases of {} shards; {}\n", merged.observations.size(), shards.size(),
-                options.output.string());
+  print_message(stderr, "{} of {}; {}\n", quantity(merged.observations.size(), "case"),
+                quantity(shards.size(), "shard"), options.output.string());
+  if (!is_unmeasured(merged)) return ExitCode::clean;
+  print_message(stderr, "nothing was measured: every case was skipped\n");
+  return ExitCode::nothing;
 }
 
 }  // namespace
 
-void add_merge_command(CLI::App& app, Result& /*result*/) {
+void add_merge_command(CLI::App& app, Result& result) {
   const auto options = std::make_shared<MergeOptions>();
   CLI::App* const command = app.add_subcommand("merge", "Make one run of its shards");
   command->add_option("RUN", options->runs, "Run files of all shards")->required();
@@ -47,8 +52,10 @@ void add_merge_command(CLI::App& app, Result& /*result*/) {
       ->check(kFileName);
   command->footer(
       "Refused: gaps, duplicates, and shards of different suites, devices, drivers or builds.\n"
-      "Exit code: 0 clean, 2 wrong usage, refused, or a file cannot be read or written.");
-  command->callback([options] { merge(*options); });
+      "Exit code: 0 clean, 2 wrong usage, refused, or a file cannot be read or written, 4 nothing was "
+      "measured in any "
+      "shard.");
+  command->callback([options, &result] { result.code = merge(*options); });
 }
 
 }  // namespace peakmark::cli

@@ -81,6 +81,38 @@ TEST_F(SuiteCommands, MergeMakesOneRunOfItsShards) {
   EXPECT_EQ(read_run(all + ".previous").observations.size(), 3u) << "and is not lost";
 }
 
+// A CI matrix of shards does not fail because the cases of one cannot run there; the merged run has the
+// verdict.
+TEST_F(SuiteCommands, AShardWithoutAMeasurementIsHarmlessAndTheMergedRunIsJudged) {
+  const auto run_shard = [&](const std::string& path, int index) {
+    const std::string file = folder_.path() / (std::to_string(index) + ".json");
+    const Answer answer = with_worker({"run", path, "--shard", std::to_string(index) + "/3", "-o", file});
+    EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+    const Answer check = peakmark({"check", file});
+    EXPECT_EQ(check.end.exit_code, 0) << check.output << check.errors;
+    return answer.errors;
+  };
+  const auto merge = [&] {
+    const auto file = [&](const char* name) { return (folder_.path() / name).string(); };
+    return peakmark({"merge", file("1.json"), file("2.json"), file("3.json"), "-o", file("all.json")});
+  };
+  std::string path = suite({"ok", "out_of_memory"});
+  run_shard(path, 1);
+  EXPECT_THAT(run_shard(path, 2), HasSubstr("nothing was measured in this shard: every case was skipped"));
+  EXPECT_THAT(run_shard(path, 3),
+              HasSubstr("no case is left for this shard: there are fewer cases than shards"));
+  EXPECT_EQ(merge().end.exit_code, 0);
+  EXPECT_EQ(peakmark({"check", folder_.path() / "all.json"}).end.exit_code, 0);
+  EXPECT_EQ(read_run(folder_.path() / "all.json").observations.size(), 2U);
+
+  path = suite({"out_of_memory", "out_of_memory"});
+  for (const int index : {1, 2, 3}) run_shard(path, index);
+  const Answer merged = merge();
+  EXPECT_EQ(merged.end.exit_code, 4);
+  EXPECT_THAT(merged.errors, HasSubstr("nothing was measured: every case was skipped"));
+  EXPECT_EQ(peakmark({"check", folder_.path() / "all.json"}).end.exit_code, 4);
+}
+
 TEST_F(SuiteCommands, ShowOfARunSaysWhatBecameOfItsCases) {
   const std::string path = suite({"ok", "exit_3"});
   EXPECT_EQ(with_worker({"run", path, "-o", run_file_.string()}).end.exit_code, 3);

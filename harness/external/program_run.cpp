@@ -11,7 +11,6 @@
 #include <csignal>
 #include <cstring>
 #include <deque>
-#include <utility>
 
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
@@ -82,35 +81,17 @@ class LastLines {
   std::deque<std::string> lines_;
 };
 
-/// Two ends of a pipe, and the place where the program finds the other.
-struct Pipe {
-  Pipe() {
-    if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  ~Pipe() {
-    ::close(ends[0]);
-    close_writing();
-  }
-  void close_writing() {
-    if (const int end = std::exchange(ends[1], -1); end >= 0) ::close(end);
-  }
-  int ends[2] = {-1, -1};
-};
-
 pid_t guard = -1;  // the process of guard_group()
 
 }  // namespace
 
 void guard_group(const std::filesystem::path& profiles) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
+  Pipe pipe;
   guard = ::fork();
   if (guard < 0) fail("fork");
   if (guard == 0) {
     // The pipe ends with this process's parent, and with nobody else: programs do not inherit it.
-    if (::dup2(ends[0], 0) == 0) ::close_range(1, ~0U, 0);
+    if (::dup2(pipe.read_end.get(), 0) == 0) ::close_range(1, ~0U, 0);
     char byte = 0;
     while (::read(0, &byte, 1) < 0 && errno == EINTR) {
     }
@@ -118,7 +99,7 @@ void guard_group(const std::filesystem::path& profiles) {
     end_processes_with("PEAKMARK_PROFILE", profiles.string() + "/");
     ::kill(0, SIGKILL);
   }
-  ::close(ends[0]);  // the other end stays open as long as this process lives
+  [[maybe_unused]] const int left_open = pipe.write_end.release();  // as long as this process lives
 }
 
 ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
@@ -132,12 +113,13 @@ ProgramEnd run_program(const std::vector<std::string>& command, const std::vecto
   Pipe output;
   Pipe errors;
   const auto begin = std::chrono::steady_clock::now();
-  const pid_t program = spawn(start, {nothing.get(), output.ends[1], errors.ends[1], -1}, {false});
-  output.close_writing();
-  errors.close_writing();
+  const pid_t program =
+      spawn(start, {nothing.get(), output.write_end.get(), errors.write_end.get(), -1}, {.own_group = false});
+  output.write_end.close();
+  errors.write_end.close();
   ChildWatch watch(program);
-  LastLines said(output.ends[0]);
-  LastLines complained(errors.ends[0]);
+  LastLines said(output.read_end.get());
+  LastLines complained(errors.read_end.get());
   for (bool running = true; running;) {
     std::array<pollfd, 3> watched{{{said.descriptor(), POLLIN, 0},
                                    {complained.descriptor(), POLLIN, 0},

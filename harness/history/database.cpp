@@ -35,13 +35,6 @@ std::string reason_of(const soci::soci_error& error) {
   return text;
 }
 
-/// As SOCI 4.0 takes it: it reads KEY=VALUE, and adds a `=` to a text that has none.
-std::string connection_text(const std::string& url) {
-  if (url.find('=') != std::string::npos) return url;
-  const bool has_parameters = url.find('?') != std::string::npos;
-  return url + (has_parameters ? "" : "?") + "application_name=peakmark";
-}
-
 /// What to do about an error of SQLite; its numbers are part of its interface.
 std::string advice_on(int sqlite_code) {
   switch (sqlite_code & 0xFF) {
@@ -125,7 +118,7 @@ void Database::open_postgresql() {
 #endif
   try {
     // Loaded when it is asked for: its libraries are many, and most histories are files.
-    sql_.open("postgresql", connection_text(place_.url));
+    sql_.open("postgresql", place_.connection_text());
   } catch (const soci::soci_error& error) {
     const std::string reason = without_passwords(reason_of(error));
     if (reason.find("shared library") != std::string::npos) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <regex>
 #include <string_view>
 
@@ -66,6 +67,15 @@ std::string shown_url(const std::string& url) {
 
 std::string Place::name() const {
   return kind == Kind::sqlite ? file.string() : shown_url(url);
+}
+
+std::string Place::connection_text() const {
+  const std::size_t path_end = std::min(url.find('?'), url.size());
+  std::string parameters = "application_name=peakmark";
+  // libpq itself waits for as long as the system does: for minutes where a host drops packets.
+  if (std::getenv("PGCONNECT_TIMEOUT") == nullptr) parameters += "&connect_timeout=10";
+  if (path_end + 1 < url.size()) parameters += "&" + url.substr(path_end + 1);
+  return url.substr(0, path_end) + "?" + parameters;
 }
 
 std::string without_passwords(std::string text) {

@@ -15,6 +15,9 @@ struct Place {
 
   /// For messages: the file, or the URL without its password.
   [[nodiscard]] std::string name() const;
+  /// For SOCI: the URL with our defaults before its own parameters, of which libpq takes the last. A
+  /// connection is given up after 10 s, unless the URL or PGCONNECT_TIMEOUT says otherwise.
+  [[nodiscard]] std::string connection_text() const;
 };
 
 /// `text` of a message with the passwords of all URLs in it hidden.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/error.hpp"
 
 namespace peakmark::history {
@@ -70,6 +72,20 @@ TEST(Place, AnArgumentWithAPasswordIsOverwritten) {
   for (const char* const plain : {"postgresql://me@h/d", "--history=h.db", "run", "a=postgres.db"}) {
     EXPECT_EQ(hidden(plain), plain);
   }
+}
+
+TEST(Place, AConnectionIsGivenUpAfterTenSecondsUnlessTheUserSaysOtherwise) {
+  const auto text = [](const char* url) { return parse_place(url).connection_text(); };
+  ::unsetenv("PGCONNECT_TIMEOUT");
+  constexpr const char* kOurs = "postgresql://me@h:5432/d?application_name=peakmark&connect_timeout=10";
+  EXPECT_EQ(text("postgresql://me@h:5432/d"), kOurs);
+  EXPECT_EQ(text("postgresql://me@h:5432/d?"), kOurs);
+  EXPECT_EQ(text("postgresql://me@h:5432/d?sslmode=require&connect_timeout=60"),
+            std::string(kOurs) + "&sslmode=require&connect_timeout=60")
+      << "libpq takes the last";
+  ::setenv("PGCONNECT_TIMEOUT", "60", 1);
+  EXPECT_EQ(text("postgresql://me@h:5432/d"), "postgresql://me@h:5432/d?application_name=peakmark");
+  ::unsetenv("PGCONNECT_TIMEOUT");
 }
 
 TEST(Place, OtherSchemesAreNamed) {

@@ -1,14 +1,19 @@
 // A server of a team: over TCP, with a password.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <soci/soci.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <functional>
+#include <stdexcept>
 
 #include "base/error.hpp"
 #include "history/sample_runs.hpp"
 #include "history/test_databases.hpp"
+#include "run/descriptor.hpp"
 
 namespace peakmark::history {
 namespace {
@@ -17,6 +22,28 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
+
+/// Listens on the loopback, and takes no connection from the system's queue.
+class SilentServer {
+ public:
+  SilentServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    auto* const place = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(listener_.get(), place, length) != 0 || ::listen(listener_.get(), 1) != 0 ||
+        ::getsockname(listener_.get(), place, &length) != 0) {
+      throw std::runtime_error("no TCP port on the loopback");
+    }
+    port_ = ntohs(address.sin_port);
+  }
+  [[nodiscard]] int port() const { return port_; }
+
+ private:
+  Descriptor listener_;
+  int port_ = 0;
+};
 
 class Postgresql : public testing::Test {
  protected:
@@ -63,6 +90,19 @@ TEST_F(Postgresql, ADatabaseThatDoesNotExistIsAWrongName) {
     FAIL() << "as if it were down: " << error.what();
   } catch (const UsageError& error) {
     EXPECT_THAT(error.what(), HasSubstr("\"postgers\" does not exist; check its name"));
+  }
+}
+
+// As a host behind a firewall that drops packets: it takes the connection, and never answers.
+TEST_F(Postgresql, AServerThatDoesNotAnswerIsGivenUp) {
+  const SilentServer server;
+  const std::string url = fmt::format("postgresql://127.0.0.1:{}/bench?connect_timeout=2", server.port());
+  try {
+    const History history(parse_place(url), History::Purpose::read);
+    FAIL() << "it let us in";
+  } catch (const DatabaseError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("timeout expired"));
+    EXPECT_EQ(error.reason(), "its database cannot be reached, or refuses the connection");
   }
 }
 

@@ -1,6 +1,15 @@
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
 
 namespace peakmark {
 
@@ -8,15 +17,37 @@ namespace peakmark {
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
+  ~Descriptor() { close(); }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   [[nodiscard]] int get() const { return number_; }
+  /// Closes it now.
+  void close() {
+    if (const int number = release(); number >= 0) ::close(number);
+  }
+  /// Returns the descriptor, which the caller closes.
+  [[nodiscard]] int release() { return std::exchange(number_, -1); }
 
  private:
   int number_;
+};
+
+/// The two ends of a pipe, both close-on-exec.
+class Pipe {
+ public:
+  /// Throws Error if the system gives none.
+  Pipe() : Pipe(open_ends()) {}
+
+  Descriptor read_end;
+  Descriptor write_end;
+
+ private:
+  explicit Pipe(std::array<int, 2> ends) : read_end(ends[0]), write_end(ends[1]) {}
+  static std::array<int, 2> open_ends() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) == 0) return ends;
+    throw Error(ExitCode::usage, std::string("no pipe can be made: ") + std::strerror(errno));
+  }
 };
 
 }  // namespace peakmark

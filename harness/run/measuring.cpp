@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/message.hpp"
+#include "base/quantity.hpp"
 #include "run/external_estimates.hpp"
 #include "run/orphans.hpp"
 #include "run/repeat_command.hpp"
@@ -72,6 +73,11 @@ void say_checking(std::size_t cases) {
   if (cases >= kMinCases) say(fmt::format("  {} cases: the worker checks whether it can run them", cases));
 }
 
+std::string first_look_text(std::size_t chosen, std::size_t cases) {
+  return fmt::format("first look: {} of {} {} measured again", chosen, quantity(cases, "case"),
+                     chosen == 1 ? "is" : "are");
+}
+
 void start_journal(RunJournal& journal, const RunContext& context, const std::filesystem::path& run_file) {
   const std::filesystem::path kept = journal.start(context);
   if (kept.empty()) return;
@@ -92,7 +98,7 @@ DeviceLockOptions lock_options(const SweepOptions& options) {
 }
 
 void Journaling::starting(std::size_t cases) {
-  progress_.starting(fmt::format("starting the worker for {} cases", cases));
+  progress_.starting("starting the worker for " + quantity(cases, "case"));
 }
 
 void Journaling::started(const PlannedCase& planned) {

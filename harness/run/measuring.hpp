@@ -88,6 +88,8 @@ void note_unsupported(RunJournal& journal, const DeviceInfo& device);
 
 /// Large suites take a while before their first case: says what is done in it.
 void say_checking(std::size_t cases);
+/// `first look: 1 of 6 cases is measured again`
+std::string first_look_text(std::size_t chosen, std::size_t cases);
 
 /// Begins a new run; says what becomes of an earlier one that was cut short.
 void start_journal(RunJournal& journal, const RunContext& context, const std::filesystem::path& run_file);

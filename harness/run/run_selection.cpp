@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {
@@ -58,6 +59,11 @@ std::vector<PlannedCase> of_variants(const std::vector<PlannedCase>& cases,
   return kept;
 }
 
+bool all_dry(const std::vector<PlannedCase>& cases) {
+  return std::all_of(cases.begin(), cases.end(),
+                     [](const PlannedCase& planned) { return planned.the_case.backend == "dry"; });
+}
+
 Listing list_on(const std::optional<DeviceInfo>& device, const SelectionOptions& options,
                 const Description& description, const CaseCheck& check) {
   ExpandOptions expand;
@@ -68,18 +74,9 @@ Listing list_on(const std::optional<DeviceInfo>& device, const SelectionOptions&
   if (check) check(listing.suite.cases);
   listing.cases = options.filter ? filtered(listing.suite.cases, *options.filter) : listing.suite.cases;
   if (options.variants) listing.cases = of_variants(listing.cases, *options.variants);
-  if (!options.shard) return listing;
-  listing.cases = shard_of(listing.cases, parse_shard(*options.shard));
-  if (listing.cases.empty()) {
-    throw UsageError("--shard " + *options.shard +
-                     ": nothing is left for this part; there are fewer cases than parts");
-  }
+  listing.all_dry = all_dry(listing.cases);
+  if (options.shard) listing.cases = shard_of(listing.cases, parse_shard(*options.shard));
   return listing;
-}
-
-bool all_dry(const std::vector<PlannedCase>& cases) {
-  return std::all_of(cases.begin(), cases.end(),
-                     [](const PlannedCase& planned) { return planned.the_case.backend == "dry"; });
 }
 
 }  // namespace
@@ -95,8 +92,8 @@ std::vector<PlannedCase> filtered(const std::vector<PlannedCase>& cases, const s
   std::copy_if(cases.begin(), cases.end(), std::back_inserter(kept),
                [&](const PlannedCase& planned) { return std::regex_search(planned.name, pattern); });
   if (kept.empty()) {
-    throw UsageError("--filter '" + expression + "' leaves none of the " + std::to_string(cases.size()) +
-                     " cases; the first is " + (cases.empty() ? "none" : cases.front().name) +
+    throw UsageError("--filter '" + expression + "' leaves none of the " + quantity(cases.size(), "case") +
+                     "; the first is " + (cases.empty() ? "none" : cases.front().name) +
                      "\nnames leave out axes at their default; `peakmark list SUITE` shows them all");
   }
   return kept;
@@ -117,8 +114,9 @@ Selection select(const SelectionOptions& options, const Description& description
   Listing listing = list_on(choice.device, options, description, check);
   selection.suite = std::move(listing.suite);
   selection.planned = std::move(listing.cases);
-  // A sweep of `dry` cases needs no device, and must not claim one.
-  if (options.device.empty() && all_dry(selection.planned)) {
+  // A sweep of `dry` cases needs no device, and must not claim one. All shards of a run take the same device,
+  // whichever cases they have: else they could not be merged.
+  if (options.device.empty() && listing.all_dry) {
     choice.device = choose_device({Backend::dry, ""}, devices);
   } else if (!choice.device) {
     throw DeviceError(choice.why_none);

@@ -27,7 +27,8 @@ struct SelectionOptions {
 struct Selection {
   DeviceInfo device;  ///< `dry` where every case is
   Suite suite;
-  std::vector<PlannedCase> planned;  ///< after filter, then shard
+  std::vector<PlannedCase>
+      planned;  ///< after filter, then shard: empty where there are fewer cases than shards
   std::optional<std::string> filter;
   std::optional<std::string> asked_backend;  ///< which took the place of the suites' own
   std::optional<Shard> shard;
@@ -47,6 +48,7 @@ Selection select(const SelectionOptions& options, const Description& description
 struct Listing {
   Suite suite;
   std::vector<PlannedCase> cases;
+  bool all_dry = false;  ///< every case of all shards
 };
 Listing list_cases(const SelectionOptions& options, const Description& description, const DeviceList& devices,
                    const CaseCheck& check = nullptr);

@@ -13,6 +13,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 DeviceInfo device(Backend backend, const std::string& name, bool is_cpu) {
   DeviceInfo info;
@@ -84,7 +85,7 @@ TEST_F(RunSelection, FilterThenShard) {
   options.shard = "2/2";
   EXPECT_THAT(names(select(options, description(), cpu_)), ElementsAre("fake/case/opencl/n:3"));
   options.shard = "3/3";
-  EXPECT_THAT(error_of<UsageError>(options, cpu_), HasSubstr("fewer cases than parts"));
+  EXPECT_THAT(names(select(options, description(), cpu_)), IsEmpty()) << "there are fewer cases than parts";
   options.shard = "3/2";
   EXPECT_NE(error_of<UsageError>(options, cpu_), "no error");
   options.shard.reset();

@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "base/quantity.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -75,7 +77,7 @@ std::string summary(const Run& run) {
     const CaseEnd end = end_of(found == planned.end() ? PlannedCase{} : *found->second, observation);
     ++ends[end][name_of(observation.outcome)];
   }
-  std::string text = fmt::format("{} cases: ", run.observations.size());
+  std::string text = quantity(run.observations.size(), "case") + ": ";
   const char* separator = "";
   for (const CaseEnd end : {CaseEnd::measured, CaseEnd::failed}) {
     if (!ends.contains(end)) continue;
@@ -97,8 +99,12 @@ bool has_measurement(const Run& run) {
   });
 }
 
+bool is_unmeasured(const Run& run) {
+  return !run.context.shard && !has_measurement(run);
+}
+
 ExitCode exit_code_of(const Run& run) {
-  if (!has_measurement(run)) return ExitCode::nothing;
+  if (is_unmeasured(run)) return ExitCode::nothing;
   return any_of(run, is_failure) ? ExitCode::measurement : ExitCode::clean;
 }
 

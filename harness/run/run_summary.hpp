@@ -34,10 +34,14 @@ bool is_failure(const PlannedCase& planned, const Observation& observation);
 /// Whether any case of the run was measured, that is not skipped.
 bool has_measurement(const Run& run);
 
+/// Whether a command on this run ends with exit code 4: nothing was measured. Never of a shard, which is a
+/// part of a run: `merge` of all shards judges.
+bool is_unmeasured(const Run& run);
+
 /// `12 cases: 9 ok, 1 crashed, 2 skipped (1 out_of_memory, 1 unsupported)`
 std::string summary(const Run& run);
 
-/// clean, nothing (no has_measurement()) or measurement.
+/// clean, nothing (is_unmeasured()) or measurement.
 ExitCode exit_code_of(const Run& run);
 
 }  // namespace peakmark

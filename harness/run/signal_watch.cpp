@@ -25,31 +25,37 @@ constexpr std::string_view kSecond =
     "goes "
     "on with it\n";
 
+sigset_t watched_signals() {
+  sigset_t set{};
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  return set;
+}
+
 }  // namespace
 
-SignalWatch::SignalWatch()
-    : raised_(::eventfd(0, EFD_CLOEXEC)),
-      stop_(::eventfd(0, EFD_CLOEXEC)),
-      file_size_handler_(std::signal(SIGXFSZ, SIG_IGN)),
-      pipe_handler_(std::signal(SIGPIPE, SIG_IGN)) {
-  sigset_t watched;
-  sigemptyset(&watched);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&watched, signal);
+SignalWatch::SignalWatch() : SignalWatch(watched_signals()) {}
+
+SignalWatch::SignalWatch(const sigset_t& watched)
+    : signals_(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK)),
+      raised_(::eventfd(0, EFD_CLOEXEC)),
+      stop_(::eventfd(0, EFD_CLOEXEC)) {
+  if (signals_.get() < 0 || raised_.get() < 0 || stop_.get() < 0) {
+    throw Error(ExitCode::usage, std::string("no signal can be watched: ") + std::strerror(errno));
+  }
+  file_size_handler_ = std::signal(SIGXFSZ, SIG_IGN);
+  pipe_handler_ = std::signal(SIGPIPE, SIG_IGN);
   ::pthread_sigmask(SIG_BLOCK, &watched, &before_);
-  signals_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (signals_ < 0 || raised_ < 0 || stop_ < 0)
-    throw Error(ExitCode::usage, std::string("signalfd: ") + std::strerror(errno));
   thread_ = std::thread([this] { watch(); });
 }
 
 SignalWatch::~SignalWatch() {
-  ::eventfd_write(stop_, 1);
+  ::eventfd_write(stop_.get(), 1);
   thread_.join();
   // What has come has been answered; left pending, it would end the process when the mask is put back.
   signalfd_siginfo pending{};
-  while (::read(signals_, &pending, sizeof pending) > 0) {
+  while (::read(signals_.get(), &pending, sizeof pending) > 0) {
   }
-  for (const int descriptor : {signals_, raised_, stop_}) ::close(descriptor);
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   std::signal(SIGXFSZ, file_size_handler_);
   std::signal(SIGPIPE, pipe_handler_);
@@ -59,14 +65,14 @@ void SignalWatch::watch() const {
   using Clock = std::chrono::steady_clock;
   std::optional<Clock::time_point> first;
   for (;;) {
-    std::array<pollfd, 2> watched{{{signals_, POLLIN, 0}, {stop_, POLLIN, 0}}};
+    std::array<pollfd, 2> watched{{{signals_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
     if (::poll(watched.data(), watched.size(), -1) < 0) continue;
     if (watched[1].revents != 0) return;
     signalfd_siginfo signal{};
-    if (::read(signals_, &signal, sizeof signal) != sizeof signal) continue;
+    if (::read(signals_.get(), &signal, sizeof signal) != sizeof signal) continue;
     if (!first) {
       first = Clock::now();
-      ::eventfd_write(raised_, 1);
+      ::eventfd_write(raised_.get(), 1);
     } else if (signal.ssi_signo != SIGHUP && Clock::now() - *first >= kOneKeyPress) {
       // Nobody has answered the first: this process itself may hang in a driver. The workers die with it.
       [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, kSecond.data(), kSecond.size());
@@ -76,7 +82,7 @@ void SignalWatch::watch() const {
 }
 
 bool SignalWatch::raised() const {
-  pollfd watched{raised_, POLLIN, 0};
+  pollfd watched{raised_.get(), POLLIN, 0};
   return ::poll(&watched, 1, 0) == 1;
 }
 

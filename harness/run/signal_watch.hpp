@@ -4,6 +4,8 @@
 #include <optional>
 #include <thread>
 
+#include "run/descriptor.hpp"
+
 namespace peakmark {
 
 /// As long as it lives, SIGINT, SIGTERM and SIGHUP do not end the process but make `descriptor` readable, and
@@ -12,25 +14,27 @@ namespace peakmark {
 /// driver: the threads that it starts must inherit the mask, and PoCL installs a handler for SIGTERM.
 class SignalWatch {
  public:
+  /// Throws Error if the system gives no descriptor; then signals are handled as before.
   SignalWatch();
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
   /// For poll().
-  [[nodiscard]] int descriptor() const { return raised_; }
+  [[nodiscard]] int descriptor() const { return raised_.get(); }
   /// True once a signal has come.
   [[nodiscard]] bool raised() const;
 
  private:
+  explicit SignalWatch(const sigset_t& watched);
   void watch() const;
 
-  int signals_ = -1;  // signalfd
-  int raised_;        // eventfd
-  int stop_;          // eventfd
+  Descriptor signals_;  // signalfd
+  Descriptor raised_;   // eventfd
+  Descriptor stop_;     // eventfd
   sigset_t before_{};
-  void (*file_size_handler_)(int);
-  void (*pipe_handler_)(int);
+  void (*file_size_handler_)(int) = nullptr;
+  void (*pipe_handler_)(int) = nullptr;
   std::thread thread_;
 };
 

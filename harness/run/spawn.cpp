@@ -1,17 +1,22 @@
 #include "run/spawn.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/program_trouble.hpp"
 #include "base/word_pointers.hpp"
+#include "run/child_end.hpp"
+#include "run/descriptor.hpp"
 
 namespace peakmark {
 namespace {
@@ -58,6 +63,33 @@ namespace {
   ::_exit(127);
 }
 
+/// Returns what the child reports: 0 when exec has closed the pipe, else why it could not become the program.
+/// Null when neither comes before `until`.
+std::optional<int> wait_for_exec(int report, ChildWatch::Clock::time_point until) {
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - ChildWatch::Clock::now()).count();
+    pollfd readable{report, POLLIN, 0};
+    const int ready = ::poll(&readable, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000)));
+    if (ready <= 0 && left <= 0) return std::nullopt;
+    if (ready <= 0) continue;
+    int error = 0;
+    const ssize_t got = ::read(report, &error, sizeof error);
+    if (got < 0 && errno == EINTR) continue;
+    return got == sizeof error ? error : 0;
+  }
+}
+
+/// Of a child that has not become the program.
+void end_failed_child(pid_t child) {
+  ::kill(child, SIGKILL);
+  ChildWatch watch(child);
+  if (watch.wait_until(ChildWatch::Clock::now() + kKillLimit)) {
+    watch.reap();
+  } else {
+    give_up_child(child);
+  }
+}
+
 }  // namespace
 
 pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
@@ -69,30 +101,25 @@ pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
   std::vector<char*> environment_pointers = pointers_to(environment_texts);
   char** const environment = command.environment.empty() ? environ : environment_pointers.data();
 
-  int report[2];
-  if (::pipe2(report, O_CLOEXEC) != 0)
-    throw Error(ExitCode::usage, std::string("pipe: ") + std::strerror(errno));
+  Pipe report;
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) {
-    become(command.program.c_str(), arguments.data(), environment, descriptors, report[1], parent,
-           options.own_group);
+    become(command.program.c_str(), arguments.data(), environment, descriptors, report.write_end.get(),
+           parent, options.own_group);
   }
-  int error = pid < 0 ? errno : 0;
-  ::close(report[1]);
-  if (pid > 0) {
-    ssize_t got = 0;
-    do got = ::read(report[0], &error, sizeof error);
-    while (got < 0 && errno == EINTR);
-    if (got <= 0) error = 0;  // the pipe was closed by a successful exec
+  std::optional<int> error = pid < 0 ? errno : 0;
+  report.write_end.close();
+  if (pid > 0) error = wait_for_exec(report.read_end.get(), ChildWatch::Clock::now() + options.limit);
+  if (error == 0) return pid;
+  if (pid > 0) end_failed_child(pid);
+  if (!error) {
+    throw StartTimeout(fmt::format(
+        "{}: cannot be started: the system has not begun it after {:g} s; check that its file system answers",
+        command.program.string(), static_cast<double>(options.limit.count()) / 1000));
   }
-  ::close(report[0]);
-  if (error != 0) {
-    if (pid > 0) ::waitpid(pid, nullptr, 0);
-    throw UsageError(command.program.string() +
-                     ": cannot be started: " + why_not_executed(command.program, error));
-  }
-  return pid;
+  throw UsageError(command.program.string() +
+                   ": cannot be started: " + why_not_executed(command.program, *error));
 }
 
 }  // namespace peakmark

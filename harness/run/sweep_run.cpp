@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/environment_list.hpp"
+#include "base/quantity.hpp"
 #include "run/asked_estimates.hpp"
 #include "run/candidates.hpp"
 #include "run/confirming.hpp"
@@ -26,7 +27,8 @@ namespace {
 using Clock = WorkerProcess::Clock;
 
 void note_resumption(RunJournal& journal, const std::vector<std::string>& warnings) {
-  say(fmt::format("  resumed: {} cases are measured already", journal.run().observations.size()));
+  say("  resumed: " + quantity(journal.run().observations.size(), "case is", "cases are") +
+      " measured already");
   change_context(journal, [&](RunContext& context) {
     for (const std::string& warning : warnings) {
       auto& known = context.warnings;
@@ -87,6 +89,7 @@ class Sweep {
     }
     if (!resumed) start_journal(journal, context, options_.run_file);
     if (resumed) note_resumption(journal, context.warnings);
+    if (selection.planned.empty()) return conclude_without_cases(journal);
     note_unsupported(journal, selection.device);
     adopt_orphans();
     const DeviceLock lock(
@@ -151,8 +154,9 @@ class Sweep {
     note_unconfirmed(journal, suspicious.not_confirmed);
     if (!suspicious.not_confirmed.empty()) return Stop::done;
     std::vector<PlannedCase> cases = cases_to_confirm(journal.run(), suspicious.names);
-    say(fmt::format("against the history {} of {} cases look suspicious{}", cases.size(),
-                    journal.run().context.planned.size(), cases.empty() ? "" : ": timed again"));
+    say(fmt::format("against the history {} of {} look{} suspicious{}", cases.size(),
+                    quantity(journal.run().context.planned.size(), "case"), cases.size() == 1 ? "s" : "",
+                    cases.empty() ? "" : ": timed again"));
     if (cases.empty()) return Stop::done;
     Confirming confirming(journal, cases.size());
     const auto programs = std::stable_partition(cases.begin(), cases.end(), [&](const PlannedCase& planned) {
@@ -217,8 +221,7 @@ class Sweep {
     if (stop != Stop::done || !journal.run().context.rounds->two_looks) return stop;
     if (!journal.run().context.rounds->second_look) {
       std::vector<std::string> chosen = candidates_of_variants(journal.run());
-      say(fmt::format("first look: {} of {} cases are measured again", chosen.size(),
-                      journal.run().context.planned.size()));
+      say(first_look_text(chosen.size(), journal.run().context.planned.size()));
       change_context(journal, [&](RunContext& context) { context.rounds->second_look = std::move(chosen); });
     }
     return measure_look(run, rounds + 1, 2 * rounds);
@@ -228,7 +231,7 @@ class Sweep {
     for (int round = first; round <= last; ++round) {
       const std::size_t cases = left_in_round(run.journal.run(), round).size();
       if (cases == 0) continue;
-      say(fmt::format("round {} of {}: {} cases", round, last, cases));
+      say(fmt::format("round {} of {}: {}", round, last, quantity(cases, "case")));
       if (const Stop stop = measure_round(run, round); stop != Stop::done) return stop;
     }
     return Stop::done;
@@ -251,6 +254,14 @@ class Sweep {
     return call;
   }
 
+  /// Of a shard where there are fewer cases than shards: its run file is needed to merge.
+  ExitCode conclude_without_cases(RunJournal& journal) {
+    journal.finish();
+    say(fmt::format("no case is left for this shard: there are fewer cases than shards; {}",
+                    options_.run_file.string()));
+    return ExitCode::clean;
+  }
+
   ExitCode conclude(RunJournal& journal, Stop stop, std::chrono::seconds spent) {
     if (signals_.raised()) stop = Stop::interrupted;
     if (!journal.has_measured() && (stop != Stop::done || journal.run().observations.empty())) {
@@ -261,13 +272,19 @@ class Sweep {
     journal.finish();
     say(fmt::format("{} in {}; {}", summary(journal.run()), format_duration(spent),
                     options_.run_file.string()));
-    if (!has_measurement(journal.run())) say("nothing was measured: every case was skipped");
+    if (is_unmeasured(journal.run())) {
+      say("nothing was measured: every case was skipped");
+    } else if (!has_measurement(journal.run())) {
+      say("nothing was measured in this shard: every case was skipped; `peakmark merge` of all shards judges "
+          "the run");
+    }
     if (stop != Stop::done) {
       const std::size_t unasked = journal.unasked().size();
       const bool rounds_left = journal.run().context.rounds && !rounds_are_through(journal.run());
-      say(fmt::format("{}: {} cases are not measured{}{}; --resume goes on",
+      say(fmt::format("{}: {} not measured{}{}; --resume goes on",
                       stop == Stop::interrupted ? "interrupted" : "stopped by the deadline",
-                      journal.missing().size(), rounds_left ? ", not every round is through" : "",
+                      quantity(journal.missing().size(), "case is", "cases are"),
+                      rounds_left ? ", not every round is through" : "",
                       unasked == 0 ? "" : fmt::format(", the estimators of {} not asked", unasked)));
     }
     return stop == Stop::interrupted ? ExitCode::interrupted : exit_code_of(journal.run());

@@ -52,16 +52,9 @@ std::string read_all(int descriptor, const std::filesystem::path& path) {
 }  // namespace
 
 std::string read_text_file(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail(path, "open", errno);
-  try {
-    std::string text = read_all(descriptor, path);
-    ::close(descriptor);
-    return text;
-  } catch (...) {
-    ::close(descriptor);
-    throw;
-  }
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) fail(path, "open", errno);
+  return read_all(file.get(), path);
 }
 
 void replace_text_file(const std::filesystem::path& path, std::string_view text) {
@@ -101,7 +94,12 @@ LineFile::LineFile(const std::filesystem::path& path, std::filesystem::path owne
     if (descriptor_ < 0) fail("lock", errno);
     break;
   }
-  probe();
+  try {
+    probe();
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
 }
 
 void LineFile::probe() {
@@ -112,7 +110,6 @@ void LineFile::probe() {
     return;
   }
   if (was_empty) ::unlink(path_.c_str());
-  ::close(descriptor_);
   fail("write", error);
 }
 

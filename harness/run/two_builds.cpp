@@ -7,6 +7,7 @@
 
 #include "base/environment_list.hpp"
 #include "base/program_trouble.hpp"
+#include "base/quantity.hpp"
 #include "run/asked_estimates.hpp"
 #include "run/candidates.hpp"
 #include "run/device_lock.hpp"
@@ -37,7 +38,6 @@ struct Side {
 SweepOptions base_options(const TwoBuildsOptions& options) {
   SweepOptions base = options.sweep;
   base.run_file = options.base_run_file;
-  base.worker = find_worker_of(options.other).string();
   return base;
 }
 
@@ -52,6 +52,7 @@ class TwoBuilds {
     if (!options_.sweep.resume) {
       for (Side* side : {&base_, &next_}) side->journal.set_earlier_run_aside();
     }
+    base_.options.worker = find_worker_of(options_.other).string();
     const std::vector<std::string> environment = current_environment();
     const MachineFacts facts = gather_machine_facts();
     describe();
@@ -106,7 +107,8 @@ class TwoBuilds {
     std::erase_if(next_.selection.planned,
                   [&](const PlannedCase& planned) { return is_program_of(next_.selection, planned); });
     if (const std::size_t programs = all - next_.selection.planned.size(); programs > 0) {
-      say(fmt::format("  {} cases of programs are left out: they belong to no build", programs));
+      say("  " + quantity(programs, "case of a program is", "cases of programs are") +
+          " left out: a program belongs to no build");
     }
     base_.selection = next_.selection;
     base_.selection.planned.clear();
@@ -115,13 +117,13 @@ class TwoBuilds {
       if (known) base_.selection.planned.push_back(std::move(*known));
     }
     if (base_.selection.planned.empty()) {
-      throw UsageError(fmt::format("{} knows none of the {} cases", base_.worker.string(),
-                                   next_.selection.planned.size()));
+      throw UsageError(fmt::format("{} knows none of the {}", base_.worker.string(),
+                                   quantity(next_.selection.planned.size(), "case")));
     }
     if (const std::size_t unknown = next_.selection.planned.size() - base_.selection.planned.size();
         unknown > 0) {
-      say(fmt::format("  the base does not know {} of the {} cases", unknown,
-                      next_.selection.planned.size()));
+      say(fmt::format("  the base does not know {} of the {}", unknown,
+                      quantity(next_.selection.planned.size(), "case")));
     }
     check_cases(base_.worker, base_.description, base_.selection.planned, signals_.descriptor());
   }
@@ -215,7 +217,8 @@ class TwoBuilds {
       const std::size_t of_base = left_in_round(base.journal.run(), round).size();
       const std::size_t of_next = left_in_round(next.journal.run(), round).size();
       if (of_base + of_next == 0) continue;
-      say(fmt::format("round {} of {}: {} cases of the base, {} of the new", round, last, of_base, of_next));
+      say(fmt::format("round {} of {}: {} of the base, {} of the new", round, last, quantity(of_base, "case"),
+                      of_next));
       const bool base_first = round % 2 == 1;
       for (const RoundsOfRun* side : {base_first ? &base : &next, base_first ? &next : &base}) {
         if (const Stop stop = measure_round(*side, round); stop != Stop::done) return stop;
@@ -235,8 +238,7 @@ class TwoBuilds {
       of_base.push_back(before);
       of_next.push_back(after);
     }
-    say(fmt::format("first look: {} of {} cases are measured again", of_next.size(),
-                    next.context.planned.size()));
+    say(first_look_text(of_next.size(), next.context.planned.size()));
     change_context(base_.journal, [&](RunContext& context) { context.rounds->second_look = of_base; });
     change_context(next_.journal, [&](RunContext& context) { context.rounds->second_look = of_next; });
   }

@@ -31,19 +31,16 @@ constexpr std::size_t kMaxErrorBytes = std::size_t{1} << 20;
 
 /// The worker's input as a file in memory: whatever its size, nobody waits for the other.
 int input_descriptor(const std::string& input) {
-  const int descriptor = ::memfd_create("peakmark-cases", MFD_CLOEXEC);
-  if (descriptor < 0) fail("memfd_create");
+  Descriptor file(::memfd_create("peakmark-cases", MFD_CLOEXEC));
+  if (file.get() < 0) fail("memfd_create");
   std::size_t written = 0;
   while (written < input.size()) {
-    const ssize_t part = ::write(descriptor, input.data() + written, input.size() - written);
-    if (part < 0) {
-      ::close(descriptor);
-      fail("writing the worker's input");
-    }
+    const ssize_t part = ::write(file.get(), input.data() + written, input.size() - written);
+    if (part < 0) fail("writing the worker's input");
     written += static_cast<std::size_t>(part);
   }
-  ::lseek(descriptor, 0, SEEK_SET);
-  return descriptor;
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file.release();
 }
 
 int milliseconds_until(std::optional<WorkerProcess::Clock::time_point> until) {
@@ -83,20 +80,14 @@ WorkerProcess::WorkerProcess(const WorkerCommand& command) {
 
 void WorkerProcess::spawn(const WorkerCommand& command) {
   const Descriptor input(input_descriptor(command.input));
-  int pipes[3][2];
-  for (auto& ends : pipes) {
-    if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
-  }
-  const Descriptor observations(pipes[0][1]), output(pipes[1][1]), errors(pipes[2][1]);
-  for (int i = 0; i < 3; ++i) {
-    streams_[static_cast<std::size_t>(i)].descriptor = pipes[i][0];
-    ::fcntl(pipes[i][0], F_SETFL, O_NONBLOCK);
-  }
-  try {
-    pid_ = peakmark::spawn(command, {input.get(), output.get(), errors.get(), observations.get()});
-  } catch (...) {
-    for (const Stream& stream : streams_) ::close(stream.descriptor);
-    throw;
+  Pipe observations, output, errors;
+  pid_ = peakmark::spawn(
+      command, {input.get(), output.write_end.get(), errors.write_end.get(), observations.write_end.get()});
+  // From here nothing throws: the destructor, which ends the process, runs only after a whole constructor.
+  const std::array<Pipe*, 3> pipes{&observations, &output, &errors};
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    streams_[i].descriptor = pipes[i]->read_end.release();
+    ::fcntl(streams_[i].descriptor, F_SETFL, O_NONBLOCK);
   }
   watch_.emplace(pid_);
 }

@@ -37,6 +37,12 @@ struct WorkerEvent {
   std::string text;
 };
 
+/// The system has not begun a program within its time: its file system does not answer.
+class StartTimeout : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
 /// One worker: a process in a group of its own, with default signals and only its own descriptors open. It
 /// dies with this object, and with this process, even by a kill −9; so does what it started itself, as long
 /// as that stays in its group and we live.
@@ -46,7 +52,7 @@ class WorkerProcess {
   /// The number under which the worker finds its observation descriptor.
   static constexpr int kObservationDescriptor = 3;
 
-  /// UsageError when the program cannot be started.
+  /// UsageError when the program cannot be started, of which StartTimeout is one.
   explicit WorkerProcess(const WorkerCommand& command);
   /// Kills the whole group.
   ~WorkerProcess();
