@@ -90,7 +90,7 @@ void note_unsupported(RunJournal& journal, const DeviceInfo& device);
 void say_checking(std::size_t cases);
 
 /// Begins a new run; says what becomes of an earlier one that was cut short.
-void start_journal(RunJournal& journal, const RunContext& context, const std::filesystem::path& run_file);
+void start_journal(RunJournal& journal, RunContext context, const std::filesystem::path& run_file);
 
 /// What a run says to those that wait for its device.
 DeviceLockOptions lock_options(const SweepOptions& options);
