@@ -12,8 +12,12 @@ class Fingerprint {
  public:
   /// "ab" and "c" are not "a" and "bc".
   void add(std::string_view text) {
-    for (const char c : text) add_byte(static_cast<unsigned char>(c));
+    add_part(text);
     add_byte(0);
+  }
+  /// Adds a part of a text that a call of add() ends: add_part("a") and add("bc") are add("abc").
+  void add_part(std::string_view text) {
+    for (const char c : text) add_byte(static_cast<unsigned char>(c));
   }
   [[nodiscard]] std::uint64_t number() const { return hash_; }
   /// 16 hexadecimal digits.

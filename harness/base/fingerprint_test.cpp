@@ -17,6 +17,16 @@ TEST(Fingerprint, IsFnv1a) {
   EXPECT_EQ(a.text(), "089be207b544f1e4");
 }
 
+TEST(Fingerprint, PartsAreTheTextThatTheyMake) {
+  Fingerprint whole;
+  whole.add("abc");
+  Fingerprint parts;
+  parts.add_part("a");
+  parts.add_part("");
+  parts.add("bc");
+  EXPECT_EQ(parts.number(), whole.number());
+}
+
 TEST(Fingerprint, TextsDoNotRunTogether) {
   Fingerprint one;
   one.add("ab");

@@ -90,7 +90,8 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, 
                  bytes_text(observation.setup_bytes), top_at_peak(observation), time_text(observation),
                  rate_text(throughput_of(observation, run.context)), estimate_text(observation), verdict});
     }
-    for (const Verdict& one : the_case.verdicts) {
+    for (const Verdict* const verdict_of_case : the_case.verdicts) {
+      const Verdict& one = *verdict_of_case;
       if (!is_told(one)) continue;
       // What a variant has to say of every case is told of the first.
       if (one.judgement < Judgement::fail && one.rule == Rule::outcome &&

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -281,8 +282,7 @@ std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
         .judge(found == observations.end() ? nullptr : found->second);
   }
   if (options.baseline != nullptr) {
-    const std::vector<Verdict> held = judge_baseline(run, *options.baseline);
-    verdicts.insert(verdicts.end(), held.begin(), held.end());
+    std::ranges::move(judge_baseline(run, *options.baseline), std::back_inserter(verdicts));
     mark_new(*options.baseline, observations, verdicts);
   }
   return verdicts;
@@ -317,18 +317,18 @@ Judgement JudgedCase::judgement() const {
 
 const Verdict* JudgedCase::worst() const {
   // Of what is counted, a change of bytes is told before what is always so, such as granularity.
-  const auto weight = [](const Verdict& verdict) {
-    const bool has_changed = verdict.judgement == Judgement::counted && verdict.rule == Rule::baseline;
-    return std::pair(verdict.judgement, has_changed);
+  const auto weight = [](const Verdict* verdict) {
+    const bool has_changed = verdict->judgement == Judgement::counted && verdict->rule == Rule::baseline;
+    return std::pair(verdict->judgement, has_changed);
   };
   const auto found = std::ranges::max_element(verdicts, {}, weight);
-  return found == verdicts.end() || found->judgement == Judgement::pass ? nullptr : &*found;
+  return found == verdicts.end() || (*found)->judgement == Judgement::pass ? nullptr : *found;
 }
 
 std::optional<double> JudgedCase::figure(Rule rule) const {
   // The variant's own estimator is judged first.
-  for (const Verdict& verdict : verdicts) {
-    if (verdict.rule == rule) return verdict.figure;
+  for (const Verdict* const verdict : verdicts) {
+    if (verdict->rule == rule) return verdict->figure;
   }
   return std::nullopt;
 }
@@ -336,6 +336,7 @@ std::optional<double> JudgedCase::figure(Rule rule) const {
 std::vector<JudgedCase> by_case(const Run& run, const std::vector<Verdict>& verdicts) {
   const auto observations = by_name(run);
   std::vector<JudgedCase> cases;
+  cases.reserve(run.context.planned.size());
   std::unordered_map<std::string_view, std::size_t> place;
   for (const PlannedCase& planned : run.context.planned) {
     const auto found = observations.find(planned.name);
@@ -345,7 +346,7 @@ std::vector<JudgedCase> by_case(const Run& run, const std::vector<Verdict>& verd
   for (const Verdict& verdict : verdicts) {
     const auto [found, is_new] = place.emplace(verdict.case_name, cases.size());
     if (is_new) cases.push_back({verdict.case_name, nullptr, nullptr, {}});
-    cases[found->second].verdicts.push_back(verdict);
+    cases[found->second].verdicts.push_back(&verdict);
   }
   return cases;
 }

@@ -84,7 +84,7 @@ struct JudgedCase {
   std::string name;
   const PlannedCase* planned = nullptr;      ///< null: only the baseline has it
   const Observation* observation = nullptr;  ///< null: missing from the run
-  std::vector<Verdict> verdicts;
+  std::vector<const Verdict*> verdicts;
 
   /// Of its name where it is not planned.
   [[nodiscard]] std::string variant() const;
@@ -98,7 +98,8 @@ struct JudgedCase {
 };
 
 /// Verdicts by case, in the order planned, then cases that only the baseline has. The result points into
-/// `run`.
+/// `run` and `verdicts`.
 std::vector<JudgedCase> by_case(const Run& run, const std::vector<Verdict>& verdicts);
+std::vector<JudgedCase> by_case(const Run& run, std::vector<Verdict>&& verdicts) = delete;
 
 }  // namespace peakmark

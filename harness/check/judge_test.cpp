@@ -94,8 +94,9 @@ TEST(Judge, OutcomesAreCountedOrFailTheMeasurement) {
     sample.add("good", 20, 2000, 20, 2000);
     sample.add_ended("bad", outcome, "why");
     EXPECT_EQ(code_of(sample.run), ExitCode::clean) << name_of(outcome);
-    EXPECT_EQ(by_case(sample.run, judge(sample.run, {}))[1].judgement(), Judgement::skipped);
-    EXPECT_EQ(judge(sample.run, {}).back().advice, std::string(name_of(outcome)) + ": why");
+    const std::vector<Verdict> verdicts = judge(sample.run, {});
+    EXPECT_EQ(by_case(sample.run, verdicts)[1].judgement(), Judgement::skipped);
+    EXPECT_EQ(verdicts.back().advice, std::string(name_of(outcome)) + ": why");
   }
 }
 
@@ -130,7 +131,8 @@ TEST(Judge, AMissingCaseFailsAndNothingMeasuredIsNothing) {
   sample.add("good", 20, 2000, 20, 2000);
   sample.plan("missing");
   EXPECT_EQ(code_of(sample.run), ExitCode::measurement);
-  EXPECT_EQ(by_case(sample.run, judge(sample.run, {}))[1].observation, nullptr);
+  const std::vector<Verdict> verdicts = judge(sample.run, {});
+  EXPECT_EQ(by_case(sample.run, verdicts)[1].observation, nullptr);
 
   SampleRun empty;
   empty.plan("missing");

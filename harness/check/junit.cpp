@@ -43,9 +43,10 @@ void add_result(pugi::xml_node& test, const JudgedCase& the_case) {
   }
   if (worst->judgement < Judgement::fail) {
     std::string text;
-    for (const Verdict& verdict : the_case.verdicts) {
-      if (verdict.judgement == Judgement::pass) continue;
-      text += fmt::format("{}: {}: {}\n", text_of(verdict.judgement), name_of(verdict.rule), verdict.advice);
+    for (const Verdict* const verdict : the_case.verdicts) {
+      if (verdict->judgement == Judgement::pass) continue;
+      text +=
+          fmt::format("{}: {}: {}\n", text_of(verdict->judgement), name_of(verdict->rule), verdict->advice);
     }
     test.append_child("system-out").append_child(pugi::node_pcdata).set_value(text.c_str());
     return;
@@ -54,9 +55,9 @@ void add_result(pugi::xml_node& test, const JudgedCase& the_case) {
   result.append_attribute("type") = std::string(name_of(worst->rule)).c_str();
   result.append_attribute("message") = worst->advice.c_str();
   std::string text;
-  for (const Verdict& verdict : the_case.verdicts) {
-    if (verdict.judgement >= Judgement::fail)
-      text += fmt::format("{}: {}\n", name_of(verdict.rule), verdict.advice);
+  for (const Verdict* const verdict : the_case.verdicts) {
+    if (verdict->judgement >= Judgement::fail)
+      text += fmt::format("{}: {}\n", name_of(verdict->rule), verdict->advice);
   }
   result.append_child(pugi::node_pcdata).set_value(text.c_str());
 }

@@ -17,9 +17,9 @@ namespace {
 std::string what_to_do(const JudgedCase& the_case) {
   if (the_case.judgement() < Judgement::fail) return markdown_cell(the_case.worst()->advice);
   std::string text;
-  for (const Verdict& verdict : the_case.verdicts) {
-    if (verdict.judgement >= Judgement::fail) {
-      text += (text.empty() ? "" : "<br>") + markdown_cell(verdict.advice);
+  for (const Verdict* const verdict : the_case.verdicts) {
+    if (verdict->judgement >= Judgement::fail) {
+      text += (text.empty() ? "" : "<br>") + markdown_cell(verdict->advice);
     }
   }
   return text;

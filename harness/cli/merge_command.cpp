@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/message.hpp"
@@ -30,11 +31,12 @@ ExitCode merge(const MergeOptions& options) {
   set_run_file_aside(options.output);
   std::vector<NamedRun> shards;
   for (const auto& path : options.runs) shards.push_back({path, read_run(path)});
-  const Run merged = merge_runs(shards);
+  const std::size_t parts = shards.size();
+  const Run merged = merge_runs(std::move(shards));
   write_run(merged, options.output);
   remove_run_set_aside(options.output);
   print_message(stderr, "{} of {}; {}\n", quantity(merged.observations.size(), "case"),
-                quantity(shards.size(), "shard"), options.output.string());
+                quantity(parts, "shard"), options.output.string());
   if (!is_unmeasured(merged)) return ExitCode::clean;
   print_message(stderr, "nothing was measured: every case was skipped\n");
   return ExitCode::nothing;

@@ -25,6 +25,8 @@ class Numbers {
 
 /// Adds one run; the transaction is its caller's.
 class Addition {
+  using enum ColumnType;
+
  public:
   Addition(Database& database, const RunRecord& record)
       : database_(database), sql_(database.sql()), record_(record) {}
@@ -34,9 +36,16 @@ class Addition {
     write_run(run);
     const auto cases = case_numbers();
     const auto facts = facts_numbers(cases);
-    RowWriter rows(
-        database_, "observations",
-        "run_number, case_number, facts_number, gpu_time_ns, median_ns, min_ns, max_ns, kernel_ns, again_ns");
+    RowWriter rows(database_, "observations",
+                   {{"run_number", integer},
+                    {"case_number", integer},
+                    {"facts_number", integer},
+                    {"gpu_time_ns", real},
+                    {"median_ns", real},
+                    {"min_ns", real},
+                    {"max_ns", real},
+                    {"kernel_ns", text},
+                    {"again_ns", real}});
     for (const ObservationRecord& one : record_.observations) {
       const std::int64_t the_case = cases.at(one.case_name);
       rows.add({run, the_case, facts.at({the_case, one.facts_hash}), null_or(one.gpu_time_ns),
@@ -48,10 +57,22 @@ class Addition {
 
  private:
   void write_run(std::int64_t number) {
-    RowWriter rows(
-        database_, "runs",
-        "number, id, date, suite, commit_id, device, backend, driver, build, host_name, cases, ok, "
-        "plan_number, context, digest");
+    RowWriter rows(database_, "runs",
+                   {{"number", integer},
+                    {"id", text},
+                    {"date", text},
+                    {"suite", text},
+                    {"commit_id", text},
+                    {"device", text},
+                    {"backend", text},
+                    {"driver", text},
+                    {"build", text},
+                    {"host_name", text},
+                    {"cases", integer},
+                    {"ok", integer},
+                    {"plan_number", integer},
+                    {"context", text},
+                    {"digest", text}});
     rows.add({number, record_.id, record_.date, record_.suite, record_.commit, record_.device,
               record_.backend, record_.driver, record_.build, record_.host_name,
               static_cast<std::int64_t>(record_.observations.size()), record_.ok(), plan_number(),
@@ -64,7 +85,7 @@ class Addition {
         ask<std::int64_t>(sql_, "SELECT number FROM plans WHERE hash = :hash", record_.planned_hash);
     if (known) return *known;
     const std::int64_t number = Numbers(sql_, "plans").take();
-    RowWriter rows(database_, "plans", "number, hash, planned");
+    RowWriter rows(database_, "plans", {{"number", integer}, {"hash", integer}, {"planned", text}});
     rows.add({number, record_.planned_hash, record_.planned});
     rows.finish();
     return number;
@@ -78,7 +99,7 @@ class Addition {
         sql_, "SELECT name, number FROM cases", [&] { numbers.emplace(name, number); }, soci::into(name),
         soci::into(number));
     Numbers next(sql_, "cases");
-    RowWriter rows(database_, "cases", "number, name");
+    RowWriter rows(database_, "cases", {{"number", integer}, {"name", text}});
     for (const ObservationRecord& one : record_.observations) {
       if (numbers.contains(one.case_name)) continue;
       const std::int64_t taken = next.take();
@@ -101,8 +122,15 @@ class Addition {
         soci::into(hash));
     Numbers next(sql_, "facts");
     RowWriter rows(database_, "facts",
-                   "number, case_number, hash, outcome, requested_peak_bytes, setup_bytes, leaked_bytes, "
-                   "bytes_estimated, observation");
+                   {{"number", integer},
+                    {"case_number", integer},
+                    {"hash", integer},
+                    {"outcome", text},
+                    {"requested_peak_bytes", integer},
+                    {"setup_bytes", integer},
+                    {"leaked_bytes", integer},
+                    {"bytes_estimated", integer},
+                    {"observation", text}});
     for (const ObservationRecord& one : record_.observations) {
       const std::pair key(cases.at(one.case_name), one.facts_hash);
       if (numbers.contains(key)) continue;

@@ -1,6 +1,7 @@
 // What a history says and keeps, on both databases.
 #include "history/history.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -50,6 +51,29 @@ TEST_P(HistoryTest, TheLatestAreOfEachSuiteOnEachDevice) {
   }
   open().add(sample_night(15, 1, 1000, "GPU").run);
   EXPECT_THAT(open_to_read().latest(), ElementsAre("night-12", "GPU-15", "night-22"));
+}
+
+// More rows than a statement has, with and without values.
+TEST_P(HistoryTest, ManyCasesComeBack) {
+  SampleNight night("night-01", "2026-01-01T02:00:00Z");
+  for (int n = 0; n < 450; ++n) {
+    Observation& one = night.add(fmt::format("op/a/opencl/n:{}", n), 1 + n, 1000.5 + n);
+    if (n % 7 == 3) {
+      one.gpu_time.reset();
+      one.kernels.clear();
+      one.setup_bytes.reset();
+    }
+    if (n % 11 == 2) one.outcome = Outcome::out_of_memory;
+  }
+  open().add(night.run);
+  const peakmark::Run back = open_to_read().run("night-01");
+  ASSERT_EQ(back.observations.size(), 450U);
+  for (std::size_t i = 0; i < back.observations.size(); ++i) {
+    Observation expected = night.run.observations[i];
+    if (expected.gpu_time) expected.gpu_time->blocks.clear();
+    EXPECT_EQ(to_json_line(back.observations[i]), to_json_line(expected));
+  }
+  EXPECT_TRUE(open().add(night.run).was_there);
 }
 
 TEST_P(HistoryTest, AddingTwiceChangesNothing) {

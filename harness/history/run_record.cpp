@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -14,6 +15,7 @@
 #include "base/quantile.hpp"
 #include "history/run_record.hpp"
 #include "run/context_json.hpp"
+#include "run/long_lists.hpp"
 #include "run/observation_json.hpp"
 #include "run/rounds.hpp"
 
@@ -117,6 +119,25 @@ std::int64_t hash_of(const Json& json) {
   Fingerprint fingerprint;
   fingerprint.add(json_fields::one_line(without_nothing(json)));
   return static_cast<std::int64_t>(fingerprint.number());
+}
+
+/// Text and hash as those of one list, of which no more than one case is JSON at a time.
+void set_planned(RunRecord& record, const std::vector<PlannedCase>& planned) {
+  Fingerprint fingerprint;
+  record.planned = "[";
+  fingerprint.add_part("[");
+  for (const PlannedCase& one : planned) {
+    const Json json = to_json(one);
+    if (&one != planned.data()) {
+      record.planned += ",";
+      fingerprint.add_part(",");
+    }
+    record.planned += json_fields::one_line(json);
+    fingerprint.add_part(json_fields::one_line(without_nothing(json)));
+  }
+  record.planned += "]";
+  fingerprint.add("]");
+  record.planned_hash = static_cast<std::int64_t>(fingerprint.number());
 }
 
 ObservationRecord to_record(const Observation& observation) {
@@ -260,11 +281,11 @@ RunRecord to_record(const Run& run) {
   record.driver = run.context.driver;
   record.build = run.context.build;
   record.host_name = run.context.host_name;
-  Json context = to_json(run.context);
-  record.planned = json_fields::one_line(context.at("planned"));
-  record.planned_hash = hash_of(context.at("planned"));
+  set_planned(record, run.context.planned);
+  Json context = to_json_without_planned(run.context);
   context.erase("planned");
   record.context = json_fields::one_line(context);
+  record.observations.reserve(run.observations.size());
   for (const Observation& observation : run.observations) {
     record.observations.push_back(to_record(observation));
   }
@@ -277,8 +298,12 @@ Run to_run(const RunRecord& record) {
   return whole([&] {
     Run run;
     Json context = Json::parse(record.context);
-    context["planned"] = Json::parse(record.planned);
+    std::vector<PlannedCase> planned;
+    const std::array<json_fields::LongList, 1> lists{
+        {{{}, [&](const Json& one) { planned.push_back(planned_case_from_json(one)); }}}};
+    context["planned"] = json_fields::parse_with_long_lists(record.planned, lists);
     run.context = run_context_from_json(context);
+    run.context.planned = std::move(planned);
     for (const ObservationRecord& observation : record.observations) {
       run.observations.push_back(to_observation(observation));
     }

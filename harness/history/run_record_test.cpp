@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/fingerprint.hpp"
 #include "history/sample_runs.hpp"
 #include "run/run_example.hpp"
 
@@ -44,6 +45,35 @@ TEST(RunRecord, ComesBackButForSingleCalls) {
   EXPECT_EQ(back.context.planned.front().figure, "growth");
   EXPECT_EQ(back.context.clocks, run.context.clocks);
   EXPECT_EQ(back.context.warnings, run.context.warnings);
+}
+
+// The plan of earlier runs is found by this hash.
+TEST(RunRecord, ThePlanIsOneListWithTheHashOfItsText) {
+  peakmark::Run run = example_run();
+  run.context.shard.reset();
+  run.context.planned.front().figure.clear();
+  run.context.planned.push_back(run.context.planned.front());
+  run.context.planned.back().name = "b";
+  run.context.planned.back().judged_estimators.clear();
+  run.observations.push_back(example_observation("b"));
+  const std::string start =
+      R"("variant":"padding/coords1d","backend":"opencl","axes":{"n":20,"ny":512},"window":[0.7,1.1],)"
+      R"("expected_outcome":"out_of_memory")";
+  const std::string first = R"({"case":"padding/coords1d/opencl/n:20/ny:512",)" + start;
+  const std::string second = R"({"case":"b",)" + start;
+  const RunRecord record = to_record(run);
+  EXPECT_EQ(record.planned, "[" + first + R"(,"judged_estimators":["planted"],"figure":null},)" + second +
+                                R"(,"judged_estimators":[],"figure":null}])");
+  Fingerprint fingerprint;
+  fingerprint.add("[" + first + R"(,"judged_estimators":["planted"]},)" + second + "}]");
+  EXPECT_EQ(record.planned_hash, static_cast<std::int64_t>(fingerprint.number()));
+  EXPECT_EQ(to_run(record).context.planned.back().name, "b");
+
+  RunRecord damaged = record;
+  for (const char* const planned : {"", "7", "{}", "[7]", "[{}]", R"({"a":{}})", "[{\"case\":"}) {
+    damaged.planned = planned;
+    EXPECT_THROW(to_run(damaged), UsageError) << planned;
+  }
 }
 
 // What is stored once must be the same night after night: no time may be in it.

@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 #include <sstream>
 
@@ -24,6 +23,8 @@ constexpr std::size_t kMostBytesShown = 80;
 // The limit of an answer is that of a batch, so that it does not depend on the size of the suite.
 constexpr std::size_t kMaxCasesOfAQuestion = 10'000;
 
+using CasesOfQuestion = std::span<const PlannedCase* const>;
+
 struct CheckAnswer {
   std::string name;
   std::optional<std::string> error;
@@ -40,13 +41,13 @@ CheckAnswer parse_answer(const std::string& line) {
 }
 
 /// The worker ended, or was ended, mostly before it had answered for all cases.
-std::string end_text(const std::string& how, const WorkerCommand& command, std::span<const PlannedCase> cases,
+std::string end_text(const std::string& how, const WorkerCommand& command, CasesOfQuestion cases,
                      std::string_view answers) {
   const auto answered = static_cast<std::size_t>(std::ranges::count(answers, '\n'));
   if (answered >= cases.size()) {
     return how + "; it had answered for every case: look for what it does at its end, in static objects too";
   }
-  const PlannedCase& unanswered = cases[answered];
+  const PlannedCase& unanswered = *cases[answered];
   return fmt::format(
       "{}; it gave no answer for {} ({}): look for what its variant does while a case is made, in `mistake` "
       "and in the constructor; alone: echo {} | {} {}",
@@ -54,8 +55,8 @@ std::string end_text(const std::string& how, const WorkerCommand& command, std::
       fmt::join(command.arguments, " "));
 }
 
-Answer ask_about(std::span<const PlannedCase> cases, WorkerCommand command, int interrupt) {
-  for (const PlannedCase& planned : cases) command.input += planned.name + "\n";
+Answer ask_about(CasesOfQuestion cases, WorkerCommand command, int interrupt) {
+  for (const PlannedCase* planned : cases) command.input += planned->name + "\n";
   Answer answer;
   try {
     answer = ask(command, kAnswerLimit, interrupt);
@@ -76,14 +77,14 @@ struct Found {
   int more = 0;
 };
 
-void read_answers(std::span<const PlannedCase> cases, const std::string& output,
-                  const std::filesystem::path& worker, Found& found) {
+void read_answers(CasesOfQuestion cases, const std::string& output, const std::filesystem::path& worker,
+                  Found& found) {
   std::istringstream lines(output);
   auto planned = cases.begin();
   for (std::string line; std::getline(lines, line); ++planned) {
     try {
       CheckAnswer one = parse_answer(line);
-      if (planned == cases.end() || one.name != planned->name) {
+      if (planned == cases.end() || one.name != (*planned)->name) {
         throw UsageError(worker.string() + " --check answers for '" + one.name + "', which is not its turn");
       }
       if (!one.error) continue;
@@ -91,7 +92,7 @@ void read_answers(std::span<const PlannedCase> cases, const std::string& output,
         ++found.more;
         continue;
       }
-      found.first = &*planned;
+      found.first = *planned;
       found.mistake = std::move(one);
     } catch (const Json::exception& error) {
       throw UsageError(fmt::format(
@@ -122,17 +123,17 @@ void check_cases(const std::filesystem::path& worker, const Description& descrip
                  const std::vector<PlannedCase>& all_cases, int interrupt,
                  const std::vector<std::string>& arguments) {
   if (!description.checks_cases) return;
-  std::vector<PlannedCase> cases;
-  std::ranges::copy_if(all_cases, std::back_inserter(cases), [&](const PlannedCase& planned) {
-    return description.variant(planned.the_case.variant) != nullptr;
-  });
+  std::vector<const PlannedCase*> cases;
+  for (const PlannedCase& planned : all_cases) {
+    if (description.variant(planned.the_case.variant) != nullptr) cases.push_back(&planned);
+  }
   if (cases.empty()) return;
   WorkerCommand command{worker, arguments, {}, ""};
   command.arguments.emplace_back("--check");
   Found found;
   for (std::size_t begin = 0; begin < cases.size(); begin += kMaxCasesOfAQuestion) {
-    const std::span batch =
-        std::span(cases).subspan(begin, std::min(kMaxCasesOfAQuestion, cases.size() - begin));
+    const CasesOfQuestion batch =
+        CasesOfQuestion(cases).subspan(begin, std::min(kMaxCasesOfAQuestion, cases.size() - begin));
     read_answers(batch, ask_about(batch, command, interrupt).output, worker, found);
   }
   if (found.first != nullptr) {

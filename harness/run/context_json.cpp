@@ -1,5 +1,7 @@
 #include "run/json_fields.hpp"
 // json_fields.hpp first: it sets how nlohmann is compiled.
+#include <utility>
+
 #include "base/error.hpp"
 #include "base/private_text.hpp"
 #include "run/context_json.hpp"
@@ -83,7 +85,8 @@ std::string line_start(int indent, int depth) {
 }
 
 std::string nested_text(const Json& json, int indent, int depth) {
-  const std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  if (indent < 0) return text;
   const std::string start = line_start(indent, depth);
   std::string nested;
   for (const char letter : text) {
@@ -96,21 +99,19 @@ std::string nested_text(const Json& json, int indent, int depth) {
   return nested;
 }
 
-void add_planned(std::string& text, const std::vector<PlannedCase>& planned, int indent, int depth) {
-  if (planned.empty()) return;
-  std::string list = "[";
+void write_with_planned(std::string_view text, const std::vector<PlannedCase>& planned, int indent, int depth,
+                        const TextSink& sink) {
+  if (planned.empty()) return sink(text);
+  const std::size_t list_end = text.rfind("[]") + 1;
+  sink(text.substr(0, list_end));
+  bool is_first = true;
   for (const PlannedCase& one : planned) {
-    if (list.size() > 1) list += ',';
-    list += line_start(indent, depth + 1) + nested_text(to_json(one), indent, depth + 1);
+    if (!std::exchange(is_first, false)) sink(",");
+    sink(line_start(indent, depth + 1));
+    sink(nested_text(to_json(one), indent, depth + 1));
   }
-  list += line_start(indent, depth) + "]";
-  text.replace(text.rfind("[]"), 2, list);
-}
-
-Json to_json(const RunContext& context) {
-  Json json = to_json_without_planned(context);
-  for (const PlannedCase& planned : context.planned) json["planned"].push_back(to_json(planned));
-  return json;
+  sink(line_start(indent, depth));
+  sink(text.substr(list_end));
 }
 
 Json to_json_without_planned(const RunContext& context) {

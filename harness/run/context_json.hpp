@@ -2,20 +2,22 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "run/run_file.hpp"
+#include "run/text_file.hpp"
 
 namespace peakmark {
 
-/// The object `context.peakmark` of a run file, and the first line of a partial run.
-nlohmann::ordered_json to_json(const RunContext& context);
-/// The same with an empty list of planned cases, the last one in it: they are millions, and as one value take
-/// several times the memory of their text.
+/// The object `context.peakmark` of a run file, and the first line of a partial run, with an empty list of
+/// planned cases, the last one in it: they are millions, and as one value take several times the memory of
+/// their text.
 nlohmann::ordered_json to_json_without_planned(const RunContext& context);
-/// Puts the planned cases into the text of a JSON that ends with such a context, whose list `planned` is
-/// `depth` levels deep. `indent` −1: all on one line.
-void add_planned(std::string& text, const std::vector<PlannedCase>& planned, int indent, int depth);
+/// Writes the text of a JSON whose last list is that of such a context, with the planned cases in that list,
+/// which is `depth` levels deep. `indent` −1: all on one line.
+void write_with_planned(std::string_view text, const std::vector<PlannedCase>& planned, int indent, int depth,
+                        const TextSink& sink);
 /// Throws nlohmann's exceptions, naming the field, and UsageError for another major version.
 RunContext run_context_from_json(const nlohmann::ordered_json& json);
 

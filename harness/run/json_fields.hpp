@@ -112,6 +112,7 @@ inline Json to_json(const Parameters& parameters) {
 inline void read(const Json& json, Parameters& parameters) {
   if (!json.is_object()) wrong_type(json, "an object");
   std::vector<std::pair<std::string, AxisValue>> values;
+  values.reserve(json.size());
   for (const auto& [name, value] : json.items()) read(value, values.emplace_back(name, AxisValue{}).second);
   parameters = Parameters(std::move(values));
 }

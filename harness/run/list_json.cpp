@@ -9,11 +9,12 @@ namespace peakmark {
 using json_fields::Json;
 
 std::string list_json(const Suite& suite, const std::vector<PlannedCase>& cases) {
-  Json list = Json::array();
-  for (const PlannedCase& planned : cases) list.push_back(to_json(planned));
   Json json = json_fields::begin(format::kCases);
-  json.update(Json{{"suite", suite.name}, {"fingerprint", suite.fingerprint}, {"cases", list}});
-  return json_fields::pretty(json, 1);
+  json.update(Json{{"suite", suite.name}, {"fingerprint", suite.fingerprint}, {"cases", Json::array()}});
+  std::string text;
+  write_with_planned(json_fields::pretty(json, 1), cases, 1, 1,
+                     [&text](std::string_view piece) { text += piece; });
+  return text;
 }
 
 }  // namespace peakmark

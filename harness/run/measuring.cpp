@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "base/message.hpp"
 #include "base/quantity.hpp"
@@ -78,8 +79,8 @@ std::string first_look_text(std::size_t chosen, std::size_t cases) {
                      chosen == 1 ? "is" : "are");
 }
 
-void start_journal(RunJournal& journal, const RunContext& context, const std::filesystem::path& run_file) {
-  const std::filesystem::path kept = journal.start(context);
+void start_journal(RunJournal& journal, RunContext context, const std::filesystem::path& run_file) {
+  const std::filesystem::path kept = journal.start(std::move(context));
   if (kept.empty()) return;
   say(fmt::format(
       "  {} is of a run that was cut short, and is kept as {} when the first case is measured; stop "
@@ -212,9 +213,7 @@ void note_findings(const MachineFacts& facts, const DeviceInfo& device, RunConte
 }
 
 void change_context(RunJournal& journal, const std::function<void(RunContext&)>& change) {
-  RunContext context = journal.run().context;
-  change(context);
-  journal.change(context);
+  journal.change(change);
 }
 
 void note_reference(RunJournal& journal, const SupervisorOptions& supervisor, SupervisorListener& listener,

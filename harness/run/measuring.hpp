@@ -92,7 +92,7 @@ void say_checking(std::size_t cases);
 std::string first_look_text(std::size_t chosen, std::size_t cases);
 
 /// Begins a new run; says what becomes of an earlier one that was cut short.
-void start_journal(RunJournal& journal, const RunContext& context, const std::filesystem::path& run_file);
+void start_journal(RunJournal& journal, RunContext context, const std::filesystem::path& run_file);
 
 /// What a run says to those that wait for its device.
 DeviceLockOptions lock_options(const SweepOptions& options);

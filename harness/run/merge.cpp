@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/fingerprint.hpp"
@@ -12,7 +14,7 @@
 namespace peakmark {
 namespace {
 
-using Parts = std::map<int, const NamedRun*>;
+using Parts = std::map<int, NamedRun*>;
 
 void check_alike(const NamedRun& first, const NamedRun& other) {
   const auto fail = [&](const std::string& what, const std::string& one, const std::string& another) {
@@ -31,7 +33,7 @@ void check_alike(const NamedRun& first, const NamedRun& other) {
 }
 
 void check_whole(const NamedRun& shard) {
-  std::unordered_set<std::string> measured;
+  std::unordered_set<std::string_view> measured;
   for (const Observation& observation : shard.run.observations) {
     if (!measured.insert(observation.case_name).second) {
       throw UsageError(shard.path.string() + " has the case " + observation.case_name + " twice");
@@ -44,10 +46,10 @@ void check_whole(const NamedRun& shard) {
   }
 }
 
-Parts parts_of(const std::vector<NamedRun>& shards) {
+Parts parts_of(std::vector<NamedRun>& shards) {
   if (shards.empty()) throw UsageError("nothing to merge");
   Parts parts;
-  for (const NamedRun& shard : shards) {
+  for (NamedRun& shard : shards) {
     if (!shard.run.context.shard) {
       throw UsageError(shard.path.string() + " is no shard: it was measured without --shard");
     }
@@ -72,20 +74,23 @@ Parts parts_of(const std::vector<NamedRun>& shards) {
   return parts;
 }
 
-/// Each shard has every N-th case, so the suite's order is one of each in turn.
+/// Each shard has every N-th case, so the suite's order is one of each in turn. Takes them out of the shards.
 std::vector<PlannedCase> in_turn(const Parts& parts) {
+  std::size_t all = 0;
+  for (const auto& [index, part] : parts) all += part->run.context.planned.size();
   std::vector<PlannedCase> planned;
+  planned.reserve(all);
   std::unordered_set<std::string> names;
   for (std::size_t row = 0;; ++row) {
     const std::size_t before = planned.size();
     for (const auto& [index, part] : parts) {
-      const auto& cases = part->run.context.planned;
+      auto& cases = part->run.context.planned;
       if (row >= cases.size()) continue;
       if (!names.insert(cases[row].name).second) {
         throw UsageError(part->path.string() + " has the case " + cases[row].name +
                          ", which another part has too");
       }
-      planned.push_back(cases[row]);
+      planned.push_back(std::move(cases[row]));
     }
     if (planned.size() == before) return planned;
   }
@@ -108,18 +113,20 @@ std::string id_of_merged(const Parts& parts, std::string date) {
 
 }  // namespace
 
-Run merge_runs(const std::vector<NamedRun>& shards) {
+Run merge_runs(std::vector<NamedRun> shards) {
   const Parts parts = parts_of(shards);
   Run merged;
+  std::vector<PlannedCase> planned_in_turn = in_turn(parts);
+  for (const auto& [index, part] : parts) std::vector<PlannedCase>().swap(part->run.context.planned);
   merged.context = parts.begin()->second->run.context;
   merged.context.shard.reset();
   merged.context.reference = {};
-  merged.context.planned = in_turn(parts);
-  std::unordered_map<std::string, const Observation*> observations;
+  merged.context.planned = std::move(planned_in_turn);
+  std::unordered_map<std::string_view, Observation*> observations;
   std::vector<std::string> hosts;
   for (const auto& [index, part] : parts) {
     const RunContext& context = part->run.context;
-    for (const Observation& observation : part->run.observations) {
+    for (Observation& observation : part->run.observations) {
       observations.emplace(observation.case_name, &observation);
     }
     add_new(merged.context.warnings, context.warnings);
@@ -139,9 +146,11 @@ Run merge_runs(const std::vector<NamedRun>& shards) {
   merged.context.host_name.clear();
   for (const std::string& host : hosts)
     merged.context.host_name += (merged.context.host_name.empty() ? "" : "+") + host;
-  for (const PlannedCase& planned : merged.context.planned) {
-    merged.observations.push_back(*observations.at(planned.name));
-  }
+  std::vector<Observation*> in_order;  // all are found before the first is moved: the keys are their names
+  in_order.reserve(merged.context.planned.size());
+  for (const PlannedCase& planned : merged.context.planned) in_order.push_back(observations.at(planned.name));
+  merged.observations.reserve(in_order.size());
+  for (Observation* const one : in_order) merged.observations.push_back(std::move(*one));
   merged.context.id = id_of_merged(parts, merged.context.date);
   merged.context.complete = true;
   return merged;

@@ -17,6 +17,6 @@ struct NamedRun {
 /// Reference times are those of shards that may have run side by side on several machines: unknown for the
 /// whole. UsageError for a run that is no shard, gaps (a part is missing, or has cases without an
 /// observation), duplicates (a part or a case twice), and mixed suites, devices, drivers, builds or passes.
-Run merge_runs(const std::vector<NamedRun>& shards);
+Run merge_runs(std::vector<NamedRun> shards);
 
 }  // namespace peakmark

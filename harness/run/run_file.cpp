@@ -4,15 +4,18 @@
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <fstream>
 #include <functional>
+#include <istream>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/file_kind.hpp"
 #include "run/context_json.hpp"
+#include "run/long_lists.hpp"
 #include "run/observation_json.hpp"
 #include "run/text_file.hpp"
 #include "run/throughput.hpp"
@@ -70,46 +73,34 @@ bool is_run(const Json& json) {
          json.at("context").contains("peakmark");
 }
 
-/// Returns the JSON of a run file without the elements of `benchmarks` and of `context.peakmark.planned`.
-/// Each of them goes to `on_row` or `on_planned` and is dropped: a run of 100,000 cases would take gigabytes
-/// as one value, and nlohmann's parser with a callback goes over a whole list at the end of each object in
-/// it.
-Json parse_run_file(const std::string& text, const std::function<void(const Json& row)>& on_row,
+/// Returns the JSON of a run file without the elements of `benchmarks` and of `context.peakmark.planned`,
+/// which go to `on_row` and `on_planned`.
+Json parse_run_file(FileBuffer& file, const std::function<void(const Json& row)>& on_row,
                     const std::function<void(const Json& planned)>& on_planned) {
-  bool in_rows = false;
-  bool in_context = false;
-  bool in_peakmark = false;
-  bool in_planned = false;
-  return Json::parse(text, [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::key) {
-      if (depth == 1) {
-        in_rows = parsed == "benchmarks";
-        in_context = parsed == "context";
-      }
-      if (depth <= 2) in_peakmark = depth == 2 && in_context && parsed == "peakmark";
-      if (depth <= 3) in_planned = depth == 3 && in_peakmark && parsed == "planned";
-    }
-    if (event != Json::parse_event_t::object_end) return true;
-    if (in_rows && depth == 2) {
-      on_row(parsed);
-      return false;
-    }
-    if (in_planned && depth == 4) {
-      on_planned(parsed);
-      return false;
-    }
-    return true;
-  });
+  const std::array<LongList, 2> lists{
+      {{{"benchmarks"}, on_row}, {{"context", "peakmark", "planned"}, on_planned}}};
+  std::istream text(&file);
+  return parse_with_long_lists(text, lists);
 }
 
-bool is_run_file(const std::string& text) {
+/// Whether a file is a run file, whole or cut short. Nothing of it is kept in memory.
+bool is_run_file(const std::filesystem::path& path) {
+  FileBuffer file(path);
+  std::istream text(&file);
+  bool in_context = false;
+  bool has_run = false;
+  const auto look = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (event != Json::parse_event_t::key) return false;
+    if (depth == 1) in_context = parsed == "context";
+    has_run = has_run || (depth == 2 && in_context && parsed == "peakmark");
+    return false;
+  };
   try {
-    return is_run(parse_run_file(
-        text, [](const Json&) {}, [](const Json&) {}));
+    [[maybe_unused]] const Json nothing = Json::parse(text, look);
   } catch (const Json::parse_error& error) {
-    const bool cut_short = error.byte > text.size();
-    return cut_short && text.find("\"peakmark\": {") != std::string::npos;
+    return has_run && error.byte > file.bytes();
   }
+  return has_run;
 }
 
 /// The first sign that is no space; 0 where there is none.
@@ -131,7 +122,7 @@ std::string advice_for(const std::filesystem::path& run_file, const std::string&
          ", unfinished: `peakmark run` with --resume finishes it";
 }
 
-Run run_from_text(const std::string& text) {
+Run run_from_file(FileBuffer& file) {
   Run run;
   std::size_t rows = 0;
   std::optional<std::string> mistake;  // the first one; the version is checked before it
@@ -149,14 +140,18 @@ Run run_from_text(const std::string& text) {
   const auto on_row = [&](const Json& row) {
     const std::size_t index = rows++;
     if (!row.contains("peakmark")) return;
-    note("/benchmarks", index,
-         [&] { run.observations.push_back(observation_from_json(row.at("peakmark"))); });
+    note("/benchmarks", index, [&] {
+      const std::size_t place = run.observations.size();
+      if (place == 0) run.observations.reserve(planned.size());
+      Observation& observation = run.observations.emplace_back(observation_from_json(row.at("peakmark")));
+      if (place < planned.size()) observation.axes.share(planned[place].the_case.parameters);
+    });
   };
   const auto on_planned = [&](const Json& one) {
     note("/context/peakmark/planned", planned.size(),
          [&] { planned.push_back(planned_case_from_json(one)); });
   };
-  const Json json = parse_run_file(text, on_row, on_planned);
+  const Json json = parse_run_file(file, on_row, on_planned);
   if (!is_run(json)) {
     throw UsageError("it is JSON, but no run of peakmark: context.peakmark is missing");
   }
@@ -166,15 +161,6 @@ Run run_from_text(const std::string& text) {
   // What is left in the JSON's list is no object, and has been refused.
   run.context.planned = std::move(planned);
   return run;
-}
-
-/// `line 3, column 7` of a byte offset.
-std::string place_of(std::string_view text, std::size_t byte) {
-  const std::string_view before = text.substr(0, std::min(byte, text.size()));
-  const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
-  const auto start = before.rfind('\n');
-  const std::size_t column = start == std::string_view::npos ? before.size() : before.size() - start - 1;
-  return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
 }  // namespace
@@ -198,7 +184,7 @@ void check_run_file_replaceable(const std::filesystem::path& path) {
   check_replaceable(path);
   // The first sign tells most files apart, however large they are.
   const char first = std::filesystem::exists(path) ? first_sign_of(path) : '\0';
-  if (first == '\0' || (first == '{' && is_run_file(read_text_file(path)))) return;
+  if (first == '\0' || (first == '{' && is_run_file(path))) return;
   throw UsageError(
       path.string() +
       ": is no run file of peakmark, and is not replaced; name another file with -o, or remove it");
@@ -250,17 +236,17 @@ Run read_run(const std::filesystem::path& path) {
                      ": cannot open: it is not there: the last command that was to write it failed; " +
                      previous_of(path).string() + " is the run before");
   }
-  const std::string text = read_text_file(path);
+  FileBuffer file(path);
   const auto fail = [&path](const std::string& why) { throw UsageError(path.string() + ": " + why); };
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) fail("it is empty");
   try {
-    return run_from_text(text);
+    return run_from_file(file);
   } catch (const Json::parse_error& error) {
-    if (error.byte > text.size()) {
-      fail("cut short: it ends at " + place_of(text, text.size()) + " in the middle" +
+    if (error.byte > file.bytes()) {
+      if (file.is_blank()) fail("it is empty");
+      fail("cut short: it ends at " + file.place_of(file.bytes()) + " in the middle" +
            advice_for(path, "; copy it again, or measure again without --resume"));
     }
-    fail("not JSON: " + place_of(text, error.byte) + ": " + message_of(error));
+    fail("not JSON: " + file.place_of(error.byte) + ": " + message_of(error));
   } catch (const Json::exception& error) {
     fail("not as a run file must be: " + message_of(error));
   } catch (const UsageError& error) {
@@ -270,6 +256,12 @@ Run read_run(const std::filesystem::path& path) {
 }
 
 std::string run_file_text(const Run& run, int indent) {
+  std::string text;
+  write_run_text(run, indent, [&text](std::string_view piece) { text += piece; });
+  return text;
+}
+
+void write_run_text(const Run& run, int indent, const TextSink& sink) {
   const Json context{{"date", run.context.date},
                      {"host_name", run.context.host_name},
                      {"executable", run.context.worker},
@@ -278,9 +270,9 @@ std::string run_file_text(const Run& run, int indent) {
                      {"peakmark", to_json_without_planned(run.context)}};
   const auto line_of = [indent](int depth) { return line_start(indent, depth); };
   const std::string colon = indent < 0 ? ":" : ": ";
-  std::string text = "{" + line_of(1) + "\"context\"" + colon + nested_text(context, indent, 1);
-  add_planned(text, run.context.planned, indent, 3);
-  text += "," + line_of(1) + "\"benchmarks\"" + colon + "[";
+  write_with_planned("{" + line_of(1) + "\"context\"" + colon + nested_text(context, indent, 1),
+                     run.context.planned, indent, 3, sink);
+  sink("," + line_of(1) + "\"benchmarks\"" + colon + "[");
   // Row by row: all of them as one value would take gigabytes for 100,000 cases.
   bool is_first = true;
   for (std::size_t index = 0; index < run.observations.size(); ++index) {
@@ -288,21 +280,21 @@ std::string run_file_text(const Run& run, int indent) {
     add_repetitions(rows, run.observations[index], index);
     rows.push_back(aggregate_row(run.observations[index], run.context, index));
     for (const Json& row : rows) {
-      if (!is_first) text += ",";
-      is_first = false;
-      text += line_of(2) + nested_text(row, indent, 2);
+      if (!std::exchange(is_first, false)) sink(",");
+      sink(line_of(2));
+      sink(nested_text(row, indent, 2));
     }
   }
-  if (!is_first) text += line_of(1);
-  text += "]" + line_of(0) + "}";
-  return text;
+  if (!is_first) sink(line_of(1));
+  sink("]" + line_of(0) + "}");
 }
 
 void write_run(const Run& run, const std::filesystem::path& path) {
   check_run_file_replaceable(path);
-  std::string text = run_file_text(run, 1);
-  text += '\n';
-  replace_text_file(path, text);
+  replace_text_file(path, [&run](const TextSink& sink) {
+    write_run_text(run, 1, sink);
+    sink("\n");
+  });
 }
 
 }  // namespace peakmark

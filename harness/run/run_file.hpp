@@ -11,6 +11,7 @@
 #include "run/observation.hpp"
 #include "run/reference_times.hpp"
 #include "run/rounds.hpp"
+#include "run/text_file.hpp"
 #include "sweep/suite.hpp"
 
 namespace peakmark {
@@ -95,6 +96,8 @@ void remove_run_set_aside(const std::filesystem::path& path);
 void take_back_run_set_aside(const std::filesystem::path& path);
 /// The text of a run file; `indent` −1: on one line.
 std::string run_file_text(const Run& run, int indent);
+/// Writes that text case by case: for 100,000 cases it has 400 MB.
+void write_run_text(const Run& run, int indent, const TextSink& sink);
 /// Writes beside the file and renames, so that a reader never sees half of it. Error (exit 2) when the folder
 /// is read-only or full; what was there before stays.
 void write_run(const Run& run, const std::filesystem::path& path);

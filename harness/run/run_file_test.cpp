@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
@@ -263,6 +264,103 @@ TEST_F(RunFile, ReaderSaysWhatIsWrong) {
   std::filesystem::remove(path_);
   EXPECT_THROW(read_run(path_), UsageError);
   EXPECT_THROW(read_run(temporary_.path()), UsageError);
+}
+
+/// A run of so many cases, of each a row of JSON.
+peakmark::Run large_run(int cases) {
+  peakmark::Run run = example_run();
+  PlannedCase planned = run.context.planned.front();
+  run.context.planned.clear();
+  run.observations.clear();
+  for (int n = 1; n <= cases; ++n) {
+    planned.name = "padding/coords1d/opencl/n:" + std::to_string(n);
+    planned.the_case.parameters = Parameters({{"n", Size{n}}, {"mode", std::string("edge")}});
+    run.context.planned.push_back(planned);
+    run.observations.push_back(example_observation(planned.name));
+    run.observations.back().axes = Parameters({{"n", Size{n}}, {"mode", std::string("edge")}});
+  }
+  return run;
+}
+
+// Of a file that is larger than what is read of it at once.
+TEST_F(RunFile, ALargeOneComesBackAsItWas) {
+  const peakmark::Run run = large_run(500);
+  write_run(run, path_);
+  const std::string text = read_text_file(path_);
+  ASSERT_GT(text.size(), 1'000'000u);
+  EXPECT_TRUE(text == run_file_text(run, 1) + "\n");
+  const peakmark::Run back = read_run(path_);
+  EXPECT_TRUE(run_file_text(back, 1) == run_file_text(run, 1));
+  ASSERT_EQ(back.observations.size(), 500u);
+  for (std::size_t i = 0; i < 500; ++i) {  // the axes are in memory once
+    EXPECT_EQ(&back.observations[i].axes.values(), &back.context.planned[i].the_case.parameters.values());
+  }
+  const std::string line = run_file_text(run, -1);
+  EXPECT_TRUE(run_file_text(read_run(put(line)), -1) == line);
+}
+
+TEST_F(RunFile, AMistakeInALargeOneIsNamedWithItsLine) {
+  const std::string good = run_file_text(large_run(500), 1);
+  std::size_t line = 1;
+  std::size_t start = 0;
+  for (std::size_t end = good.find('\n'); end != std::string::npos; end = good.find('\n', start)) {
+    if (line % 3001 == 0) {
+      EXPECT_THAT(message_of_reading(good.substr(0, start) + "oops" + good.substr(start)),
+                  HasSubstr("not JSON: line " + std::to_string(line) + ", column 1"));
+      EXPECT_THAT(message_of_reading(good.substr(0, end)),
+                  HasSubstr("cut short: it ends at line " + std::to_string(line) + ", column " +
+                            std::to_string(end - start) + " in the middle"));
+    }
+    ++line;
+    start = end + 1;
+  }
+  EXPECT_GT(line, 10'000u);
+}
+
+TEST_F(RunFile, EveryStartOfOneIsCutShort) {
+  const std::string good = run_file_text(example_run(), 1);
+  for (std::size_t size = 1; size < good.size(); ++size) {
+    ASSERT_THAT(message_of_reading(good.substr(0, size)), HasSubstr("cut short: it ends at line")) << size;
+  }
+}
+
+TEST_F(RunFile, NumbersComeBackExactly) {
+  peakmark::Run run = large_run(1);
+  Observation& observation = run.observations.front();
+  observation.requested_peak_bytes = std::numeric_limits<Size>::max();
+  observation.input_bytes = std::numeric_limits<Size>::min();
+  observation.gpu_time = summarise_blocks({{0.1, 1e-300, 1.0 / 3, 123456789.123456789, 5e-324}});
+  write_run(run, path_);
+  const Observation back = read_run(path_).observations.front();
+  EXPECT_EQ(back.requested_peak_bytes, observation.requested_peak_bytes);
+  EXPECT_EQ(back.input_bytes, observation.input_bytes);
+  EXPECT_EQ(back.gpu_time->blocks, observation.gpu_time->blocks);
+}
+
+// Lists of what is no case, and objects where a list is expected.
+TEST_F(RunFile, ListsOfOtherThingsAreRefused) {
+  const Json good = written(example_run());
+  const auto message = [&](const auto& spoil) {
+    Json json = good;
+    spoil(json);
+    return message_of_reading(json.dump());
+  };
+  EXPECT_THAT(message([](Json& json) {
+                json["benchmarks"] = {{"a", {{"b", 1}}}};
+              }),
+              HasSubstr("must be a list"));
+  EXPECT_THAT(message([](Json& json) {
+                json["context"]["peakmark"]["planned"] = {{"a", {{"b", 1}}}};
+              }),
+              HasSubstr("must be a list"));
+  EXPECT_THAT(message([](Json& json) { json["context"]["peakmark"]["planned"].push_back(7); }),
+              HasSubstr("not as a run file must be"));
+  EXPECT_THAT(message([](Json& json) { json["context"]["peakmark"].erase("planned"); }),
+              HasSubstr("'planned' not found"));
+  EXPECT_THAT(message([](Json& json) {
+                json["benchmarks"].push_back({{"peakmark", 7}});
+              }),
+              HasSubstr("/benchmarks/3: "));
 }
 
 TEST_F(RunFile, ReplacesRunFilesAndEmptyOnesOnly) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -43,7 +44,7 @@ class RunJournal {
   /// An observation that needs no device. Of these alone no partial run is kept.
   void note(const Observation& observation);
   /// Context that has changed since: warnings, reference times.
-  void change(const RunContext& context);
+  void change(const std::function<void(RunContext&)>& edit);
 
   [[nodiscard]] const Run& run() const { return run_; }
   /// A case of this run is measured, and stands in the partial run.
@@ -63,7 +64,7 @@ class RunJournal {
   void finish();
 
  private:
-  void read_partial(const std::string& text);
+  void read_partial();
   void check_observations() const;
   void write_all();
   void append_context();

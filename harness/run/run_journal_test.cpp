@@ -72,9 +72,7 @@ TEST_F(RunJournalTest, WritesNoSecretAndNoPathOfAPerson) {
     journal.note(noted);
     measured.estimate->error = "exception: File \"" + home + "/my work/e.py\", nvapi-0123456789";
     journal.change(measured);
-    RunContext changed = journal.run().context;
-    changed.warnings.push_back("again " + home + "/y");
-    journal.change(changed);
+    journal.change([&](RunContext& context) { context.warnings.push_back("again " + home + "/y"); });
     const std::string partial = read_text_file(partial_);
     EXPECT_THAT(partial, AllOf(Not(HasSubstr(home)), Not(HasSubstr("nvapi-")), HasSubstr("theirs.py")));
     journal.finish();
@@ -203,7 +201,7 @@ TEST_F(RunJournalTest, StartingAnewKeepsWhatWasThereUnderAnotherName) {
   {
     RunJournal journal(path_);
     EXPECT_EQ(journal.start(context_), kept);
-    journal.change(context_);
+    journal.change([](RunContext&) {});
     journal.note(example_observation("b"));
     EXPECT_EQ(journal.missing().size(), 2u);
     EXPECT_FALSE(journal.has_measured());
@@ -284,13 +282,64 @@ TEST_F(RunJournalTest, IsWrittenByOneAtATime) {
   }
 }
 
+// Lines and contexts that are longer than what is read at once.
+TEST_F(RunJournalTest, ALargeRunIsResumed) {
+  PlannedCase planned = context_.planned.front();
+  context_.planned.clear();
+  for (int n = 0; n < 2000; ++n) {
+    planned.name = "case " + std::to_string(n);
+    context_.planned.push_back(planned);
+  }
+  {
+    RunJournal journal(path_);
+    journal.start(context_);
+    for (int n = 0; n < 500; ++n) journal.add(example_observation("case " + std::to_string(n)));
+    journal.change([](RunContext& context) { context.warnings.emplace_back("late"); });
+    journal.add(example_observation("case 1999"));
+  }
+  ASSERT_GT(std::filesystem::file_size(partial_), 1'000'000u);
+  std::ofstream(partial_, std::ios::app) << to_json_line(example_observation("case 600")).substr(0, 100);
+  RunJournal journal(path_);
+  ASSERT_TRUE(journal.resume(context_));
+  EXPECT_EQ(journal.run().observations.size(), 501u);
+  EXPECT_EQ(journal.run().context.planned.size(), 2000u);
+  EXPECT_EQ(journal.run().context.warnings.back(), "late");
+  EXPECT_EQ(journal.missing().size(), 1499u);
+  journal.add(example_observation("case 600"));
+  journal.finish();
+  EXPECT_EQ(read_run(path_).observations.size(), 502u);
+  EXPECT_EQ(read_run(path_).observations.back().case_name, "case 1999");
+}
+
+TEST_F(RunJournalTest, AWrongLineOfAPartialRunIsNamed) {
+  {
+    RunJournal journal(path_);
+    journal.start(context_);
+    journal.add(example_observation("a"));
+  }
+  const std::string good = read_text_file(partial_);
+  const auto message = [&](const std::string& text) -> std::string {
+    std::ofstream(partial_) << text;
+    try {
+      RunJournal(path_).resume(context_);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(message(good + "{\"case\": oops}\n"), HasSubstr(": line 3: "));
+  EXPECT_THAT(message(good + std::string(1'000'000, '[') + "\n"), HasSubstr(": line 3: "));
+  EXPECT_THAT(message("{\"context\":{\"planned\":[{\"case\":7}]}}\n" + good),
+              AllOf(HasSubstr(": line 1: "), HasSubstr("must be a string")));
+  EXPECT_THAT(message("{\"context\":7}\n"), HasSubstr(": line 1: "));
+  EXPECT_EQ(message(good), "no error");
+}
+
 TEST_F(RunJournalTest, LaterContextWins) {
   {
     RunJournal journal(path_);
     journal.start(context_);
-    RunContext context = context_;
-    context.reference.first_ns = 77;
-    journal.change(context);
+    journal.change([](RunContext& context) { context.reference.first_ns = 77; });
     journal.add(example_observation("a"));
   }
   RunJournal journal(path_);

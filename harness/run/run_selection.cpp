@@ -1,8 +1,8 @@
 #include "run/run_selection.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <regex>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/quantity.hpp"
@@ -39,7 +39,7 @@ Choice choose(const SelectionOptions& options, const DeviceList& devices) {
   }
 }
 
-std::vector<PlannedCase> of_variants(const std::vector<PlannedCase>& cases,
+std::vector<PlannedCase> of_variants(std::vector<PlannedCase> cases,
                                      const std::pair<std::string, std::string>& variants) {
   std::vector<std::string> known;
   for (const PlannedCase& planned : cases) {
@@ -52,11 +52,10 @@ std::vector<PlannedCase> of_variants(const std::vector<PlannedCase>& cases,
     if (std::ranges::find(known, variant) != known.end()) continue;
     throw UsageError("--variants: the suite has no case of '" + variant + "'" + suggest_word(variant, known));
   }
-  std::vector<PlannedCase> kept;
-  std::ranges::copy_if(cases, std::back_inserter(kept), [&](const PlannedCase& planned) {
-    return planned.the_case.variant == variants.first || planned.the_case.variant == variants.second;
+  std::erase_if(cases, [&](const PlannedCase& planned) {
+    return planned.the_case.variant != variants.first && planned.the_case.variant != variants.second;
   });
-  return kept;
+  return cases;
 }
 
 bool all_dry(const std::vector<PlannedCase>& cases) {
@@ -72,31 +71,32 @@ Listing list_on(const std::optional<DeviceInfo>& device, const SelectionOptions&
   Listing listing;
   listing.suite = load_suites(options.suites, description, expand);
   if (check) check(listing.suite.cases);
-  listing.cases = options.filter ? filtered(listing.suite.cases, *options.filter) : listing.suite.cases;
-  if (options.variants) listing.cases = of_variants(listing.cases, *options.variants);
+  listing.cases = std::exchange(listing.suite.cases, {});
+  if (options.filter) listing.cases = filtered(std::move(listing.cases), *options.filter);
+  if (options.variants) listing.cases = of_variants(std::move(listing.cases), *options.variants);
   listing.all_dry = all_dry(listing.cases);
-  if (options.shard) listing.cases = shard_of(listing.cases, parse_shard(*options.shard));
+  if (options.shard) listing.cases = shard_of(std::move(listing.cases), parse_shard(*options.shard));
   return listing;
 }
 
 }  // namespace
 
-std::vector<PlannedCase> filtered(const std::vector<PlannedCase>& cases, const std::string& expression) {
+std::vector<PlannedCase> filtered(std::vector<PlannedCase> cases, const std::string& expression) {
   std::regex pattern;
   try {
     pattern = std::regex(expression, std::regex::ECMAScript | std::regex::optimize);
   } catch (const std::regex_error& error) {
     throw UsageError("--filter '" + expression + "' is no regular expression: " + error.what());
   }
-  std::vector<PlannedCase> kept;
-  std::copy_if(cases.begin(), cases.end(), std::back_inserter(kept),
-               [&](const PlannedCase& planned) { return std::regex_search(planned.name, pattern); });
-  if (kept.empty()) {
-    throw UsageError("--filter '" + expression + "' leaves none of the " + quantity(cases.size(), "case") +
-                     "; the first is " + (cases.empty() ? "none" : cases.front().name) +
+  const std::size_t all = cases.size();
+  const std::string first = cases.empty() ? "none" : cases.front().name;
+  std::erase_if(cases, [&](const PlannedCase& planned) { return !std::regex_search(planned.name, pattern); });
+  if (cases.empty()) {
+    throw UsageError("--filter '" + expression + "' leaves none of the " + quantity(all, "case") +
+                     "; the first is " + first +
                      "\nnames leave out axes at their default; `peakmark list SUITE` shows them all");
   }
-  return kept;
+  return cases;
 }
 
 Listing list_cases(const SelectionOptions& options, const Description& description, const DeviceList& devices,

@@ -26,16 +26,16 @@ struct SelectionOptions {
 /// What is measured.
 struct Selection {
   DeviceInfo device;  ///< `dry` where every case is
-  Suite suite;
-  std::vector<PlannedCase>
-      planned;  ///< after filter, then shard: empty where there are fewer cases than shards
+  Suite suite;        ///< without its cases: those that are left of them are `planned`
+  /// After filter, then shard: empty where there are fewer cases than shards.
+  std::vector<PlannedCase> planned;
   std::optional<std::string> filter;
   std::optional<std::string> asked_backend;  ///< which took the place of the suites' own
   std::optional<Shard> shard;
 };
 
 /// The cases whose names hold the expression. UsageError when it is none, or leaves no case.
-std::vector<PlannedCase> filtered(const std::vector<PlannedCase>& cases, const std::string& expression);
+std::vector<PlannedCase> filtered(std::vector<PlannedCase> cases, const std::string& expression);
 
 /// Chooses device and cases among what is here. `check` sees every case of the suites, before filter and
 /// shard, and before a missing device is an error. Throws UsageError for mistakes, DeviceError when the
@@ -46,7 +46,7 @@ Selection select(const SelectionOptions& options, const Description& description
 /// What `list` shows: as `select`, but where there is no device the backend of cases that leave it open is
 /// `auto`.
 struct Listing {
-  Suite suite;
+  Suite suite;  ///< without its cases
   std::vector<PlannedCase> cases;
   bool all_dry = false;  ///< every case of all shards
 };

@@ -14,9 +14,11 @@ namespace peakmark {
 namespace {
 
 constexpr int kMostFailedStarts = 3;
-// A worker gets its cases in batches. Google Benchmark 1.7 copies every registered benchmark at each one that
-// it selects, and a replaced worker gets its cases again: both are quadratic in the size of a batch.
-constexpr std::size_t kMaxCasesOfAWorker = 1000;
+// A worker gets its cases in batches. A replaced worker gets its cases again, which is quadratic in the size
+// of a batch, and each start costs as much as some hundred cases: a batch grows as long as workers come to
+// its end.
+constexpr std::size_t kFirstBatch = 1000;
+constexpr std::size_t kMaxBatch = 8000;
 constexpr std::chrono::seconds kTick{1};
 
 using Kind = WorkerEvent::Kind;
@@ -50,15 +52,16 @@ class Supervision {
  public:
   Supervision(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
               SupervisorListener& listener)
-      : options_(options),
-        listener_(listener),
-        words_(options, listener),
-        pending_(cases.begin(), cases.end()) {}
+      : options_(options), listener_(listener), words_(options, listener) {
+    for (const PlannedCase& planned : cases) pending_.push_back(&planned);
+  }
 
   Stop run() {
     while (!pending_.empty()) {
       if (options_.deadline && Clock::now() >= *options_.deadline) return Stop::deadline;
-      listener_.starting(std::min(pending_.size(), kMaxCasesOfAWorker));
+      const std::size_t batch = std::min(pending_.size(), batch_);
+      const std::size_t left = pending_.size() - batch;
+      listener_.starting(batch);
       WorkerProcess worker(command());
       current_ = nullptr;
       progressed_ = false;
@@ -67,6 +70,7 @@ class Supervision {
       const std::optional<Stop> stop = serve(worker);
       listener_.ended();
       if (stop) return *stop;
+      batch_ = pending_.size() == left ? std::min(2 * batch_, kMaxBatch) : kFirstBatch;
       if (progressed_) {
         failed_starts_ = 0;
       } else {
@@ -81,9 +85,9 @@ class Supervision {
     WorkerCommand command = command_for(options_, {"--cases", "-"});
     command.input.clear();
     std::size_t cases = 0;
-    for (const PlannedCase& planned : pending_) {
-      if (++cases > kMaxCasesOfAWorker) break;
-      command.input += planned.name + "\n";
+    for (const PlannedCase* planned : pending_) {
+      if (++cases > batch_) break;
+      command.input += planned->name + "\n";
     }
     return command;
   }
@@ -155,17 +159,16 @@ class Supervision {
 
   void start(const std::string& name, std::optional<Size> bytes) {
     if (current_ != nullptr) throw Misunderstanding("it starts a case in the middle of another");
-    const auto found = std::find_if(pending_.begin(), pending_.end(),
-                                    [&](const PlannedCase& one) { return one.name == name; });
+    const auto found = std::ranges::find_if(pending_, [&](const auto* one) { return one->name == name; });
     if (found == pending_.end())
       throw Misunderstanding("it starts the case " + name + ", which it was not given");
-    current_ = &*found;
+    current_ = *found;
     step_.clear();
     progressed_ = true;
     words_.forget();
     bytes_ = bytes;
     limit_from(options_.case_limit.limit(bytes));
-    listener_.started(*found);
+    listener_.started(**found);
   }
 
   void begin_step(const std::string& step) {
@@ -181,19 +184,19 @@ class Supervision {
     limit_from(options_.start_limit);
   }
 
-  void finish(const Observation& observation) {
+  void finish(Observation& observation) {
     if (current_ == nullptr || current_->name != observation.case_name) {
       throw Misunderstanding("it observes the case " + observation.case_name + ", which it has not started");
     }
+    observation.axes.share(current_->the_case.parameters);
     record(observation);
     limit_from(options_.start_limit);
   }
 
   void record(const Observation& observation) {
-    const auto place = std::find_if(pending_.begin(), pending_.end(),
-                                    [&](const PlannedCase& one) { return &one == current_; });
+    const auto place = std::ranges::find(pending_, current_);
     in_listener_ = true;
-    listener_.finished(*place, observation);
+    listener_.finished(*current_, observation);
     in_listener_ = false;
     pending_.erase(place);
     current_ = nullptr;
@@ -268,7 +271,8 @@ class Supervision {
   const SupervisorOptions& options_;
   SupervisorListener& listener_;
   WorkerWords words_;
-  std::list<PlannedCase> pending_;
+  std::list<const PlannedCase*> pending_;
+  std::size_t batch_ = kFirstBatch;
   const PlannedCase* current_ = nullptr;
   std::string step_;           ///< of the current case
   std::optional<Size> bytes_;  ///< that it needs, where the worker has told

@@ -37,6 +37,7 @@ class Listener : public SupervisorListener {
     observations_.push_back(observation);
   }
   void reference(const ReferenceTime& time) override { references_.push_back(time); }
+  void starting(std::size_t cases) override { batches_.push_back(cases); }
   void ended() override { ++workers_; }
   void said(std::string_view line) override { said_.emplace_back(line); }
 
@@ -50,7 +51,8 @@ class Listener : public SupervisorListener {
   std::vector<Observation> observations_;
   std::vector<ReferenceTime> references_;
   std::vector<std::string> said_;
-  int workers_ = 0;  ///< that have ended
+  std::vector<std::size_t> batches_;  ///< cases of each worker that was started
+  int workers_ = 0;                   ///< that have ended
   std::function<void()> at_start_;
   std::function<void()> at_finish_;
 };
@@ -102,13 +104,23 @@ TEST_F(Supervisor, ManyCasesDoNotFillAPipe) {
   EXPECT_EQ(listener_.observations_.size(), 5000u);
 }
 
-// What a worker costs grows with the square of its cases: Google Benchmark copies those registered before.
-TEST_F(Supervisor, NoWorkerGetsMoreThanAThousandCases) {
+// Each start costs time, and so do the cases that a worker gets again after another died.
+TEST_F(Supervisor, BatchesGrowUntilAWorkerDies) {
   std::vector<PlannedCase> cases;
-  for (int n = 0; n < 2001; ++n) cases.push_back(planned("ok", n));
+  for (int n = 0; n < 4500; ++n) cases.push_back(planned(n == 1500 ? "abort" : "ok", n));
   EXPECT_EQ(run(cases), Stop::done);
-  EXPECT_EQ(listener_.observations_.size(), 2001u);
-  EXPECT_EQ(listener_.workers_, 3);
+  EXPECT_EQ(listener_.observations_.size(), 4500u);
+  EXPECT_EQ(listener_.observations_.at(1500).outcome, Outcome::crashed);
+  EXPECT_THAT(listener_.batches_, ElementsAre(1000, 2000, 1000, 1999));
+}
+
+// A case's axes are in memory once.
+TEST_F(Supervisor, AnObservationSharesTheAxesOfItsCase) {
+  const std::vector<PlannedCase> cases{planned("ok", 1), planned("abort", 2)};
+  EXPECT_EQ(run(cases), Stop::done);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(&listener_.observations_.at(i).axes.values(), &cases[i].the_case.parameters.values());
+  }
 }
 
 TEST_F(Supervisor, ANullWriteIsACrash) {

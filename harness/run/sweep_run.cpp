@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "base/environment_list.hpp"
 #include "base/quantity.hpp"
@@ -62,13 +63,14 @@ class Sweep {
     workers_.emplace(options_, signals_.descriptor());
     const Description& description = workers_->description();
     const MachineFacts facts = gather_machine_facts();
-    const Selection selection =
+    Selection selection =
         select(options_.selection, description, facts.devices, [&](const std::vector<PlannedCase>& cases) {
           say_checking(cases.size());
           workers_->check(cases, signals_.descriptor());
         });
     say_device(selection.device, options_.memory_only);
     RunContext context = make_run_context(selection, description, options_.memory_only, options_.host_name);
+    std::vector<PlannedCase>().swap(selection.planned);  // the run's context has them from here on
     context.asked_cache = options_.cache;
     note_findings(facts, selection.device, context);
     if (const std::string warning = workers_->warning(); !warning.empty() && !context.memory_only) {
@@ -87,8 +89,12 @@ class Sweep {
       say(options_.run_file.string() + " is complete: nothing to resume");
       return ExitCode::clean;
     }
-    if (!resumed) start_journal(journal, context, options_.run_file);
-    if (resumed) note_resumption(journal, context.warnings);
+    if (resumed) {
+      note_resumption(journal, context.warnings);
+      context = {};
+    } else {
+      start_journal(journal, std::move(context), options_.run_file);
+    }
     if (selection.planned.empty()) return conclude_without_cases(journal);
     note_unsupported(journal, selection.device);
     adopt_orphans();

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <istream>
+#include <stdexcept>
 
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
@@ -101,6 +103,89 @@ TEST_F(TextFile, HalfALineIsCutOff) {
   EXPECT_EQ(file.take_whole_lines(), "one\ntwo\n");
   file.append("three");
   EXPECT_EQ(read_text_file(path_), "one\ntwo\nthree\n");
+}
+
+// Longer than what is read at once.
+TEST_F(TextFile, HalfOfALongLineIsCutOff) {
+  const std::string half(1'000'000, 'x');
+  for (const std::string& whole : {std::string(), std::string("one\n"), std::string(300'000, 'y') + "\n"}) {
+    std::ofstream(path_) << whole << half;
+    LineFile file(path_, owner_, "in use");
+    EXPECT_EQ(file.is_empty(), false);
+    file.cut_half_line();
+    EXPECT_EQ(std::filesystem::file_size(path_), whole.size());
+    file.cut_half_line();
+    EXPECT_TRUE(file.take_whole_lines() == whole);
+  }
+}
+
+TEST_F(TextFile, ALineInPiecesIsWholeOrNotThere) {
+  LineFile file(path_, owner_, "in use");
+  const std::string piece(200'000, 'x');
+  file.append([&](const TextSink& sink) {
+    for (int i = 0; i < 3; ++i) sink(piece);
+  });
+  const std::string line = piece + piece + piece + "\n";
+  EXPECT_TRUE(read_text_file(path_) == line);
+  const auto fails = [&](const TextSink& sink) {
+    for (int i = 0; i < 3; ++i) sink(piece);
+    throw std::runtime_error("no more");
+  };
+  EXPECT_THROW(file.append(fails), std::runtime_error);
+  EXPECT_TRUE(read_text_file(path_) == line);
+  {
+    const FullDisk full(1'000'000);
+    EXPECT_THROW(file.append([&](const TextSink& sink) { sink(line); }), UsageError);
+  }
+  EXPECT_TRUE(read_text_file(path_) == line);
+}
+
+TEST_F(TextFile, ReplacingInPiecesLeavesTheOldOneWhenTheyEndEarly) {
+  replace_text_file(path_, "old");
+  const std::string piece(300'000, 'x');
+  const auto fails = [&](const TextSink& sink) {
+    sink(piece);
+    throw std::runtime_error("no more");
+  };
+  EXPECT_THROW(replace_text_file(path_, fails), std::runtime_error);
+  {
+    const FullDisk full(500'000);
+    const auto writes = [&](const TextSink& sink) {
+      sink(piece);
+      sink(piece);
+    };
+    EXPECT_THROW(replace_text_file(path_, writes), UsageError);
+  }
+  EXPECT_EQ(read_text_file(path_), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+  replace_text_file(path_, [&](const TextSink& sink) {
+    sink(piece);
+    sink("end");
+  });
+  EXPECT_TRUE(read_text_file(path_) == piece + "end");
+}
+
+TEST_F(TextFile, ABufferKnowsThePlaceOfAByte) {
+  const std::string text = "one\n" + std::string(600'000, 'x') + "\nthree";
+  std::ofstream(path_) << " \n\t" << text;
+  FileBuffer file(path_);
+  std::istream in(&file);
+  EXPECT_EQ(file.bytes(), 0u);
+  EXPECT_TRUE(file.is_blank());
+  std::string read;
+  std::getline(in, read);
+  EXPECT_EQ(file.place_of(0), "line 1, column 0");
+  EXPECT_EQ(file.place_of(2), "line 2, column 0");
+  EXPECT_EQ(file.place_of(5), "line 2, column 3");
+  EXPECT_EQ(file.place_of(10), "line 3, column 3");
+  EXPECT_FALSE(file.is_blank());
+  while (std::getline(in, read)) continue;
+  EXPECT_EQ(read, "three");
+  EXPECT_EQ(file.bytes(), text.size() + 3);
+  EXPECT_EQ(file.place_of(file.bytes()), "line 4, column 5");
+  EXPECT_THROW(FileBuffer(folder_ / "absent"), UsageError);
+  FileBuffer no_file(folder_);
+  EXPECT_THROW(no_file.sgetc(), UsageError) << "a folder is opened, and cannot be read";
 }
 
 TEST_F(TextFile, IsHeldByOneAtATime) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "base/environment_list.hpp"
 #include "base/program_trouble.hpp"
@@ -145,7 +146,7 @@ class TwoBuilds {
       context.rounds = rounds;
       bool& is_resumed = resumed[side == &base_ ? 0 : 1];
       is_resumed = side->options.resume && side->journal.resume(context);
-      if (!is_resumed) start_journal(side->journal, context, side->options.run_file);
+      if (!is_resumed) start_journal(side->journal, std::move(context), side->options.run_file);
     }
     if (resumed[0] != resumed[1] || (resumed[0] && job_of(base_) != job_of(next_))) {
       throw UsageError(

@@ -115,6 +115,7 @@ std::vector<std::string> VariantDescription::axis_names() const {
 
 Parameters VariantDescription::defaults() const {
   std::vector<std::pair<std::string, AxisValue>> values;
+  values.reserve(axes.size());
   for (const AxisDescription& axis : axes) values.emplace_back(axis.name, axis.default_value);
   return Parameters(std::move(values));
 }

@@ -36,17 +36,23 @@ const std::string& Parameters::word(std::string_view axis) const {
   throw UsageError(fmt::format("axis '{}' is the integer {}, not a word", axis, to_text(value)));
 }
 
+const Parameters::Values& Parameters::values() const {
+  static const Values kNone;
+  return values_ ? *values_ : kNone;
+}
+
 const AxisValue* Parameters::find(std::string_view axis) const {
   const auto found =
-      std::ranges::find(values_, axis, [](const auto& entry) { return std::string_view(entry.first); });
-  return found == values_.end() ? nullptr : &found->second;
+      std::ranges::find(values(), axis, [](const auto& entry) { return std::string_view(entry.first); });
+  return found == values().end() ? nullptr : &found->second;
 }
 
 void Parameters::set(std::string_view axis, AxisValue value) {
+  if (!values_ || values_.use_count() > 1) values_ = std::make_shared<Values>(values());
   const auto found =
-      std::ranges::find(values_, axis, [](const auto& entry) { return std::string_view(entry.first); });
-  if (found == values_.end()) {
-    values_.emplace_back(axis, std::move(value));
+      std::ranges::find(*values_, axis, [](const auto& entry) { return std::string_view(entry.first); });
+  if (found == values_->end()) {
+    values_->emplace_back(axis, std::move(value));
   } else {
     found->second = std::move(value);
   }

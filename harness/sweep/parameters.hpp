@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,23 +16,34 @@ using AxisValue = std::variant<Size, std::string>;
 
 std::string to_text(const AxisValue& value);
 
-/// Axis values of one case, in the order in which the variant declares its axes, defaults included.
+/// Axis values of one case, in the order in which the variant declares its axes, defaults included. Copies
+/// share their values: a suite of a million cases has several copies of each.
 class Parameters {
  public:
+  using Values = std::vector<std::pair<std::string, AxisValue>>;
+
   Parameters() = default;
-  explicit Parameters(std::vector<std::pair<std::string, AxisValue>> values) : values_(std::move(values)) {}
+  explicit Parameters(std::vector<std::pair<std::string, AxisValue>> values)
+      : values_(std::make_shared<Values>(std::move(values))) {}
 
   /// Throw UsageError, naming the axis, when it is not there or of the other type.
   [[nodiscard]] Size integer(std::string_view axis) const;
   [[nodiscard]] const std::string& word(std::string_view axis) const;
   [[nodiscard]] const AxisValue* find(std::string_view axis) const;
+  /// Changes this copy only.
   void set(std::string_view axis, AxisValue value);
 
-  [[nodiscard]] const std::vector<std::pair<std::string, AxisValue>>& values() const { return values_; }
-  friend bool operator==(const Parameters&, const Parameters&) = default;
+  [[nodiscard]] const Values& values() const;
+  friend bool operator==(const Parameters& one, const Parameters& other) {
+    return one.values_ == other.values_ || one.values() == other.values();
+  }
+  /// Takes the values of `other` where they are equal, so that they are in memory once.
+  void share(const Parameters& other) {
+    if (*this == other) values_ = other.values_;
+  }
 
  private:
-  std::vector<std::pair<std::string, AxisValue>> values_;
+  std::shared_ptr<Values> values_;  ///< null: no axes
 };
 
 /// The end of a message about a size that does not fit 64 bits: `; the largest axis is pad_x0 =

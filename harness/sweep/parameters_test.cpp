@@ -37,6 +37,23 @@ TEST(Parameters, KeepTheirOrderWhenSet) {
   EXPECT_EQ(parameters, Parameters({{"mode", std::string("wrap")}, {"nx", Size{512}}, {"ny", Size{7}}}));
 }
 
+TEST(Parameters, ShareTheirValuesUntilACopyIsSet) {
+  const Parameters first = example();
+  Parameters copy = first;
+  EXPECT_EQ(&copy.values(), &first.values());
+  copy.set("nx", Size{7});
+  EXPECT_EQ(copy.integer("nx"), 7);
+  EXPECT_EQ(first.integer("nx"), 512);
+
+  Parameters other = example();
+  EXPECT_NE(&other.values(), &first.values());
+  other.share(first);
+  EXPECT_EQ(&other.values(), &first.values());
+  copy.share(first);
+  EXPECT_EQ(copy.integer("nx"), 7) << "other values stay";
+  EXPECT_EQ(Parameters{}, Parameters(Parameters::Values{}));
+}
+
 TEST(Parameters, AreWrittenAsText) {
   EXPECT_EQ(to_text(Size{-3}), "-3");
   EXPECT_EQ(to_text(Size{4'294'967'296}), "4294967296");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <utility>
 
 #include "base/error.hpp"
 #include "sweep/suite.hpp"
@@ -27,16 +28,18 @@ Shard parse_shard(std::string_view text) {
 }
 
 // Every N-th case, so that large shapes, which stand together in a suite, are spread over the shards.
-std::vector<PlannedCase> shard_of(const std::vector<PlannedCase>& cases, Shard shard) {
+std::vector<PlannedCase> shard_of(std::vector<PlannedCase> cases, Shard shard) {
   if (shard.index < 1 || shard.index > shard.count) {
     throw UsageError(fmt::format("{}/{} is no shard; I/N with 1 ≤ I ≤ N is", shard.index, shard.count));
   }
-  std::vector<PlannedCase> part;
   const auto step = static_cast<std::size_t>(shard.count);
-  for (std::size_t i = static_cast<std::size_t>(shard.index) - 1; i < cases.size(); i += step) {
-    part.push_back(cases[i]);
+  std::size_t kept = 0;
+  for (std::size_t i = static_cast<std::size_t>(shard.index) - 1; i < cases.size(); i += step, ++kept) {
+    if (kept != i) cases[kept] = std::move(cases[i]);
   }
-  return part;
+  cases.resize(kept);
+  cases.shrink_to_fit();
+  return cases;
 }
 
 }  // namespace peakmark

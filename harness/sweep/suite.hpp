@@ -54,6 +54,6 @@ struct Shard {
   int count = 1;
 };
 Shard parse_shard(std::string_view text);
-std::vector<PlannedCase> shard_of(const std::vector<PlannedCase>& cases, Shard shard);
+std::vector<PlannedCase> shard_of(std::vector<PlannedCase> cases, Shard shard);
 
 }  // namespace peakmark

@@ -78,9 +78,9 @@ CaseStanding standing_of(const JudgedCase& judged) {
     case Judgement::pass:
       return standing;
   }
-  for (const peakmark::Verdict& verdict : judged.verdicts) {
-    const bool fails = verdict.judgement >= Judgement::fail;
-    if (fails || &verdict == worst) standing.texts.push_back(text_of_verdict(verdict));
+  for (const peakmark::Verdict* const verdict : judged.verdicts) {
+    const bool fails = verdict->judgement >= Judgement::fail;
+    if (fails || verdict == worst) standing.texts.push_back(text_of_verdict(*verdict));
   }
   return standing;
 }
@@ -164,7 +164,8 @@ std::vector<CaseStanding> find_standings(const DeviceHistory& history, const Tre
   }
   for (const auto& [number, places] : cases_of_run) {
     const Run run = read_run(history.runs[number].id);
-    const std::vector<JudgedCase> judged = by_case(run, judge(run, {}));
+    const std::vector<peakmark::Verdict> verdicts = judge(run, {});
+    const std::vector<JudgedCase> judged = by_case(run, verdicts);
     std::map<std::string_view, const JudgedCase*> by_name;
     for (const JudgedCase& one : judged) by_name.emplace(one.name, &one);
     for (const std::size_t place : places) {
