@@ -93,9 +93,9 @@ void tell_if_misspelt(const char* name) {
   for (std::atomic<std::uint64_t>& one : told) {
     std::uint64_t there = 0;
     if (one.compare_exchange_strong(there, letters)) {
-      char text[sizeof(kRangeLeftOut) + sizeof(letters) + 1];
-      std::snprintf(text, sizeof(text), "%s%.8s", kRangeLeftOut, name);
-      return tell_trouble(text);
+      char text[sizeof(letters) + 1];
+      std::snprintf(text, sizeof(text), "%.8s", name);
+      return tell_trouble(text, Trouble::range_left_out);
     }
     if (there == letters) return;
   }

@@ -259,11 +259,13 @@ void ProfileWriter::stop(int error) {
 }
 
 void ProfileWriter::report(const char* what, int error) const {
-  char text[kMaxPath + 256];
+  char why[256];
   const bool is_known = error != EOVERFLOW;  // not an error of the system
-  snprintf(text, sizeof(text), "recording into %s%s%s%s%s%s; %s", path_, kStopsHere, what,
-           is_known ? " (" : "", is_known ? strerror(error) : "", is_known ? ")" : "", stop_advice(error));
-  tell_trouble(text);
+  snprintf(why, sizeof(why), "%s%s%s%s; %s", what, is_known ? " (" : "", is_known ? strerror(error) : "",
+           is_known ? ")" : "", stop_advice(error));
+  char text[kMaxPath + sizeof(why) + 32];
+  snprintf(text, sizeof(text), "recording into %s stops here: %s", path_, why);
+  tell_trouble(text, Trouble::stopped, why);
 }
 
 void ProfileWriter::close() {

@@ -12,21 +12,24 @@ namespace peakmark {
 namespace {
 
 /// False where there is no such file, or no room in it.
-bool is_written(const char* text) {
+bool is_written(const char* text, Trouble kind, const char* detail) {
   const char* const path = std::getenv("PEAKMARK_TROUBLE");
   if (path == nullptr || *path == '\0') return false;
   const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file < 0) return false;
-  const bool is_whole = dprintf(file, "%s\n", text) == static_cast<int>(std::strlen(text)) + 1;
+  const std::size_t bytes = std::strlen(detail) + std::strlen(text) + 4;
+  const bool is_whole =
+      dprintf(file, "%c\t%s\t%s\n", static_cast<char>(kind), detail, text) == static_cast<int>(bytes);
   close(file);
   return is_whole;
 }
 
 }  // namespace
 
-void tell_trouble(const char* text) {
+void tell_trouble(const char* text, Trouble kind, const char* detail) {
   const int saved = errno;
-  if (!is_written(text)) dprintf(STDERR_FILENO, "peakmark: %s\n", text);
+  const char* const about = kind == Trouble::range_left_out ? "range left out: " : "";
+  if (!is_written(text, kind, detail)) dprintf(STDERR_FILENO, "peakmark: %s%s\n", about, text);
   errno = saved;
 }
 

@@ -2,15 +2,17 @@
 
 namespace peakmark {
 
-/// Inside a recorder: what keeps it from recording everything, one line that says what to do. It goes to the
-/// file $PEAKMARK_TROUBLE, where `peakmark record` finds it when the program has ended; to stderr where that
-/// is not set, is not there any more (`record` was killed), or has no room. Allocates nothing, keeps errno.
-void tell_trouble(const char* text);
+/// What a recorder tells. The letter is in the file: never change one.
+enum class Trouble : char {
+  incomplete = 'i',      ///< not everything is recorded
+  stopped = 's',         ///< the profile cannot be written any more; `detail` says why
+  range_left_out = 'r',  ///< a range whose name, the text, is almost that of a phase: a misspelt one
+};
 
-/// Between the profile that a recorder has to stop writing, and why.
-inline constexpr char kStopsHere[] = " stops here: ";
-
-/// Before the name of a range that is no phase of a suite's, and is called almost like one: a misspelt one.
-inline constexpr char kRangeLeftOut[] = "range left out: ";
+/// Inside a recorder: tells what keeps it from recording everything, in one line that says what to do. It
+/// goes to the file $PEAKMARK_TROUBLE as `LETTER<tab>detail<tab>text`, where `peakmark record` finds it when
+/// the program has ended; the text goes to stderr where that is not set, is not there any more (`record` was
+/// killed), or has no room. `detail` holds no tab. Allocates nothing, keeps errno.
+void tell_trouble(const char* text, Trouble kind = Trouble::incomplete, const char* detail = "");
 
 }  // namespace peakmark

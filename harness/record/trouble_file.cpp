@@ -7,12 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <utility>
 
 #include "record/recording_name.hpp"
-#include "record/trouble.hpp"
 
 namespace peakmark {
 namespace {
@@ -54,35 +52,40 @@ TroubleFile::~TroubleFile() {
   fs::remove(path_, ignored);
 }
 
-std::vector<std::string> TroubleFile::lines() const {
-  std::vector<std::string> lines;
+std::vector<TroubleFile::Line> TroubleFile::lines() const {
+  std::vector<Line> lines;
   std::ifstream file(path_);
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  for (std::string line; std::getline(file, line);) {
+    constexpr std::size_t kDetail = 2;
+    const std::size_t end = line.find('\t', kDetail);
+    if (end == std::string::npos || line[1] != '\t') {
+      lines.push_back({Trouble::incomplete, "", line});  // of an older recorder, or of a loader
+    } else {
+      lines.push_back({Trouble{line[0]}, line.substr(kDetail, end - kDetail), line.substr(end + 1)});
+    }
+  }
   return lines;
 }
 
 std::string TroubleFile::first_line() const {
-  for (const std::string& line : lines()) {
-    if (!line.starts_with(kRangeLeftOut)) return line;
+  for (const Line& line : lines()) {
+    if (line.kind != Trouble::range_left_out) return line.text;
   }
   return "";
 }
 
 std::string TroubleFile::why_stopped() const {
-  for (const std::string& line : lines()) {
-    if (const std::size_t at = line.find(kStopsHere); at != std::string::npos) {
-      return line.substr(at + std::strlen(kStopsHere));
-    }
+  for (const Line& line : lines()) {
+    if (line.kind == Trouble::stopped) return line.detail;
   }
   return "";
 }
 
 std::vector<std::string> TroubleFile::ranges_left_out() const {
   std::vector<std::string> names;
-  for (const std::string& line : lines()) {
-    if (!line.starts_with(kRangeLeftOut)) continue;
-    std::string name = line.substr(std::strlen(kRangeLeftOut));
-    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  for (Line& line : lines()) {
+    if (line.kind != Trouble::range_left_out) continue;
+    if (std::ranges::find(names, line.text) == names.end()) names.push_back(std::move(line.text));
   }
   return names;
 }

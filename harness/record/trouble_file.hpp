@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "record/trouble.hpp"
+
 namespace peakmark {
 
 /// The file in which the recorders tell what keeps them from recording everything ($PEAKMARK_TROUBLE). It
@@ -11,7 +13,7 @@ namespace peakmark {
 class TroubleFile {
  public:
   /// Beside the recording of that name; where that disk is full already, among the temporary files.
-  /// UsageError where no file can be written there: the profile could not either.
+  /// IoError where no file can be written there: the profile could not either.
   explicit TroubleFile(const std::filesystem::path& name);
   TroubleFile(const TroubleFile&) = delete;
   TroubleFile& operator=(const TroubleFile&) = delete;
@@ -26,7 +28,12 @@ class TroubleFile {
   [[nodiscard]] std::vector<std::string> ranges_left_out() const;
 
  private:
-  [[nodiscard]] std::vector<std::string> lines() const;
+  struct Line {
+    Trouble kind = Trouble::incomplete;
+    std::string detail;
+    std::string text;
+  };
+  [[nodiscard]] std::vector<Line> lines() const;
 
   std::filesystem::path path_;
 };

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <numeric>
-
-#include "base/error.hpp"
+#include <stdexcept>
 
 namespace peakmark {
 
 std::vector<double> adjust_false_discovery(std::span<const double> p) {
   for (const double one : p) {
-    if (!(one >= 0 && one <= 1)) throw UsageError(fmt::format("{} is no probability", one));
+    if (!(one >= 0 && one <= 1)) throw std::invalid_argument(fmt::format("{} is no probability", one));
   }
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

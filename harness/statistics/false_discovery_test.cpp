@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <limits>
-
-#include "base/error.hpp"
+#include <stdexcept>
 
 namespace peakmark {
 namespace {
@@ -30,9 +29,9 @@ TEST(FalseDiscovery, AgreesWithScipy) {
 }
 
 TEST(FalseDiscovery, RefusesWhatIsNoProbability) {
-  EXPECT_THROW(adjust_false_discovery(std::vector<double>{0.1, 1.5}), UsageError);
+  EXPECT_THROW(adjust_false_discovery(std::vector<double>{0.1, 1.5}), std::invalid_argument);
   EXPECT_THROW(adjust_false_discovery(std::vector<double>{std::numeric_limits<double>::quiet_NaN()}),
-               UsageError);
+               std::invalid_argument);
 }
 
 }  // namespace

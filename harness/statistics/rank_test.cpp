@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <numbers>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
 
-#include "base/error.hpp"
 #include "statistics/centre.hpp"
 #include "statistics/rank_sums.hpp"
 
@@ -62,7 +62,7 @@ double approximate_p(double u, double m, double n, double ties) {
 }  // namespace
 
 RankTest mann_whitney(std::span<const double> first, std::span<const double> second) {
-  if (first.empty() || second.empty()) throw UsageError("a sample to compare is empty");
+  if (first.empty() || second.empty()) throw std::invalid_argument("a sample to compare is empty");
   check_finite(first);
   check_finite(second);
   const Ranks ranks = ranks_of(first, second);

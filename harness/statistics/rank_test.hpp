@@ -13,8 +13,8 @@ struct RankTest {
 
 /// Whether two samples come from one distribution, whatever that is. Exact where that is quick
 /// (kMostRankSumSteps), ties included: the values as they are, with mean ranks, are dealt out in every way.
-/// Beyond, the normal approximation with correction for ties and for continuity. UsageError when a sample is
-/// empty or a value not finite.
+/// Beyond, the normal approximation with correction for ties and for continuity. std::invalid_argument when a
+/// sample is empty or a value not finite.
 RankTest mann_whitney(std::span<const double> first, std::span<const double> second);
 
 /// For both sides without ties: P(U ≤ u) for u = 0, 1, … The least two-sided p that sizes can give is twice

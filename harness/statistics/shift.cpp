@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <stdexcept>
 #include <vector>
 
 #include "base/error.hpp"
@@ -42,7 +43,7 @@ std::size_t differences_left_out(std::size_t first, std::size_t second, double t
 }  // namespace
 
 Shift hodges_lehmann(std::span<const double> base, std::span<const double> next, double confidence) {
-  if (base.empty() || next.empty()) throw UsageError("a sample to compare is empty");
+  if (base.empty() || next.empty()) throw std::invalid_argument("a sample to compare is empty");
   if (base.size() > kMostDifferences / next.size()) throw UsageError("the samples to compare are too large");
   check_finite(base);
   check_finite(next);

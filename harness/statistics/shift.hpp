@@ -20,7 +20,8 @@ struct Shift {
   std::optional<Interval> interval;
 };
 
-/// UsageError when a sample is empty, a value is not finite, or there are more than kMostDifferences.
+/// Throws std::invalid_argument when a sample is empty or a value is not finite, UsageError when there are
+/// more than kMostDifferences.
 Shift hodges_lehmann(std::span<const double> base, std::span<const double> next, double confidence = 0.95);
 
 /// Every difference is held at once.

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <vector>
 
-#include "base/error.hpp"
 #include "statistics/centre.hpp"
 #include "statistics/rank_test.hpp"
 
@@ -71,7 +71,8 @@ std::string time_trouble(std::span<const double> base, std::span<const double> n
 }
 
 TimeChange time_change(std::span<const double> base, std::span<const double> next) {
-  if (const std::string trouble = time_trouble(base, next); !trouble.empty()) throw UsageError(trouble);
+  if (const std::string trouble = time_trouble(base, next); !trouble.empty())
+    throw std::invalid_argument(trouble);
   TimeChange change;
   change.base_ns = median(base);
   const Shift shift = hodges_lehmann(logarithms(base), logarithms(next));

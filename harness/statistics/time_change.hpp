@@ -50,7 +50,7 @@ struct TimeChange {
 /// side's name); empty where one can.
 std::string time_trouble(std::span<const double> base, std::span<const double> next);
 
-/// UsageError where there is a time_trouble().
+/// std::invalid_argument where there is a time_trouble().
 TimeChange time_change(std::span<const double> base, std::span<const double> next);
 
 /// Whether the first look gives reason for a second.

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
-#include "base/error.hpp"
 #include "statistics/centre.hpp"
 
 namespace peakmark {
@@ -131,7 +131,7 @@ TEST(TimeChange, SaysWhatIsNoTime) {
               HasSubstr("nan"));
   EXPECT_THAT(time_trouble(std::vector<double>{std::numeric_limits<double>::infinity()}, good),
               HasSubstr("inf"));
-  EXPECT_THROW(time_change(good, std::vector<double>{0}), UsageError);
+  EXPECT_THROW(time_change(good, std::vector<double>{0}), std::invalid_argument);
 }
 
 TEST(BlocksToDecide, GrowWithTheNoise) {
