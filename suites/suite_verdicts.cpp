@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "check/judge.hpp"
 #include "run/run_file.hpp"
@@ -28,16 +29,16 @@ class CaseTest : public testing::Test {
     if (case_.observation != nullptr && case_.observation->requested_peak_bytes) {
       RecordProperty("requested_peak_bytes", std::to_string(*case_.observation->requested_peak_bytes));
     }
-    for (const Verdict& verdict : case_.verdicts) {
-      if (verdict.figure) {
-        RecordProperty(std::string(name_of(verdict.rule)), fmt::format("{:.6f}", *verdict.figure));
+    for (const Verdict* const verdict : case_.verdicts) {
+      if (verdict->figure) {
+        RecordProperty(std::string(name_of(verdict->rule)), fmt::format("{:.6f}", *verdict->figure));
       }
-      if (verdict.judgement >= Judgement::fail) {
-        ADD_FAILURE() << name_of(verdict.rule)
-                      << (verdict.estimator.empty() ? "" : " of " + verdict.estimator) << ": "
-                      << verdict.advice;
+      if (verdict->judgement >= Judgement::fail) {
+        ADD_FAILURE() << name_of(verdict->rule)
+                      << (verdict->estimator.empty() ? "" : " of " + verdict->estimator) << ": "
+                      << verdict->advice;
       }
-      if (verdict.judgement == Judgement::as_expected) RecordProperty("as_expected", verdict.advice);
+      if (verdict->judgement == Judgement::as_expected) RecordProperty("as_expected", verdict->advice);
     }
     if (case_.judgement() == Judgement::skipped) GTEST_SKIP() << case_.worst()->advice;
   }
@@ -66,8 +67,8 @@ void register_broken(const std::string& why) {
   register_test("run", [why] { return new BrokenRun(why); });
 }
 
-void register_cases(const peakmark::Run& run) {
-  const auto verdicts = judge(run, {});
+/// The tests point into both.
+void register_cases(const peakmark::Run& run, const std::vector<Verdict>& verdicts) {
   const auto cases = by_case(run, verdicts);
   if (exit_code_of(run, verdicts) == peakmark::ExitCode::nothing) register_broken("nothing was measured");
   for (const JudgedCase& the_case : cases) {
@@ -80,14 +81,16 @@ void register_cases(const peakmark::Run& run) {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const char* path = argc > 1 ? argv[1] : std::getenv("PEAKMARK_RUN");
-  // The verdicts point into the run: it lives as long as the tests.
+  // The verdicts point into the run, and the tests into both: they live as long as the tests.
   std::unique_ptr<peakmark::Run> run;
+  std::vector<Verdict> verdicts;
   if (path == nullptr) {
     register_broken("no run file: give one as argument or in PEAKMARK_RUN");
   } else {
     try {
       run = std::make_unique<peakmark::Run>(peakmark::read_run(path));
-      register_cases(*run);
+      verdicts = judge(*run, {});
+      register_cases(*run, verdicts);
     } catch (const std::exception& error) {
       register_broken(error.what());
     }

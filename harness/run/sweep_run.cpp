@@ -95,7 +95,7 @@ class Sweep {
     } else {
       start_journal(journal, std::move(context), options_.run_file);
     }
-    if (selection.planned.empty()) return conclude_without_cases(journal);
+    if (journal.run().context.planned.empty()) return conclude_without_cases(journal);
     note_unsupported(journal, selection.device);
     adopt_orphans();
     const DeviceLock lock(
