@@ -177,7 +177,7 @@ TEST_F(TrendsCommand, ARunOfARenamedDeviceIsHeldAgainstAllOfItsNights) {
   environment_.push_back("FAKE_WORKER_SLOWDOWN=1.5");
   const Answer confirmed = run({"--confirm", file_});
   EXPECT_EQ(confirmed.end.exit_code, 0);
-  EXPECT_THAT(confirmed.errors, HasSubstr("1 of 1 cases look suspicious: timed again"));
+  EXPECT_THAT(confirmed.errors, HasSubstr("1 of 1 case looks suspicious: timed again"));
   EXPECT_TRUE(read_run(run_file_).observations.at(0).gpu_time_again);
 }
 
