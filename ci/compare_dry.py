@@ -11,6 +11,8 @@ import json
 import sys
 from pathlib import Path
 
+from quantity import quantity
+
 COMPARED = [
     "requested_peak_bytes", "first_call_peak_bytes", "setup_bytes", "input_bytes", "output_bytes", "leaked_bytes",
     "allocations",
@@ -65,8 +67,8 @@ def main() -> int:
             print(f"{name}: at the peak: recorded {contents(one)}, dry {contents(other)}")
             different += 1
     for reason, count in sorted(left_out.items()):
-        print(f"{count} cases left out: {reason}")
-    print(f"{compared} cases compared, {left_out.total()} left out, {different} differences")
+        print(f"{quantity(count, 'case')} left out: {reason}")
+    print(f"{quantity(compared, 'case')} compared, {left_out.total()} left out, {quantity(different, 'difference')}")
     if not compared:
         print("compare_dry: no case was compared", file=sys.stderr)
     return 1 if different or not compared else 0

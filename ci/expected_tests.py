@@ -19,6 +19,8 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from quantity import quantity
+
 EXPECTED = Path(__file__).with_suffix(".toml")
 
 
@@ -84,7 +86,7 @@ def complaints(kind: str, ran: Ran, expected: dict) -> list[str]:
     count = ran.passed + len(ran.skipped) - len(refused)
     if count < least:
         found.append(
-            f"{kind}: {count} tests passed or may be skipped, at least {least} must: find what leaves them out; "
+            f"{kind}: {quantity(count, 'test')} passed or may be skipped, at least {least} must: find what leaves them out; "
             f"where tests were deleted on purpose, set {kind} = {count} in [min_tests]"
         )
     return found
@@ -111,7 +113,7 @@ def main() -> int:
             ran = ran_of(asked.file)
         except (OSError, ElementTree.ParseError) as error:
             parser.error(f"cannot count the tests of {asked.file}: {error}")
-        print(f"{asked.kind}: {ran.passed} tests passed (min {expected['min_tests'][asked.kind]}), {len(ran.skipped)} skipped")
+        print(f"{asked.kind}: {quantity(ran.passed, 'test')} passed (min {expected['min_tests'][asked.kind]}), {len(ran.skipped)} skipped")
         found = complaints(asked.kind, ran, expected)
     for line in found:
         print(f"expected_tests: {line}", file=sys.stderr)

@@ -34,6 +34,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from process_end import has_ended
+from quantity import quantity
+
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT_S = 120  # for what must come to an end
 ALLOCATIONS = 200
@@ -62,14 +65,7 @@ def expect(holds: object, message: str) -> None:
 
 def ended(pid: int) -> None:
     """Waits until a process, ours or not, has ended."""
-    try:
-        watched = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    try:
-        expect(select.select([watched], [], [], LIMIT_S)[0], f"process {pid} has not ended within {LIMIT_S} s")
-    finally:
-        os.close(watched)
+    expect(has_ended(pid, LIMIT_S), f"process {pid} has not ended within {LIMIT_S} s")
 
 
 def bytes_moved(pid: int) -> int:
@@ -330,7 +326,7 @@ def killed(kind: str, test: KillTest, count: int) -> int:
     kills = tries = 0
     while kills < count:
         tries += 1
-        expect(tries <= 10 * count, f"{kills} kills in {tries} tries: the processes end before their moments")
+        expect(tries <= 10 * count, f"{quantity(kills, 'kill')} in {quantity(tries, 'try', 'tries')}: the processes end before their moments")
         kills += kill()
     return kills
 
@@ -354,7 +350,7 @@ def main() -> int:
         except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError) as error:
             print(f"kill_test: {kind}, seed {seed}: {type(error).__name__}: {error}; see {folder}", file=sys.stderr)
             return 1
-        print(f"{kind}: {kills} kills, nothing lost, nothing twice, {time.monotonic() - begin:.0f} s", flush=True)
+        print(f"{kind}: {quantity(kills, 'kill')}, nothing lost, nothing twice, {time.monotonic() - begin:.0f} s", flush=True)
         shutil.rmtree(folder)
     return 0
 

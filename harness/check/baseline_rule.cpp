@@ -98,9 +98,9 @@ std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline) {
   }
   if (!has_common && !planned.empty()) {
     throw UsageError(
-        fmt::format("the baseline has none of the {} cases of this run, so that nothing could be judged; is "
-                    "it of another suite or backend ({})?",
-                    planned.size(), run.context.backend));
+        fmt::format("the baseline has no case of this run, so that nothing could be judged; is it of another "
+                    "suite or backend ({})?",
+                    run.context.backend));
   }
   for (const auto& [name, the_case] : baseline.cases) {
     if (planned.contains(name)) continue;

@@ -109,7 +109,7 @@ TEST(BaselineRule, IsCountedBeforeWhatIsAlwaysSo) {
   Baseline baseline = baseline_of(few.run);
   baseline.cases.at(kCase).requested_peak_bytes = 4096;
   const auto verdicts = judge(few.run, {std::nullopt, &baseline});
-  EXPECT_EQ(headline(few.run, verdicts), "1 cases: 0 pass, 1 counted (1 shrank), 0 fail");
+  EXPECT_EQ(headline(few.run, verdicts), "1 case: 0 pass, 1 counted (1 shrank), 0 fail");
   EXPECT_THAT(markdown(few.run, verdicts), HasSubstr("shrank: a peak of 2048 bytes instead of 4096"));
 }
 
@@ -197,7 +197,7 @@ TEST(BaselineRule, ABaselineOfSomethingElseIsNoPass) {
     judge(sample.run, {std::nullopt, std::make_unique<Baseline>(baseline_of(base().run)).get()});
     ADD_FAILURE();
   } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the baseline has none of the 1 cases of this run"));
+    EXPECT_THAT(error.what(), HasSubstr("the baseline has no case of this run"));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/duration.hpp"
 #include "base/markdown_text.hpp"
+#include "base/quantity.hpp"
 #include "base/size.hpp"
 #include "check/reports.hpp"
 #include "run/throughput.hpp"
@@ -90,7 +91,10 @@ std::string markdown(const Run& run, const std::vector<Verdict>& verdicts) {
     }
     text += row;
   }
-  if (left_out != 0) text += fmt::format("\n{} more cases, none worse than these, are left out.\n", left_out);
+  if (left_out != 0) {
+    text +=
+        "\n" + quantity(left_out, "more case is", "more cases are") + " left out, none worse than these.\n";
+  }
   return text;
 }
 

@@ -74,7 +74,7 @@ TEST(Reports, AnExpectedOutcomeIsAsExpectedInEveryForm) {
   sample.add_ended("op/a/opencl/n:20", Outcome::out_of_memory, "8 GiB refused");
   sample.run.context.planned.back().expected_outcome = "out_of_memory";
   const auto verdicts = judge(sample.run, {});
-  EXPECT_EQ(headline(sample.run, verdicts), "1 cases: 0 pass, 1 as expected (1 out_of_memory), 0 fail");
+  EXPECT_EQ(headline(sample.run, verdicts), "1 case: 0 pass, 1 as expected (1 out_of_memory), 0 fail");
   EXPECT_THAT(console_table(sample.run, verdicts), HasSubstr("–  as expected (out_of_memory)\n"));
   const std::string xml = junit(sample.run, verdicts);
   EXPECT_THAT(xml, HasSubstr("skipped=\"0\""));
@@ -126,7 +126,7 @@ TEST(Reports, TimesThatDisagreeAreCountedAloud) {
   observation.gpu_time = GpuTime{1e6, 1e6, 1e6, {{1e6}}};
   observation.kernels = {{"pad", 1, 500'000}};
   const auto verdicts = judge(sample.run, {});
-  EXPECT_EQ(headline(sample.run, verdicts), "1 cases: 0 pass, 1 counted (1 times disagree), 0 fail");
+  EXPECT_EQ(headline(sample.run, verdicts), "1 case: 0 pass, 1 counted (1 times disagree), 0 fail");
   EXPECT_THAT(console_table(sample.run, verdicts), HasSubstr("pass (times disagree)"));
   EXPECT_THAT(junit(sample.run, verdicts), HasSubstr("name=\"kernel_time\" value=\"0.500000\""));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/plain_text.hpp"
+#include "base/quantity.hpp"
 
 namespace peakmark {
 namespace {
@@ -54,7 +55,8 @@ std::string reason_of(const JudgedCase& the_case) {
 }
 
 std::string headline(const Tally& tally) {
-  std::string text = fmt::format("{} cases: {} pass", tally.cases(), tally.count(Judgement::pass));
+  std::string text =
+      fmt::format("{}: {} pass", quantity(tally.cases(), "case"), tally.count(Judgement::pass));
   for (const Judgement judgement : {Judgement::as_expected, Judgement::skipped, Judgement::counted,
                                     Judgement::fail, Judgement::failed_measurement}) {
     const std::size_t count = tally.count(judgement);

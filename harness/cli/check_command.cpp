@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/message.hpp"
+#include "base/quantity.hpp"
 #include "check/baseline.hpp"
 #include "check/judge.hpp"
 #include "check/reports.hpp"
@@ -70,8 +71,8 @@ void write_baseline_of(const std::vector<Run>& runs, const std::filesystem::path
        {std::pair{changes.added, "new"}, {changes.changed, "changed"}, {changes.gone, "gone"}}) {
     if (count > 0) what += fmt::format("{}{} {}", what.empty() ? "" : ", ", count, word);
   }
-  print_message(stderr, "{}: the bytes of {} case{}, {}\n", path.string(), all.cases.size(),
-                all.cases.size() == 1 ? "" : "s", what.empty() ? "as they were" : what + "; commit it");
+  print_message(stderr, "{}: the bytes of {}, {}\n", path.string(), quantity(all.cases.size(), "case"),
+                what.empty() ? "as they were" : what + "; commit it");
 }
 
 /// Of a terminal; a file or a pipe takes every column.

@@ -57,7 +57,7 @@ TEST_F(EarlierRun, IsKeptUnderAnotherNameForTheFirstNewObservation) {
   const Answer again = run({"--filter", "n:2"});
   EXPECT_EQ(again.end.exit_code, 0);
   EXPECT_THAT(again.errors, HasSubstr("run.json.partial"));
-  EXPECT_LT(again.errors.find("run.json.partial"), again.errors.find("1 cases: 1 ok")) << "said after";
+  EXPECT_LT(again.errors.find("run.json.partial"), again.errors.find("1 case: 1 ok")) << "said after";
   EXPECT_FALSE(std::filesystem::exists(partial_));
   EXPECT_EQ(read_text_file(partial_.string() + ".1"), before);
   EXPECT_THAT(again.errors, HasSubstr("kept as run.json.partial.1"));

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <memory>
 
+#include "base/quantity.hpp"
 #include "base/size.hpp"
 #include "cli/command.hpp"
 #include "cli/standard_output.hpp"
@@ -52,7 +53,7 @@ const VariantDescription& find_variant(const Description& description, const std
 }
 
 std::string bytes_text(std::optional<Size> bytes) {
-  return bytes ? fmt::format("{} ({} bytes)", format_size(*bytes), *bytes) : "unknown";
+  return bytes ? fmt::format("{} ({})", format_size(*bytes), quantity(*bytes, "byte")) : "unknown";
 }
 
 std::string reply_text(const std::string& title, const std::string& slices, const EstimateReply& reply) {

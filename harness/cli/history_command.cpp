@@ -17,6 +17,7 @@
 #include "base/duration.hpp"
 #include "base/message.hpp"
 #include "base/plain_text.hpp"
+#include "base/quantity.hpp"
 #include "base/short_commit.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
@@ -62,10 +63,11 @@ void add(const AddOptions& options) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const RunContext& context = runs[i].context;
     const history::Added added = add_file(*history, options.runs[i], runs[i]);
-    print_message(stderr, "{}: {} {}, {} cases: run {} of '{}' ({}){}\n", options.runs[i].string(),
-                  context.id, added.was_there ? "was there already, nothing changed" : "added",
-                  runs[i].observations.size(), added.runs_of_device, plain_text(context.device),
-                  context.backend, added.runs_of_device == 1 ? "; no baseline yet" : "");
+    print_message(stderr, "{}: {} {}, {}: run {} of '{}' ({}){}\n", options.runs[i].string(), context.id,
+                  added.was_there ? "was there already, nothing changed" : "added",
+                  quantity(runs[i].observations.size(), "case"), added.runs_of_device,
+                  plain_text(context.device), context.backend,
+                  added.runs_of_device == 1 ? "; no baseline yet" : "");
     for (const std::string& note : added.notes) print_message(stderr, "note: {}\n", plain_text(note));
     list.push_back({{"file", options.runs[i].string()},
                     {"run", context.id},
@@ -138,7 +140,7 @@ void log(const LogOptions& options) {
   if (!options.all && runs.size() > options.most) runs.resize(options.most);
   if (!options.json) {
     print_text(log_table(runs) +
-               fmt::format("\n{} runs{}\n", count,
+               fmt::format("\n{}{}\n", quantity(count, "run"),
                            runs.size() < count ? fmt::format(", {} shown", runs.size()) : ""));
     return;
   }
@@ -300,9 +302,9 @@ void prune(const PruneOptions& options) {
       limit, [&](const trend::DeviceHistory& device) { return trend::runs_to_keep(device, limit); },
       options.dry);
   for (const std::string& run : pruned.runs) print_text(run + "\n");
-  print_message(stderr, "{}: {} runs from before {} {}; {} as old stay, since verdicts need them\n",
-                history->place().name(), pruned.runs.size(), limit, options.dry ? "would go" : "are gone",
-                pruned.kept);
+  print_message(stderr, "{}: {} {} from before {}; {} {} that verdicts need\n", history->place().name(),
+                options.dry ? "would drop" : "dropped", quantity(pruned.runs.size(), "run"), limit,
+                options.dry ? "would keep" : "kept", quantity(pruned.kept, "older run"));
 }
 
 void add_prune_command(CLI::App& app) {

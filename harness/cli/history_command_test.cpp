@@ -28,7 +28,7 @@ TEST_F(HistoryCommand, AddsListsAndExports) {
   const Json log = Json::parse(history({"log", "--json"}).output);
   EXPECT_EQ(log.at("count"), 1);
   EXPECT_EQ(log.at("runs").at(0).at("cases"), 2);
-  EXPECT_THAT(history({"log"}).output, AllOf(HasSubstr("fake"), HasSubstr("\n1 runs\n")));
+  EXPECT_THAT(history({"log"}).output, AllOf(HasSubstr("fake"), HasSubstr("\n1 run\n")));
 
   const Answer csv = history({"export"});
   EXPECT_THAT(csv.output, AllOf(StartsWith("time,commit,run,fake/case/dry "),
@@ -61,7 +61,7 @@ TEST_F(HistoryCommand, ARenamedDeviceIsExportedUnderBothNames) {
 
 TEST_F(HistoryCommand, PrunesByAge) {
   ASSERT_EQ(history({"add", run_file_.string()}).end.exit_code, 0);
-  EXPECT_THAT(history({"prune", "--older-than", "0"}).errors, HasSubstr("0 runs from before"));
+  EXPECT_THAT(history({"prune", "--older-than", "0"}).errors, HasSubstr("dropped 0 runs from before"));
   EXPECT_EQ(history({"prune"}).end.exit_code, 2);
   EXPECT_EQ(history({"prune", "--before", "yesterday"}).end.exit_code, 2);
   EXPECT_EQ(history({"prune", "--before", "2020-01-31", "--dry-run"}).end.exit_code, 0);
@@ -73,7 +73,7 @@ TEST_F(HistoryCommand, TheEnvironmentNamesTheHistory) {
   EXPECT_THAT(none.errors, AllOf(HasSubstr("--history"), HasSubstr("PEAKMARK_HISTORY")));
   environment_.push_back("PEAKMARK_HISTORY=" + file_);
   EXPECT_EQ(peakmark({"history", "add", run_file_.string()}).end.exit_code, 0);
-  EXPECT_THAT(peakmark({"history", "log"}).output, HasSubstr("1 runs"));
+  EXPECT_THAT(peakmark({"history", "log"}).output, HasSubstr("1 run\n"));
 }
 
 TEST_F(HistoryCommand, WhatCannotBeTakenIsNamed) {

@@ -150,7 +150,7 @@ TEST_F(RecordFailures, TheProfileHasAHole) {
   ASSERT_EQ(std::system(line.c_str()), 0);
   EXPECT_THAT(text(this->file("out")),
               AllOf(HasSubstr("\"complete\": false"), HasSubstr("\"lost_events\": 1")));
-  EXPECT_THAT(text(this->file("err")), HasSubstr("1 events are missing: the file has a hole"));
+  EXPECT_THAT(text(this->file("err")), HasSubstr("1 event is missing: the file has a hole"));
 }
 
 /// The profile p.<pid> in the folder, and its process, once it holds `events` events.

@@ -83,7 +83,7 @@ TEST_F(RecordRepeat, ARunThatWasKilledIsNotCompared) {
                                  "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";");
   EXPECT_EQ(by_shell.code, 137);
   EXPECT_THAT(by_shell.err,
-              testing::AllOf(HasSubstr("0 of 1 runs recorded: too few"), HasSubstr("run 1 did not end")));
+              testing::AllOf(HasSubstr("0 of 1 run recorded: too few"), HasSubstr("run 1 did not end")));
 }
 
 TEST_F(RecordRepeat, TheFirstCodeThatIsNotZero) {
@@ -108,7 +108,7 @@ TEST_F(RecordRepeat, WithoutARecorderThereIsNothingToCompare) {
 TEST_F(RecordRepeat, AProgramThatIsNotThereIsTriedOnce) {
   const Result result = record("--repeat 5 -- no-such-program");
   EXPECT_EQ(result.code, 127);
-  EXPECT_THAT(result.err, HasSubstr("0 of 1 runs recorded"));
+  EXPECT_THAT(result.err, HasSubstr("0 of 1 run recorded"));
 }
 
 TEST_F(RecordRepeat, CompareRefusesWhatIsNoProfile) {

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/file_kind.hpp"
 #include "base/message.hpp"
+#include "base/quantity.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/output_file.hpp"
@@ -38,7 +39,7 @@ constexpr std::string_view kSqlite("SQLite format 3\0", 16);
 
 void redact_history(const std::string& place, const PrivateTexts& texts) {
   history::History history(history::parse_place(place), history::History::Purpose::change);
-  print_message(stderr, "{}: {} runs redacted\n", history.place().name(), history.redact(texts));
+  print_message(stderr, "{}: {} redacted\n", history.place().name(), quantity(history.redact(texts), "run"));
 }
 
 /// Into the file itself: a new one would not be locked.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/first_rows.hpp"
+#include "base/quantity.hpp"
 #include "base/text_table.hpp"
 #include "run/json_fields.hpp"
 
@@ -65,7 +66,7 @@ RepeatedPeaks repeated_peaks(std::vector<RepeatedRun> runs) {
 
 std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced) {
   const auto whole = std::ranges::count_if(peaks.runs, is_whole);
-  std::string text = fmt::format("{} of {} runs recorded", whole, peaks.runs.size());
+  std::string text = fmt::format("{} of {} recorded", whole, quantity(peaks.runs.size(), "run"));
   const std::string cut_off = cut_off_text(peaks.runs);
   if (!peaks.agree) return text + ": too few to compare their peaks\n" + cut_off;
   if (*peaks.agree) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/markdown_text.hpp"
+#include "base/quantity.hpp"
 #include "compare/case_lines.hpp"
 
 namespace peakmark {
@@ -63,7 +64,8 @@ std::string comparison_markdown(const RunComparison& comparison) {
     }
     text += group + (folded ? "\n</details>\n" : "");
   }
-  if (left_out > 0) text += fmt::format("\n{} more rows were left out, to stay under 1 MB.\n", left_out);
+  if (left_out > 0)
+    text += "\n" + quantity(left_out, "more row was", "more rows were") + " left out, to stay under 1 MB.\n";
   return text + names_of("in the base", comparison.only_base) + names_of("in the new", comparison.only_new);
 }
 

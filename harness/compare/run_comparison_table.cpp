@@ -5,6 +5,7 @@
 
 #include "base/first_rows.hpp"
 #include "base/plain_text.hpp"
+#include "base/quantity.hpp"
 #include "base/short_commit.hpp"
 #include "base/text_table.hpp"
 #include "compare/case_lines.hpp"
@@ -14,10 +15,6 @@ namespace {
 
 constexpr std::size_t kMostShown = 40;
 constexpr std::size_t kMostNames = 20;
-
-std::string counted(std::size_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string side_line(const char* side, const ComparedSide& one) {
   std::string text = fmt::format("{}  {}", side, one.variant.empty() ? one.file : one.variant);
@@ -45,7 +42,7 @@ std::string remarks_text(Standing standing, const std::vector<const CaseComparis
   if (standing == Standing::undecided) {
     std::map<std::string, std::size_t> advice;
     for (const CaseComparison* one : cases) ++advice[one->time->advice];
-    for (const auto& [what, count] : advice) text += fmt::format("  {}: {}\n", counted(count, "case"), what);
+    for (const auto& [what, count] : advice) text += fmt::format("  {}: {}\n", quantity(count, "case"), what);
     return text;
   }
   for (std::size_t i = 0; i < std::min(kMostShown, cases.size()); ++i) {
@@ -59,7 +56,7 @@ std::string remarks_text(Standing standing, const std::vector<const CaseComparis
 
 std::string names_text(const char* where, const std::vector<std::string>& names) {
   if (names.empty()) return {};
-  std::string text = fmt::format("\nonly {}: {}\n", where, counted(names.size(), "case"));
+  std::string text = fmt::format("\nonly {}: {}\n", where, quantity(names.size(), "case"));
   for (std::size_t i = 0; i < std::min(kMostNames, names.size()); ++i)
     text += "  " + plain_text(names[i]) + "\n";
   return text + more_than(kMostNames, names.size());
@@ -75,8 +72,9 @@ std::string headline(const RunComparison& comparison) {
   };
   const std::size_t regressed = size_of(Standing::regressed);
   std::string text =
-      regressed == 0 ? fmt::format("nothing regressed in {}", counted(comparison.cases.size(), "case"))
-                     : fmt::format("{} of {} regressed", regressed, counted(comparison.cases.size(), "case"));
+      regressed == 0
+          ? fmt::format("nothing regressed in {}", quantity(comparison.cases.size(), "case"))
+          : fmt::format("{} of {} regressed", regressed, quantity(comparison.cases.size(), "case"));
   const char* separator = ": ";
   for (const Standing standing : {Standing::suspicious, Standing::improved, Standing::changed,
                                   Standing::undecided, Standing::same, Standing::skipped}) {
@@ -86,7 +84,7 @@ std::string headline(const RunComparison& comparison) {
   }
   const std::size_t alone = comparison.only_base.size() + comparison.only_new.size();
   if (exit_code_of(comparison) == ExitCode::nothing) text += "; nothing was measured";
-  if (alone > 0) text += fmt::format("; {} only on one side", counted(alone, "case"));
+  if (alone > 0) text += fmt::format("; {} only on one side", quantity(alone, "case"));
   return text;
 }
 

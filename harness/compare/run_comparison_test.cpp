@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compare/case_lines.hpp"
+#include "compare/measured_run.hpp"
 
 namespace peakmark {
 namespace {
@@ -12,74 +13,14 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 using testing::ThrowsMessage;
 
-constexpr int kRounds = 9;
-
-/// Runs of cases `pad/VARIANT/opencl/n:N`, in rounds where a test says so.
-class Measured {
- public:
-  Measured() {
-    RunContext& context = measured_.run.context;
-    context.id = "one";
-    context.device = "a device";
-    context.driver = "1";
-    context.backend = "opencl";
-    context.build = "Release";
-    context.complete = true;
-    measured_.file = "run.json";
-  }
-
-  Observation& add(const std::string& variant, Size n, Size peak = 1000) {
-    Observation one;
-    one.variant = variant;
-    one.backend = "opencl";
-    one.axes = Parameters({{"n", n}});
-    one.case_name = variant + "/opencl/n:" + std::to_string(n);
-    one.requested_peak_bytes = one.second_pass_peak_bytes = peak;
-    one.setup_bytes = 10;
-    one.leaked_bytes = 0;
-    one.at_peak = {{"input", "buffer", peak}};
-    measured_.run.observations.push_back(std::move(one));
-    return measured_.run.observations.back();
-  }
-
-  Measured& rounds(bool two_looks = true,
-                   std::optional<std::vector<std::string>> second_look = std::nullopt) {
-    measured_.run.context.rounds = Rounds{"job", kRounds, 1, std::nullopt, two_looks, std::move(second_look)};
-    return *this;
-  }
-
-  Run& run() { return measured_.run; }
-  RunContext& context() { return measured_.run.context; }
-  [[nodiscard]] const RunToCompare& get() const { return measured_; }
-
- private:
-  RunToCompare measured_;
-};
-
-/// Rounds `first` … `first` + 8, around `ns`, a per cent apart.
-void time(Observation& one, double ns, int first = 1) {
-  for (int round = 0; round < kRounds; ++round) {
-    Observation block = one;
-    block.gpu_time = summarise_blocks({{ns * (1 + 0.00125 * round)}});
-    add_round(one, as_round(block, first + round));
-  }
-  one.time_source = time_source::device;
-}
-
-RunComparison of_variants(const Measured& measured) {
-  return compare_variants(measured.get(), "pad/old", "pad/new");
-}
-
 TEST(CompareRuns, OneAllocationOf256BytesIsFoundAndNamed) {
-  Measured base;
+  MeasuredRun base;
   base.add("pad/old", 20, 42000);
-  Measured next;
+  MeasuredRun next;
   Observation& grown = next.add("pad/old", 20, 42256);
   grown.at_peak = {{"input", "buffer", 42000}, {"cache", "buffer", 256}};
   const RunComparison comparison = compare_runs(base.get(), next.get(), false);
@@ -92,7 +33,7 @@ TEST(CompareRuns, OneAllocationOf256BytesIsFoundAndNamed) {
 }
 
 TEST(CompareRuns, EqualBytesAreTheSame) {
-  Measured base;
+  MeasuredRun base;
   base.add("pad/old", 20);
   const RunComparison comparison = compare_runs(base.get(), base.get(), false);
   EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
@@ -100,9 +41,9 @@ TEST(CompareRuns, EqualBytesAreTheSame) {
 }
 
 TEST(CompareRuns, FewerBytesAreToldAndFailNothing) {
-  Measured base;
+  MeasuredRun base;
   base.add("pad/old", 20, 2000);
-  Measured next;
+  MeasuredRun next;
   next.add("pad/old", 20, 1000);
   const RunComparison comparison = compare_runs(base.get(), next.get(), false);
   EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
@@ -110,10 +51,10 @@ TEST(CompareRuns, FewerBytesAreToldAndFailNothing) {
 }
 
 TEST(CompareRuns, ALeakThatGrewFailsAndSetUpIsTold) {
-  Measured base;
+  MeasuredRun base;
   base.add("pad/old", 1);
   base.add("pad/old", 2);
-  Measured next;
+  MeasuredRun next;
   next.add("pad/old", 1).leaked_bytes = 64;
   next.add("pad/old", 2).setup_bytes = 20;
   const RunComparison comparison = compare_runs(base.get(), next.get(), false);
@@ -123,9 +64,9 @@ TEST(CompareRuns, ALeakThatGrewFailsAndSetUpIsTold) {
 }
 
 TEST(CompareRuns, APeakThatDoesNotRepeatFailsNothing) {
-  Measured base;
+  MeasuredRun base;
   base.add("pad/old", 1, 1000).second_pass_peak_bytes = 1064;
-  Measured next;
+  MeasuredRun next;
   next.add("pad/old", 1, 1064).second_pass_peak_bytes = 1128;
   const RunComparison comparison = compare_runs(base.get(), next.get(), false);
   EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
@@ -133,9 +74,9 @@ TEST(CompareRuns, APeakThatDoesNotRepeatFailsNothing) {
 }
 
 TEST(CompareRuns, WhatIsUnknownIsNoFigure) {
-  Measured base;
+  MeasuredRun base;
   base.add("pad/old", 1).requested_peak_bytes.reset();
-  Measured next;
+  MeasuredRun next;
   next.add("pad/old", 1);
   const RunComparison comparison = compare_runs(base.get(), next.get(), false);
   EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
@@ -150,13 +91,13 @@ TEST(CompareRuns, ACaseThatNoLongerGoesWellIsLost) {
                                       {Outcome::crashed, ExitCode::measurement},
                                       {Outcome::wrong_answer, ExitCode::measurement},
                                       {Outcome::unsupported, ExitCode::verdict}}) {
-    Measured base;
+    MeasuredRun base;
     base.add("pad/old", 1);
-    Measured next;
+    MeasuredRun next;
     next.add("pad/old", 1).outcome = outcome;
     EXPECT_EQ(exit_code_of(compare_runs(base.get(), next.get(), false)), code) << name_of(outcome);
   }
-  Measured both;
+  MeasuredRun both;
   both.add("pad/old", 1).outcome = Outcome::crashed;
   EXPECT_EQ(exit_code_of(compare_runs(both.get(), both.get(), false)), ExitCode::nothing);
   both.add("pad/old", 2);
@@ -164,9 +105,9 @@ TEST(CompareRuns, ACaseThatNoLongerGoesWellIsLost) {
 }
 
 TEST(CompareRuns, ACaseThatNoSideMeasuredIsSkipped) {
-  Measured base;
-  Measured next;
-  for (Measured* side : {&base, &next}) {
+  MeasuredRun base;
+  MeasuredRun next;
+  for (MeasuredRun* side : {&base, &next}) {
     Observation& one = side->add("pad/a", 1);
     one.outcome = Outcome::unsupported;
     one.message = "no cuFFT here";
@@ -193,9 +134,9 @@ TEST(CompareRuns, ACaseThatNoSideMeasuredIsSkipped) {
 }
 
 TEST(CompareRuns, WhatAnotherDeviceDoesNotSupportIsNotLost) {
-  Measured base;
+  MeasuredRun base;
   base.add("pad/old", 1);
-  Measured next;
+  MeasuredRun next;
   next.run().context.device = "another device";
   next.add("pad/old", 1).outcome = Outcome::unsupported;
   EXPECT_EQ(exit_code_of(compare_runs(base.get(), next.get(), true)), ExitCode::nothing);
@@ -209,10 +150,10 @@ TEST(CompareRuns, WhatAnotherDeviceDoesNotSupportIsNotLost) {
 }
 
 TEST(CompareRuns, CasesOfOneSideAreNamed) {
-  Measured base;
+  MeasuredRun base;
   base.add("pad/old", 1);
   base.add("pad/old", 2);
-  Measured next;
+  MeasuredRun next;
   next.add("pad/old", 2);
   next.add("pad/old", 3);
   const RunComparison comparison = compare_runs(base.get(), next.get(), false);
@@ -224,9 +165,9 @@ TEST(CompareRuns, CasesOfOneSideAreNamed) {
 }
 
 TEST(CompareRuns, NothingInCommonIsAMistake) {
-  Measured base;
+  MeasuredRun base;
   base.add("pad/old", 1);
-  Measured next;
+  MeasuredRun next;
   next.add("pad/old", 2);
   EXPECT_THAT(
       [&] { compare_runs(base.get(), next.get(), false); },
@@ -234,10 +175,10 @@ TEST(CompareRuns, NothingInCommonIsAMistake) {
 }
 
 TEST(CompareRuns, AnotherDeviceDriverOrBuildIsRefused) {
-  Measured base;
+  MeasuredRun base;
   base.add("pad/old", 1);
   for (std::string RunContext::*member : {&RunContext::device, &RunContext::driver, &RunContext::build}) {
-    Measured next;
+    MeasuredRun next;
     next.add("pad/old", 1);
     next.context().*member = "another";
     EXPECT_THAT([&] { compare_runs(base.get(), next.get(), false); },
@@ -245,188 +186,6 @@ TEST(CompareRuns, AnotherDeviceDriverOrBuildIsRefused) {
     const RunComparison comparison = compare_runs(base.get(), next.get(), true);
     EXPECT_THAT(comparison.notes, SizeIs(1));
   }
-}
-
-TEST(CompareRuns, TimesOfTwoJobsEndAtSuspicious) {
-  Measured base;
-  time(base.add("pad/old", 1), 1e6);
-  time(base.add("pad/old", 2), 1e6);
-  Measured next;
-  time(next.add("pad/old", 1), 2e6);
-  time(next.add("pad/old", 2), 1.1e6);
-  const RunComparison comparison = compare_runs(base.get(), next.get(), false);
-  EXPECT_EQ(comparison.cases[0].time->verdict, TimeVerdict::suspicious);
-  EXPECT_EQ(comparison.cases[1].time->verdict, TimeVerdict::undecided) << "jobs differ by that";
-  EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
-  EXPECT_THAT(comparison_table(comparison),
-              AllOf(HasSubstr("not measured in turns"), HasSubstr("--build OTHER")));
-}
-
-TEST(CompareRuns, ThroughputStandsBesideTimes) {
-  Measured base;
-  time(base.add("pad/old", 1), 1e6);
-  EXPECT_THAT(comparison_table(compare_runs(base.get(), base.get(), false)), Not(HasSubstr("GB/s")));
-  base.run().observations[0].bytes_moved = 1'500'000;
-  const RunComparison comparison = compare_runs(base.get(), base.get(), false);
-  for (const std::string& text : {comparison_table(comparison), comparison_markdown(comparison)}) {
-    EXPECT_THAT(text, AllOf(HasSubstr("GB/s"), HasSubstr("1.493 -> 1.493"))) << "the median is 1.005 ms";
-  }
-  EXPECT_THAT(comparison_json(comparison), HasSubstr("base_throughput"));
-}
-
-TEST(CompareRuns, TwoBuildsInTurnsAreJudgedByTheSecondLook) {
-  Measured base;
-  Measured next;
-  base.rounds(true, {{"pad/old/opencl/n:1"}});
-  next.rounds(true, {{"pad/old/opencl/n:1"}});
-  next.context().id = "two";
-  for (Measured* side : {&base, &next}) {
-    const double ns = side == &base ? 1e6 : 1.1e6;
-    time(side->add("pad/old", 1), ns);
-    time(side->run().observations[0], ns, kRounds + 1);
-    time(side->add("pad/old", 2), 1e6);
-  }
-  const RunComparison comparison = compare_runs(base.get(), next.get(), false);
-  EXPECT_TRUE(comparison.in_turns);
-  EXPECT_EQ(comparison.cases[0].time->verdict, TimeVerdict::slower);
-  EXPECT_EQ(comparison.cases[0].time->look, 2);
-  EXPECT_EQ(comparison.cases[1].time->verdict, TimeVerdict::same);
-  EXPECT_EQ(exit_code_of(comparison), ExitCode::verdict);
-}
-
-TEST(CompareRuns, WithoutTimesThereIsNoVerdictOnThem) {
-  Measured base;
-  base.add("pad/old", 1);
-  EXPECT_FALSE(compare_runs(base.get(), base.get(), false).cases[0].time);
-  Measured next;
-  time(next.add("pad/old", 1), 1e6);
-  const RunComparison comparison = compare_runs(base.get(), next.get(), false);
-  EXPECT_EQ(comparison.cases[0].time->verdict, TimeVerdict::undecided);
-  EXPECT_THAT(comparison.cases[0].time->advice, HasSubstr("the base has no time"));
-}
-
-TEST(CompareVariants, OnlyTheSecondLookCounts) {
-  Measured measured;
-  time(measured.add("pad/old", 1), 1e6);
-  time(measured.run().observations[0], 1e6, kRounds + 1);
-  time(measured.add("pad/new", 1), 1.2e6);
-  time(measured.run().observations[1], 1e6, kRounds + 1);
-  measured.rounds(true, {{"pad/old/opencl/n:1", "pad/new/opencl/n:1"}});
-  measured.context().rounds->variants = {"pad/old", "pad/new"};
-  const RunComparison comparison = of_variants(measured);
-  EXPECT_EQ(comparison.cases[0].time->verdict, TimeVerdict::same) << "20 % slower in the first look only";
-  EXPECT_EQ(comparison.cases[0].time->change->base_blocks, 9U);
-}
-
-TEST(CompareVariants, WithoutASecondLookADifferenceIsSuspicious) {
-  Measured measured;
-  time(measured.add("pad/old", 1), 1e6);
-  time(measured.add("pad/new", 1), 1.2e6);
-  measured.rounds(false);
-  EXPECT_EQ(of_variants(measured).cases[0].time->verdict, TimeVerdict::suspicious);
-  measured.rounds(true);
-  measured.context().rounds->variants = {"pad/old", "pad/new"};
-  EXPECT_THAT(of_variants(measured).cases[0].time->advice, HasSubstr("--resume"))
-      << "cut short between the looks";
-}
-
-TEST(CompareVariants, ASecondLookCutShortDecidesNothing) {
-  Measured measured;
-  time(measured.add("pad/old", 1), 1e6);
-  time(measured.add("pad/new", 1), 1.2e6);
-  measured.rounds(true, {{"pad/old/opencl/n:1", "pad/new/opencl/n:1"}});
-  measured.context().rounds->variants = {"pad/old", "pad/new"};
-  const RunComparison none = of_variants(measured);
-  EXPECT_EQ(none.cases[0].time->verdict, TimeVerdict::undecided);
-  EXPECT_THAT(none.cases[0].time->advice, HasSubstr("--resume"));
-}
-
-TEST(CompareVariants, ASecondLookAtOthersSaysNothing) {
-  Measured measured;
-  time(measured.add("pad/old", 1), 1e6);
-  time(measured.add("pad/new", 1), 1.2e6);
-  measured.rounds(true, {{"pad/a", "pad/b"}});
-  measured.context().rounds->variants = {"pad/a", "pad/b"};
-  EXPECT_EQ(of_variants(measured).cases[0].time->verdict, TimeVerdict::suspicious);
-}
-
-TEST(CompareVariants, AVariantThatIsNotThereIsAMistake) {
-  Measured measured;
-  measured.add("pad/old", 1);
-  EXPECT_THAT([&] { of_variants(measured); },
-              ThrowsMessage<UsageError>(AllOf(HasSubstr("no case of 'pad/new'"), HasSubstr("pad/old"))));
-}
-
-TEST(CompareVariants, BlocksThatAreNoTimesDecideNothing) {
-  Measured measured;
-  time(measured.add("pad/old", 1), 1e6);
-  time(measured.add("pad/new", 1), 1e6);
-  measured.run().observations[1].gpu_time->blocks[3] = {0};
-  measured.rounds(false);
-  const RunComparison comparison = of_variants(measured);
-  EXPECT_EQ(comparison.cases[0].time->verdict, TimeVerdict::undecided);
-  EXPECT_THAT(comparison.cases[0].time->advice, HasSubstr("0 ns"));
-  EXPECT_THAT(comparison_json(comparison), Not(HasSubstr("nan")));
-}
-
-TEST(CompareVariants, TimesOfOtherClocksAreNotCompared) {
-  Measured measured;
-  time(measured.add("pad/old", 1), 1e6);
-  time(measured.add("pad/new", 1), 1.2e6);
-  measured.run().observations[1].time_source = time_source::process;
-  measured.rounds(false);
-  EXPECT_THAT(of_variants(measured).cases[0].time->advice, HasSubstr("of the process"));
-}
-
-TEST(ComparisonJson, HasTheContractsKeys) {
-  Measured measured;
-  time(measured.add("pad/old", 1), 1e6);
-  time(measured.add("pad/new", 1, 1256), 1.2e6);
-  measured.rounds(false);
-  const auto json = nlohmann::json::parse(comparison_json(of_variants(measured)));
-  EXPECT_EQ(json["exit_code"], 1);
-  for (const auto& row : json["cases"]) {
-    for (const char* key :
-         {"case", "metric", "base", "new", "relative", "interval", "verdict", "allocations"}) {
-      EXPECT_TRUE(row.contains(key)) << key;
-    }
-  }
-  const auto& peak = json["cases"][0];
-  EXPECT_EQ(peak["verdict"], "grew");
-  EXPECT_EQ(peak["allocations"][0],
-            nlohmann::json::parse(R"({"name": "input", "kind": "buffer", "bytes": 1000,
-                                                              "base_count": 1, "new_count": 0})"));
-  const auto& time = json["cases"].back();
-  EXPECT_EQ(time["metric"], "gpu_time_ns");
-  EXPECT_NEAR(time["relative"].get<double>(), 0.2, 1e-9);
-  EXPECT_LT(time["interval"][0].get<double>(), 0.2);
-}
-
-TEST(ComparisonMarkdown, HasTheVerdictFirstAndNothingThatBreaksATable) {
-  Measured base;
-  base.add("pad/old", 1);
-  Measured next;
-  Observation& odd = next.add("pad/old", 1, 2000);
-  odd.case_name = base.run().observations[0].case_name = "pad/old/`|x\n<b>";
-  odd.at_peak = {{"a|b<script>\n", "buffer", 2000}};
-  const std::string text = comparison_markdown(compare_runs(base.get(), next.get(), false));
-  EXPECT_THAT(text, StartsWith("**Action needed.** 1 of 1 case regressed"));
-  EXPECT_THAT(text, AllOf(Not(HasSubstr("<script>")), HasSubstr("a\\|b&lt;script> (buffer)"),
-                          HasSubstr("`pad/old/ˋ¦x <b>`")));
-  EXPECT_THAT(comparison_markdown(compare_runs(base.get(), base.get(), false)),
-              StartsWith("**No action needed.** "));
-}
-
-TEST(ComparisonMarkdown, StaysSmall) {
-  Measured base;
-  Measured next;
-  for (Size n = 1; n <= 8000; ++n) {
-    base.add("pad/old", n);
-    next.add("pad/old", n, 2000);
-  }
-  const std::string text = comparison_markdown(compare_runs(base.get(), next.get(), false));
-  EXPECT_LT(text.size(), 1'000'000U);
-  EXPECT_THAT(text, HasSubstr("more rows were left out"));
 }
 
 }  // namespace

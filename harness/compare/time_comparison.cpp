@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/quantity.hpp"
 #include "statistics/false_discovery.hpp"
 
 namespace peakmark {
@@ -70,8 +71,8 @@ std::string advice_on(const TimeComparison& one, Stage stage) {
       }
       if (least < kLeastBlocks) {
         return fmt::format(
-            "{} blocks a side, and a verdict needs {}: --rounds {}, or --resume where the run was cut short",
-            least, kLeastBlocks, kLeastBlocks);
+            "{} a side, and a verdict needs {}: --rounds {}, or --resume where the run was cut short",
+            quantity(least, "block"), kLeastBlocks, kLeastBlocks);
       }
       return more_rounds(change);
     default:

@@ -9,6 +9,7 @@
 
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "external/note_on_marks.hpp"
 #include "external/program_record.hpp"
 #include "external/program_run.hpp"
@@ -152,10 +153,11 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
     const bool out_of_memory = pass.record && pass.record->out_of_memory;
     std::string how = "the program ended with " + end.text();
     if (out_of_memory) {
-      how += fmt::format(" after {} allocations were refused", pass.record->failed_allocations);
+      how += " after " + quantity(pass.record->failed_allocations, "allocation was", "allocations were") +
+             " refused";
     } else if (pass.record && pass.record->last_failure) {
-      how += fmt::format(" after {} allocations failed, the last with error {}, which is no want of memory",
-                         pass.record->failed_allocations, *pass.record->last_failure);
+      how += fmt::format(" after {} failed, the last with error {}, which is no want of memory",
+                         quantity(pass.record->failed_allocations, "allocation"), *pass.record->last_failure);
     }
     if (end.signal == SIGKILL) how += ": somebody, or the system for want of memory, killed it";
     return fail(out_of_memory ? Outcome::out_of_memory : Outcome::crashed, with_last_words(how, pass.end));

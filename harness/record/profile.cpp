@@ -16,6 +16,7 @@
 
 #include "base/error.hpp"
 #include "base/file_kind.hpp"
+#include "base/quantity.hpp"
 #include "record/stop_reason.hpp"
 
 namespace peakmark {
@@ -217,14 +218,15 @@ std::vector<Event> ProfileReader::events_given_out(std::uint64_t first, std::uin
     std::vector<Event> found = events(first, last);
     const ProfileHeader& header = file_->header;
     if (header.lost > 0) {
-      throw RecorderError(fmt::format("{}: the recording stopped early, {} events are lost: {}; {}",
-                                      file_->path.string(), header.lost, stop_reason(header.stop_error),
-                                      stop_advice(header.stop_error)));
+      throw RecorderError(fmt::format("{}: the recording stopped early, {} lost: {}; {}",
+                                      file_->path.string(), quantity(header.lost, "event is", "events are"),
+                                      stop_reason(header.stop_error), stop_advice(header.stop_error)));
     }
     if (found.size() >= last - std::min(first, last)) return found;
     if (std::chrono::steady_clock::now() > deadline) {
-      throw RecorderError(fmt::format("{}: {} events are missing: a thread stopped while it wrote them",
-                                      file_->path.string(), last - first - found.size()));
+      throw RecorderError(fmt::format("{}: {} missing: a thread stopped while it wrote them",
+                                      file_->path.string(),
+                                      quantity(last - first - found.size(), "event is", "events are")));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

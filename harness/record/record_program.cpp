@@ -15,6 +15,7 @@
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
 #include "base/program_trouble.hpp"
+#include "base/quantity.hpp"
 #include "base/word_pointers.hpp"
 #include "record/missing_recorder.hpp"
 #include "record/passed_signals.hpp"
@@ -131,8 +132,9 @@ std::string what_was_lost(const fs::path& name, const RecordingName& taken,
 std::string what_was_cut_off(const fs::path& name) {
   const ProfileHeader header = ProfileReader(name).header();
   if (header.lost == 0) return "";
-  return fmt::format("{}: the recording stopped early, {} events are lost: {}; {}", name.string(),
-                     header.lost, stop_reason(header.stop_error), stop_advice(header.stop_error));
+  return fmt::format("{}: the recording stopped early, {} lost: {}; {}", name.string(),
+                     quantity(header.lost, "event is", "events are"), stop_reason(header.stop_error),
+                     stop_advice(header.stop_error));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/message.hpp"
+#include "base/quantity.hpp"
 #include "run/orphans.hpp"
 #include "run/progress.hpp"
 
@@ -21,7 +22,8 @@ std::optional<Stop> stop_of(const Error& error) {
 Stop ask_estimators(RunJournal& journal, const Vocabulary& vocabulary, const AskLimits& limits) {
   const std::vector<Observation> unasked = journal.unasked();
   if (unasked.empty()) return Stop::done;
-  print_message(stderr, "measured; the suite's estimators are asked about {} cases\n", unasked.size());
+  print_message(stderr, "measured; the suite's estimators are asked about {}\n",
+                quantity(unasked.size(), "case"));
   Progress progress(stderr, is_terminal(stderr), unasked.size(), 0);
   for (Observation observation : unasked) {
     progress.started(observation.case_name);

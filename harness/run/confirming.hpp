@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/quantity.hpp"
 #include "run/orphans.hpp"
 #include "run/progress.hpp"
 #include "run/run_journal.hpp"
@@ -22,7 +23,7 @@ class Confirming final : public SupervisorListener {
   void finished(const PlannedCase& planned, const Observation& measured) override;
   void reference(const ReferenceTime& /*time*/) override {}  // the run's own stand already
   void starting(std::size_t cases) override {
-    progress_.starting("starting the worker for " + std::to_string(cases) + " cases");
+    progress_.starting("starting the worker for " + quantity(cases, "case"));
   }
   void waiting() override { progress_.tick(); }
   void ended() override { end_orphans(); }

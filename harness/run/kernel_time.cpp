@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/quantity.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -27,9 +29,9 @@ std::string kernel_time_warning(const Run& run) {
   if (apart == 0) return {};
   if (apart > kMostNamed) names += fmt::format("\n  and {} more", apart - kMostNamed);
   return fmt::format(
-      "{} case{}: kernel records and device events are more than 5 % apart, so these times are not to be "
+      "{}: kernel records and device events are more than 5 % apart, so these times are not to be "
       "trusted (records over events):{}",
-      apart, apart == 1 ? "" : "s", names);
+      quantity(apart, "case"), names);
 }
 
 }  // namespace peakmark

@@ -9,6 +9,7 @@
 
 #include "base/message.hpp"
 #include "base/plain_text.hpp"
+#include "base/quantity.hpp"
 
 namespace peakmark {
 namespace {
@@ -51,7 +52,7 @@ Progress::~Progress() {
 
 std::string Progress::text(Clock::time_point now) const {
   const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(now - begin_);
-  std::string text = fmt::format("{}/{} cases, {}", done_, total_, format_duration(elapsed));
+  std::string text = fmt::format("{}/{}, {}", done_, quantity(total_, "case"), format_duration(elapsed));
   if (const std::size_t measured = done_ - already_; measured > 0 && done_ < total_) {
     const std::chrono::duration<double> spent = now - begin_;
     const double left = spent.count() / static_cast<double>(measured) * static_cast<double>(total_ - done_);

@@ -1,5 +1,6 @@
 #include "run/run_journal.hpp"
 
+#include "base/quantity.hpp"
 #include "run/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <algorithm>
@@ -89,7 +90,7 @@ void check_same_run(const RunContext& recorded, const RunContext& context,
   }
   if (names_of(recorded.planned) != names_of(context.planned)) {
     throw UsageError(file.string() + " was measured with another --filter, --shard or --backend (" +
-                     std::to_string(recorded.planned.size()) + " cases, now " +
+                     quantity(recorded.planned.size(), "case") + ", now " +
                      std::to_string(context.planned.size()) +
                      "); resume with the same, or measure anew without --resume");
   }

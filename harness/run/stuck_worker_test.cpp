@@ -13,7 +13,7 @@
 #include "run/child_end.hpp"
 #include "run/orphans.hpp"
 #include "run/signal_watch.hpp"
-#include "run/supervisor.hpp"
+#include "run/supervisor_test.hpp"
 #include "run/without_pidfd.hpp"
 
 namespace peakmark {
@@ -23,31 +23,6 @@ using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-PlannedCase planned_deed(const std::string& deed, int n = 1) {
-  PlannedCase planned;
-  planned.name = "fake/case/dry/does:" + deed + "/n:" + std::to_string(n);
-  planned.the_case = {"fake/case", "dry", Parameters({{"does", deed}, {"n", Size{n}}})};
-  return planned;
-}
-
-class OutcomesOnly : public SupervisorListener {
- public:
-  void started(const PlannedCase& /*planned*/) override {
-    if (at_start_) at_start_();
-  }
-  void finished(const PlannedCase& /*planned*/, const Observation& observation) override {
-    outcomes_.emplace_back(name_of(observation.outcome));
-    messages_.push_back(observation.message);
-  }
-  void reference(const ReferenceTime& /*time*/) override {}
-  void said(std::string_view line) override { said_.emplace_back(line); }
-
-  std::vector<std::string> outcomes_;
-  std::vector<std::string> messages_;
-  std::vector<std::string> said_;
-  std::function<void()> at_start_;
-};
 
 class StuckWorker : public testing::Test {
  protected:
@@ -77,7 +52,7 @@ class StuckWorker : public testing::Test {
   std::string fifo_;
   int writer_ = -1;
   SupervisorOptions options_;
-  OutcomesOnly listener_;
+  RecordingListener listener_;
 };
 
 TEST_F(StuckWorker, ThatCannotBeReapedIsLeftBehind) {
@@ -85,8 +60,8 @@ TEST_F(StuckWorker, ThatCannotBeReapedIsLeftBehind) {
   options_.case_limit = {500ms, 0ms};
   options_.kill_limit = 100ms;
   EXPECT_EQ(supervise(options_, {planned_deed("hang"), planned_deed("ok", 2)}, listener_), Stop::done);
-  EXPECT_THAT(listener_.outcomes_, ElementsAre("timeout", "ok"));
-  EXPECT_THAT(listener_.messages_.at(0),
+  EXPECT_THAT(listener_.outcomes(), ElementsAre("timeout", "ok"));
+  EXPECT_THAT(listener_.observations_.at(0).message,
               AllOf(HasSubstr("no result after 0.5 s"), HasSubstr("cannot be killed"),
                     HasSubstr("the run goes on without it")));
   EXPECT_EQ(given_up_children().size(), 1U);
@@ -121,21 +96,21 @@ TEST_F(StuckWorker, InUninterruptibleSleepIsLeftBehind) {
 TEST_F(StuckWorker, InVforkIsATimeout) {
   options_.case_limit = {500ms, 0ms};
   EXPECT_EQ(supervise(options_, {planned_deed("vfork"), planned_deed("ok", 2)}, listener_), Stop::done);
-  EXPECT_THAT(listener_.outcomes_, ElementsAre("timeout", "ok"));
-  EXPECT_THAT(listener_.messages_.at(0), HasSubstr("the worker was killed"));
+  EXPECT_THAT(listener_.outcomes(), ElementsAre("timeout", "ok"));
+  EXPECT_THAT(listener_.observations_.at(0).message, HasSubstr("the worker was killed"));
 }
 
 TEST_F(StuckWorker, ThatIsStoppedIsATimeout) {
   options_.case_limit = {500ms, 0ms};
   EXPECT_EQ(supervise(options_, {planned_deed("stop"), planned_deed("ok", 2)}, listener_), Stop::done);
-  EXPECT_THAT(listener_.outcomes_, ElementsAre("timeout", "ok"));
+  EXPECT_THAT(listener_.outcomes(), ElementsAre("timeout", "ok"));
 }
 
 // On the descriptor of observations, of which each is to be read, however late.
 TEST_F(StuckWorker, ThatWritesStepsWithoutEndIsATimeout) {
   options_.case_limit = {500ms, 0ms};
   EXPECT_EQ(supervise(options_, {planned_deed("flood_steps"), planned_deed("ok", 2)}, listener_), Stop::done);
-  EXPECT_THAT(listener_.outcomes_, ElementsAre("timeout", "ok"));
+  EXPECT_THAT(listener_.outcomes(), ElementsAre("timeout", "ok"));
 }
 
 TEST_F(StuckWorker, ThatWritesStepsWithoutEndCanBeInterrupted) {

@@ -1,4 +1,4 @@
-#include "run/supervisor.hpp"
+#include "run/supervisor_test.hpp"
 
 #include <gmock/gmock.h>
 #include <stdlib.h>
@@ -18,45 +18,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-PlannedCase planned(const std::string& deed, int n = 1) {
-  PlannedCase planned;
-  planned.name = "fake/case/dry/does:" + deed + "/n:" + std::to_string(n);
-  planned.the_case = {"fake/case", "dry", Parameters({{"does", deed}, {"n", Size{n}}})};
-  return planned;
-}
-
-class Listener : public SupervisorListener {
- public:
-  void started(const PlannedCase& planned) override {
-    started_.push_back(planned.name);
-    if (at_start_) at_start_();
-  }
-  void finished(const PlannedCase& planned, const Observation& observation) override {
-    EXPECT_EQ(planned.name, observation.case_name);
-    if (at_finish_) at_finish_();
-    observations_.push_back(observation);
-  }
-  void reference(const ReferenceTime& time) override { references_.push_back(time); }
-  void starting(std::size_t cases) override { batches_.push_back(cases); }
-  void ended() override { ++workers_; }
-  void said(std::string_view line) override { said_.emplace_back(line); }
-
-  std::vector<std::string> outcomes() const {
-    std::vector<std::string> outcomes;
-    for (const Observation& observation : observations_) outcomes.emplace_back(name_of(observation.outcome));
-    return outcomes;
-  }
-
-  std::vector<std::string> started_;
-  std::vector<Observation> observations_;
-  std::vector<ReferenceTime> references_;
-  std::vector<std::string> said_;
-  std::vector<std::size_t> batches_;  ///< cases of each worker that was started
-  int workers_ = 0;                   ///< that have ended
-  std::function<void()> at_start_;
-  std::function<void()> at_finish_;
-};
-
 class Supervisor : public testing::Test {
  protected:
   Supervisor() { options_.worker.program = PEAKMARK_FAKE_WORKER; }
@@ -67,7 +28,7 @@ class Supervisor : public testing::Test {
   Stop run(const std::vector<PlannedCase>& cases) { return supervise(options_, cases, listener_); }
   /// Measures a case that fails between two good ones.
   Observation failing(const std::string& deed) {
-    EXPECT_EQ(run({planned("ok", 1), planned(deed, 2), planned("ok", 3)}), Stop::done);
+    EXPECT_EQ(run({planned_deed("ok", 1), planned_deed(deed, 2), planned_deed("ok", 3)}), Stop::done);
     EXPECT_EQ(listener_.observations_.size(), 3u);
     EXPECT_THAT(listener_.outcomes(), ElementsAre("ok", testing::_, "ok"));
     EXPECT_EQ(listener_.observations_.at(2).requested_peak_bytes, 3000);
@@ -76,7 +37,7 @@ class Supervisor : public testing::Test {
   std::string start_error(const char* what) {
     ::setenv("FAKE_WORKER", what, 1);
     try {
-      run({planned("ok")});
+      run({planned_deed("ok")});
     } catch (const Error& error) {
       code_ = error.code();
       return error.what();
@@ -85,12 +46,12 @@ class Supervisor : public testing::Test {
   }
 
   SupervisorOptions options_;
-  Listener listener_;
+  RecordingListener listener_;
   ExitCode code_ = ExitCode::clean;
 };
 
 TEST_F(Supervisor, MeasuresEveryCaseInOrder) {
-  EXPECT_EQ(run({planned("ok", 1), planned("ok", 2), planned("say", 3)}), Stop::done);
+  EXPECT_EQ(run({planned_deed("ok", 1), planned_deed("ok", 2), planned_deed("say", 3)}), Stop::done);
   ASSERT_EQ(listener_.observations_.size(), 3u);
   EXPECT_EQ(listener_.observations_[1].requested_peak_bytes, 2000);
   EXPECT_EQ(listener_.started_.size(), 3u);
@@ -99,7 +60,7 @@ TEST_F(Supervisor, MeasuresEveryCaseInOrder) {
 
 TEST_F(Supervisor, ManyCasesDoNotFillAPipe) {
   std::vector<PlannedCase> cases;
-  for (int n = 0; n < 5000; ++n) cases.push_back(planned("ok", n));
+  for (int n = 0; n < 5000; ++n) cases.push_back(planned_deed("ok", n));
   EXPECT_EQ(run(cases), Stop::done);
   EXPECT_EQ(listener_.observations_.size(), 5000u);
 }
@@ -107,7 +68,7 @@ TEST_F(Supervisor, ManyCasesDoNotFillAPipe) {
 // Each start costs time, and so do the cases that a worker gets again after another died.
 TEST_F(Supervisor, BatchesGrowUntilAWorkerDies) {
   std::vector<PlannedCase> cases;
-  for (int n = 0; n < 4500; ++n) cases.push_back(planned(n == 1500 ? "abort" : "ok", n));
+  for (int n = 0; n < 4500; ++n) cases.push_back(planned_deed(n == 1500 ? "abort" : "ok", n));
   EXPECT_EQ(run(cases), Stop::done);
   EXPECT_EQ(listener_.observations_.size(), 4500u);
   EXPECT_EQ(listener_.observations_.at(1500).outcome, Outcome::crashed);
@@ -116,7 +77,7 @@ TEST_F(Supervisor, BatchesGrowUntilAWorkerDies) {
 
 // A case's axes are in memory once.
 TEST_F(Supervisor, AnObservationSharesTheAxesOfItsCase) {
-  const std::vector<PlannedCase> cases{planned("ok", 1), planned("abort", 2)};
+  const std::vector<PlannedCase> cases{planned_deed("ok", 1), planned_deed("abort", 2)};
   EXPECT_EQ(run(cases), Stop::done);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     EXPECT_EQ(&listener_.observations_.at(i).axes.values(), &cases[i].the_case.parameters.values());
@@ -150,7 +111,7 @@ TEST_F(Supervisor, AWorkerThatTellsItsStepsIsToldWhereItEnded) {
 }
 
 TEST_F(Supervisor, AStepAfterItsCaseHarmsNeitherThatNorTheNext) {
-  EXPECT_EQ(run({planned("late_step", 1), planned("exit_0", 2)}), Stop::done);
+  EXPECT_EQ(run({planned_deed("late_step", 1), planned_deed("exit_0", 2)}), Stop::done);
   EXPECT_THAT(listener_.outcomes(), ElementsAre("ok", "crashed"));
   EXPECT_THAT(listener_.observations_.at(1).message, Not(HasSubstr("`verify`")));
 }
@@ -218,14 +179,15 @@ TEST_F(Supervisor, AFloodOfMessagesIsATimeout) {
 }
 
 TEST_F(Supervisor, AWorkerMayLeaveBetweenCases) {
-  EXPECT_EQ(run({planned("leave", 1), planned("leave", 2), planned("leave", 3), planned("leave", 4)}),
+  EXPECT_EQ(run({planned_deed("leave", 1), planned_deed("leave", 2), planned_deed("leave", 3),
+                 planned_deed("leave", 4)}),
             Stop::done);
   EXPECT_THAT(listener_.outcomes(), ElementsAre("ok", "ok", "ok", "ok"));
 }
 
 TEST_F(Supervisor, ManyCrashesInARowAreNotFailedStarts) {
   std::vector<PlannedCase> cases;
-  for (int n = 0; n < 8; ++n) cases.push_back(planned("abort", n));
+  for (int n = 0; n < 8; ++n) cases.push_back(planned_deed("abort", n));
   EXPECT_EQ(run(cases), Stop::done);
   EXPECT_EQ(listener_.observations_.size(), 8u);
 }
@@ -268,25 +230,25 @@ TEST_F(Supervisor, AnInterruptStopsInTheMiddleOfACase) {
   listener_.at_start_ = [&] {
     if (listener_.started_.size() == 2) ::eventfd_write(interrupt, 1);
   };
-  EXPECT_EQ(run({planned("ok"), planned("hang"), planned("ok", 3)}), Stop::interrupted);
+  EXPECT_EQ(run({planned_deed("ok"), planned_deed("hang"), planned_deed("ok", 3)}), Stop::interrupted);
   EXPECT_EQ(listener_.observations_.size(), 1u);
   ::close(interrupt);
 }
 
 TEST_F(Supervisor, NoWorkerStartsAfterTheDeadline) {
   options_.deadline = WorkerProcess::Clock::now();
-  EXPECT_EQ(run({planned("ok")}), Stop::deadline);
+  EXPECT_EQ(run({planned_deed("ok")}), Stop::deadline);
 }
 
 TEST_F(Supervisor, TheDeadlineStopsInTheMiddleOfACase) {
   options_.deadline = WorkerProcess::Clock::now() + 1500ms;
-  EXPECT_EQ(run({planned("ok"), planned("hang"), planned("ok", 3)}), Stop::deadline);
+  EXPECT_EQ(run({planned_deed("ok"), planned_deed("hang"), planned_deed("ok", 3)}), Stop::deadline);
   EXPECT_EQ(listener_.observations_.size(), 1u);
 }
 
 TEST_F(Supervisor, AnObservationThatCannotBeKeptEndsTheRun) {
   listener_.at_finish_ = [] { throw UsageError("the disk is full"); };
-  EXPECT_THROW(run({planned("ok"), planned("ok", 2)}), UsageError);
+  EXPECT_THROW(run({planned_deed("ok"), planned_deed("ok", 2)}), UsageError);
   EXPECT_EQ(listener_.started_.size(), 1u);
 }
 
@@ -298,7 +260,7 @@ TEST_F(Supervisor, TheReferenceHasATime) {
 }
 
 TEST_F(Supervisor, AWorkerTimesTheReferenceBetweenCases) {
-  EXPECT_EQ(run({planned("ok"), planned("reference", 2), planned("ok", 3)}), Stop::done);
+  EXPECT_EQ(run({planned_deed("ok"), planned_deed("reference", 2), planned_deed("ok", 3)}), Stop::done);
   EXPECT_THAT(listener_.outcomes(), ElementsAre("ok", "ok", "ok"));
   EXPECT_THAT(listener_.references_, ElementsAre(ReferenceTime{1500, std::nullopt}));
 }
@@ -314,7 +276,7 @@ TEST(WorkerProcess, DiesWithItsObject) {
     WorkerCommand command;
     command.program = PEAKMARK_FAKE_WORKER;
     command.arguments = {"--cases", "-", "--observations-fd", "3"};
-    command.input = planned("ignore_term").name + "\n";
+    command.input = planned_deed("ignore_term").name + "\n";
     WorkerProcess worker(command);
     EXPECT_THAT(worker.next(std::nullopt).text, HasSubstr("start"));
     pid = worker.pid();

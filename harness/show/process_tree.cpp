@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "record/profile_files.hpp"
 #include "record/stop_reason.hpp"
 
@@ -35,17 +36,17 @@ RecordedProcess read_process(const std::filesystem::path& path) {
 std::string why_not_whole(const RecordedProcess& process, const std::string& invalid) {
   if (!invalid.empty()) return invalid;
   if (process.header.lost > 0) {
-    return fmt::format("{} events are missing, since the recording stopped early: {}; {}",
-                       process.lost_events, stop_reason(process.header.stop_error),
-                       stop_advice(process.header.stop_error));
+    return fmt::format("{} missing, since the recording stopped early: {}; {}",
+                       quantity(process.lost_events, "event is", "events are"),
+                       stop_reason(process.header.stop_error), stop_advice(process.header.stop_error));
   }
   if (process.cut_short) {
-    return fmt::format("the file is cut short, {} of its {} events are there; copy it again",
-                       process.events.size(), process.header.end);
+    return fmt::format("the file is cut short, {} of its {} are there; copy it again", process.events.size(),
+                       quantity(process.header.end, "event"));
   }
   if (process.header.closed == 1 && process.lost_events > 0) {
-    return fmt::format("{} events are missing: the file has a hole; copy it again, or record it again",
-                       process.lost_events);
+    return quantity(process.lost_events, "event is", "events are") +
+           " missing: the file has a hole; copy it again, or record it again";
   }
   return "";
 }

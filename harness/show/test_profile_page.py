@@ -142,7 +142,7 @@ def test_the_flame_graph_is_walked_by_keys(page):
         page.press("ArrowDown")
         if focused(page) == before:
             break
-    assert focused(page) == "work" and f"4 MiB ({4 * MIB:,} B), 57.1 % of the peak, 1 allocations" in flame_says(page)
+    assert focused(page) == "work" and f"4 MiB ({4 * MIB:,} B), 57.1 % of the peak, 1 allocation" in flame_says(page)
     page.press("ArrowUp")
     while not focused(page).startswith("inner"):
         page.press("ArrowUp")

@@ -162,7 +162,7 @@ TEST_F(TrendReports, WithoutChangesThereIsNothingToDo) {
   history_.series[0].values = {1024, 1024, 1024};
   history_.outcomes.pop_back();
   EXPECT_EQ(headline(trends()), "nothing to do");
-  EXPECT_EQ(tally(trends()), "1 cases: 1 pass, 0 fail");
+  EXPECT_EQ(tally(trends()), "1 case: 1 pass, 0 fail");
 }
 
 }  // namespace

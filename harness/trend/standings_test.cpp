@@ -5,6 +5,7 @@
 #include <map>
 
 #include "check/reports.hpp"
+#include "trend/sample_nights.hpp"
 #include "trend/sample_standings.hpp"
 
 namespace peakmark::trend {
@@ -13,20 +14,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
-
-DeviceHistory nights(std::size_t count) {
-  DeviceHistory history;
-  history.device = "GPU";
-  history.backend = "opencl";
-  for (std::size_t night = 0; night < count; ++night) {
-    NightRun run;
-    run.id = "run" + std::to_string(night);
-    run.date = "2026-01-" + std::to_string(100 + night + 1).substr(1) + "T02:00:00Z";
-    run.suite = "nightly";
-    history.runs.push_back(run);
-  }
-  return history;
-}
 
 std::map<std::string, std::string> states(const std::vector<CaseStanding>& standings) {
   std::map<std::string, std::string> found;
@@ -45,7 +32,7 @@ std::vector<CaseStanding> standings_of(const DeviceHistory& history) {
 }
 
 TEST(Standings, OneRunHasTheHeadlineOfItsCheck) {
-  DeviceHistory history = nights(1);
+  DeviceHistory history = nightly_history(1);
   history.outcomes = {{"a/crashed", {"crashed"}}, {"a/good", {"ok"}}, {"a/no", {"unsupported"}}};
   const auto standings = standings_of(history);
   EXPECT_THAT(states(standings),
@@ -58,7 +45,7 @@ TEST(Standings, OneRunHasTheHeadlineOfItsCheck) {
 }
 
 TEST(Standings, WhatFailsInTheNewestRunNeedsALook) {
-  DeviceHistory history = nights(2);
+  DeviceHistory history = nightly_history(2);
   history.outcomes = {{"a/high", {"ok", "ok"}}, {"a/leak", {"ok", "ok"}}};
   const ReadRun good = runs_of(history);
   const auto standings = find_standings(history, find_trends(history), [&](const std::string& id) {
@@ -74,7 +61,7 @@ TEST(Standings, WhatFailsInTheNewestRunNeedsALook) {
 }
 
 TEST(Standings, ACaseThatIsNotMeasuredAnyMoreHasVanishedUnlessItsSuiteExpectsThat) {
-  DeviceHistory history = nights(3);
+  DeviceHistory history = nightly_history(3);
   history.outcomes = {{"a/expected", {"ok", "ok", "out_of_memory"}},
                       {"a/gone", {"ok", "ok", std::nullopt}},
                       {"a/lost", {"ok", "ok", "unsupported"}},
@@ -95,16 +82,16 @@ TEST(Standings, ACaseThatIsNotMeasuredAnyMoreHasVanishedUnlessItsSuiteExpectsTha
 }
 
 TEST(Standings, ARegressionIsWorseThanWhatTheNewestRunShows) {
-  DeviceHistory history = nights(2);
+  DeviceHistory history = nightly_history(2);
   history.outcomes = {{"a/grew", {"ok", "ok"}}};
   history.series = {{"a/grew", "requested_peak_bytes", {1000, 1256}, {}}};
   const auto standings = standings_of(history);
   EXPECT_THAT(states(standings), ElementsAre(Pair("a/grew", "regression")));
-  EXPECT_EQ(headline(tally_of(standings)), "1 cases: 0 pass, 1 fail (1 regression)");
+  EXPECT_EQ(headline(tally_of(standings)), "1 case: 0 pass, 1 fail (1 regression)");
 }
 
 TEST(Standings, ASuiteThatNobodyRunsIsNotJudged) {
-  DeviceHistory history = nights(31);
+  DeviceHistory history = nightly_history(31);
   for (std::size_t night = 1; night < 31; ++night) history.runs[night].suite = "another";
   std::vector<std::optional<std::string>> once(31);
   once[0] = "crashed";
@@ -119,7 +106,7 @@ TEST(Standings, ASuiteThatNobodyRunsIsNotJudged) {
 }
 
 TEST(Standings, ACaseThatNoRunPlannedIsNone) {
-  DeviceHistory history = nights(1);
+  DeviceHistory history = nightly_history(1);
   history.outcomes = {{"a/never", {std::nullopt}}};
   EXPECT_THAT(standings_of(history), IsEmpty());
 }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "trend/sample_nights.hpp"
 
 namespace peakmark::trend {
 namespace {
@@ -20,21 +21,6 @@ constexpr const char* kCase = "padding/old/opencl/n:20";
 double wobble(std::size_t night) {
   constexpr double kPattern[]{0.4, -1.2, 0.9, -0.3, 1.3, -0.8, 0.1, -1.0, 0.7, -0.1};
   return 0.01 * kPattern[(night * 7 + night / 10) % 10];
-}
-
-DeviceHistory history_of(std::size_t nights) {
-  DeviceHistory history;
-  history.device = "GPU";
-  history.backend = "opencl";
-  for (std::size_t night = 0; night < nights; ++night) {
-    NightRun run;
-    run.id = "run" + std::to_string(night);
-    run.date = "2026-01-01T00:00:" + std::to_string(100 + night);
-    run.suite = "nightly";
-    run.driver = "1";
-    history.runs.push_back(run);
-  }
-  return history;
 }
 
 /// A case whose time is `level(night)` ns with a noise of 1 %, measured twice where `twice`.
@@ -58,7 +44,7 @@ auto step_at(std::size_t night, double factor) {
 }
 
 TEST(Trends, AStepIsToldInItsSecondNightAndStaysOpen) {
-  DeviceHistory history = history_of(80);
+  DeviceHistory history = nightly_history(80);
   add_times(history, step_at(60, 1.10));
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(1));
@@ -74,7 +60,7 @@ TEST(Trends, AStepIsToldInItsSecondNightAndStaysOpen) {
 }
 
 TEST(Trends, WithoutASecondMeasurementTheNextNightConfirms) {
-  DeviceHistory history = history_of(80);
+  DeviceHistory history = nightly_history(80);
   add_times(history, step_at(60, 1.10), false);
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(1));
@@ -84,11 +70,11 @@ TEST(Trends, WithoutASecondMeasurementTheNextNightConfirms) {
 }
 
 TEST(Trends, TheFirstNightIsMeasuredAgainAndTheSecondSuspected) {
-  DeviceHistory history = history_of(61);
+  DeviceHistory history = nightly_history(61);
   add_times(history, step_at(60, 1.10), false);
   EXPECT_THAT(find_trends(history).to_measure_again, ElementsAre(kCase));
   EXPECT_THAT(find_trends(history).changes, IsEmpty());
-  history = history_of(62);
+  history = nightly_history(62);
   add_times(history, step_at(60, 1.10), false);
   const Trends trends = find_trends(history);
   EXPECT_THAT(trends.to_measure_again, ElementsAre(kCase));
@@ -99,14 +85,14 @@ TEST(Trends, TheFirstNightIsMeasuredAgainAndTheSecondSuspected) {
 }
 
 TEST(Trends, ASecondMeasurementThatIsAsBeforeClearsTheNight) {
-  DeviceHistory history = history_of(80);
+  DeviceHistory history = nightly_history(80);
   add_times(history, [](std::size_t night) { return night == 60 || night == 61 ? 1150.0 : 1000.0; });
   for (auto& again : history.series[0].confirmations) again = 1000;
   EXPECT_THAT(find_trends(history).changes, IsEmpty());
 }
 
 TEST(Trends, RecoveryIsToldAsSuch) {
-  DeviceHistory history = history_of(120);
+  DeviceHistory history = nightly_history(120);
   add_times(history, [](std::size_t night) { return night < 60 || night >= 80 ? 1000.0 : 1100.0; });
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(2));
@@ -117,7 +103,7 @@ TEST(Trends, RecoveryIsToldAsSuch) {
 }
 
 TEST(Trends, AnImprovementUndoesNothingElse) {
-  DeviceHistory history = history_of(120);
+  DeviceHistory history = nightly_history(120);
   add_times(history, [](std::size_t night) { return night < 60 ? 1000.0 : night < 90 ? 1200.0 : 1100.0; });
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(2));
@@ -126,7 +112,7 @@ TEST(Trends, AnImprovementUndoesNothingElse) {
 }
 
 TEST(Trends, AStepSoonAfterAStepIsFound) {
-  DeviceHistory history = history_of(100);
+  DeviceHistory history = nightly_history(100);
   add_times(history, [](std::size_t night) { return night < 60 ? 1000.0 : night < 70 ? 1100.0 : 1210.0; });
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(2));
@@ -135,7 +121,7 @@ TEST(Trends, AStepSoonAfterAStepIsFound) {
 }
 
 TEST(Trends, ASlowDriftIsFound) {
-  DeviceHistory history = history_of(120);
+  DeviceHistory history = nightly_history(120);
   add_times(history, [](std::size_t night) {
     return 1000.0 * (1 + 0.10 * std::clamp((static_cast<double>(night) - 60) / 30, 0.0, 1.0));
   });
@@ -146,7 +132,7 @@ TEST(Trends, ASlowDriftIsFound) {
 }
 
 TEST(Trends, AnAcceptedChangeIsNoRegression) {
-  DeviceHistory history = history_of(80);
+  DeviceHistory history = nightly_history(80);
   add_times(history, step_at(60, 1.10));
   history.acceptances = {{kCase, "", "run60", "ada", "2026-03-01", "more work"}};
   const Trends trends = find_trends(history);
@@ -156,7 +142,7 @@ TEST(Trends, AnAcceptedChangeIsNoRegression) {
 }
 
 TEST(Trends, AnAcceptanceBeforeTheAlarmBeginsALevel) {
-  DeviceHistory history = history_of(80);
+  DeviceHistory history = nightly_history(80);
   add_times(history, [](std::size_t night) { return night < 60 ? 1000.0 : night < 62 ? 1012.0 : 1100.0; });
   history.acceptances = {{kCase, "gpu_time_ns", "run62", "ada", "2026-03-01", "known"}};
   EXPECT_FALSE(has_open_regression(find_trends(history)));
@@ -164,7 +150,7 @@ TEST(Trends, AnAcceptanceBeforeTheAlarmBeginsALevel) {
 
 TEST(Trends, AnAcceptanceFromARunWithoutATimeBeginsALevelWithTheNext) {
   // Neither step is large enough to be told, but for both together.
-  DeviceHistory history = history_of(120);
+  DeviceHistory history = nightly_history(120);
   add_times(history, [](std::size_t night) { return night < 60 ? 1000.0 : night < 80 ? 1015.0 : 1030.0; });
   history.series[0].values[60] = std::nullopt;
   ASSERT_TRUE(has_open_regression(find_trends(history)));
@@ -173,7 +159,7 @@ TEST(Trends, AnAcceptanceFromARunWithoutATimeBeginsALevelWithTheNext) {
 }
 
 TEST(Trends, FewNightsAreNotEnough) {
-  DeviceHistory history = history_of(20);
+  DeviceHistory history = nightly_history(20);
   add_times(history, step_at(15, 2));
   const Trends trends = find_trends(history);
   EXPECT_THAT(trends.changes, IsEmpty());
@@ -182,7 +168,7 @@ TEST(Trends, FewNightsAreNotEnough) {
 }
 
 TEST(Trends, MissingNightsAndNoNumbersAreLeftOut) {
-  DeviceHistory history = history_of(100);
+  DeviceHistory history = nightly_history(100);
   add_times(history, step_at(80, 1.10));
   std::vector<std::optional<double>>& values = history.series[0].values;
   values[10] = std::nullopt;
@@ -203,7 +189,7 @@ TEST(Trends, MissingNightsAndNoNumbersAreLeftOut) {
 }
 
 TEST(Trends, AConstantSeriesIsNoNews) {
-  DeviceHistory history = history_of(60);
+  DeviceHistory history = nightly_history(60);
   history.series.push_back(
       {kCase, std::string(metric::gpu_time_ns), std::vector<std::optional<double>>(60, 5.0), {}});
   EXPECT_THAT(find_trends(history).changes, IsEmpty());
@@ -214,7 +200,7 @@ TEST(Trends, TheReferenceTakesTheMachineOut) {
   const auto machine = [](std::size_t night) {
     return 1 + 0.12 * std::sin(static_cast<double>(night * night));
   };
-  DeviceHistory history = history_of(100);
+  DeviceHistory history = nightly_history(100);
   for (std::size_t night = 0; night < 100; ++night) {
     history.runs[night].reference_copy_ns = 500 * machine(night) * (1 + wobble(night + 5) / 4);
   }
@@ -236,7 +222,7 @@ TEST(Trends, AStepOfTheReferenceAloneIsNoneOfTheCase) {
   const auto machine = [](std::size_t night) {
     return 1 + 0.02 * std::sin(static_cast<double>(night * night));
   };
-  DeviceHistory history = history_of(100);
+  DeviceHistory history = nightly_history(100);
   for (std::size_t night = 0; night < 100; ++night) {
     history.runs[night].reference_copy_ns = (night < 80 ? 500 : 400) * machine(night);
   }
@@ -247,7 +233,7 @@ TEST(Trends, AStepOfTheReferenceAloneIsNoneOfTheCase) {
 TEST(Trends, ManyCasesShareTheFalseDiscoveriesOfANight) {
   // One case at 4 % would be told alone in its second night; beside 3,000 others it takes a third.
   const auto raised = [](std::size_t others) {
-    DeviceHistory history = history_of(70);
+    DeviceHistory history = nightly_history(70);
     add_times(history, step_at(60, 1.028));
     for (std::size_t i = 0; i < others; ++i) {
       add_times(history, step_at(99, 1), true, "other/" + std::to_string(i));
@@ -259,7 +245,7 @@ TEST(Trends, ManyCasesShareTheFalseDiscoveriesOfANight) {
 }
 
 TEST(Trends, BytesAreToldOnTheFirstNightWithWhatMoved) {
-  DeviceHistory history = history_of(5);
+  DeviceHistory history = nightly_history(5);
   history.runs[3].driver = "2";
   add_bytes(history, {1024, 1024, std::nullopt, 1280, 1280});
   const auto allocation = [](const char* name, Size bytes) {
@@ -290,7 +276,7 @@ TEST(Trends, BytesAreToldOnTheFirstNightWithWhatMoved) {
 }
 
 TEST(Trends, BytesRecoverOnlyToTheVeryByte) {
-  DeviceHistory history = history_of(4);
+  DeviceHistory history = nightly_history(4);
   add_bytes(history, {1000, 1256, 1001, 1000});
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(3));
@@ -300,13 +286,13 @@ TEST(Trends, BytesRecoverOnlyToTheVeryByte) {
 }
 
 TEST(Trends, FromZeroBytesThereIsNoRatio) {
-  DeviceHistory history = history_of(2);
+  DeviceHistory history = nightly_history(2);
   add_bytes(history, {0, 256}, metric::leaked_bytes);
   EXPECT_FALSE(find_trends(history).changes.at(0).relative());
 }
 
 TEST(Trends, AnEstimateThatBecomesTooLowIsARegression) {
-  DeviceHistory history = history_of(5);
+  DeviceHistory history = nightly_history(5);
   add_bytes(history, {0.95, 0.9, 1.2, 0.9, 0.5}, metric::estimate_ratio);
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(4));
@@ -319,7 +305,7 @@ TEST(Trends, AnEstimateThatBecomesTooLowIsARegression) {
 }
 
 TEST(Trends, TheEnvironmentIsCompared) {
-  DeviceHistory history = history_of(3);
+  DeviceHistory history = nightly_history(3);
   history.runs[0].environment = {{"load average", "0.1"}, {"POCL_MEMORY_LIMIT", "4"}};
   history.runs[1].environment = {{"load average", "9"}, {"cpu", "some"}};
   history.runs[2].environment = history.runs[1].environment;
@@ -332,7 +318,7 @@ TEST(Trends, TheEnvironmentIsCompared) {
 }
 
 TEST(Trends, ADamagedHistoryIsRefused) {
-  DeviceHistory history = history_of(3);
+  DeviceHistory history = nightly_history(3);
   add_bytes(history, {1, 2});
   EXPECT_THROW(find_trends(history), UsageError);
 }
@@ -343,7 +329,7 @@ TEST(Trends, AnEmptyHistoryHasNone) {
 
 TEST(Trends, WhatCameAndWentIsToldOnce) {
   for (std::size_t offset = 0; offset < 20; ++offset) {
-    DeviceHistory history = history_of(140);
+    DeviceHistory history = nightly_history(140);
     add_times(history, [](std::size_t night) { return night >= 90 && night < 104 ? 1100.0 : 1000.0; });
     // Three times the noise, and other nights of it.
     for (auto* const values : {&history.series[0].values, &history.series[0].confirmations}) {

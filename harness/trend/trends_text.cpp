@@ -8,6 +8,7 @@
 #include "base/duration.hpp"
 #include "base/markdown_text.hpp"
 #include "base/plain_text.hpp"
+#include "base/quantity.hpp"
 #include "base/short_commit.hpp"
 #include "base/size.hpp"
 #include "base/text_table.hpp"
@@ -104,7 +105,7 @@ template <typename T>
 std::string list_of(const std::vector<T>& all, const std::string& one, const std::string& more,
                     const std::function<std::string(const T&)>& text) {
   if (all.empty()) return {};
-  std::string list = fmt::format("{} {}", all.size(), all.size() == 1 ? one : more);
+  std::string list = quantity(all.size(), one, more);
   for (std::size_t i = 0; i < std::min(all.size(), kMostOfAList); ++i) {
     list += (i == 0 ? ": " : ", ") + plain_text(text(all[i]));
   }
@@ -148,8 +149,9 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
   if (!trends.not_enough_data.empty()) {
     std::size_t most = 0;
     for (const NotEnoughData& one : trends.not_enough_data) most = std::max(most, one.nights);
-    add(fmt::format("times of {} cases have not enough data yet: {} nights at most, more than {} are needed",
-                    trends.not_enough_data.size(), most, trends.not_enough_data.front().least));
+    add(fmt::format("times of {} have not enough data yet: {} at most, more than {} are needed",
+                    quantity(trends.not_enough_data.size(), "case"), quantity(most, "night"),
+                    trends.not_enough_data.front().least));
   }
   std::vector<EnvironmentChange> last;
   std::ranges::copy_if(trends.environment_changes, std::back_inserter(last),
@@ -171,8 +173,8 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
 
 std::string title_of(const DeviceTrends& device) {
   const std::vector<NightRun>& runs = device.history->runs;
-  std::string title = fmt::format("{} ({}): {} runs", plain_text(device.history->device),
-                                  device.history->backend, runs.size());
+  std::string title = fmt::format("{} ({}): {}", plain_text(device.history->device), device.history->backend,
+                                  quantity(runs.size(), "run"));
   if (!runs.empty()) title += fmt::format(", {} to {}", day_of(runs.front().date), day_of(runs.back().date));
   return title;
 }
@@ -188,7 +190,7 @@ std::string headline(const std::vector<DeviceTrends>& devices) {
   }
   if (nights == 0) return "no baseline yet: the history holds no run";
   const std::size_t cases = cases_to_look_at(devices);
-  if (cases > 0) return cases == 1 ? "1 case needs a look" : fmt::format("{} cases need a look", cases);
+  if (cases > 0) return quantity(cases, "case needs", "cases need") + " a look";
   if (!has_baseline) return "no baseline yet: one run of each device, changes are told from the second on";
   return "nothing to do";
 }
@@ -248,7 +250,8 @@ std::string trends_markdown(const std::vector<DeviceTrends>& devices) {
           text += line;
         }
       }
-      if (left_out > 0) text += fmt::format("\n{} more rows were left out (--json has all)\n", left_out);
+      if (left_out > 0)
+        text += "\n" + quantity(left_out, "more row was", "more rows were") + " left out (--json has all)\n";
       text += "\n";
     }
     for (const std::string& line : remarks(device)) text += "- " + markdown_cell(line) + "\n";

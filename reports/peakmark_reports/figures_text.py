@@ -14,6 +14,11 @@ UNKNOWN = "–"
 _UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
 
 
+def quantity(count: int, one: str, many: str = "") -> str:
+    """A number with its noun: `1 night`, `1,200 nights`. `many` where the plural is not `one` with an s."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def size_text(value: float) -> str:
     """Bytes in binary units: 1536 is `1.5 KiB`."""
     unit = 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InputError
+from .figures_text import quantity
 
 # In the order in which they are shown.
 METRICS = ("requested_peak_bytes", "gpu_time_ns", "estimate_ratio", "setup_bytes", "leaked_bytes")
@@ -110,7 +111,7 @@ def _night(run: dict[str, Any]) -> Night:
 def _case(line: dict[str, Any], places: list[int], runs: int, where: str) -> CaseHistory:
     def chosen(name: str, values: list[Any]) -> list[Any]:
         if len(values) != runs:
-            raise HistoryFileError(f"{where}: {name} has {len(values)} values for {runs} runs")
+            raise HistoryFileError(f"{where}: {name} has {quantity(len(values), 'value')} for {quantity(runs, 'run')}")
         return [values[place] for place in places]
 
     series = {

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from .assessment import STATES, Assessment
 from .errors import InputError
 from .estimators import estimator_rows
-from .figures_text import metric_name
+from .figures_text import metric_name, quantity
 from .groups import Group, groups_of
 from .page_data import chunks, device_label, environment_marks, page_data
 from .pictures import FOLDER, draw_pictures
@@ -92,7 +92,7 @@ def _standing_lines(assessment: Assessment) -> list[str]:
         count = assessment.history.cases
         lines.append(
             f"{count:,} case{'' if count == 1 else 's'} on {len(devices)} device{'' if len(devices) == 1 else 's'}, "
-            f"{assessment.nights} night{'' if assessment.nights == 1 else 's'}; the newest is of {newest[:10]}."
+            f"{quantity(assessment.nights, 'night')}; the newest is of {newest[:10]}."
         )
     if assessment.nights == 1:
         lines.append("One night is no history: there is no baseline yet. Bytes are compared from the second night on.")
@@ -108,7 +108,7 @@ def _device_entries(assessment: Assessment) -> list[dict[str, Any]]:
     for device in assessment.history.devices:
         changes = [one for one in assessment.trends.environment_changes if one.run in device.place_of]
         nights = device.nights
-        summary = f"{len(nights)} night{'' if len(nights) == 1 else 's'}"
+        summary = quantity(len(nights), "night")
         if nights:
             summary += f", {nights[0].date[:10]} to {nights[-1].date[:10]}"
             summary += f"; driver {nights[-1].driver}" if nights[-1].driver else ""

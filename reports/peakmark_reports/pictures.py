@@ -11,6 +11,7 @@ from pathlib import Path
 from .composition_plot import composition_of, draw_composition
 from .estimate_plot import draw_estimates
 from .figure_style import device_text, save
+from .figures_text import quantity
 from .memory_plot import draw
 from .run_file import Run
 from .series import Figure, figures_of, x_label
@@ -62,7 +63,7 @@ def _words(kind: str, figure: Figure, context: dict) -> tuple[str, str]:
     }[kind]
     title = f"{figure.name}: {what}"
     alt = (
-        f"{title}; {len(variants)} variants ({', '.join(variants)}), {shapes} cases, against {x_label(figure)}, on "
+        f"{title}; {quantity(len(variants), 'variant')} ({', '.join(variants)}), {quantity(shapes, 'case')}, against {x_label(figure)}, on "
         f"{device_text(context)}. The figures stand in the list of every case."
     )
     return title, alt

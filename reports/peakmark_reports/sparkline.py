@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from .figures_text import metric_name, value_text
+from .figures_text import metric_name, quantity, value_text
 
 WIDTH, HEIGHT, EDGE = 220, 52, 5
 # Nights that are shown: older ones say nothing about a change of now.
@@ -65,7 +65,7 @@ def sparkline(
         x, y = points[at - first]
         dot = Markup('<circle cx="{}" cy="{}" r="4" style="fill:var({})"/>').format(f"{x:.1f}", f"{y:.1f}", colour)
     label = (
-        f"{metric_name(metric)} over {len(shown)} nights: from {value_text(metric, measured[0])} to "
+        f"{metric_name(metric)} over {quantity(len(shown), 'night')}: from {value_text(metric, measured[0])} to "
         f"{value_text(metric, measured[-1])}, least {value_text(metric, min(measured))}, "
         f"most {value_text(metric, max(measured))}"
     )

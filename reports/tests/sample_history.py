@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from peakmark_reports.assessment import NEED_A_LOOK, Assessment, assess
+from peakmark_reports.figures_text import quantity
 from peakmark_reports.history_file import parse_history
 from peakmark_reports.sources import parse_runs
 from peakmark_reports.trend_file import parse_trends
@@ -84,7 +85,7 @@ def trends_text(changes: list[dict] | None = None, cases: list[dict] | None = No
     cases = [*states_of(changes), *(cases or [])]
     look = sum(one["state"] in NEED_A_LOOK for one in cases)
     headline = f"{look} case{' needs' if look == 1 else 's need'} a look" if look else "nothing to do"
-    trends = {"version": 1, "headline": headline, "tally": f"{len(cases)} cases: as the test says", "cases": cases}
+    trends = {"version": 1, "headline": headline, "tally": f"{quantity(len(cases), 'case')}: as the test says", "cases": cases}
     return json.dumps(trends | {"changes": changes} | more)
 
 

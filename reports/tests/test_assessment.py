@@ -29,7 +29,7 @@ def test_the_verdict_counts_cases_and_not_changes():
     slower = change("padding/a", 25, metric="gpu_time_ns", allocations=None)
     assessment = assessed([case("padding/a", 30), case("padding/b", 30)], [grown, slower])
     assert assessment.headline == "1 case needs a look"
-    assert assessment.tally == "1 cases: as the test says"
+    assert assessment.tally == "1 case: as the test says"
     assessment = assessed([case("padding/a", 30), case("padding/b", 30)], [grown, change("padding/b", 20)])
     assert assessment.headline == "2 cases need a look"
 
@@ -249,7 +249,7 @@ def test_allocations_are_told_in_words():
     [
         ('{"runs": [', "line 1: not JSON"),
         ('{"case": "a/b", "variant": "a/b", "device": "x", "backend": "y"}', "no run is told"),
-        (series_text([night(0)], [case("a/b", 2)]), "line 2: requested_peak_bytes has 2 values for 1 runs"),
+        (series_text([night(0)], [case("a/b", 2)]), "line 2: requested_peak_bytes has 2 values for 1 run"),
         ('{"runs": [{"date": "x"}]}', "line 1: no line of a history"),
     ],
 )

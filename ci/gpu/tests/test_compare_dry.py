@@ -48,10 +48,10 @@ def test_what_is_left_out_is_counted_with_its_reason(tmp_path):
     )
     assert done.returncode == 0
     assert done.stdout.splitlines() == [
-        "1 cases left out: crashed on both sides",
-        "1 cases left out: unsupported on both sides",
-        "1 cases left out: variants for other backends: not recorded here",
-        "1 cases compared, 3 left out, 0 differences",
+        "1 case left out: crashed on both sides",
+        "1 case left out: unsupported on both sides",
+        "1 case left out: variants for other backends: not recorded here",
+        "1 case compared, 3 left out, 0 differences",
     ]
 
 

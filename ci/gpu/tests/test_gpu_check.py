@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -12,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path[:0] = [str(Path(__file__).resolve().parents[up]) for up in (1, 2)]
 import libraries  # noqa: E402
 import stages  # noqa: E402
+from process_end import has_ended  # noqa: E402
 from stub_bundle import DATA, GPU_CHECK, GTEST, LIBRARY, Stubs, run_file, verdict  # noqa: E402
 
 HANG_LIMIT = "8"  # seconds, of which a busy machine needs some before the first check
@@ -155,17 +155,7 @@ def test_sigterm_ends_the_running_program_and_leaves_archive_and_results(stubs):
 def test_what_a_killed_program_leaves_behind_is_killed_too(stubs):
     stubs.program("bundle/tests/cuda_device_test", 'sleep 600 & echo $! >"$STUB_DATA/child"; sleep 600\n')
     stubs.run("--limit", HANG_LIMIT, "tests")
-    assert_ends(int((stubs.data / "child").read_text()))
-
-
-def assert_ends(process):
-    """SIGKILL has been sent, but a loaded machine may end the process later: wait for the end itself."""
-    try:
-        descriptor = os.pidfd_open(process)
-    except ProcessLookupError:
-        return
-    with open(descriptor) as file:
-        assert select.select([file], [], [], 60)[0], f"process {process} still runs"
+    assert has_ended(int((stubs.data / "child").read_text()), 60)
 
 
 def test_a_log_that_is_too_large_is_left_out_and_named(stubs):

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/quantity.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -117,8 +119,9 @@ class Diagnosis {
   void look_at_gpu(const GpuFacts& gpu) {
     if (gpu.other_processes.value_or(0) > 0) {
       add("gpu-shared", Effect::timing,
-          fmt::format("{} other process{} on {}; resident memory and times include what they do",
-                      *gpu.other_processes, *gpu.other_processes == 1 ? " computes" : "es compute", gpu.name),
+          fmt::format("{} on {}; resident memory and times include what they do",
+                      quantity(*gpu.other_processes, "other process computes", "other processes compute"),
+                      gpu.name),
           "end them (nvidia-smi lists them), or wait");
     }
     if (gpu.mig.value_or(false)) {

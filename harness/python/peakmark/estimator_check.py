@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from peakmark.recorders import environment_without_recorders
-from peakmark.sizes import exact_size
+from peakmark.sizes import exact_size, quantity
 
 FORMS = ("documented", "direct", "module", "iterative")
 #: Below so many slices one of them is more than the window is wide: only bytes are judged there.
@@ -121,18 +121,18 @@ def problems_of(
         ratio = answer.slices / question.slices
         if not low <= ratio <= high:
             problems.append(
-                f"the estimator {question.function} says that {answer.slices} slices fit the recorded peak of "
+                f"the estimator {question.function} says that {quantity(answer.slices, 'slice fits', 'slices fit')} the recorded peak of "
                 f"{exact_size(peak_bytes)}, which {question.slices} took: {ratio:.3f} of them, and {bounds}. "
                 + (_TOO_LOW if ratio > high else _TOO_HIGH)
             )
     assert answer.bytes is not None
     if answer.bytes == 0:
-        problems.append(f"the estimator {question.function} says that {question.slices} slices need 0 bytes")
+        problems.append(f"the estimator {question.function} says that {quantity(question.slices, 'slice needs', 'slices need')} 0 bytes")
         return problems
     ratio = peak_bytes / answer.bytes
     if not low <= ratio <= high:
         problems.append(
-            f"the estimator {question.function} says that {question.slices} slices need {exact_size(answer.bytes)}, and "
+            f"the estimator {question.function} says that {quantity(question.slices, 'slice needs', 'slices need')} {exact_size(answer.bytes)}, and "
             f"they took {exact_size(peak_bytes)}: {ratio:.3f} of it, and {bounds}. " + (_TOO_LOW if ratio > high else _TOO_HIGH)
         )
     return problems

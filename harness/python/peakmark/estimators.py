@@ -30,6 +30,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from peakmark.sizes import quantity
+
 #: Bytes are counted in 64 bits, with a sign.
 MOST_BYTES = 2**63 - 1
 
@@ -138,7 +140,7 @@ class Linear(Form):
 
     def bytes(self, slices: int) -> int:
         per_slice, fixed = self.checked_terms()
-        return whole(math.ceil(per_slice * slices + fixed), f"the need of {slices} slices")
+        return whole(math.ceil(per_slice * slices + fixed), f"the need of {quantity(slices, 'slice')}")
 
 
 class Direct(Linear):
@@ -159,9 +161,9 @@ class Iterative(Form):
     def bytes(self, slices: int) -> int:
         question = self.question
         answer = self.function(question.dimensions(slices), question.dtype, **question.parameters)
-        needed = whole(answer, f"the need of {slices} slices")
+        needed = whole(answer, f"the need of {quantity(slices, 'slice')}")
         if needed == 0:  # numpy's integers give it too, where they overflow
-            raise EstimatorError("zero_per_slice", f"{slices} slices need 0 bytes, so any number of them would fit")
+            raise EstimatorError("zero_per_slice", f"{quantity(slices, 'slice needs', 'slices need')} 0 bytes, so any number of them would fit")
         return needed
 
     def slices(self, available: int) -> tuple[int, str | None]:
@@ -193,7 +195,7 @@ class Documented(Form):
         except EstimatorError as error:
             if not str(error).startswith("zero_per_slice"):
                 raise
-            raise EstimatorError("too_few", f"it answers fewer than {slices} slices for any memory") from None
+            raise EstimatorError("too_few", f"it answers fewer than {quantity(slices, 'slice')} for any memory") from None
 
 
 def largest(holds: Callable[[int], bool]) -> int:

@@ -59,3 +59,8 @@ def format_size(size: int) -> str:
 def exact_size(size: int) -> str:
     """With the bytes beside it, which limits are compared with: `1.5 KiB (1536 B)`."""
     return f"{size} B" if size < 1024 else f"{format_size(size)} ({size} B)"
+
+
+def quantity(count: int, one: str, many: str = "") -> str:
+    """A number with its noun: `1 slice`, `2 slices`. `many` where the plural is not `one` with an s."""
+    return f"{count} {one if count == 1 else many or one + 's'}"

@@ -17,7 +17,7 @@ from peakmark.ledger import OWN, Allocation, Group, Ledger, Source, View, groupe
 from peakmark.pools import PoolUsage, known_pools, usage_of
 from peakmark.profiles import Event, EventReader
 from peakmark.recorders import RecorderError, require_loaded
-from peakmark.sizes import exact_size, format_size
+from peakmark.sizes import exact_size, format_size, quantity
 
 #: Drivers may destroy what was released a little later than they say that they are done.
 SECONDS_FOR_RELEASES = 0.1
@@ -80,7 +80,7 @@ def _check_lost(profile: EventReader | ChildProfile) -> None:
     if lost := profile.lost_events():
         why = profile.why_lost() or "a thread or process stopped while it wrote them"
         raise RecorderError(
-            f"{profile.path}: {lost} events are lost: {why}; where the disk is full, make room there or let TMPDIR name "
+            f"{profile.path}: {quantity(lost, 'event is', 'events are')} lost: {why}; where the disk is full, make room there or let TMPDIR name "
             "another folder"
         )
 

@@ -37,8 +37,8 @@ def test_bytes_and_times_of_a_program_with_marks(folder):
         ("crash", "crashed", "exit code 1; the last it said: ", 3),
         ("crash", "crashed", "RuntimeError: as it happens", 3),
         ("signal", "crashed", "the program ended with signal SIGSEGV", 3),
-        ("memory", "out_of_memory", "after 1 allocations were refused", 4),
-        ("flags", "crashed", "after 1 allocations failed, the last with error -30", 3),
+        ("memory", "out_of_memory", "after 1 allocation was refused", 4),
+        ("flags", "crashed", "after 1 allocation failed, the last with error -30", 3),
         ("wrong", "wrong_answer", "3 pixels are off", 3),
         ("unsupported", "unsupported", "cannot do this here", 4),
         ("hang", "timeout", "no result after 3 s", 3),
@@ -249,7 +249,7 @@ def test_a_program_that_looks_suspicious_is_timed_again(folder):
     assert added.returncode == 0, added.stderr
     cases, result = run(folder, "--confirm", folder / "history.db")
     (case,) = cases.values()
-    assert "1 of 1 cases look suspicious: timed again" in result.stderr
+    assert "1 of 1 case looks suspicious: timed again" in result.stderr
     assert len(case["gpu_time_again_ns"]["blocks"][0]) == 3
     assert case["requested_peak_bytes"] == 10
     assert starts(folder) == 4

@@ -1,6 +1,6 @@
 import pytest
 
-from peakmark.sizes import SizeError, exact_size, format_size, parse_size
+from peakmark.sizes import SizeError, exact_size, format_size, parse_size, quantity
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,8 @@ def test_sizes_are_written_as_commands_write_them(size, text):
 
 def test_the_exact_size_has_its_bytes():
     assert (exact_size(5), exact_size(1536)) == ("5 B", "1.5 KiB (1536 B)")
+
+
+def test_a_quantity_of_one_is_singular():
+    assert [quantity(count, "slice") for count in (0, 1, 2)] == ["0 slices", "1 slice", "2 slices"]
+    assert quantity(1, "event is", "events are") == "1 event is"
