@@ -95,7 +95,7 @@ void remove_run_set_aside(const std::filesystem::path& path);
 void take_back_run_set_aside(const std::filesystem::path& path);
 /// The text of a run file; `indent` −1: on one line.
 std::string run_file_text(const Run& run, int indent);
-/// Writes beside the file and renames, so that a reader never sees half of it. Error (exit 2) when the folder
+/// Writes beside the file and renames, so that a reader never sees half of it. IoError when the folder
 /// is read-only or full; what was there before stays.
 void write_run(const Run& run, const std::filesystem::path& path);
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -37,8 +36,7 @@ SignalWatch::SignalWatch()
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&watched, signal);
   ::pthread_sigmask(SIG_BLOCK, &watched, &before_);
   signals_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (signals_ < 0 || raised_ < 0 || stop_ < 0)
-    throw Error(ExitCode::usage, std::string("signalfd: ") + std::strerror(errno));
+  if (signals_ < 0 || raised_ < 0 || stop_ < 0) throw io_error("", "signalfd", errno);
   thread_ = std::thread([this] { watch(); });
 }
 

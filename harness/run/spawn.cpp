@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 
 #include "base/error.hpp"
 #include "base/program_trouble.hpp"
@@ -70,8 +69,7 @@ pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
   char** const environment = command.environment.empty() ? environ : environment_pointers.data();
 
   int report[2];
-  if (::pipe2(report, O_CLOEXEC) != 0)
-    throw Error(ExitCode::usage, std::string("pipe: ") + std::strerror(errno));
+  if (::pipe2(report, O_CLOEXEC) != 0) throw io_error("", "pipe", errno);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -89,8 +87,8 @@ pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
   ::close(report[0]);
   if (error != 0) {
     if (pid > 0) ::waitpid(pid, nullptr, 0);
-    throw UsageError(command.program.string() +
-                     ": cannot be started: " + why_not_executed(command.program, error));
+    throw IoError(
+        command.program.string() + ": cannot be started: " + why_not_executed(command.program, error), error);
   }
   return pid;
 }

@@ -6,10 +6,10 @@
 
 namespace peakmark {
 
-/// The whole file. UsageError that names it when it is not there, is a folder or cannot be read.
+/// The whole file. IoError that names it when it is not there, is a folder or cannot be read.
 std::string read_text_file(const std::filesystem::path& path);
 
-/// Writes a file beside `path` and renames it, so that a reader never sees half of it. UsageError with the
+/// Writes a file beside `path` and renames it, so that a reader never sees half of it. IoError with the
 /// system's reason where that fails; what was there before stays.
 void replace_text_file(const std::filesystem::path& path, std::string_view text);
 
@@ -29,7 +29,7 @@ class LineFile {
   /// The whole lines that are there; a last one without its newline (a kill −9 in the middle of it) is cut
   /// off.
   std::string take_whole_lines();
-  /// `line` without its newline. UsageError where it cannot be written.
+  /// `line` without its newline. IoError where it cannot be written.
   void append(std::string_view line);
   void clear();
   [[nodiscard]] bool is_empty() const;

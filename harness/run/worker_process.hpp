@@ -46,7 +46,7 @@ class WorkerProcess {
   /// The number under which the worker finds its observation descriptor.
   static constexpr int kObservationDescriptor = 3;
 
-  /// UsageError when the program cannot be started.
+  /// IoError when the program cannot be started.
   explicit WorkerProcess(const WorkerCommand& command);
   /// Kills the whole group.
   ~WorkerProcess();
@@ -100,15 +100,15 @@ struct Answer {
 };
 /// It had not ended within its time, and was killed. The message names the program, its last argument and the
 /// limit; whoever asked adds what to look for.
-class NoAnswer : public UsageError {
+class NoAnswer : public ProtocolError {
  public:
   NoAnswer(const std::string& message, std::string said_so_far)
-      : UsageError(message), output(std::move(said_so_far)) {}
+      : ProtocolError(message), output(std::move(said_so_far)) {}
   std::string output;  ///< what it had answered until then
 };
 
-/// Runs a worker to its end. NoAnswer when it does not end within `limit`, or answers without end; Error when
-/// `interrupt` became readable.
+/// Runs a worker to its end. NoAnswer when it does not end within `limit`, or answers without end;
+/// Interrupted when `interrupt` became readable.
 Answer ask(const WorkerCommand& command, std::chrono::milliseconds limit, int interrupt = -1);
 
 }  // namespace peakmark
