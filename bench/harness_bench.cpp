@@ -66,9 +66,9 @@ int main(int argc, char** argv) {
     try {
       opencl = open_device(choose_device({Backend::opencl, ""}, list_devices()));
       recorder = attach_recorder(library);
-    } catch (const Error& error) {
-      std::fprintf(stderr, "harness_bench: %s\n", error.what());
-      return static_cast<int>(error.code());
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "harness_bench: %s\n", final_message(error).c_str());
+      return static_cast<int>(exit_code_of(error));
     }
     add("opencl", *opencl, *recorder, variant);
   }

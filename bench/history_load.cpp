@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(peakmark::ExitCode::usage);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 2;
+    fmt::print(stderr, "{}\n", peakmark::final_message(error));
+    return static_cast<int>(peakmark::exit_code_of(error));
   }
 }

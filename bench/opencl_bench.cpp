@@ -30,9 +30,9 @@ int bench_main(int argc, char** argv, const std::function<void()>& register_all)
     benchmark::AddCustomContext("device", bench_device().info().name);
     register_all();
     benchmark::RunSpecifiedBenchmarks();
-  } catch (const Error& error) {
-    std::cerr << argv[0] << ": " << error.what() << '\n';
-    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::cerr << argv[0] << ": " << final_message(error) << '\n';
+    return static_cast<int>(exit_code_of(error));
   }
   return 0;
 }

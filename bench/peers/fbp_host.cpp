@@ -54,7 +54,7 @@ void write_floats(const std::string& path, const std::vector<float>& values) {
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char*>(values.data()),
              static_cast<std::streamsize>(values.size() * sizeof(float)));
-  if (!file.flush()) throw UsageError("fbp_host: " + path + ": cannot be written");
+  if (!file.flush()) throw IoError("fbp_host: " + path + ": cannot be written");
 }
 
 void answer(const nlohmann::json& line) {
@@ -108,9 +108,9 @@ int main(int argc, char** argv) {
   }
   try {
     serve(arguments);
-  } catch (const Error& error) {
-    std::cerr << error.what() << '\n';
-    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::cerr << final_message(error) << '\n';
+    return static_cast<int>(exit_code_of(error));
   }
   return 0;
 }

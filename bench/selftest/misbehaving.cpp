@@ -46,7 +46,7 @@ class WrongAnswer final : public SelftestComputation {
 class Throw final : public SelftestComputation {
  public:
   using SelftestComputation::SelftestComputation;
-  void call() override { throw Error(ExitCode::measurement, "planted device error"); }
+  void call() override { throw MeasurementError("planted device error"); }
 };
 
 class Leak final : public SelftestComputation {

@@ -22,7 +22,7 @@ template <typename Function>
 Function loader_function(const char* name) {
   void* loader = dlopen("libOpenCL.so.1", RTLD_LAZY);
   void* function = loader != nullptr ? dlsym(loader, name) : nullptr;
-  if (function == nullptr) throw Error(ExitCode::measurement, fmt::format("no {} in libOpenCL.so.1", name));
+  if (function == nullptr) throw MeasurementError(fmt::format("no {} in libOpenCL.so.1", name));
   return reinterpret_cast<Function>(function);
 }
 

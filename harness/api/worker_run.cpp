@@ -46,11 +46,8 @@ int peakmark_worker_run(const peakmark_worker* worker, int argc, char** argv) {
     }
     if (registry.variants().empty()) throw UsageError("it has no variants: add() one to its Worker");
     return peakmark_worker_main(argc, argv, registry, program_of(*worker, file_name));
-  } catch (const Error& error) {
-    std::fprintf(stderr, "%s: %s\n", file_name.c_str(), error.what());
-    return static_cast<int>(error.code());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: unexpected error: %s\n", file_name.c_str(), error.what());
-    return static_cast<int>(ExitCode::measurement);
+    std::fprintf(stderr, "%s: %s\n", file_name.c_str(), final_message(error).c_str());
+    return static_cast<int>(exit_code_of(error));
   }
 }

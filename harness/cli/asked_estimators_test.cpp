@@ -119,6 +119,16 @@ TEST_F(AskedEstimators, InterruptedLoseNothing) {
   EXPECT_THAT(run({"--resume"}).errors, HasSubstr("nothing to resume"));
 }
 
+// An estimator may say of itself what the run says of those that it did not ask.
+TEST_F(AskedEstimators, AnAnswerIsNotTakenForAQuestionThatIsLeft) {
+  suite_with("echo '{\"error\": \"not_asked: says the estimator\"}'");
+  ASSERT_EQ(run().end.exit_code, 0);
+  EXPECT_THAT(errors(), Each("not_asked: says the estimator"));
+  const Answer resumed = run({"--resume"});
+  EXPECT_EQ(resumed.end.exit_code, 0) << resumed.errors;
+  EXPECT_THAT(resumed.errors, HasSubstr("nothing to resume"));
+}
+
 TEST_F(AskedEstimators, KilledLoseNothing) {
   suite_with(kHangsAtTheSecond);
   {

@@ -25,7 +25,7 @@ FileContents contents_of(const std::filesystem::path& path) {
     return std::filesystem::exists(partial_of(path), error) ? FileContents::run : FileContents::profile;
   }
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw UsageError(fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno)));
+  if (!file) throw io_error(path, "cannot be opened", errno);
   std::string start(sizeof(ProfileHeader::kMagic), '\0');
   file.read(start.data(), static_cast<std::streamsize>(start.size()));
   if (file && std::memcmp(start.data(), ProfileHeader::kMagic, start.size()) == 0)

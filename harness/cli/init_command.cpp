@@ -89,11 +89,14 @@ void write_all(const std::vector<FirstFile>& files) {
   NewFiles written;
   try {
     for (const FirstFile& file : files) written.write(file);
-  } catch (const UsageError& error) {
+  } catch (const UsageError& error) {  // something else is there, that is not replaced
     throw UsageError(fmt::format("init: {}. {}", error.what(), kNothing));
+  } catch (const IoError& error) {
+    throw IoError(fmt::format("init: {}. {}", error.what(), kNothing), error.error());
   } catch (const fs::filesystem_error& error) {
-    throw UsageError(fmt::format("init: {}: cannot make it: {}. {}", error.path1().string(),
-                                 error.code().message(), kNothing));
+    throw IoError(fmt::format("init: {}: cannot make it: {}. {}", error.path1().string(),
+                              error.code().message(), kNothing),
+                  error.code().value());
   }
   written.keep();
 }

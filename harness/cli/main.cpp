@@ -2,14 +2,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
-#include <optional>
 #include <sstream>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "cli/standard_output.hpp"
@@ -84,36 +82,16 @@ int run(int argc, char** argv) {
   return result.program_code != 0 ? result.program_code : static_cast<int>(result.code);
 }
 
-/// A path that somebody named cannot be used; or the working folder, from which paths begin, is gone.
-std::string what_is_wrong_with(const std::filesystem::filesystem_error& error) {
-  std::error_code gone;
-  const std::filesystem::path here = std::filesystem::current_path(gone);
-  if (gone) return "the working folder is gone (" + gone.message() + "): go to another one and start again";
-  constexpr std::size_t kMost = 200;
-  std::string path = error.path1().string();
-  if (path.size() > kMost) path = path.substr(0, kMost) + "…";
-  return (path.empty() ? "a path cannot be used" : path) + ": " + error.code().message() +
-         "; name another path";
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
     const int code = run(argc, argv);
-    const std::optional<std::string> lost = peakmark::cli::lost_output();
-    if (!lost) return code;
-    std::fprintf(stderr, "peakmark: %s\n", lost->c_str());
-    return static_cast<int>(peakmark::ExitCode::usage);
-  } catch (const peakmark::Error& error) {
-    std::fprintf(stderr, "peakmark: %s\n",
-                 peakmark::plain_text(peakmark::history::without_passwords(error.what())).c_str());
-    return static_cast<int>(error.code());
-  } catch (const std::filesystem::filesystem_error& error) {
-    std::fprintf(stderr, "peakmark: %s\n", what_is_wrong_with(error).c_str());
-    return static_cast<int>(peakmark::ExitCode::usage);
+    peakmark::cli::check_output();
+    return code;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "peakmark: unexpected error: %s\n", error.what());
-    return static_cast<int>(peakmark::ExitCode::measurement);
+    const std::string message = peakmark::history::without_passwords(peakmark::final_message(error));
+    std::fprintf(stderr, "peakmark: %s\n", peakmark::plain_text(message).c_str());
+    return static_cast<int>(peakmark::exit_code_of(error));
   }
 }

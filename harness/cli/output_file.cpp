@@ -1,11 +1,9 @@
 #include "cli/output_file.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <string_view>
 #include <system_error>
@@ -33,8 +31,7 @@ int write_into(const fs::path& path, const std::function<void(std::ostream&)>& w
 
 void write_output_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
   const auto check = [&](int error) {
-    if (error == 0) return;
-    throw UsageError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(error)));
+    if (error != 0) throw io_error(path, "cannot be written", error);
   };
   const std::string_view kind = kind_of_other_than_file(path);
   if (!kind.empty() && kind != "a folder") return check(write_into(path, write));
@@ -64,9 +61,7 @@ void remove_earlier_outputs(const std::vector<fs::path>& outputs, const std::vec
     if (::unlink(target.c_str()) == 0) continue;
     // A file mounted by itself, or one in a folder of somebody else's.
     if (::truncate(target.c_str(), 0) == 0) continue;
-    throw UsageError(
-        fmt::format("{}: the file of an earlier command cannot be removed: {}; name another file",
-                    output.string(), std::strerror(errno)));
+    throw io_error(output, "the file of an earlier command cannot be removed", errno, "name another file");
   }
 }
 

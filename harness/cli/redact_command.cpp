@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -48,8 +47,7 @@ void write_in_place(const fs::path& path, const std::string& contents) {
   std::ofstream file(path, std::ios::binary);
   file << contents;
   file.close();
-  if (file.fail())
-    throw UsageError(path.string() + ": cannot be written: " + std::strerror(errno != 0 ? errno : EIO));
+  if (file.fail()) throw io_error(path, "cannot be written", errno != 0 ? errno : EIO);
 }
 
 /// The copy gets its name when nothing private is in it any more.
@@ -57,8 +55,7 @@ void redact_copy(const std::string& contents, const fs::path& target, const Priv
   check_replaceable(target);
   const NewFile beside = create_file_beside(target);
   const Descriptor lock(beside.descriptor);  // until the file has its name
-  if (beside.error != 0)
-    throw UsageError(target.string() + ": cannot be written: " + std::strerror(beside.error));
+  if (beside.error != 0) throw io_error(target, "cannot be written", beside.error);
   try {
     write_in_place(beside.path, contents);
     redact_history(beside.path.string(), texts);

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "base/environment_list.hpp"
+#include "base/error.hpp"
 #include "base/own_program.hpp"
 #include "base/word_pointers.hpp"
 #include "cli/command.hpp"
@@ -41,7 +41,7 @@ struct ReportOptions {
 fs::path this_program() {
   std::error_code error;
   fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) throw UsageError(fmt::format("/proc/self/exe cannot be read: {}", error.message()));
+  if (error) throw io_error("/proc/self/exe", "cannot be read", error.value());
   return program;
 }
 
@@ -51,7 +51,7 @@ fs::path reports_folder(const fs::path& program) {
     fs::path folder = prefix / "share" / "peakmark" / "reports";
     if (fs::is_directory(folder / "peakmark_reports", error)) return folder;
   }
-  throw UsageError(
+  throw EnvironmentError(
       fmt::format("share/peakmark/reports, which draws reports, is not beside {}; install peakmark again",
                   program.string()));
 }
@@ -61,7 +61,7 @@ fs::path python(const std::vector<std::string>& environment) {
   const std::string wanted = variable_of(environment, "PEAKMARK_PYTHON").value_or("");
   const std::string name = wanted.empty() ? "python3" : wanted;
   if (const auto found = program_in(environment, name)) return *found;
-  throw UsageError(fmt::format(
+  throw EnvironmentError(fmt::format(
       "{} is no program here; reports need Python 3.11 or later: install it, or let $PEAKMARK_PYTHON name it",
       name));
 }
@@ -132,9 +132,8 @@ void remove_earlier_reports(const ReportOptions& options) {
   std::vector<std::string> arguments = arguments_of(options, interpreter.string(), program);
   std::fflush(nullptr);
   ::execve(interpreter.c_str(), pointers_to(arguments).data(), pointers_to(environment).data());
-  throw UsageError(
-      fmt::format("{} cannot be started: {}; let $PEAKMARK_PYTHON name a Python of 3.11 or later",
-                  interpreter.string(), std::strerror(errno)));
+  throw io_error(interpreter, "cannot be started", errno,
+                 "let $PEAKMARK_PYTHON name a Python of 3.11 or later");
 }
 
 }  // namespace

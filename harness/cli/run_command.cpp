@@ -48,7 +48,7 @@ CasesToConfirm suspicious_against(const std::string& place, const Run& measured)
   return {{}, reason};
 }
 
-/// UsageError where there is no history. A database that fails costs the confirmation, not the run.
+/// Throws UsageError where there is no history. A database that fails costs the confirmation, not the run.
 void check_history(const std::string& place) {
   try {
     open_history(place, history::History::Purpose::read);

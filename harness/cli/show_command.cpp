@@ -140,6 +140,8 @@ bool is_profile(const std::filesystem::path& path) {
     return std::filesystem::exists(path) && contents_of(path) == FileContents::profile;
   } catch (const UsageError&) {
     return false;
+  } catch (const IoError&) {
+    return false;
   }
 }
 

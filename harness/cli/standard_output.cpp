@@ -1,11 +1,12 @@
 #include "cli/standard_output.hpp"
 
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <iostream>
+#include <optional>
+#include <string>
+
+#include "base/error.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -37,13 +38,14 @@ void print_text(std::string_view text) {
   if (!is_written || std::fflush(stdout) != 0) note_error();
 }
 
-std::optional<std::string> lost_output() {
+void check_output() {
   errno = 0;
   std::cout.flush();
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) note_error();
-  if (!first_error) return std::nullopt;
-  return fmt::format("standard output could not be written{}{}; {}", *first_error == 0 ? "" : ": ",
-                     *first_error == 0 ? "" : std::strerror(*first_error), mend(*first_error));
+  if (!first_error) return;
+  constexpr const char* kWhat = "standard output could not be written";
+  if (*first_error == 0) throw IoError(std::string(kWhat) + "; " + mend(0));
+  throw io_error("", kWhat, *first_error, mend(*first_error));
 }
 
 }  // namespace peakmark::cli

@@ -156,7 +156,7 @@ std::unique_ptr<Device> open_device(const DeviceInfo& info) {
       throw DeviceError("this peakmark was built without CUDA");
 #endif
   }
-  throw DeviceError("not a backend");
+  throw std::logic_error("not a backend");
 }
 
 }  // namespace peakmark

@@ -70,7 +70,7 @@ Element element_of(double value, DType dtype) {
     case DType::c128:
       return convert<double>(value, dtype);
   }
-  throw UsageError("not a dtype");
+  throw std::logic_error("not a dtype");
 }
 
 }  // namespace peakmark

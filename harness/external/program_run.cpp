@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <deque>
 
 #include "base/environment_list.hpp"
@@ -26,7 +25,7 @@ constexpr std::size_t kLastLines = 3;
 constexpr std::size_t kLongestLine = 400;
 
 [[noreturn]] void fail(const char* what) {
-  throw Error(ExitCode::measurement, fmt::format("{}: {}", what, std::strerror(errno)));
+  throw io_error("", what, errno);
 }
 
 /// The last lines of what comes out of a pipe; the rest goes.
@@ -104,7 +103,7 @@ void guard_group(const std::filesystem::path& profiles) {
 
 ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
   const std::string trouble = program_trouble(environment, command.front());
-  if (!trouble.empty()) throw UsageError(command.front() + ": " + trouble);
+  if (!trouble.empty()) throw EnvironmentError(command.front() + ": " + trouble);
   WorkerCommand start{program_in(environment, command.front()).value(),
                       {command.begin() + 1, command.end()},
                       environment,

@@ -26,8 +26,8 @@ void guard_group(const std::filesystem::path& profiles);
 
 /// Runs a program to its end, without a shell, in this process's group: whoever kills the group kills it too,
 /// and it dies with this process. Its standard input is empty. What it started and left behind is killed, for
-/// it would hold the device: of what has left the group only where adopt_orphans() was called. UsageError
-/// when it cannot be started.
+/// it would hold the device: of what has left the group only where adopt_orphans() was called.
+/// EnvironmentError when there is no such program, IoError when it cannot be started.
 ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment);
 
 }  // namespace peakmark

@@ -113,13 +113,13 @@ TEST(ProgramRun, WhatIsNoProgramIsSaid) {
   try {
     run_program({"no-such-program"}, {"PATH=/usr/bin:/bin"});
     FAIL();
-  } catch (const UsageError& error) {
+  } catch (const EnvironmentError& error) {
     EXPECT_STREQ("no-such-program: there is no such program in the folders of PATH", error.what());
   }
   try {
     run_program({"/etc/passwd"}, {});
     FAIL();
-  } catch (const UsageError& error) {
+  } catch (const EnvironmentError& error) {
     EXPECT_THAT(error.what(), testing::StartsWith("/etc/passwd: is no program: "));
   }
 }

@@ -216,23 +216,26 @@ Observation ProgramTrial::measure(const Case& the_case, const std::string& name)
   observation.variant = the_case.variant;
   observation.backend = the_case.backend == "auto" ? options_.backend : the_case.backend;
   observation.destroys_input = program_.variant.destroys_input;
-  const auto& backends = program_.variant.backends;
-  try {
-    if (std::find(backends.begin(), backends.end(), observation.backend) == backends.end()) {
-      throw UsageError(fmt::format("{} does not run on {}", the_case.variant, observation.backend));
-    }
-    find_python(program_.python, program_.suite_folder, program_.python_made_by);
-  } catch (const UsageError& error) {
-    observation.outcome = Outcome::unsupported;
-    observation.message = error.what();
+  const auto failed = [&](Outcome outcome, const std::string& message) {
+    observation.outcome = outcome;
+    observation.message = message;
     return observation;
+  };
+  const auto& backends = program_.variant.backends;
+  if (std::find(backends.begin(), backends.end(), observation.backend) == backends.end()) {
+    return failed(Outcome::unsupported,
+                  fmt::format("{} does not run on {}", the_case.variant, observation.backend));
+  }
+  try {
+    find_python(program_.python, program_.suite_folder, program_.python_made_by);
+  } catch (const EnvironmentError& error) {
+    return failed(Outcome::unsupported, error.what());
   }
   try {
     const bool is_well = options_.times_only || measure_memory(observation);
     if (is_well && !options_.memory_only) measure_time(observation);
   } catch (const std::exception& error) {
-    observation.outcome = Outcome::crashed;
-    observation.message = error.what();
+    return failed(Outcome::crashed, error.what());
   }
   return observation;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -71,7 +72,7 @@ std::vector<std::string> lines_of(const std::string& name) {
   std::ifstream file;
   if (name != "-") {
     file.open(name);
-    if (!file) throw UsageError("--cases " + name + ": cannot be read");
+    if (!file) throw io_error("--cases " + name, "cannot be read", errno);
   }
   std::istream& stream = name == "-" ? std::cin : file;
   std::vector<std::string> lines;
@@ -135,11 +136,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return peakmark::run(argc, argv);
-  } catch (const peakmark::Error& error) {
-    std::fprintf(stderr, "peakmark-programs: %s\n", error.what());
-    return static_cast<int>(error.code());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "peakmark-programs: unexpected error: %s\n", error.what());
-    return static_cast<int>(peakmark::ExitCode::measurement);
+    std::fprintf(stderr, "peakmark-programs: %s\n", peakmark::final_message(error).c_str());
+    return static_cast<int>(peakmark::exit_code_of(error));
   }
 }

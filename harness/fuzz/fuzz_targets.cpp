@@ -90,13 +90,13 @@ void read_description(std::string_view input) {
   Description description;
   try {
     description = description_from_json(input);
-  } catch (const UsageError&) {
+  } catch (const ProtocolError&) {
     return;
   }
   const std::string text = to_json_text(description);
   try {
     (void)description_from_json(text);
-  } catch (const UsageError&) {
+  } catch (const ProtocolError&) {
     expect_readable(false, text);
   }
 }
@@ -106,7 +106,7 @@ void read_estimator_answer(std::string_view input) {
     try {
       (void)read_external_answer(std::string(input),
                                  {.by_command = is_asked, .asked_slices = is_asked, .slices = 24});
-    } catch (const UsageError&) {
+    } catch (const NoEstimateError&) {
     }
   }
 }

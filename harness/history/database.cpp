@@ -114,7 +114,9 @@ void Database::check_pages() {
 
 void Database::open_postgresql() {
 #ifdef PEAKMARK_SQLITE_ONLY
-  fail("this peakmark, of a Python wheel, keeps histories in SQLite files only; build it for PostgreSQL");
+  throw EnvironmentError(
+      place_.name() +
+      ": this peakmark, of a Python wheel, keeps histories in SQLite files only; build it for PostgreSQL");
 #endif
   try {
     // Loaded when it is asked for: its libraries are many, and most histories are files.
@@ -122,7 +124,8 @@ void Database::open_postgresql() {
   } catch (const soci::soci_error& error) {
     const std::string reason = without_passwords(reason_of(error));
     if (reason.find("shared library") != std::string::npos) {
-      fail(reason + "; install SOCI's backend for PostgreSQL (Debian 12: libsoci-postgresql4.0)");
+      throw EnvironmentError(place_.name() + ": " + reason +
+                             "; install SOCI's backend for PostgreSQL (Debian 12: libsoci-postgresql4.0)");
     }
     if (reason.find("database \"") != std::string::npos &&
         reason.find("does not exist") != std::string::npos) {

@@ -38,7 +38,7 @@ class Database {
       tell(error);
     }
   }
-  /// Throws the UsageError.
+  /// Throws the DatabaseError.
   [[noreturn]] void tell(const soci::soci_error& error) const;
   [[noreturn]] void fail(const std::string& what) const;
 

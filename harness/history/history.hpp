@@ -20,10 +20,10 @@
 namespace peakmark::history {
 
 /// The database of a history cannot be reached, is locked or damaged, or refuses access.
-class DatabaseError : public UsageError {
+class DatabaseError : public IoError {
  public:
   DatabaseError(const std::string& message, std::string reason)
-      : UsageError(message), reason_(std::move(reason)) {}
+      : IoError(message), reason_(std::move(reason)) {}
   /// Why, in short, without names of hosts, users and folders: for files that are published.
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
 
@@ -62,8 +62,8 @@ struct Pruned {
 using RunsToKeep = std::function<std::set<std::string>(const trend::DeviceHistory&)>;
 
 /// Runs over time, in a SQLite file or a PostgreSQL database; docs/history.md tells how they are kept.
-/// Whatever fails is a UsageError that says what, where and what to do, and leaves the history as it was; a
-/// DatabaseError where the place may be right and its database fails.
+/// Whatever fails is an Error, mostly UsageError or DatabaseError, that says what, where and what to do, and
+/// leaves the history as it was; a DatabaseError where the place may be right and its database fails.
 class History {
  public:
   enum class Purpose : std::uint8_t { read, change, write };

@@ -9,7 +9,7 @@ class History::Inside {};
 namespace {
 
 [[noreturn]] void refuse() {
-  throw UsageError(
+  throw EnvironmentError(
       "this peakmark was built without histories: install SOCI (Debian 12: libsoci-dev libboost-dev) and "
       "build it with "
       "-DPEAKMARK_HISTORY=ON");

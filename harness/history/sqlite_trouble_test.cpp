@@ -32,7 +32,7 @@ class SqliteTrouble : public testing::Test {
   static std::string message_of(const std::function<void()>& work) {
     try {
       work();
-    } catch (const UsageError& error) {
+    } catch (const Error& error) {
       return error.what();
     }
     return "none";

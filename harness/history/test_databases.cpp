@@ -232,7 +232,7 @@ Values OnBothDatabases::values_of(const trend::DeviceHistory& device, const std:
 std::string OnBothDatabases::message_of(const std::function<void()>& work) {
   try {
     work();
-  } catch (const UsageError& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return "none";

@@ -49,7 +49,7 @@ class OnBothDatabases : public testing::TestWithParam<Place::Kind> {
   static std::vector<std::string> ids_of(History&& history);
   static Values values_of(const trend::DeviceHistory& device, const std::string& case_name,
                           std::string_view metric);
-  /// Of the UsageError that `work` throws; `none` where it throws none.
+  /// Of the Error that `work` throws; `none` where it throws none.
   static std::string message_of(const std::function<void()>& work);
   /// Statements of SQL, outside of what is tested.
   void execute(const std::string& sql) const;

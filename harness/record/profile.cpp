@@ -42,7 +42,7 @@ struct ProfileReader::File {
                                   static_cast<off_t>(offset + done));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) {
-        throw UsageError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+        throw io_error(path, "cannot be read", errno);
       }
       if (got == 0) break;
       done += static_cast<std::size_t>(got);
@@ -127,7 +127,7 @@ ProfileReader::ProfileReader(const std::filesystem::path& path) : file_(std::mak
   }
   file_->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_->descriptor < 0) {
-    throw UsageError(fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno)));
+    throw io_error(path, "cannot be opened", errno);
   }
   file_->read_header();
 }

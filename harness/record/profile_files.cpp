@@ -28,6 +28,8 @@ bool is_profile_of(const fs::path& path, std::int64_t process) {
     return ProfileReader(path).header().pid == process;
   } catch (const UsageError&) {
     return false;
+  } catch (const IoError&) {
+    return false;
   }
 }
 

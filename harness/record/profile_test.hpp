@@ -36,7 +36,7 @@ inline int in_child(const std::function<void()>& body) {
 inline std::string message_of(const std::function<void()>& body) {
   try {
     body();
-  } catch (const UsageError& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return "no error";

@@ -31,7 +31,7 @@ struct Recording {
 /// Runs a program under the recorders, with this process's standard streams, and waits for its end. Signals
 /// that this process gets meanwhile reach the program. The program's own profile gets the name `profile`;
 /// where it wrote none but its children did (a shell script), that of the first of them does. Throws
-/// UsageError when the profile cannot be written there, or a file that is no profile has its name.
+/// IoError when the profile cannot be written there, UsageError when a file that is no profile has its name.
 Recording record_program(const RecordRequest& request, const RecorderLibraries& libraries);
 
 }  // namespace peakmark

@@ -75,6 +75,8 @@ void remove_stale_locks(const fs::path& own) {
       remove_troubles(name);
     } catch (const UsageError&) {
       // A recording holds it.
+    } catch (const IoError&) {
+      // It is not ours to tidy up.
     }
   }
 }
@@ -86,8 +88,7 @@ void refuse_recording_name(const fs::path& name, int error) {
                                  : error == ENOSPC || error == EDQUOT
                                      ? "make room there, or name a file elsewhere with -o"
                                      : "name a file elsewhere with -o";
-  throw UsageError(
-      fmt::format("{}: cannot be written: {}; {}", short_name(name), std::strerror(error), what_to_do));
+  throw io_error(short_name(name), "cannot be written", error, what_to_do);
 }
 
 RecordingName::RecordingName(fs::path name)

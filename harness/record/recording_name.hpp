@@ -9,9 +9,9 @@ namespace peakmark {
 /// remove each other's profiles.
 class RecordingName {
  public:
-  /// UsageError that says what to do where the name is that of a folder, a pipe or a device, the folder
-  /// cannot be written, or another process records into this name. On a file system without locks the name is
-  /// taken without one.
+  /// UsageError, or IoError, that says what to do where the name is that of a folder, a pipe or a device, the
+  /// folder cannot be written, or another process records into this name. On a file system without locks the
+  /// name is taken without one.
   explicit RecordingName(std::filesystem::path name);
   RecordingName(const RecordingName&) = delete;
   RecordingName& operator=(const RecordingName&) = delete;
@@ -29,7 +29,7 @@ class RecordingName {
   int descriptor_ = -1;
 };
 
-/// Throws UsageError: why nothing can be recorded under that name (errno), and what to do.
+/// Throws IoError: why nothing can be recorded under that name (errno), and what to do.
 [[noreturn]] void refuse_recording_name(const std::filesystem::path& name, int error);
 
 /// Clears the way for a new recording of that name, which is taken: removes the profiles of an earlier one,

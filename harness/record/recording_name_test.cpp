@@ -27,7 +27,7 @@ using testing::HasSubstr;
 std::string refusal_of_name(const std::filesystem::path& name) {
   try {
     const RecordingName taken(name);
-  } catch (const UsageError& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return "taken";
@@ -98,7 +98,7 @@ TEST(RecordingName, WhatAKilledRecordingLeftIsRemoved) {
 std::string refusal_to_remove(const std::filesystem::path& name) {
   try {
     remove_earlier_recording(name);
-  } catch (const UsageError& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return "removed";

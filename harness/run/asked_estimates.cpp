@@ -9,15 +9,6 @@
 #include "run/progress.hpp"
 
 namespace peakmark {
-namespace {
-
-std::optional<Stop> stop_of(const Error& error) {
-  if (error.code() == ExitCode::interrupted) return Stop::interrupted;
-  if (error.code() == ExitCode::nothing) return Stop::deadline;
-  return std::nullopt;
-}
-
-}  // namespace
 
 Stop ask_estimators(RunJournal& journal, const Vocabulary& vocabulary, const AskLimits& limits) {
   const std::vector<Observation> unasked = journal.unasked();
@@ -30,9 +21,10 @@ Stop ask_estimators(RunJournal& journal, const Vocabulary& vocabulary, const Ask
     std::optional<Stop> stop;
     try {
       ask_external_estimates(vocabulary, observation, limits);
-    } catch (const Error& error) {
-      stop = stop_of(error);
-      if (!stop) throw;
+    } catch (const Interrupted&) {
+      stop = Stop::interrupted;
+    } catch (const DeadlineError&) {
+      stop = Stop::deadline;
     }
     end_orphans();
     journal.change(observation);

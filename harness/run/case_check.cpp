@@ -61,11 +61,11 @@ Answer ask_about(CasesOfQuestion cases, WorkerCommand command, int interrupt) {
   try {
     answer = ask(command, kAnswerLimit, interrupt);
   } catch (const NoAnswer& late) {
-    throw UsageError(end_text(late.what(), command, cases, late.output));
+    throw ProtocolError(end_text(late.what(), command, cases, late.output));
   }
   const auto answers = static_cast<std::size_t>(std::ranges::count(answer.output, '\n'));
   if (answer.end.exit_code == 0 && answers >= cases.size()) return answer;
-  throw UsageError(
+  throw ProtocolError(
       end_text(fmt::format("{} --check ended with {}", command.program.string(), answer.how_it_ended()),
                command, cases, answer.output));
 }
@@ -85,7 +85,8 @@ void read_answers(CasesOfQuestion cases, const std::string& output, const std::f
     try {
       CheckAnswer one = parse_answer(line);
       if (planned == cases.end() || one.name != (*planned)->name) {
-        throw UsageError(worker.string() + " --check answers for '" + one.name + "', which is not its turn");
+        throw ProtocolError(worker.string() + " --check answers for '" + one.name +
+                            "', which is not its turn");
       }
       if (!one.error) continue;
       if (found.first != nullptr) {
@@ -95,7 +96,7 @@ void read_answers(CasesOfQuestion cases, const std::string& output, const std::f
       found.first = *planned;
       found.mistake = std::move(one);
     } catch (const Json::exception& error) {
-      throw UsageError(fmt::format(
+      throw ProtocolError(fmt::format(
           "{} --check answers '{}', which is no answer ({}); a worker must print nothing to standard output "
           "while a case is made",
           worker.string(), peakmark::one_line(shortened(line, kMostBytesShown)),

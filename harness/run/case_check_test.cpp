@@ -26,7 +26,7 @@ std::string mistake_of(const std::vector<std::string>& deeds, bool checks_cases 
   }
   try {
     check_cases(PEAKMARK_FAKE_WORKER, description, cases);
-  } catch (const UsageError& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return "";

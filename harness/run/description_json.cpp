@@ -77,10 +77,11 @@ void read_api(const Json& json, Description& description) {
   if (!api) return;
   description.api = *api;
   if (api->substr(0, api->find('.')) == std::to_string(Description::kApiMajor)) return;
-  throw UsageError("the worker was built on version " + *api + " of peakmark's API, this peakmark serves " +
-                   std::to_string(Description::kApiMajor) +
-                   ".*; build the worker anew against this peakmark (find_package(peakmark) with its prefix "
-                   "in CMAKE_PREFIX_PATH), or run it with the peakmark that it was built against");
+  throw ProtocolError(
+      "the worker was built on version " + *api + " of peakmark's API, this peakmark serves " +
+      std::to_string(Description::kApiMajor) +
+      ".*; build the worker anew against this peakmark (find_package(peakmark) with its prefix "
+      "in CMAKE_PREFIX_PATH), or run it with the peakmark that it was built against");
 }
 
 /// Why an answer cannot be read at all: the first line that is none of a description.
@@ -123,9 +124,9 @@ Description description_from_json(std::string_view text) {
     const Json json = Json::parse(text);
     field(json, "protocol", description.protocol);
     if (description.protocol != Description::kProtocol) {
-      throw UsageError("the worker speaks version " + std::to_string(description.protocol) +
-                       " of the protocol, this peakmark version " + std::to_string(Description::kProtocol) +
-                       "; build both from the same sources");
+      throw ProtocolError("the worker speaks version " + std::to_string(description.protocol) +
+                          " of the protocol, this peakmark version " +
+                          std::to_string(Description::kProtocol) + "; build both from the same sources");
     }
     if (json.contains("api")) read_api(json, description);
     field(json, "worker", description.worker);
@@ -137,9 +138,9 @@ Description description_from_json(std::string_view text) {
     if (json.contains("takes_cache")) field(json, "takes_cache", description.takes_cache);
     for (const Json& variant : list_at(json, "variants")) read(variant, description.variants.emplace_back());
   } catch (const Json::parse_error& error) {
-    throw UsageError("what the worker says of itself is no description: " + why_unreadable(text, error));
+    throw ProtocolError("what the worker says of itself is no description: " + why_unreadable(text, error));
   } catch (const Json::exception& error) {
-    throw UsageError("what the worker says of itself is no description: " + message_of(error));
+    throw ProtocolError("what the worker says of itself is no description: " + message_of(error));
   }
   return description;
 }

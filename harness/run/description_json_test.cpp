@@ -32,7 +32,7 @@ Description example() {
 std::string message(const std::string& text) {
   try {
     description_from_json(text);
-  } catch (const UsageError& error) {
+  } catch (const ProtocolError& error) {
     return error.what();
   }
   return "none";

@@ -46,7 +46,7 @@ class Pipe {
   static std::array<int, 2> open_ends() {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) == 0) return ends;
-    throw Error(ExitCode::usage, std::string("no pipe can be made: ") + std::strerror(errno));
+    throw io_error("", "no pipe can be made", errno);
   }
 };
 

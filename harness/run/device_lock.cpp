@@ -13,7 +13,6 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <string_view>
 
@@ -79,9 +78,9 @@ fs::path lock_folder() {
   fs::path folder = has_runtime ? fs::path(runtime) / "peakmark"
                                 : temporary_files_folder() / ("peakmark-" + std::to_string(::geteuid()));
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    throw UsageError(folder.string() + ": cannot be made, for locks of devices: " + std::strerror(errno));
+    throw io_error(folder, "cannot be made, for locks of devices", errno);
   if (is_ours(folder, S_IRWXG | S_IRWXO)) return folder;
-  throw UsageError(
+  throw EnvironmentError(
       folder.string() +
       ": is not a folder of this user alone, and locks of devices in it are not safe; remove it, "
       "or set XDG_RUNTIME_DIR or TMPDIR to a folder of yours");
@@ -92,9 +91,7 @@ DeviceLock::DeviceLock(const DeviceInfo& device, const DeviceLockOptions& option
                        const std::function<void()>& still_wanted) {
   if (needs_no_lock(device, options)) return;
   const fs::path path = lock_folder() / (lock_name(device) + ".lock");
-  const auto fail = [&path] {
-    throw UsageError(path.string() + ": cannot lock the device: " + std::strerror(errno));
-  };
+  const auto fail = [&path] { throw io_error(path, "cannot lock the device", errno); };
   const Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (lock.get() < 0) fail();
   std::string said;

@@ -40,7 +40,7 @@ class DeviceLock {
 std::string lock_name(const DeviceInfo& device);
 
 /// $XDG_RUNTIME_DIR/peakmark, else `peakmark-UID` in the folder for temporary files; made where it is not
-/// there. UsageError where it is not this user's alone.
+/// there. EnvironmentError where it is not this user's alone, IoError where it cannot be made.
 std::filesystem::path lock_folder();
 
 }  // namespace peakmark

@@ -58,7 +58,7 @@ EstimateReply parse_estimate_reply(const std::string& line) {
       json_fields::field(term, "fixed_bytes", one.fixed_bytes);
     }
   } catch (const Json::exception& error) {
-    throw UsageError(
+    throw ProtocolError(
         "what the worker answers is no estimate (and nothing else may be printed to standard output): " +
         json_fields::message_of(error));
   }
@@ -110,11 +110,11 @@ EstimateReply ask_estimator(const std::filesystem::path& worker, const std::stri
   try {
     answer = ask({worker, {"--estimate"}, {}, question + "\n"}, limit);
   } catch (const NoAnswer& late) {
-    throw UsageError(late.what() + by_hand);
+    throw ProtocolError(late.what() + by_hand);
   }
   if (answer.end.exit_code == 0 && !answer.output.empty()) return parse_estimate_reply(answer.output);
-  throw UsageError(worker.string() + " --estimate gave no answer and ended with " + answer.how_it_ended() +
-                   by_hand);
+  throw ProtocolError(worker.string() + " --estimate gave no answer and ended with " + answer.how_it_ended() +
+                      by_hand);
 }
 
 }  // namespace peakmark

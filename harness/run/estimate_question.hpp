@@ -41,7 +41,7 @@ std::string estimate_question(const VariantDescription& variant, const Parameter
                               std::optional<Size> available_bytes,
                               const std::optional<std::string>& estimator);
 
-/// UsageError when the line is no answer.
+/// ProtocolError when the line is no answer.
 EstimateReply parse_estimate_reply(const std::string& line);
 
 /// The keyword arguments of a Python function from `key=value` texts, as a JSON object: a value that is JSON
@@ -55,7 +55,7 @@ std::string to_arguments(const Parameters& parameters);
 std::string estimate_json(const std::string& variant, const std::string& parameters,
                           std::optional<Size> available_bytes, const EstimateReply& reply);
 
-/// Asks. UsageError when the worker gives no answer within `limit`, with how to ask by hand.
+/// Asks. ProtocolError when the worker gives no answer within `limit`, with how to ask by hand.
 EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question,
                             std::chrono::milliseconds limit = kAnswerLimit);
 

@@ -22,7 +22,7 @@ template <typename Call>
 std::string error_of(Call&& call) {
   try {
     call();
-  } catch (const UsageError& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return "no error";

@@ -25,20 +25,21 @@ constexpr std::size_t kMostQuotedBytes = 400;
 std::optional<Size> read_number(const Json& answer, const char* key) {
   const Json& value = answer.contains(key) ? answer.at(key) : Json(nullptr);
   if (value.is_null()) return std::nullopt;
-  if (!value.is_number()) throw UsageError(fmt::format("wrong_type: {} is {}", key, value.dump()));
+  if (!value.is_number())
+    throw NoEstimateError(NoEstimate::wrong_type, fmt::format("{} is {}", key, value.dump()));
   if (value.is_number_float()) {
     const double number = value.get<double>();
-    const char* const name = number < 0                        ? "negative"
-                             : number >= 9223372036854775808.0 ? "too_large"
-                                                               : "wrong_type";
-    throw UsageError(fmt::format("{}: {} is {}, no 64-bit integer", name, key, value.dump()));
+    const NoEstimate reason = number < 0                        ? NoEstimate::negative
+                              : number >= 9223372036854775808.0 ? NoEstimate::too_large
+                                                                : NoEstimate::wrong_type;
+    throw NoEstimateError(reason, fmt::format("{} is {}, no 64-bit integer", key, value.dump()));
   }
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62U &&
       value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<Size>::max())) {
-    throw UsageError(fmt::format("too_large: {} is {}, more than 2^63", key, value.dump()));
+    throw NoEstimateError(NoEstimate::too_large, fmt::format("{} is {}, more than 2^63", key, value.dump()));
   }
   const Size number = value.get<Size>();
-  if (number < 0) throw UsageError(fmt::format("negative: {} is {}", key, number));
+  if (number < 0) throw NoEstimateError(NoEstimate::negative, fmt::format("{} is {}", key, number));
   return number;
 }
 
@@ -46,7 +47,8 @@ void read_list(const Json& answer, const char* key, std::vector<Size>& values) {
   if (!answer.contains(key) || answer.at(key).is_null()) return;
   json_fields::read(answer.at(key), values);
   for (const Size value : values) {
-    if (value < 0) throw UsageError(fmt::format("negative: {} is {}", key, answer.at(key).dump()));
+    if (value < 0)
+      throw NoEstimateError(NoEstimate::negative, fmt::format("{} is {}", key, answer.at(key).dump()));
   }
 }
 
@@ -54,8 +56,9 @@ void read_list(const Json& answer, const char* key, std::vector<Size>& values) {
 void read_padding(const Json& answer, std::vector<Size>& padding) {
   read_list(answer, "padding", padding);
   if (!padding.empty() && padding.size() != 2) {
-    throw UsageError(fmt::format("wrong_type: padding is {}; it must be slices before and after",
-                                 answer.at("padding").dump()));
+    throw NoEstimateError(
+        NoEstimate::wrong_type,
+        fmt::format("padding is {}; it must be slices before and after", answer.at("padding").dump()));
   }
 }
 
@@ -73,16 +76,18 @@ void check_dtype(const std::string& name) {
   try {
     check_estimator_dtype(name);
   } catch (const UsageError& error) {
-    throw UsageError(std::string("wrong_dtype: ") + error.what());
+    throw NoEstimateError(NoEstimate::wrong_dtype, error.what());
   }
 }
 
 ExternalAnswer read_object(const Json& json, const AnswerRules& rules) {
   ExternalAnswer answer;
   if (!json.is_object())
-    throw UsageError("wrong_type: the answer is no JSON object: " + shortened(json.dump(), kMostQuotedBytes));
+    throw NoEstimateError(NoEstimate::wrong_type,
+                          "the answer is no JSON object: " + shortened(json.dump(), kMostQuotedBytes));
   if (json.contains("error")) json_fields::read(json.at("error"), answer.error);
-  if (answer.error && answer.error->empty()) throw UsageError("no_answer: its error says nothing");
+  if (answer.error && answer.error->empty())
+    throw NoEstimateError(NoEstimate::no_answer, "its error says nothing");
   if (answer.error) {
     answer.error = shortened(*answer.error, kMostErrorBytes);
     return answer;
@@ -96,22 +101,49 @@ ExternalAnswer read_object(const Json& json, const AnswerRules& rules) {
   }
   read_list(json, "output_dimensions", answer.output_dimensions);
   read_padding(json, answer.padding);
-  if (rules.asked_slices && !answer.slices) throw UsageError("no_answer: it told no slices");
-  if (!answer.bytes) throw UsageError("no_answer: it told no bytes");
+  if (rules.asked_slices && !answer.slices) throw NoEstimateError(NoEstimate::no_answer, "it told no slices");
+  if (!answer.bytes) throw NoEstimateError(NoEstimate::no_answer, "it told no bytes");
   if (rules.slices > 0 && answer.bytes == 0) {
-    throw UsageError("zero_per_slice: the slices need 0 bytes, so any number would fit");
+    throw NoEstimateError(NoEstimate::zero_per_slice, "the slices need 0 bytes, so any number would fit");
   }
   return answer;
 }
 
 }  // namespace
 
+std::string_view name_of(NoEstimate reason) {
+  switch (reason) {
+    case NoEstimate::not_found:
+      return "not_found";
+    case NoEstimate::no_answer:
+      return "no_answer";
+    case NoEstimate::no_answer_in_time:
+      return "no_answer_in_time";
+    case NoEstimate::died:
+      return "died";
+    case NoEstimate::negative:
+      return "negative";
+    case NoEstimate::too_large:
+      return "too_large";
+    case NoEstimate::zero_per_slice:
+      return "zero_per_slice";
+    case NoEstimate::wrong_type:
+      return "wrong_type";
+    case NoEstimate::wrong_dtype:
+      return "wrong_dtype";
+  }
+  throw std::logic_error("no such reason");
+}
+
+NoEstimateError::NoEstimateError(NoEstimate reason, const std::string& message)
+    : ProtocolError(std::string(name_of(reason)) + ": " + message), reason_(reason) {}
+
 ExternalAnswer read_external_answer(const std::string& line, const AnswerRules& rules) {
   try {
     return read_object(Json::parse(line), rules);
   } catch (const Json::exception& error) {
-    throw UsageError("wrong_type: the answer is none (" + json_fields::message_of(error) +
-                     "): " + line.substr(0, 200));
+    throw NoEstimateError(NoEstimate::wrong_type, "the answer is none (" + json_fields::message_of(error) +
+                                                      "): " + line.substr(0, 200));
   }
 }
 

@@ -1,12 +1,41 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/size.hpp"
 
 namespace peakmark {
+
+/// Why an external estimator has no answer (docs/estimators.md).
+enum class NoEstimate : std::uint8_t {
+  not_found,          ///< no such program or environment
+  no_answer,          ///< its answer lacks a number that was asked for
+  no_answer_in_time,  ///< its process wrote nothing within its time
+  died,               ///< its process ended before it answered
+  negative,
+  too_large,
+  zero_per_slice,
+  wrong_type,
+  wrong_dtype,
+};
+/// The name in messages: `no_answer_in_time`.
+std::string_view name_of(NoEstimate reason);
+
+/// An external estimator has no answer. The message begins with the name of the reason, as the documented
+/// `error` of an estimate does.
+class NoEstimateError : public ProtocolError {
+ public:
+  NoEstimateError(NoEstimate reason, const std::string& message);
+  [[nodiscard]] NoEstimate reason() const noexcept { return reason_; }
+
+ private:
+  NoEstimate reason_;
+};
 
 /// What an external estimator answered. Unknown is nullopt.
 struct ExternalAnswer {
@@ -25,7 +54,7 @@ struct AnswerRules {
   Size slices = 0;            ///< whose bytes were asked
 };
 
-/// From one line (docs/formats.md). UsageError that begins with the error's name for what is no answer.
+/// From one line (docs/formats.md). Throws NoEstimateError for what is no answer.
 ExternalAnswer read_external_answer(const std::string& line, const AnswerRules& rules);
 
 }  // namespace peakmark

@@ -43,8 +43,8 @@ std::string request_line(const ExternalEstimator& estimator, const EstimatorQues
 PythonEnvironment python_of(const ExternalEstimator& estimator) {
   try {
     return find_python(estimator.python, estimator.suite_folder, estimator.python_made_by);
-  } catch (const UsageError& error) {
-    throw UsageError(std::string("not_found: ") + error.what());
+  } catch (const EnvironmentError& error) {
+    throw NoEstimateError(NoEstimate::not_found, error.what());
   }
 }
 
@@ -56,7 +56,7 @@ constexpr const char* kEstimatorsOfPython =
     "from peakmark.estimators import main\n"
     "main()";
 
-/// The program that answers, ready to be started. UsageError where it is not there.
+/// The program that answers, ready to be started. NoEstimateError where it is not there.
 WorkerCommand command_for(const ExternalEstimator& estimator, const std::string& request) {
   WorkerCommand command;
   command.environment = current_environment();
@@ -81,7 +81,7 @@ WorkerCommand command_for(const ExternalEstimator& estimator, const std::string&
   std::string program = words.front();
   if (program.find('/') != std::string::npos) program = (estimator.suite_folder / program).string();
   const std::string trouble = program_trouble(command.environment, program);
-  if (!trouble.empty()) throw UsageError("not_found: " + program + ": " + trouble);
+  if (!trouble.empty()) throw NoEstimateError(NoEstimate::not_found, program + ": " + trouble);
   command.program = program_in(command.environment, program).value();
   command.arguments.assign(words.begin() + 1, words.end());
   return command;
@@ -97,8 +97,7 @@ ExternalAnswer failed(std::string error) {
 std::string answer_of(const WorkerCommand& command, double seconds, const AskLimits& limits) {
   using Clock = WorkerProcess::Clock;
   const auto check_deadline = [&limits] {
-    if (limits.deadline && Clock::now() >= *limits.deadline)
-      throw Error(ExitCode::nothing, "the deadline came");
+    if (limits.deadline && Clock::now() >= *limits.deadline) throw DeadlineError("the deadline came");
   };
   check_deadline();
   WorkerProcess process(command);
@@ -116,20 +115,16 @@ std::string answer_of(const WorkerCommand& command, double seconds, const AskLim
       case WorkerEvent::Kind::observation:
         break;
       case WorkerEvent::Kind::ended:
-        throw UsageError("died: its process ended with " + process.end().text() + last_words);
+        throw NoEstimateError(NoEstimate::died,
+                              "its process ended with " + process.end().text() + last_words);
       case WorkerEvent::Kind::late:
         check_deadline();
-        throw UsageError(fmt::format("no_answer_in_time: nothing within {:g} s{}", seconds, last_words));
+        throw NoEstimateError(NoEstimate::no_answer_in_time,
+                              fmt::format("nothing within {:g} s{}", seconds, last_words));
       case WorkerEvent::Kind::interrupted:
-        throw Error(ExitCode::interrupted, "interrupted");
+        throw Interrupted("interrupted");
     }
   }
-}
-
-constexpr std::string_view kNotAsked = "not_asked: ";
-
-bool is_unasked(const std::optional<EstimateObservation>& estimate) {
-  return estimate && estimate->error && estimate->error->starts_with(kNotAsked);
 }
 
 EstimateObservation observe(const ExternalEstimator& estimator, const VariantDescription& variant,
@@ -161,7 +156,11 @@ ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQ
     const std::string line = answer_of(command_for(estimator, request), estimator.seconds, limits);
     return read_external_answer(
         line, {!estimator.call.starts_with("python:"), available_bytes.has_value(), question.slices});
-  } catch (const UsageError& error) {
+  } catch (const NoEstimateError& error) {
+    return failed(error.what());
+  } catch (const UsageError& error) {  // what it is called with
+    return failed(error.what());
+  } catch (const IoError& error) {  // it cannot be started
     return failed(error.what());
   }
 }
@@ -176,7 +175,8 @@ void note_external_estimates(const PlannedCase& planned, const Vocabulary& vocab
     EstimateObservation estimate;
     estimate.estimator = estimator->name;
     estimate.form = estimator->form;
-    estimate.error = std::string(kNotAsked) + "the run ended before; `peakmark run --resume` asks it";
+    estimate.error = "not_asked: the run ended before; `peakmark run --resume` asks it";
+    estimate.is_asked = false;
     return estimate;
   };
   const ProgramDescription* program = vocabulary.program(variant);
@@ -187,15 +187,15 @@ void note_external_estimates(const PlannedCase& planned, const Vocabulary& vocab
 }
 
 bool is_unasked(const Observation& observation) {
-  return is_unasked(observation.estimate) ||
+  return (observation.estimate && !observation.estimate->is_asked) ||
          std::ranges::any_of(observation.other_estimates,
-                             [](const EstimateObservation& one) { return is_unasked(std::optional(one)); });
+                             [](const EstimateObservation& one) { return !one.is_asked; });
 }
 
 void ask_external_estimates(const Vocabulary& vocabulary, Observation& observation, const AskLimits& limits) {
   const VariantDescription* const variant = vocabulary.description.variant(observation.variant);
   const auto ask = [&](EstimateObservation& estimate) {
-    if (variant == nullptr || !is_unasked(std::optional(estimate))) return;
+    if (variant == nullptr || estimate.is_asked) return;
     if (const auto estimator = vocabulary.estimator(estimate.estimator, variant->name)) {
       estimate = observe(*estimator, *variant, observation, limits);
     }

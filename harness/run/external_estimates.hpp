@@ -13,8 +13,8 @@ namespace peakmark {
 
 /// What ends the asking before its time.
 struct AskLimits {
-  int interrupt = -1;                                        ///< readable: throws Error (interrupted)
-  std::optional<WorkerProcess::Clock::time_point> deadline;  ///< past: throws Error (nothing)
+  int interrupt = -1;                                        ///< readable: throws Interrupted
+  std::optional<WorkerProcess::Clock::time_point> deadline;  ///< past: throws DeadlineError
 };
 
 /// Asks in a process of the estimator's own, which is killed after `estimator.seconds`: what it allocates,
@@ -25,7 +25,7 @@ ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQ
                             const AskLimits& limits = {});
 
 /// Notes in the observation of a case that was measured which external estimators are to be asked about it,
-/// the program's own and those that the suite names, each with the error `not_asked: …`. A case that did not
+/// the program's own and those that the suite names, each with `is_asked` false. A case that did not
 /// go well has no peak to hold them against.
 void note_external_estimates(const PlannedCase& planned, const Vocabulary& vocabulary,
                              Observation& observation);

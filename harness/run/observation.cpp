@@ -25,7 +25,7 @@ std::string_view name_of(Outcome outcome) {
   for (const auto& [value, name] : kOutcomes) {
     if (value == outcome) return name;
   }
-  throw Error(ExitCode::usage, "no such outcome");
+  throw std::logic_error("no such outcome");
 }
 
 Outcome parse_outcome(std::string_view name) {

@@ -27,6 +27,7 @@ struct EstimateObservation {
   std::optional<Size> bytes_estimated;   ///< for the slices used
   std::optional<std::string> dtype;      ///< of the output, as the estimator says
   std::optional<std::string> error;
+  bool is_asked = true;  ///< false: the run ended before, and --resume asks it
 };
 
 /// One allocation live at the peak; equal names and kinds are one entry each, not summed.

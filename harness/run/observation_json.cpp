@@ -10,14 +10,19 @@ using namespace json_fields;
 
 namespace {
 
+/// The error of an estimator that was not asked. Before 1.3 run files had no key for that.
+constexpr std::string_view kNotAsked = "not_asked: ";
+
 Json to_json(const EstimateObservation& estimate) {
-  return Json{{"estimator", estimate.estimator},
-              {"form", estimate.form},
-              {"slices_used", estimate.slices_used},
-              {"slices_estimated", or_null(estimate.slices_estimated)},
-              {"bytes_estimated", or_null(estimate.bytes_estimated)},
-              {"dtype", or_null(estimate.dtype)},
-              {"error", or_null(estimate.error)}};
+  Json json{{"estimator", estimate.estimator},
+            {"form", estimate.form},
+            {"slices_used", estimate.slices_used},
+            {"slices_estimated", or_null(estimate.slices_estimated)},
+            {"bytes_estimated", or_null(estimate.bytes_estimated)},
+            {"dtype", or_null(estimate.dtype)},
+            {"error", or_null(estimate.error)}};
+  if (estimate.error) json["asked"] = estimate.is_asked;
+  return json;
 }
 
 void read(const Json& json, EstimateObservation& estimate) {
@@ -28,6 +33,11 @@ void read(const Json& json, EstimateObservation& estimate) {
   field(json, "bytes_estimated", estimate.bytes_estimated);
   field(json, "dtype", estimate.dtype);
   field(json, "error", estimate.error);
+  if (json.contains("asked")) {
+    field(json, "asked", estimate.is_asked);
+  } else if (estimate.error) {
+    estimate.is_asked = !estimate.error->starts_with(kNotAsked);
+  }
 }
 
 Json to_json(const GpuTime& time) {

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "base/error.hpp"
 #include "run/json_fields.hpp"
@@ -40,10 +39,7 @@ void ObservationWriter::line(std::string text) {
   while (!rest.empty()) {
     const ssize_t written = write(descriptor_, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      throw Error(ExitCode::measurement,
-                  std::string("observations cannot be written: ") + std::strerror(errno));
-    }
+    if (written < 0) throw io_error("", "observations cannot be written", errno);
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
 }

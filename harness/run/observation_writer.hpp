@@ -26,7 +26,7 @@ class ObservationWriter {
   void observation(const Observation& observation);
   /// The reference case, timed before or between cases.
   void reference(const ReferenceTime& time);
-  /// A line made elsewhere, without its newline. Throws Error (exit 3) when the supervisor is gone.
+  /// A line made elsewhere, without its newline. Throws IoError when the supervisor is gone.
   void line(std::string text);
 
  private:

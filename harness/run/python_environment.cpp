@@ -44,7 +44,7 @@ PythonEnvironment find_python(const std::string& name, const fs::path& suite_fol
   const std::string how = !made_by.empty() ? made_by
                                            : fmt::format("python3 -m venv {} && {}/bin/pip install PACKAGES",
                                                          folder.string(), folder.string());
-  throw UsageError(
+  throw EnvironmentError(
       fmt::format("the Python environment {} is not there; make it with: {}", folder.string(), how));
 }
 

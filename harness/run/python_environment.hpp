@@ -14,8 +14,8 @@ struct PythonEnvironment {
 };
 
 /// `name`: a folder under $PEAKMARK_ENVIRONMENTS (build/environments where that is not set), with a `/` one
-/// from `suite_folder`; empty: python3 of $PATH. UsageError when it is not there, with the command that makes
-/// it: `made_by`, or else the general one.
+/// from `suite_folder`; empty: python3 of $PATH. EnvironmentError when it is not there, with the command that
+/// makes it: `made_by`, or else the general one.
 PythonEnvironment find_python(const std::string& name, const std::filesystem::path& suite_folder,
                               const std::string& made_by);
 

@@ -39,7 +39,7 @@ TEST(PythonEnvironment, StandsWhereEnvironmentsStand) {
 std::string python_mistake(const std::string& name, const std::string& made_by) {
   try {
     find_python(name, "/suites", made_by);
-  } catch (const UsageError& error) {
+  } catch (const EnvironmentError& error) {
     return error.what();
   }
   return "";

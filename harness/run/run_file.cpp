@@ -212,8 +212,7 @@ bool set_run_file_aside(const std::filesystem::path& path) {
   check_run_file_replaceable(previous_of(path));
   std::filesystem::rename(target_of(path), previous_of(path), error);
   if (!error) return true;
-  throw UsageError(path.string() + ": cannot be replaced: " + error.message() +
-                   "; name another file with -o");
+  throw io_error(path, "cannot be replaced", error.value(), "name another file with -o");
 }
 
 void remove_run_set_aside(const std::filesystem::path& path) {

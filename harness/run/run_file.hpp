@@ -98,7 +98,7 @@ void take_back_run_set_aside(const std::filesystem::path& path);
 std::string run_file_text(const Run& run, int indent);
 /// Writes that text case by case: for 100,000 cases it has 400 MB.
 void write_run_text(const Run& run, int indent, const TextSink& sink);
-/// Writes beside the file and renames, so that a reader never sees half of it. Error (exit 2) when the folder
+/// Writes beside the file and renames, so that a reader never sees half of it. IoError when the folder
 /// is read-only or full; what was there before stays.
 void write_run(const Run& run, const std::filesystem::path& path);
 

@@ -93,6 +93,21 @@ TEST(ObservationLine, WhatIsUnknownIsNull) {
   EXPECT_FALSE(back.estimate);
 }
 
+TEST(ObservationLine, SaysWhichEstimatorWasNotAsked) {
+  Observation observation = example_observation("a");
+  observation.estimate->error = "not_asked: the run ended before";
+  observation.estimate->is_asked = false;
+  EXPECT_FALSE(observation_from_json_line(to_json_line(observation)).estimate->is_asked);
+  Json before_1_3 = Json::parse(to_json_line(observation));
+  before_1_3["estimate"].erase("asked");
+  EXPECT_FALSE(observation_from_json_line(before_1_3.dump()).estimate->is_asked);
+  // What an estimator answers decides nothing.
+  observation.estimate->is_asked = true;
+  EXPECT_TRUE(observation_from_json_line(to_json_line(observation)).estimate->is_asked);
+  observation.estimate->error.reset();
+  EXPECT_FALSE(Json::parse(to_json_line(observation))["estimate"].contains("asked"));
+}
+
 TEST(ObservationLine, NamesWhatIsWrong) {
   Json json = Json::parse(to_json_line(Observation{}));
   const auto message = [](const std::string& line) -> std::string {
@@ -262,8 +277,8 @@ TEST_F(RunFile, ReaderSaysWhatIsWrong) {
               AllOf(HasSubstr("/context/peakmark/id"), HasSubstr("must be a string")));
 
   std::filesystem::remove(path_);
-  EXPECT_THROW(read_run(path_), UsageError);
-  EXPECT_THROW(read_run(temporary_.path()), UsageError);
+  EXPECT_THROW(read_run(path_), IoError);
+  EXPECT_THROW(read_run(temporary_.path()), IoError);
 }
 
 /// A run of so many cases, of each a row of JSON.

@@ -243,7 +243,7 @@ void RunJournal::replace_earlier_by(const Observation& observation) {
   try {
     write_all();
     partial_.append(to_json_line(observation));
-  } catch (const UsageError&) {
+  } catch (const IoError&) {
     // There was room for the earlier run; for the new one there is less.
     earlier.pop_back();  // the newline, which append() adds
     partial_.clear();

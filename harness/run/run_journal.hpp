@@ -18,8 +18,8 @@ namespace peakmark {
 /// the run file is written and the partial one goes.
 class RunJournal {
  public:
-  /// UsageError when another process measures into this run file, or it cannot be written: said here, before
-  /// anything is measured.
+  /// UsageError when another process measures into this run file, IoError when it cannot be written: here,
+  /// before anything is measured.
   explicit RunJournal(std::filesystem::path run_file);
   /// Leaves the partial run for --resume, be it this run's or an earlier one's, unless nothing was measured.
   ~RunJournal();

@@ -66,10 +66,12 @@ TEST_F(RunJournalTest, WritesNoSecretAndNoPathOfAPerson) {
     Observation measured = example_observation("a");
     measured.message = "401 for nvapi-0123456789 in " + home + "/theirs.py";
     measured.estimate.emplace().error = "not_asked: " + home + "/e.py";
+    measured.estimate->is_asked = false;
     journal.add(measured);
     Observation noted = example_observation("b");
     noted.message = "no " + home + "/b";
     journal.note(noted);
+    measured.estimate->is_asked = true;
     measured.estimate->error = "exception: File \"" + home + "/my work/e.py\", nvapi-0123456789";
     journal.change(measured);
     journal.change([&](RunContext& context) { context.warnings.push_back("again " + home + "/y"); });
@@ -241,7 +243,7 @@ TEST_F(RunJournalTest, WhereTheNewRunHasNoRoomTheEarlierOneStays) {
     larger.warnings = {std::string(20'000, 'w')};
     journal.start(larger);
     const FullDisk full(before.size() + 10'000);
-    EXPECT_THROW(journal.add(example_observation("a")), UsageError);
+    EXPECT_THROW(journal.add(example_observation("a")), IoError);
     EXPECT_FALSE(journal.has_measured());
   }
   EXPECT_EQ(read_text_file(partial_), before);

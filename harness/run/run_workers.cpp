@@ -66,8 +66,8 @@ void RunWorkers::add(const LabelledWorker& worker, int interrupt) {
   Description& description = descriptions_.emplace_back();
   try {
     description = describe_worker(calls_.back().program, interrupt, calls_.back().arguments);
-  } catch (const UsageError& error) {
-    throw UsageError(
+  } catch (const ProtocolError& error) {
+    throw ProtocolError(
         fmt::format("--worker {}: {} (each of several must know --label: an older one is built anew against "
                     "this peakmark)",
                     typed, error.what()));
@@ -75,7 +75,7 @@ void RunWorkers::add(const LabelledWorker& worker, int interrupt) {
   calls_.back().tells_steps = description.tells_steps;
   for (VariantDescription& variant : description.variants) {
     if (!variant.name.ends_with("." + worker.label)) {
-      throw UsageError(
+      throw ProtocolError(
           fmt::format("{}: told --label {}, it still calls a variant {}; it cannot be one of several",
                       calls_.back().program.string(), worker.label, variant.name));
     }

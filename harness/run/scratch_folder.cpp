@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include "base/error.hpp"
@@ -56,8 +55,8 @@ fs::path temporary_files_folder() {
   fs::path where = fs::temp_directory_path(error);
   if (!error) return where;
   const char* const named = std::getenv("TMPDIR");
-  throw UsageError(std::string(named == nullptr ? "/tmp" : "TMPDIR=") + (named == nullptr ? "" : named) +
-                   ": is no folder for temporary files: " + error.message() + "; TMPDIR names another");
+  throw io_error(std::string(named == nullptr ? "/tmp" : "TMPDIR=") + (named == nullptr ? "" : named),
+                 "is no folder for temporary files", error.value(), "TMPDIR names another");
 }
 
 ScratchFolder::ScratchFolder() {
@@ -66,13 +65,12 @@ ScratchFolder::ScratchFolder() {
   for (;;) {
     std::string pattern = where / (std::string(kPrefix) + "XXXXXX");
     if (::mkdtemp(pattern.data()) == nullptr) {
-      throw UsageError(where.string() + ": no folder for profiles: " + std::strerror(errno) +
-                       "; TMPDIR names another place");
+      throw io_error(where, "no folder for profiles", errno, "TMPDIR names another place");
     }
     const Descriptor folder(open_folder(pattern));
     if (folder.get() < 0) {
       if (errno == ENOENT) continue;  // it was tidied up already
-      throw UsageError(pattern + ": cannot be opened: " + std::strerror(errno));
+      throw io_error(pattern, "cannot be opened", errno);
     }
     int locked = 0;
     do locked = ::flock(folder.get(), LOCK_EX);

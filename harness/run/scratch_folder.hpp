@@ -4,7 +4,7 @@
 
 namespace peakmark {
 
-/// Where the system keeps temporary files ($TMPDIR). UsageError where that is no folder.
+/// Where the system keeps temporary files ($TMPDIR). IoError where that is no folder.
 std::filesystem::path temporary_files_folder();
 
 /// A folder for temporary files, `peakmark-run-XXXXXX` where the system keeps them, gone with this object. A
@@ -12,7 +12,7 @@ std::filesystem::path temporary_files_folder();
 /// lock on it, which the system takes from the dead.
 class ScratchFolder {
  public:
-  /// UsageError where no folder can be made.
+  /// IoError where no folder can be made.
   ScratchFolder();
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;

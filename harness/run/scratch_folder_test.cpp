@@ -118,11 +118,11 @@ TEST_F(ScratchFolderTest, APlaceThatIsNotThereIsSaid) {
   try {
     const ScratchFolder folder;
     FAIL() << folder.path();
-  } catch (const UsageError& error) {
+  } catch (const IoError& error) {
     EXPECT_NE(std::string(error.what()).find("/proc: no folder for profiles"), std::string::npos);
   }
   ::setenv("TMPDIR", "/no/such/folder", 1);
-  EXPECT_THROW(ScratchFolder(), UsageError);
+  EXPECT_THROW(ScratchFolder(), IoError);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -41,7 +40,7 @@ SignalWatch::SignalWatch(const sigset_t& watched)
       raised_(::eventfd(0, EFD_CLOEXEC)),
       stop_(::eventfd(0, EFD_CLOEXEC)) {
   if (signals_.get() < 0 || raised_.get() < 0 || stop_.get() < 0) {
-    throw Error(ExitCode::usage, std::string("no signal can be watched: ") + std::strerror(errno));
+    throw io_error("", "no signal can be watched", errno);
   }
   file_size_handler_ = std::signal(SIGXFSZ, SIG_IGN);
   pipe_handler_ = std::signal(SIGPIPE, SIG_IGN);

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <optional>
 
 #include "base/error.hpp"
@@ -118,8 +117,8 @@ pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
         "{}: cannot be started: the system has not begun it after {:g} s; check that its file system answers",
         command.program.string(), static_cast<double>(options.limit.count()) / 1000));
   }
-  throw UsageError(command.program.string() +
-                   ": cannot be started: " + why_not_executed(command.program, *error));
+  throw IoError(
+      command.program.string() + ": cannot be started: " + why_not_executed(command.program, *error), *error);
 }
 
 }  // namespace peakmark

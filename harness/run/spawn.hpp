@@ -19,8 +19,8 @@ struct SpawnOptions {
 };
 
 /// Starts a program with `descriptors` as its 0, 1, 2 and 3 and no others; a negative one is left out. It is
-/// killed when this process ends. Throws UsageError when it cannot be started, and StartTimeout when the
-/// system has not begun it within the limit; then the process is killed, or given up (child_end.hpp).
+/// killed when this process ends. Throws IoError when it cannot be started, and StartTimeout when the system
+/// has not begun it within the limit; then the process is killed, or given up (child_end.hpp).
 pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
             const SpawnOptions& options = {});
 

@@ -144,24 +144,17 @@ class Supervision {
       if (line.observation) finish(*line.observation);
       if (line.reference) note_reference(*line.reference);
       return true;
-    } catch (const Misunderstanding& misunderstanding) {
-      not_understood(misunderstanding.what(), worker);
-    } catch (const UsageError& error) {
-      if (in_listener_) throw;  // the run file cannot be written
+    } catch (const ProtocolError& error) {
       not_understood(error.what(), worker);
     }
     return false;
   }
 
-  struct Misunderstanding : std::runtime_error {
-    using std::runtime_error::runtime_error;
-  };
-
   void start(const std::string& name, std::optional<Size> bytes) {
-    if (current_ != nullptr) throw Misunderstanding("it starts a case in the middle of another");
+    if (current_ != nullptr) throw ProtocolError("it starts a case in the middle of another");
     const auto found = std::ranges::find_if(pending_, [&](const auto* one) { return one->name == name; });
     if (found == pending_.end())
-      throw Misunderstanding("it starts the case " + name + ", which it was not given");
+      throw ProtocolError("it starts the case " + name + ", which it was not given");
     current_ = *found;
     step_.clear();
     progressed_ = true;
@@ -172,21 +165,19 @@ class Supervision {
   }
 
   void begin_step(const std::string& step) {
-    if (current_ == nullptr) throw Misunderstanding("it tells a step of no case");
+    if (current_ == nullptr) throw ProtocolError("it tells a step of no case");
     step_ = step;
   }
 
   void note_reference(const ReferenceTime& time) {
-    if (current_ != nullptr) throw Misunderstanding("it times the reference in the middle of a case");
-    in_listener_ = true;
+    if (current_ != nullptr) throw ProtocolError("it times the reference in the middle of a case");
     listener_.reference(time);
-    in_listener_ = false;
     limit_from(options_.start_limit);
   }
 
   void finish(Observation& observation) {
     if (current_ == nullptr || current_->name != observation.case_name) {
-      throw Misunderstanding("it observes the case " + observation.case_name + ", which it has not started");
+      throw ProtocolError("it observes the case " + observation.case_name + ", which it has not started");
     }
     observation.axes.share(current_->the_case.parameters);
     record(observation);
@@ -195,9 +186,7 @@ class Supervision {
 
   void record(const Observation& observation) {
     const auto place = std::ranges::find(pending_, current_);
-    in_listener_ = true;
     listener_.finished(*current_, observation);
-    in_listener_ = false;
     pending_.erase(place);
     current_ = nullptr;
   }
@@ -262,10 +251,9 @@ class Supervision {
   void note_failed_start(const WorkerEnd& end) {
     const std::string why =
         with_last_words(options_.worker.program.string() + " ended before its first case: " + end.text());
-    if (end.exit_code == static_cast<int>(ExitCode::usage)) throw UsageError(why);
-    if (end.exit_code == static_cast<int>(ExitCode::nothing)) throw DeviceError(why);
+    if (end.exit_code) throw_error_of_exit_code(*end.exit_code, why);
     if (++failed_starts_ < kMostFailedStarts) return;
-    throw UsageError("three workers in a row could not start: " + why);
+    throw ProtocolError("three workers in a row could not start: " + why);
   }
 
   const SupervisorOptions& options_;
@@ -277,7 +265,6 @@ class Supervision {
   std::string step_;           ///< of the current case
   std::optional<Size> bytes_;  ///< that it needs, where the worker has told
   bool progressed_ = false;
-  bool in_listener_ = false;
   int failed_starts_ = 0;
   Clock::time_point limit_;
 };
@@ -304,7 +291,7 @@ ReferenceTime measure_reference(const SupervisorOptions& options, SupervisorList
             if (!line.reference->copy_ns) listener.said("the reference case: the device gave it no time");
             return *line.reference;
           }
-        } catch (const UsageError& error) {
+        } catch (const ProtocolError& error) {
           listener.said(std::string("the reference case: ") + error.what());
           return {};
         }

@@ -53,7 +53,7 @@ enum class Stop { done, deadline, interrupted };
 /// One that cannot be killed is left behind, and the outcome says so. A worker may also end by itself between
 /// two cases, to be replaced by a fresh one. A case cut short by the deadline or an interrupt has no
 /// observation. Throws RecorderError when a worker ends with exit code 5 before a case; UsageError and
-/// DeviceError with 2 and 4, or UsageError when three workers in a row ended before their first case.
+/// DeviceError with 2 and 4, or ProtocolError when three workers in a row ended before their first case.
 Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
                SupervisorListener& listener);
 

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "base/error.hpp"
@@ -39,7 +40,7 @@ class Supervisor : public testing::Test {
     try {
       run({planned_deed("ok")});
     } catch (const Error& error) {
-      code_ = error.code();
+      code_ = exit_code_of(error);
       return error.what();
     }
     return "no error";
@@ -247,8 +248,8 @@ TEST_F(Supervisor, TheDeadlineStopsInTheMiddleOfACase) {
 }
 
 TEST_F(Supervisor, AnObservationThatCannotBeKeptEndsTheRun) {
-  listener_.at_finish_ = [] { throw UsageError("the disk is full"); };
-  EXPECT_THROW(run({planned_deed("ok"), planned_deed("ok", 2)}), UsageError);
+  listener_.at_finish_ = [] { throw io_error("run.json", "cannot be written", ENOSPC); };
+  EXPECT_THROW(run({planned_deed("ok"), planned_deed("ok", 2)}), IoError);
   EXPECT_EQ(listener_.started_.size(), 1u);
 }
 

@@ -119,9 +119,9 @@ class Sweep {
 
  private:
   void check_time() const {
-    if (signals_.raised()) throw Error(ExitCode::interrupted, "interrupted while waiting for the device");
+    if (signals_.raised()) throw Interrupted("interrupted while waiting for the device");
     if (deadline_ && Clock::now() >= *deadline_) {
-      throw Error(ExitCode::nothing, "the deadline came while waiting for the device; nothing was measured");
+      throw DeadlineError("the deadline came while waiting for the device; nothing was measured");
     }
   }
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/error.hpp"
@@ -21,7 +20,7 @@ constexpr off_t kProbeBytes = 4096;
 constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* doing, int error) {
-  throw UsageError(path.string() + ": cannot " + doing + ": " + std::strerror(error));
+  throw io_error(path, std::string("cannot ") + doing, error);
 }
 
 /// 0, or the errno that stopped it.
@@ -158,8 +157,8 @@ void replace_text_file(const std::filesystem::path& path, const TextWriter& writ
 }
 
 void LineFile::fail(const char* doing, int error) const {
-  throw UsageError(owner_.string() + ": cannot " + doing + " " + path_.filename().string() +
-                   " beside it: " + std::strerror(error));
+  throw io_error(owner_, std::string("cannot ") + doing + " " + path_.filename().string() + " beside it",
+                 error);
 }
 
 LineFile::LineFile(const std::filesystem::path& path, std::filesystem::path owner, std::string_view in_use)

@@ -14,13 +14,13 @@ using TextSink = std::function<void(std::string_view)>;
 /// Gives a text to a sink, so that it is never whole in memory.
 using TextWriter = std::function<void(const TextSink&)>;
 
-/// The whole file. UsageError that names it when it is not there, is a folder or cannot be read.
+/// The whole file. IoError that names it when it is not there, is a folder or cannot be read.
 std::string read_text_file(const std::filesystem::path& path);
 
 /// A file for std::istream, of which only a piece is in memory. It knows the line of a byte, for messages.
 class FileBuffer : public std::streambuf {
  public:
-  /// Throws UsageError as read_text_file(), also while it is read.
+  /// Throws IoError as read_text_file(), also while it is read.
   explicit FileBuffer(std::filesystem::path path);
   ~FileBuffer() override;
   FileBuffer(const FileBuffer&) = delete;
@@ -49,7 +49,7 @@ class FileBuffer : public std::streambuf {
   bool is_blank_ = true;
 };
 
-/// Writes a file beside `path` and renames it, so that a reader never sees half of it. UsageError with the
+/// Writes a file beside `path` and renames it, so that a reader never sees half of it. IoError with the
 /// system's reason where that fails; what was there before stays.
 void replace_text_file(const std::filesystem::path& path, std::string_view text);
 void replace_text_file(const std::filesystem::path& path, const TextWriter& write);
@@ -71,7 +71,7 @@ class LineFile {
   void cut_half_line();
   /// The whole lines that are there, after cut_half_line().
   std::string take_whole_lines();
-  /// `line` without its newline. UsageError where it cannot be written.
+  /// `line` without its newline. IoError where it cannot be written.
   void append(std::string_view line);
   /// The same of a line that is too long to be in memory as a whole.
   void append(const TextWriter& write);

@@ -27,7 +27,7 @@ TEST_F(TextFile, ReplacingLeavesTheOldOneOnAFullDisk) {
   replace_text_file(path_, "old");
   {
     const FullDisk full(8);
-    EXPECT_THROW(replace_text_file(path_, "new and too long for the disk"), UsageError);
+    EXPECT_THROW(replace_text_file(path_, "new and too long for the disk"), IoError);
   }
   EXPECT_EQ(read_text_file(path_), "old");
   replace_text_file(path_, "new");
@@ -47,14 +47,14 @@ TEST_F(TextFile, ReplacingFollowsNoLinkThatSomebodyPutBeside) {
 }
 
 TEST_F(TextFile, ReplacingNeedsAFolder) {
-  EXPECT_THROW(replace_text_file(folder_ / "absent" / "file", "text"), UsageError);
+  EXPECT_THROW(replace_text_file(folder_ / "absent" / "file", "text"), IoError);
 }
 
 TEST_F(TextFile, LinesAreNotAddedBehindALink) {
   const std::filesystem::path theirs = folder_ / "theirs";
   replace_text_file(theirs, "theirs\n");
   std::filesystem::create_symlink(theirs, path_);
-  EXPECT_THROW(LineFile(path_, owner_, "in use"), UsageError);
+  EXPECT_THROW(LineFile(path_, owner_, "in use"), IoError);
   EXPECT_EQ(read_text_file(theirs), "theirs\n");
 }
 
@@ -63,7 +63,7 @@ TEST_F(TextFile, ALineThatDoesNotFitIsTakenBack) {
   file.append("first");
   {
     const FullDisk full(10);
-    EXPECT_THROW(file.append("second"), UsageError);
+    EXPECT_THROW(file.append("second"), IoError);
   }
   EXPECT_EQ(read_text_file(path_), "first\n");
   file.append("third");
@@ -75,7 +75,7 @@ TEST_F(TextFile, WithoutRoomForAFirstLineThereIsNoFile) {
   try {
     const LineFile file(path_, owner_, "in use");
     FAIL() << "the disk is full";
-  } catch (const UsageError& error) {
+  } catch (const IoError& error) {
     EXPECT_EQ(error.what(), owner_.string() + ": cannot write file beside it: File too large");
   }
   EXPECT_FALSE(std::filesystem::exists(path_));
@@ -84,7 +84,7 @@ TEST_F(TextFile, WithoutRoomForAFirstLineThereIsNoFile) {
 TEST_F(TextFile, WhatIsThereStaysWhereThereIsNoRoomForMore) {
   std::ofstream(path_) << "one\n";
   const FullDisk full(100);
-  EXPECT_THROW(LineFile(path_, owner_, "in use"), UsageError);
+  EXPECT_THROW(LineFile(path_, owner_, "in use"), IoError);
   EXPECT_EQ(read_text_file(path_), "one\n");
 }
 

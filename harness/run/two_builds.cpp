@@ -161,9 +161,9 @@ class TwoBuilds {
   static const std::string& job_of(const Side& side) { return side.journal.run().context.rounds->job; }
 
   void check_time() const {
-    if (signals_.raised()) throw Error(ExitCode::interrupted, "interrupted while waiting for the device");
+    if (signals_.raised()) throw Interrupted("interrupted while waiting for the device");
     if (deadline_ && Clock::now() >= *deadline_) {
-      throw Error(ExitCode::nothing, "the deadline came while waiting for the device; nothing was measured");
+      throw DeadlineError("the deadline came while waiting for the device; nothing was measured");
     }
   }
 

@@ -28,7 +28,9 @@ WorkerLine parse_worker_line(std::string_view line) {
     }
     return parsed;
   } catch (const Json::exception& error) {
-    throw UsageError(json_fields::message_of(error));
+    throw ProtocolError(json_fields::message_of(error));
+  } catch (const UsageError& error) {  // of an observation, which run files hold too
+    throw ProtocolError(error.what());
   }
 }
 

@@ -18,7 +18,7 @@ struct WorkerLine {
   std::optional<Observation> observation;
 };
 
-/// UsageError when it is none of them.
+/// ProtocolError when it is none of them.
 WorkerLine parse_worker_line(std::string_view line);
 
 }  // namespace peakmark

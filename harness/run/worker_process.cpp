@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <utility>
 
 #include "base/error.hpp"
@@ -26,7 +25,7 @@ constexpr std::size_t kMaxAnswerBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxErrorBytes = std::size_t{1} << 20;
 
 [[noreturn]] void fail(const char* what) {
-  throw Error(ExitCode::usage, std::string(what) + ": " + std::strerror(errno));
+  throw io_error("", what, errno);
 }
 
 /// The worker's input as a file in memory: whatever its size, nobody waits for the other.
@@ -212,7 +211,7 @@ Answer ask(const WorkerCommand& command, std::chrono::milliseconds limit, int in
       case WorkerEvent::Kind::late:
         throw NoAnswer(no_answer_text(command, limit, answer.errors), answer.output);
       case WorkerEvent::Kind::interrupted:
-        throw Error(ExitCode::interrupted, "interrupted");
+        throw Interrupted("interrupted");
     }
   }
 }

@@ -38,9 +38,9 @@ struct WorkerEvent {
 };
 
 /// The system has not begun a program within its time: its file system does not answer.
-class StartTimeout : public UsageError {
+class StartTimeout : public IoError {
  public:
-  using UsageError::UsageError;
+  using IoError::IoError;
 };
 
 /// One worker: a process in a group of its own, with default signals and only its own descriptors open. It
@@ -52,7 +52,7 @@ class WorkerProcess {
   /// The number under which the worker finds its observation descriptor.
   static constexpr int kObservationDescriptor = 3;
 
-  /// UsageError when the program cannot be started, of which StartTimeout is one.
+  /// Throws IoError when the program cannot be started, of which StartTimeout is one.
   explicit WorkerProcess(const WorkerCommand& command);
   /// Kills the whole group.
   ~WorkerProcess();
@@ -106,15 +106,15 @@ struct Answer {
 };
 /// It had not ended within its time, and was killed. The message names the program, its last argument and the
 /// limit; whoever asked adds what to look for.
-class NoAnswer : public UsageError {
+class NoAnswer : public ProtocolError {
  public:
   NoAnswer(const std::string& message, std::string said_so_far)
-      : UsageError(message), output(std::move(said_so_far)) {}
+      : ProtocolError(message), output(std::move(said_so_far)) {}
   std::string output;  ///< what it had answered until then
 };
 
-/// Runs a worker to its end. NoAnswer when it does not end within `limit`, or answers without end; Error when
-/// `interrupt` became readable.
+/// Runs a worker to its end. NoAnswer when it does not end within `limit`, or answers without end;
+/// Interrupted when `interrupt` became readable.
 Answer ask(const WorkerCommand& command, std::chrono::milliseconds limit, int interrupt = -1);
 
 }  // namespace peakmark

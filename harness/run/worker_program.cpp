@@ -44,10 +44,11 @@ Answer ask_for_description(const WorkerCommand& command, std::chrono::millisecon
   try {
     return ask(command, limit, interrupt);
   } catch (const NoAnswer& late) {
-    throw UsageError(std::string(late.what()) +
-                     "; --describe takes a moment, for it measures nothing: look for what the program does "
-                     "before Worker::run, in main() and in its static objects, such as opening a device or "
-                     "waiting for a file, and start it by hand with --describe; or is it no worker?");
+    throw ProtocolError(
+        std::string(late.what()) +
+        "; --describe takes a moment, for it measures nothing: look for what the program does "
+        "before Worker::run, in main() and in its static objects, such as opening a device or "
+        "waiting for a file, and start it by hand with --describe; or is it no worker?");
   }
 }
 
@@ -59,8 +60,8 @@ fs::path find_programs_worker() {
   for (const fs::path& place : {folder, folder.parent_path() / "external"}) {
     if (can_be_executed(place / kProgramsWorker)) return place / kProgramsWorker;
   }
-  throw UsageError("the suite has programs, and what measures them is missing: " +
-                   (folder / kProgramsWorker).string() + " is not there; install peakmark whole");
+  throw EnvironmentError("the suite has programs, and what measures them is missing: " +
+                         (folder / kProgramsWorker).string() + " is not there; install peakmark whole");
 }
 
 fs::path find_worker(const std::optional<std::string>& named, const std::string& typed) {
@@ -76,7 +77,7 @@ fs::path find_worker(const std::optional<std::string>& named, const std::string&
   // In a build folder this program stands in harness/cli.
   fs::path built = folder.parent_path().parent_path() / "bench" / kDefaultWorker;
   if (can_be_executed(built)) return built;
-  throw UsageError("no worker: " + beside.string() + " is not there; name one with --worker");
+  throw EnvironmentError("no worker: " + beside.string() + " is not there; name one with --worker");
 }
 
 Description describe_worker(const fs::path& program, int interrupt, const std::vector<std::string>& arguments,
@@ -85,13 +86,13 @@ Description describe_worker(const fs::path& program, int interrupt, const std::v
   command.arguments.emplace_back("--describe");
   const Answer answer = ask_for_description(command, limit, interrupt);
   if (answer.end.exit_code != 0) {
-    throw UsageError(program.string() + " --describe ended with " + answer.how_it_ended() +
-                     remedy_for(answer));
+    throw ProtocolError(program.string() + " --describe ended with " + answer.how_it_ended() +
+                        remedy_for(answer));
   }
   try {
     return description_from_json(answer.output);
-  } catch (const UsageError& error) {
-    throw UsageError(program.string() + ": " + error.what());
+  } catch (const ProtocolError& error) {
+    throw ProtocolError(program.string() + ": " + error.what());
   }
 }
 

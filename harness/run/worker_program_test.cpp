@@ -24,7 +24,7 @@ std::string said_of(const std::string& script, std::chrono::milliseconds limit =
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   try {
     describe_worker(program, -1, {}, limit);
-  } catch (const UsageError& error) {
+  } catch (const ProtocolError& error) {
     return error.what();
   }
   return "";
@@ -101,7 +101,7 @@ TEST(DescribeWorker, WhatCannotBeStartedIsToldWhy) {
   const auto why = [](const std::filesystem::path& program) -> std::string {
     try {
       describe_worker(program);
-    } catch (const UsageError& error) {
+    } catch (const Error& error) {
       return error.what();
     }
     return "";

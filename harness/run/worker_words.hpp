@@ -34,7 +34,8 @@ class WorkerWords {
   /// up.
   void end(const WorkerEnd& end) {
     if (end.exit_code == static_cast<int>(ExitCode::recorder)) {
-      throw RecorderError(last_.empty() ? "the recorder did not come up in the worker" : last_);
+      throw_error_of_exit_code(*end.exit_code,
+                               last_.empty() ? "the recorder did not come up in the worker" : last_);
     }
     tell();
   }

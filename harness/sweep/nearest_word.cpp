@@ -76,10 +76,11 @@ std::string suggest_word(std::string_view word, const std::vector<std::string>& 
   }
   if (known.empty()) return text;
   const std::size_t listed = std::min(known.size(), kMostWordsListed);
-  text += text.empty() ? "; known: " : " (known: ";
+  const bool has_nearest = !text.empty();
+  text += has_nearest ? " (known: " : "; known: ";
   for (std::size_t i = 0; i < listed; ++i) text += (i == 0 ? "" : ", ") + known[i];
   if (listed < known.size()) text += fmt::format(", … {} more", known.size() - listed);
-  if (text.find(" (known: ") != std::string::npos) text += ")";
+  if (has_nearest) text += ")";
   return text;
 }
 

@@ -249,7 +249,7 @@ TEST_F(TrialTest, UnsupportedIsAnOutcome) {
 
 TEST_F(TrialTest, AnErrorOfTheDeviceIsACrashAndSpoilsIt) {
   auto steps = known_bytes();
-  steps.call = [](FakeComputation&) { throw Error(ExitCode::measurement, "illegal address"); };
+  steps.call = [](FakeComputation&) { throw MeasurementError("illegal address"); };
   const Observation observation = measure(fake_variant("a/b", steps));
   EXPECT_EQ(observation.outcome, Outcome::crashed);
   EXPECT_THAT(observation.message, HasSubstr("illegal address"));

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -72,7 +73,7 @@ std::vector<NamedCase> cases_to_measure(const Registry& registry, WorkerDevices&
     cases = read_cases(std::cin, description);
   } else {
     std::ifstream file(options.cases);
-    if (!file) throw UsageError(fmt::format("--cases {}: cannot be read", options.cases));
+    if (!file) throw io_error("--cases " + options.cases, "cannot be read", errno);
     cases = read_cases(file, description);
   }
   if (cases.empty()) throw UsageError(fmt::format("--cases {}: no case in it", options.cases));
@@ -142,12 +143,9 @@ int peakmark_worker_main(int argc, char** argv, const Registry& registry, const 
   const std::string name = std::filesystem::path(argv[0]).filename().string();
   try {
     return run(argc, argv, registry, program);
-  } catch (const Error& error) {
-    std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
-    return static_cast<int>(error.code());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: unexpected error: %s\n", name.c_str(), error.what());
-    return static_cast<int>(ExitCode::measurement);
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), final_message(error).c_str());
+    return static_cast<int>(exit_code_of(error));
   }
 }
 

@@ -165,7 +165,7 @@ TEST(JoinedScan, MistakesAreTold) {
 }
 
 TEST(NpyFile, AFolderThatIsNotThereIsTold) {
-  EXPECT_THROW(write_npy("/dev/null/slice.npy", 1, 1, std::vector<float>{1}), UsageError);
+  EXPECT_THROW(write_npy("/dev/null/slice.npy", 1, 1, std::vector<float>{1}), IoError);
 }
 
 }  // namespace

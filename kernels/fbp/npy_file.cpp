@@ -32,8 +32,8 @@ void write_npy(const std::filesystem::path& file, Size rows, Size columns, std::
   out.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));
   out.close();
   if (!out)
-    throw UsageError(
-        fmt::format("{} cannot be written: is its folder there, and is there room?", file.string()));
+    throw IoError(
+        fmt::format("{}: cannot be written; is its folder there, and is there room?", file.string()));
 }
 
 }  // namespace peakmark

@@ -77,11 +77,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return run(argc, argv);
-  } catch (const Error& error) {
-    std::fprintf(stderr, "reconstruct_phantom: %s\n", error.what());
-    return static_cast<int>(error.code());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "reconstruct_phantom: unexpected error: %s\n", error.what());
-    return static_cast<int>(ExitCode::measurement);
+    std::fprintf(stderr, "reconstruct_phantom: %s\n", final_message(error).c_str());
+    return static_cast<int>(exit_code_of(error));
   }
 }

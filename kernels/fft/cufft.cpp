@@ -50,7 +50,7 @@ void check_cufft(cufftResult result, const char* what, Size length) {
       fmt::format("cuFFT could not {} at length {} (its code {})", what, length, static_cast<int>(result));
   if (result == CUFFT_ALLOC_FAILED) throw OutOfMemory(message);
   if (result == CUFFT_INVALID_SIZE || result == CUFFT_NOT_SUPPORTED) throw Unsupported(message);
-  throw Error(ExitCode::measurement, message);
+  throw MeasurementError(message);
 }
 
 /// One direction for one number of lines, without its work area.

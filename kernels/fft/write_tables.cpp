@@ -25,8 +25,8 @@ int main(int argc, char** argv) {
                   static_cast<long long>(fft->table_bytes()));
     }
     return 0;
-  } catch (const Error& error) {
-    std::fprintf(stderr, "write_tables: %s\n", error.what());
-    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "write_tables: %s\n", final_message(error).c_str());
+    return static_cast<int>(exit_code_of(error));
   }
 }

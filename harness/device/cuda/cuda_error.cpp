@@ -24,8 +24,7 @@ void check_cuda(cudaError_t result, std::string_view what) {
   const std::string message = fmt::format("cuda: cannot {}: {} ({}, {})", what, cudaGetErrorString(result),
                                           cudaGetErrorName(result), static_cast<int>(result));
   if (is_context_lost(result)) {
-    throw Error(ExitCode::measurement,
-                message + "; the context is lost, this process can do no more on the device");
+    throw MeasurementError(message + "; the context is lost, this process can do no more on the device");
   }
   // The runtime keeps the last error: left there, it would be taken for one of the next launch.
   cudaGetLastError();
@@ -34,7 +33,7 @@ void check_cuda(cudaError_t result, std::string_view what) {
       result == cudaErrorLaunchOutOfResources) {
     throw Unsupported(message);
   }
-  throw Error(ExitCode::measurement, message);
+  throw MeasurementError(message);
 }
 
 }  // namespace peakmark

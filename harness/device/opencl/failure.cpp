@@ -99,7 +99,7 @@ void check_opencl(cl_int code, std::string_view call, const std::string& asked) 
   const std::string message =
       fmt::format("{}{}{}: {} ({})", call, asked.empty() ? "" : ", ", asked, opencl_error_name(code), code);
   if (is_out_of_memory(code, call)) throw OutOfMemory(message);
-  throw Error(ExitCode::measurement, message);
+  throw MeasurementError(message);
 }
 
 }  // namespace peakmark

@@ -95,10 +95,9 @@ ProgramHandle ProgramCache::build(const KernelSource& source, DType dtype) {
   code = opencl().clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
   if (code == CL_BUILD_PROGRAM_FAILURE) {
     const std::string trouble = is_pocl(info_) ? pocl_cache_trouble() : "";
-    throw Error(
-        ExitCode::measurement,
-        fmt::format("{} for {} does not compile on {}:\n{}{}{}", source.name, name_of(dtype), info_.name,
-                    build_log(program.get(), device_), trouble.empty() ? "" : "\n", trouble));
+    throw MeasurementError(fmt::format("{} for {} does not compile on {}:\n{}{}{}", source.name,
+                                       name_of(dtype), info_.name, build_log(program.get(), device_),
+                                       trouble.empty() ? "" : "\n", trouble));
   }
   check_opencl(code, "clBuildProgram", fmt::format("{} for {}", source.name, name_of(dtype)));
   return program;

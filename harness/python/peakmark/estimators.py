@@ -41,6 +41,7 @@ class EstimatorError(Exception):
 
     def __init__(self, name: str, message: str):
         super().__init__(f"{name}: {message}")
+        self.name = name
 
 
 def exact(value: Any, of: str) -> int | Fraction:
@@ -193,7 +194,7 @@ class Documented(Form):
         try:
             return largest(too_little) + 1
         except EstimatorError as error:
-            if not str(error).startswith("zero_per_slice"):
+            if error.name != "zero_per_slice":
                 raise
             raise EstimatorError("too_few", f"it answers fewer than {quantity(slices, 'slice')} for any memory") from None
 

@@ -23,8 +23,8 @@ int main(int argc, char** argv) {
     std::printf("%zu events by callbacks, %zu by records, %zu differences\n", callbacks.size(),
                 records.size(), differences.size());
     return static_cast<int>(differences.empty() ? ExitCode::clean : ExitCode::verdict);
-  } catch (const Error& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", final_message(error).c_str());
+    return static_cast<int>(exit_code_of(error));
   }
 }

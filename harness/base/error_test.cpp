@@ -1,0 +1,75 @@
+#include "base/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace peakmark {
+namespace {
+
+struct KindAndCode {
+  std::string kind;
+  std::shared_ptr<std::exception> error;
+  ExitCode code;
+};
+
+// docs/formats.md, "Exit codes", shows the same table.
+std::vector<KindAndCode> kinds_and_codes() {
+  const auto error_code = std::make_error_code(std::errc::permission_denied);
+  return {
+      {"UsageError", std::make_shared<UsageError>("u"), ExitCode::usage},
+      {"OverflowError", std::make_shared<OverflowError>("o"), ExitCode::usage},
+      {"EnvironmentError", std::make_shared<EnvironmentError>("e"), ExitCode::usage},
+      {"IoError", std::make_shared<IoError>("i"), ExitCode::usage},
+      {"ProtocolError", std::make_shared<ProtocolError>("p"), ExitCode::usage},
+      {"filesystem_error", std::make_shared<std::filesystem::filesystem_error>("f", error_code),
+       ExitCode::usage},
+      {"DeviceError", std::make_shared<DeviceError>("d"), ExitCode::nothing},
+      {"DeadlineError", std::make_shared<DeadlineError>("d"), ExitCode::nothing},
+      {"RecorderError", std::make_shared<RecorderError>("r"), ExitCode::recorder},
+      {"MeasurementError", std::make_shared<MeasurementError>("m"), ExitCode::measurement},
+      {"OutOfMemory", std::make_shared<OutOfMemory>("o"), ExitCode::measurement},
+      {"Unsupported", std::make_shared<Unsupported>("u"), ExitCode::measurement},
+      {"Interrupted", std::make_shared<Interrupted>("i"), ExitCode::interrupted},
+      {"logic_error", std::make_shared<std::logic_error>("l"), ExitCode::measurement},
+      {"bad_alloc", std::make_shared<std::bad_alloc>(), ExitCode::measurement},
+  };
+}
+
+TEST(ErrorTest, EachKindHasItsExitCode) {
+  for (const KindAndCode& row : kinds_and_codes()) EXPECT_EQ(exit_code_of(*row.error), row.code) << row.kind;
+}
+
+TEST(ErrorTest, AnIoErrorSaysWhereWhatWhyAndWhatToDo) {
+  const IoError error = io_error("/out/run.json", "cannot be written", ENOSPC);
+  EXPECT_STREQ(error.what(),
+               "/out/run.json: cannot be written: No space left on device; free space there, or name another "
+               "place");
+  EXPECT_EQ(error.error(), ENOSPC);
+  EXPECT_STREQ(io_error("/out", "cannot be written", EFBIG, "name it with -o").what(),
+               "/out: cannot be written: File too large; name it with -o");
+  EXPECT_STREQ(io_error("", "a pipe cannot be made", EFBIG).what(), "a pipe cannot be made: File too large");
+}
+
+TEST(ErrorTest, WhatNobodyExpectedIsPrintedAsSuch) {
+  EXPECT_EQ(final_message(UsageError("--shard 9/4")), "--shard 9/4");
+  EXPECT_EQ(final_message(std::logic_error("no such step")), "unexpected error: no such step");
+  const std::filesystem::filesystem_error denied("exists", "/root/x",
+                                                 std::make_error_code(std::errc::permission_denied));
+  EXPECT_EQ(final_message(denied), "/root/x: Permission denied; name another path");
+}
+
+TEST(ErrorTest, AnExitCodeOfAnotherProgramGivesTheErrorBack) {
+  EXPECT_THROW(throw_error_of_exit_code(2, "w"), UsageError);
+  EXPECT_THROW(throw_error_of_exit_code(4, "w"), DeviceError);
+  EXPECT_THROW(throw_error_of_exit_code(5, "w"), RecorderError);
+  for (const int code : {0, 1, 3, 77, 127, 130}) EXPECT_NO_THROW(throw_error_of_exit_code(code, "w"));
+}
+
+}  // namespace
+}  // namespace peakmark
