@@ -91,8 +91,7 @@ std::string what_is_wrong_with(const std::filesystem::filesystem_error& error) {
   const std::filesystem::path here = std::filesystem::current_path(gone);
   if (gone) return "the working folder is gone (" + gone.message() + "): go to another one and start again";
   constexpr std::size_t kMost = 200;
-  std::string path = error.path1().string();
-  if (path.size() > kMost) path = path.substr(0, kMost) + "…";
+  const std::string path = peakmark::shortened(error.path1().string(), kMost);
   return (path.empty() ? "a path cannot be used" : path) + ": " + error.code().message() +
          "; name another path";
 }
