@@ -78,7 +78,7 @@ TEST(ShippedSuites, OfClientsExpand) {
 }
 
 TEST(ShippedSuites, ShareNoCase) {
-  const std::vector<std::string> names{"smoke", "nightly", "large", "fbp-large"};
+  const std::vector<std::string> names{"smoke", "nightly", "large", "fbp-large", "one-image"};
   std::size_t each = 0;
   for (const std::string& name : names) each += load(name).cases.size();
   EXPECT_EQ(load(names).cases.size(), each);
@@ -133,6 +133,26 @@ TEST(ShippedSuites, CasesOfLargeNeedMoreThan32Bits) {
   }
 }
 
+/// The numbers of the README's picture, from the sizes of the arrays: an f32 image, one padded to four times
+/// as many pixels, and the coordinates of each of those (int32 rows and columns: images, vectors, or none).
+TEST(ShippedSuites, OneImageNeeds52Or20BytesAPixel) {
+  const std::unique_ptr<DryDevice> device = open_dry({});
+  device->tell(&device->books());
+  const Suite suite = load("one-image", {"dry", "dry"});
+  EXPECT_EQ(suite.cases.size(), 24U);
+  for (const PlannedCase& planned : suite.cases) {
+    const Variant& variant = *operations().find(planned.the_case.variant);
+    Trial trial(*device, &device->books(), variant, planned.the_case, planned.name, {});
+    trial.measure_memory();
+    const Size ny = planned.the_case.parameters.integer("ny");
+    const std::map<std::string, Size> expected{{"padding/coords2d", 52 * ny * ny},
+                                               {"padding/coords1d", 20 * ny * ny + 16 * ny},
+                                               {"padding/computed", 20 * ny * ny}};
+    EXPECT_EQ(trial.observation().requested_peak_bytes, expected.at(planned.the_case.variant))
+        << planned.name;
+  }
+}
+
 // Every case is one that its variant accepts, and every estimate is exact: 0 bytes off what is booked.
 class ShippedSuiteOnDry : public testing::TestWithParam<std::tuple<const char*, bool>> {};
 
@@ -158,14 +178,15 @@ TEST_P(ShippedSuiteOnDry, IsEstimatedExactly) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, ShippedSuiteOnDry,
-    testing::Combine(testing::Values("smallest", "smoke", "nightly", "large", "fbp-large"), testing::Bool()),
-    [](const auto& info) {
-      std::string name = std::get<0>(info.param);
-      std::ranges::replace(name, '-', '_');
-      return name + (std::get<1>(info.param) ? "_cpu" : "_gpu");
-    });
+INSTANTIATE_TEST_SUITE_P(All, ShippedSuiteOnDry,
+                         testing::Combine(testing::Values("smallest", "smoke", "nightly", "large",
+                                                          "fbp-large", "one-image"),
+                                          testing::Bool()),
+                         [](const auto& info) {
+                           std::string name = std::get<0>(info.param);
+                           std::ranges::replace(name, '-', '_');
+                           return name + (std::get<1>(info.param) ? "_cpu" : "_gpu");
+                         });
 
 /// Whoever writes a suite hears of a size that no machine can count from its `list`, not from a trial.
 TEST(ShippedOperations, EverySizeThatDoesNotFitIsAMistakeOfItsCase) {

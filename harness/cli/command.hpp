@@ -26,6 +26,7 @@ void add_run_command(CLI::App& app, Result& result);
 void add_merge_command(CLI::App& app, Result& result);
 void add_estimate_command(CLI::App& app, Result& result);
 void add_check_command(CLI::App& app, Result& result);
+void add_plot_command(CLI::App& app, Result& result);
 void add_record_command(CLI::App& app, Result& result);
 /// The command line `words` with a `--` before the program of `record`, whose words are all its own: options
 /// of ours among them (-o) are not ours there.

@@ -48,6 +48,9 @@ class Completion : public CommandTest {
 /// Every shell is asked the same: a command line up to the cursor, and what is offered.
 const std::map<std::string, Words> kOffered{
     {"peakmark re", {"record", "redact", "report"}},
+    {"peakmark pl", {"plot"}},
+    {"peakmark plot --p", {"--pdf", "--png"}},
+    {"peakmark plot --metric t", {"throughput", "time"}},
     {"peakmark run --re", {"--repetitions", "--require", "--resume"}},
     {"peakmark run --require ", {"cuda", "gpu"}},
     {"peakmark history export --format j", {"jsonl"}},
@@ -105,6 +108,7 @@ TEST_F(Completion, InBash) {
   EXPECT_THAT(offered("peakmark check "), Words({"c.json", "bin", "inside"}));
   EXPECT_THAT(offered("peakmark run -o c"), Words({"c.json"}));
   EXPECT_THAT(offered("peakmark report -o i"), Words({"inside"}));
+  EXPECT_THAT(offered("peakmark plot "), Words({"c.json", "bin", "inside"}));
 }
 
 TEST_F(Completion, InFish) {

@@ -25,12 +25,12 @@ constexpr const char* kFooter =
     "  PEAKMARK_HISTORY       the history where --history names none: a SQLite file or postgresql://…\n"
     "  PEAKMARK_REQUIRE       cuda or gpu, as --require\n"
     "  PEAKMARK_ENVIRONMENTS  folder of the Python environments that suites name; else build/environments\n"
-    "  PEAKMARK_PYTHON        the Python of `report`; else python3\n"
+    "  PEAKMARK_PYTHON        the Python of `plot` and `report`; else python3\n"
     "  PEAKMARK_LIBRARY_DIR   folder of the recorders; else lib/peakmark beside the program\n"
     "\n"
     "Files:\n"
     "  share/peakmark/suites   shipped suites, and the schema by which editors complete and check suites\n"
-    "  share/peakmark/reports  the pages of `report`, in Python, and what they require\n"
+    "  share/peakmark/reports  the plots and pages of `plot` and `report`, in Python, and what they require\n"
     "  share/peakmark/python   the Python module of marks and estimators";
 
 int run(int argc, char** argv) {
@@ -55,6 +55,7 @@ int run(int argc, char** argv) {
   peakmark::cli::add_merge_command(app, result);
   peakmark::cli::add_estimate_command(app, result);
   peakmark::cli::add_check_command(app, result);
+  peakmark::cli::add_plot_command(app, result);
   peakmark::cli::add_record_command(app, result);
   peakmark::cli::add_show_command(app, result);
   peakmark::cli::add_compare_command(app, result);

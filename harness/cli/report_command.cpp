@@ -1,25 +1,18 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/environment_list.hpp"
-#include "base/error.hpp"
-#include "base/own_program.hpp"
-#include "base/word_pointers.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
 #include "cli/output_file.hpp"
+#include "cli/python_reports.hpp"
 #include "cli/value_name.hpp"
 #include "run/text_file.hpp"
 
@@ -38,44 +31,8 @@ struct ReportOptions {
   std::vector<std::pair<std::string, std::string>> forms;
 };
 
-fs::path this_program() {
-  std::error_code error;
-  fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) throw io_error("/proc/self/exe", "cannot be read", error.value());
-  return program;
-}
-
-fs::path reports_folder(const fs::path& program) {
-  for (const fs::path& prefix : prefixes_of_own_program()) {
-    std::error_code error;
-    fs::path folder = prefix / "share" / "peakmark" / "reports";
-    if (fs::is_directory(folder / "peakmark_reports", error)) return folder;
-  }
-  throw EnvironmentError(
-      fmt::format("share/peakmark/reports, which draws reports, is not beside {}; install peakmark again",
-                  program.string()));
-}
-
-/// $PEAKMARK_PYTHON, which may name a program of a virtual environment, or python3.
-fs::path python(const std::vector<std::string>& environment) {
-  const std::string wanted = variable_of(environment, "PEAKMARK_PYTHON").value_or("");
-  const std::string name = wanted.empty() ? "python3" : wanted;
-  if (const auto found = program_in(environment, name)) return *found;
-  throw EnvironmentError(fmt::format(
-      "{} is no program here; reports need Python 3.11 or later: install it, or let $PEAKMARK_PYTHON name it",
-      name));
-}
-
-std::vector<std::string> arguments_of(const ReportOptions& options, const std::string& interpreter,
-                                      const fs::path& program) {
-  // Not -m: the messages are this program's, and begin with its name. Python puts the working folder first in
-  // its path for both, and files there would replace modules of its library.
-  const std::string script =
-      "import sys\n"
-      "sys.path[:] = [path for path in sys.path if path not in ('', '.')]\n"
-      "from peakmark_reports.__main__ import main\n"
-      "sys.exit(main(sys.argv[1:], 'peakmark'))";
-  std::vector<std::string> words{interpreter, "-c", script, "report", "--peakmark", program.string()};
+std::vector<std::string> report_words(const ReportOptions& options) {
+  std::vector<std::string> words{"report", "--peakmark", own_program().string()};
   const auto add = [&](const std::string& name, const std::string& value) {
     // In one word: a value may begin with a dash.
     if (!value.empty()) words.push_back(fmt::format("--{}={}", name, value));
@@ -116,24 +73,9 @@ void remove_earlier_reports(const ReportOptions& options) {
     replace_earlier_page(options.output.empty() ? "report" : options.output);
 }
 
-/// Becomes Python: its output, its exit code and the signals that end it are the command's.
 [[noreturn]] void report(const ReportOptions& options) {
   remove_earlier_reports(options);
-  const fs::path program = this_program();
-  std::vector<std::string> environment = current_environment();
-  const fs::path interpreter = python(environment);
-  const std::string others = without_empty_folders(variable_of(environment, "PYTHONPATH").value_or(""));
-  const std::string folder = reports_folder(program).string();
-  set_variable(environment, "PYTHONPATH", others.empty() ? folder : folder + ":" + others);
-  // From Python 3.11 on the processes that draw heed it too.
-  set_variable(environment, "PYTHONSAFEPATH", "1");
-  // Not an argument: everybody can read those, and a URL may hold a password.
-  if (!options.history.empty()) set_variable(environment, "PEAKMARK_HISTORY", options.history);
-  std::vector<std::string> arguments = arguments_of(options, interpreter.string(), program);
-  std::fflush(nullptr);
-  ::execve(interpreter.c_str(), pointers_to(arguments).data(), pointers_to(environment).data());
-  throw io_error(interpreter, "cannot be started", errno,
-                 "let $PEAKMARK_PYTHON name a Python of 3.11 or later");
+  become_python_reports(report_words(options), options.history);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What `report` hands to Python, and what it says where there is none. The pages have tests in Python.
+// What `plot` and `report` pass to Python, and their messages if there is none. Plots and pages have tests in
+// Python.
 #include <sstream>
 
 #include "base/environment_list.hpp"
@@ -48,6 +49,25 @@ TEST_F(Report, BecomesPython) {
                   "--step-summary"));
 }
 
+TEST_F(Report, PlotPassesItsOptionsAndRunsToPython) {
+  write_python();
+  const Answer answer = peakmark({"plot", "a.json", "b.json", "--metric", "peak", "--metric", "at-peak",
+                                  "--pdf", "--filter=-x", "--axis", "ny", "-o", "out"});
+  EXPECT_EQ(answer.end.exit_code, 3);
+  std::vector<std::string> words = lines(answer);
+  ASSERT_GT(words.size(), 7U);
+  words.erase(words.begin(), words.begin() + 7);  // PYTHONPATH, the history, -c and the script's four lines
+  EXPECT_THAT(words, ElementsAre("plot", "--output=out", "--filter=-x", "--metric=peak", "--metric=at-peak",
+                                 "--axis=ny", "--pdf", "--", "a.json", "b.json"));
+}
+
+TEST_F(Report, PlotRefusesAnUnknownMetric) {
+  write_python();
+  const Answer answer = peakmark({"plot", "a.json", "--metric", "peek"});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("peek"));
+}
+
 TEST_F(Report, TheSummaryMayNameItsFile) {
   write_python();
   EXPECT_THAT(peakmark({"report", "--step-summary", "s.md"}).output, HasSubstr("--step-summary=s.md\n"));
@@ -56,9 +76,12 @@ TEST_F(Report, TheSummaryMayNameItsFile) {
 TEST_F(Report, WithoutPythonSaysWhatToDo) {
   for (const std::string& name : {std::string("no-such-python"), (folder_.path() / "none").string()}) {
     environment_ = {"PEAKMARK_PYTHON=" + name};
-    const Answer answer = peakmark({"report"});
-    EXPECT_EQ(answer.end.exit_code, 2);
-    EXPECT_THAT(answer.errors, AllOf(HasSubstr(name), HasSubstr("$PEAKMARK_PYTHON name")));
+    for (const std::vector<std::string>& words :
+         std::vector<std::vector<std::string>>{{"report"}, {"plot", "run.json"}}) {
+      const Answer answer = peakmark(words);
+      EXPECT_EQ(answer.end.exit_code, 2);
+      EXPECT_THAT(answer.errors, AllOf(HasSubstr(name), HasSubstr("$PEAKMARK_PYTHON name")));
+    }
   }
 }
 
@@ -70,10 +93,14 @@ TEST_F(Report, WithoutLibrariesSaysWhatToInstall) {
       << "raise ModuleNotFoundError(\"No module named 'pandas'\", name='pandas')\n";
   environment_.push_back("PYTHONPATH=" + modules.string());
   if (!program_in(current_environment(), "python3")) GTEST_SKIP() << "there is no python3 here";
-  const Answer answer = peakmark({"report", "--junit", "j.xml"});
-  EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, AllOf(HasSubstr("has no pandas"), HasSubstr("-m pip install -r "),
-                                   HasSubstr("/requirements.txt")));
+  std::ofstream(run_file_) << "{}";
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"report", "--junit", "j.xml"}, {"plot", run_file_.string()}}) {
+    const Answer answer = peakmark(words);
+    EXPECT_EQ(answer.end.exit_code, 2);
+    EXPECT_THAT(answer.errors, AllOf(HasSubstr("has no pandas"), HasSubstr("python3"),
+                                     HasSubstr("-m pip install -r "), HasSubstr("/requirements.txt")));
+  }
 }
 
 TEST_F(Report, FilesOfTheWorkingFolderAreNotTakenForPythonsModules) {

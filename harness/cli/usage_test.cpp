@@ -82,7 +82,8 @@ TEST_F(Usage, AnEmptyFileNameIsNamed) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"run", "suite.toml", "-o", ""},
                                              {"merge", "run.json", "-o", ""},
-                                             {"check", "run.json", "--junit", ""}}) {
+                                             {"check", "run.json", "--junit", ""},
+                                             {"plot", "run.json", "-o", ""}}) {
     const Answer answer = peakmark(words);
     EXPECT_EQ(answer.end.exit_code, 2);
     EXPECT_THAT(answer.errors,
@@ -92,7 +93,7 @@ TEST_F(Usage, AnEmptyFileNameIsNamed) {
 
 TEST_F(Usage, EveryHelpNamesTheExitCodes) {
   for (const char* const command :
-       {"devices", "doctor", "list", "run", "merge", "estimate", "check", "record", "show", "compare",
+       {"devices", "doctor", "list", "run", "merge", "estimate", "check", "plot", "record", "show", "compare",
         "history", "report", "trends", "redact", "init", "schema", "completion", "manual"}) {
     EXPECT_THAT(peakmark({command, "--help"}).output, HasSubstr("Exit code")) << command;
   }

@@ -1,4 +1,4 @@
-"""`python -m peakmark_reports plots RUN -o FOLDER`, `… slice SLICE.npy -o FOLDER`, `… report -o FOLDER`"""
+"""What `peakmark plot` and `peakmark report` run, and `python -m peakmark_reports slice SLICE.npy`, which ci/nightly does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from .errors import InputError
 
 EXIT_USAGE = 2
-EXIT_NOTHING = 4
 REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements.txt"
 # What requirements.txt names, by the names of their modules.
 LIBRARIES = ("jinja2", "markupsafe", "matplotlib", "numpy", "pandas")
@@ -20,17 +19,19 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(prog=prog, description="Plots and pages from what peakmark wrote")
     commands = parser.add_subparsers(dest="command", required=True)
-    plots = commands.add_parser("plots", help="memory, time and what is live at the peak against shape: PNG and SVG")
-    plots.add_argument("run", type=Path, metavar="RUN", help="run file")
-    plots.add_argument(
-        "--axis", metavar="AXIS", help="to draw against, where it names the shape; default: the first that does"
-    )
+    plot = commands.add_parser("plot", help="memory, time, what is live at the peak, and estimates against shape")
+    plot.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run files")
+    plot.add_argument("--axis", metavar="AXIS", help="to draw against; default: the first that names the shape")
+    plot.add_argument("--filter", metavar="REGEX", help="only cases whose name this finds")
+    plot.add_argument("--metric", action="append", metavar="METRIC", help="only this; may be repeated; default: all")
+    for one in ("png", "svg", "pdf"):
+        plot.add_argument(f"--{one}", action="append_const", dest="formats", const=one, help=f"write {one.upper()}")
     one = commands.add_parser("slice", help="a reconstructed slice and a profile along one of its rows: PNG and SVG")
     one.add_argument("slice", type=Path, metavar="SLICE", help=".npy of rows and columns; the files get its name")
     one.add_argument("--truth", type=Path, metavar="TRUTH", help=".npy of the same shape: what it should be")
     one.add_argument("--row", type=int, metavar="ROW", help="of the profile; default: the middle one")
     one.add_argument("--title", metavar="TEXT", help="default: the file's name")
-    for command in (plots, one):
+    for command in (plot, one):
         command.add_argument("-o", "--output", type=Path, default=Path("plots"), metavar="FOLDER", help="default: plots")
     add_options(
         commands.add_parser(
@@ -43,11 +44,12 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _plots(options: argparse.Namespace) -> list[Path]:
+def _plot(options: argparse.Namespace) -> list[Path]:
+    from .pictures import METRICS, Wanted
     from .plots import write_plots
-    from .run_file import load_run
 
-    return write_plots(load_run(options.run), options.output, options.axis)
+    wanted = Wanted(options.metric or METRICS, options.formats or ("png", "svg"), options.axis)
+    return write_plots(options.runs, options.output, wanted, options.filter)
 
 
 def _slice(options: argparse.Namespace) -> list[Path]:
@@ -68,7 +70,7 @@ def _report(options: argparse.Namespace) -> list[Path]:
 
 def _run(arguments: list[str] | None, prog: str) -> int:
     options = _parser(prog).parse_args(arguments)
-    commands = {"plots": _plots, "slice": _slice, "report": _report}
+    commands = {"plot": _plot, "slice": _slice, "report": _report}
     try:
         written = commands[options.command](options)
     except InputError as error:
@@ -77,9 +79,6 @@ def _run(arguments: list[str] | None, prog: str) -> int:
     except OSError as error:
         print(f"{prog}: {error.filename}: {error.strerror}" if error.filename else f"{prog}: {error}", file=sys.stderr)
         return EXIT_USAGE
-    if not written:
-        print(f"{prog}: {options.run}: no operation has three shapes to draw a line through", file=sys.stderr)
-        return EXIT_NOTHING
     for path in written:
         print(path)
     return 0
@@ -93,8 +92,9 @@ def main(arguments: list[str] | None = None, prog: str = "peakmark_reports") -> 
         if (error.name or "").split(".")[0] not in LIBRARIES:
             raise
         print(
-            f"{prog}: this Python, {sys.executable}, has no {error.name}. Install what reports need, here or in a virtual "
-            f"environment that PEAKMARK_PYTHON names:\n  {sys.executable} -m pip install -r {REQUIREMENTS}",
+            f"{prog}: this Python, {sys.executable}, has no {error.name}: install it with\n"
+            f"  {sys.executable} -m pip install -r {REQUIREMENTS}\n"
+            "or set PEAKMARK_PYTHON to the Python of a virtual environment that has it",
             file=sys.stderr,
         )
         return EXIT_USAGE

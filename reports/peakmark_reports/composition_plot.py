@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 
 import pandas as pd
 
-from .figure_style import COLOURS, device_text, pyplot, size_text, use_style
+from .figure_style import COLOURS, caption_text, pyplot, set_texts, size_text, use_style
+from .line_labels import shortened
 from .series import Figure, Panel, x_label
 
 # What never reaches this share of a peak could not be seen in a bar; the legend names it together.
@@ -16,8 +16,7 @@ OTHERS = "others"
 HATCHES = ["", "////", "...."]
 # Above that many bars their totals stand upright, or they would run into each other.
 MOST_LEVEL_TOTALS = 4
-INCHES_A_LEGEND_ENTRY = 1.5
-CHARACTERS_AN_INCH = 18
+LEGEND_INCHES, LEGEND_CHARACTERS = 1.9, 24
 
 
 @dataclass(frozen=True)
@@ -106,23 +105,20 @@ def _draw_bars(axes, composition: Composition, cases: pd.DataFrame, styles: dict
             )
             bottom += size
         axes.annotate(
-            size_text(bottom), (place, bottom / case["floor"]), xytext=(0, 2), textcoords="offset points",
+            size_text(bottom), (place, bottom / case["floor"]), xytext=(0, 4), textcoords="offset points",
             ha="center", va="bottom", fontsize=6, rotation=90 if len(cases) > MOST_LEVEL_TOTALS else 0,
         )
 
 
 def _legend(drawing, composition: Composition, styles: dict[str, dict]) -> None:
     names = composition.names + ([OTHERS] if composition.others else [])
-    handles = [pyplot.Rectangle((0, 0), 1, 1, edgecolor="white", label=name, **styles[name]) for name in names]
+    handles = [
+        pyplot.Rectangle((0, 0), 1, 1, edgecolor="white", label=shortened(name, LEGEND_CHARACTERS), **styles[name])
+        for name in names
+    ]
     handles.append(pyplot.Line2D([], [], color="0.1", linestyle=":", linewidth=1.4, label="floor: input + output"))
-    columns = max(1, min(len(handles), int(drawing.get_figwidth() / INCHES_A_LEGEND_ENTRY)))
-    title = None
-    if composition.others:
-        text = f"{OTHERS}, below {LEAST_SHARE:.0%} of every peak: {', '.join(composition.others)}"
-        title = textwrap.fill(text, int(drawing.get_figwidth() * CHARACTERS_AN_INCH))
-    drawing.legend(
-        handles=handles, loc="outside lower center", ncols=columns, frameon=False, title=title, title_fontsize=6.5,
-    )
+    # As bars are stacked, from above. The caption is below: a legend there would cover it.
+    drawing.legend(handles=handles[::-1], loc="outside right upper", frameon=False, fontsize=7)
 
 
 def draw_composition(figure: Figure, composition: Composition, context: dict) -> pyplot.Figure:
@@ -133,7 +129,7 @@ def draw_composition(figure: Figure, composition: Composition, context: dict) ->
     most_bars = max(len(panel.cases[panel.cases["variant"] == variant]) for panel in panels for variant in variants)
     drawing, grid = pyplot.subplots(
         len(panels), len(variants), squeeze=False, sharey=True, layout="constrained",
-        figsize=(max(4.2, len(variants) * max(1.5, 0.28 * most_bars + 0.5) + 0.6), 2.1 * len(panels) + 1.3),
+        figsize=(max(4.2, len(variants) * max(1.5, 0.28 * most_bars + 0.5) + 0.6) + LEGEND_INCHES, 2.1 * len(panels) + 0.9),
     )
     styles = _styles(composition)
     for row, panel in zip(grid, panels):
@@ -151,8 +147,9 @@ def draw_composition(figure: Figure, composition: Composition, context: dict) ->
     # Above the bars stand their totals.
     room = 1.45 if most_bars > MOST_LEVEL_TOTALS else 1.18
     grid[0][0].set_ylim(0, room * (every["peak"] / every["floor"]).max())
-    drawing.suptitle(
-        f"{figure.name}: what is live at the peak\n{device_text(context)}", fontsize=8,
-    )
+    notes = []
+    if composition.others:
+        notes = [f"{OTHERS.capitalize()}, below {LEAST_SHARE:.0%} of every peak: {', '.join(composition.others)}"]
+    set_texts(drawing, f"{figure.name}: what is live at the peak", caption_text(context, notes))
     _legend(drawing, composition, styles)
     return drawing

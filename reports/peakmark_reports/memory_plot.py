@@ -1,127 +1,119 @@
-"""Memory and time against shape: a figure an operation, a line a variant."""
+"""Memory, time and estimates against shape: a figure an operation, a row a metric, a column a panel, a line a variant."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
 import pandas as pd
 
-from .figure_style import COLOURS, MARKERS, device_text, pyplot, set_count_axis, set_size_axis, set_time_axis, use_style
+from .estimators import with_ratio
+from .figure_style import (
+    COLOURS,
+    MARKERS,
+    WIDE,
+    WIDE_TIMES,
+    Scale,
+    amount_scale,
+    caption_text,
+    pyplot,
+    ratio_scale,
+    set_axis,
+    set_texts,
+    shape_scale,
+    use_style,
+)
+from .figures_text import size_text, time_text
+from .line_labels import (
+    INCHES_A_CHARACTER,
+    INCHES_A_LINE,
+    MAX_LINE,
+    MAX_NAME,
+    add_label,
+    joined_label,
+    place_labels,
+    short_names,
+    shortened,
+)
 from .series import Figure, Panel, x_label
 
 MOST_COLUMNS = 4
-INCHES_A_LEGEND_ENTRY = 1.6
-# Room around the points, as a factor: the axes are logarithmic.
-MARGIN = 1.4
-# Points that the first of the variants is wider than the last, in its line and in its markers.
-WIDER_LINE, WIDER_MARKER = 1.6, 4.0
+COLUMN_INCHES, ONLY_COLUMN_INCHES, ROW_INCHES = 2.2, 3.4, 1.7
+TITLE_CHARACTERS, ONLY_TITLE_CHARACTERS = 32, 50
+# Share of an axis within which two lines look like one.
+LOOKS_EQUAL = 0.006
+REFERENCE = "0.35"
+OUTSIDE = "#B3261E"
+SHAPES = ("peak", "overhead", "time", "throughput")
 
 Styles = dict[str, dict]
 
 
-def variant_styles(variants: list[str]) -> Styles:
-    """Later variants are drawn over earlier ones and are narrower, in hollow markers: of lines that fall together each is seen."""
-    last = len(variants) - 1
-    wider = [1 - i / last if last else 0 for i in range(len(variants))]
-    return {
-        variant: {
-            "color": COLOURS[i % len(COLOURS)],
-            "marker": MARKERS[i % len(MARKERS)],
-            "markerfacecolor": "white",
-            "linewidth": pyplot.rcParams["lines.linewidth"] + WIDER_LINE * wider[i],
-            "markersize": pyplot.rcParams["lines.markersize"] + WIDER_MARKER * wider[i],
-        }
-        for i, variant in enumerate(variants)
-    }
+@dataclass(frozen=True)
+class Line:
+    """A line to draw. A `y` of NaN is a gap: there is such a case, and it was not measured."""
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    style: dict
+    low: np.ndarray | None = None  # of the spread, where there is one
+    high: np.ndarray | None = None
+
+    def end(self) -> tuple[float, float]:
+        last = np.flatnonzero(np.isfinite(self.y))[-1]
+        return float(self.x[last]), float(self.y[last])
 
 
-def _draw_floors(axes, panel: Panel, x: str) -> None:
+@dataclass(frozen=True)
+class Metric:
+    """What a row of panels shows. `references` gives (name, values, style) of what is no variant."""
+
+    label: Callable[[pd.DataFrame, dict], str]
+    values: Callable[[pd.DataFrame], pd.Series]
+    unit: str
+    text: Callable[[float], str]
+    references: Callable[[pd.DataFrame], list[tuple[str, pd.Series, dict]]] = lambda _cases: []
+    # Values of the estimate on the same axis, where it has them.
+    estimates: Callable[[pd.DataFrame], pd.Series] | None = None
+    spread: tuple[str, str] | None = None
+    has_window: bool = False
+
+
+def _times_floor(cases: pd.DataFrame, column: str) -> pd.Series:
+    return cases[column] / cases["floor"].where(cases["floor"] > 0)
+
+
+def _floor_lines(cases: pd.DataFrame) -> list[tuple[str, pd.Series, dict]]:
     """One line, unless variants differ in what they are given: in place, say, or one array for two."""
-    drawn = set()
-    for _variant, cases in panel.cases.dropna(subset=["floor"]).groupby("variant", sort=False):
-        line = tuple(zip(cases[x], cases["floor"]))
-        if line not in drawn:
-            axes.plot(cases[x], cases["floor"], linestyle=":", color="0.3", linewidth=1.4, zorder=1)
-        drawn.add(line)
+    style = {"linestyle": ":", "linewidth": 1.4}
+    known = cases.dropna(subset=["floor"])
+    if (known.groupby("x")["floor"].nunique() <= 1).all():
+        return [("floor", known.drop_duplicates("x")["floor"], style)] if len(known) else []
+    lines: dict[tuple, tuple[list[str], pd.Series]] = {}
+    for variant, of_variant in known.groupby("variant", sort=False):
+        key = tuple(zip(of_variant["x"], of_variant["floor"]))
+        lines.setdefault(key, ([], of_variant["floor"]))[0].append(variant.split("/", 1)[-1])
+    return [(shortened(f"floor of {', '.join(names)}", MAX_NAME), floors, style) for names, floors in lines.values()]
 
 
-def _draw_peak(axes, panel: Panel, x: str, styles: Styles) -> None:
-    _draw_floors(axes, panel, x)
-    for variant, style in styles.items():
-        cases = panel.cases[panel.cases["variant"] == variant]
-        # Where the estimate must lie: lo ≤ peak / estimate ≤ hi.
-        axes.fill_between(
-            cases[x], cases["peak"] / cases["window_hi"], cases["peak"] / cases["window_lo"],
-            color=style["color"], alpha=0.13, linewidth=0, zorder=0,
-        )
-        axes.plot(cases[x], cases["peak"], **style, zorder=2)
-        estimated = cases.dropna(subset=["estimate"])
-        axes.plot(estimated[x], estimated["estimate"], color="black", linestyle=(0, (4, 3)), linewidth=0.8, zorder=3)
+def _level(name: str, value: float, cases: pd.DataFrame, linestyle: str) -> tuple[str, pd.Series, dict]:
+    at = cases.drop_duplicates("x")
+    return name, pd.Series(value, index=at.index), {"linestyle": linestyle, "linewidth": 1.2}
 
 
-def _draw_overhead(axes, panel: Panel, x: str, styles: Styles) -> None:
-    """The peak as a multiple of the floor: where lines of the panel above lie too close to be told apart."""
-    axes.axhline(1, linestyle=":", color="0.3", linewidth=1.4, zorder=1)
-    for variant, style in styles.items():
-        cases = panel.cases[panel.cases["variant"] == variant].dropna(subset=["floor"])
-        times_floor = cases["peak"] / cases["floor"]
-        axes.fill_between(
-            cases[x], times_floor / cases["window_hi"], times_floor / cases["window_lo"],
-            color=style["color"], alpha=0.13, linewidth=0, zorder=0,
-        )
-        axes.plot(cases[x], times_floor, **style, zorder=2)
-        estimated = cases.dropna(subset=["estimate"])
-        axes.plot(
-            estimated[x], estimated["estimate"] / estimated["floor"],
-            color="black", linestyle=(0, (4, 3)), linewidth=0.8, zorder=3,
-        )
+def _floor_level(cases: pd.DataFrame) -> list[tuple[str, pd.Series, dict]]:
+    return [_level("floor", 1.0, cases, ":")]
 
 
-def _draw_time(axes, panel: Panel, x: str, styles: Styles) -> None:
-    for variant, style in styles.items():
-        cases = panel.cases[panel.cases["variant"] == variant].dropna(subset=["time"])
-        spread = [cases["time"] - cases["time_min"], cases["time_max"] - cases["time"]]
-        axes.errorbar(cases[x], cases["time"], yerr=spread, **style, elinewidth=0.7, capsize=1.5)
-
-
-def _draw_throughput(axes, panel: Panel, x: str, styles: Styles) -> None:
-    """GB/s, and the run's own reference copy: the line that a kernel bound by memory can reach."""
-    known = panel.cases.dropna(subset=["bytes_per_second", "share_of_copy"])
-    if len(known):
-        copy = (known["bytes_per_second"] / known["share_of_copy"]).median() * 1e-9
-        axes.axhline(copy, linestyle="-.", color="0.3", linewidth=1.0, zorder=1)
-    for variant, style in styles.items():
-        cases = panel.cases[panel.cases["variant"] == variant].dropna(subset=["bytes_per_second"])
-        axes.plot(cases[x], cases["bytes_per_second"] * 1e-9, **style, zorder=2)
-    axes.set_ylim(bottom=0)
-
-
-def _limit_peaks(axes, panel: Panel) -> None:
-    low = panel.cases[["floor", "peak"]].min(axis=None) / MARGIN
-    high = (panel.cases["peak"] / panel.cases["window_lo"]).max() * MARGIN
-    axes.set_yscale("log", base=2)
-    set_size_axis(axes.yaxis, low, high)
-    axes.set_ylim(low, high)
-
-
-def _limit_times(axes, panel: Panel) -> None:
-    axes.set_yscale("log")
-    fastest, slowest = panel.cases["time_min"].min() / MARGIN, panel.cases["time_max"].max() * MARGIN
-    set_time_axis(axes.yaxis, fastest, slowest)
-    axes.set_ylim(fastest, slowest)
-
-
-def _legend(drawing, styles: Styles, has_floor: bool, has_copy: bool) -> None:
-    handles = [
-        pyplot.Line2D([], [], **style, label=variant.split("/", 1)[1])
-        for variant, style in styles.items()
-    ]
-    handles.append(pyplot.Line2D([], [], color="black", linestyle=(0, (4, 3)), linewidth=0.8, label="estimate"))
-    if has_floor:
-        handles.append(pyplot.Line2D([], [], color="0.3", linestyle=":", linewidth=1.4, label="floor: input + output"))
-    if has_copy:
-        handles.append(pyplot.Line2D([], [], color="0.3", linestyle="-.", linewidth=1.0, label="GB/s of a copy"))
-    handles.append(pyplot.Rectangle((0, 0), 1, 1, color="0.5", alpha=0.25, linewidth=0, label="window of the estimate"))
-    columns = max(1, min(len(handles), int(drawing.get_figwidth() / INCHES_A_LEGEND_ENTRY)))
-    drawing.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
+def _copy_level(cases: pd.DataFrame) -> list[tuple[str, pd.Series, dict]]:
+    """The run's own reference copy: what a kernel bound by memory can reach."""
+    known = cases.dropna(subset=["bytes_per_second", "share_of_copy"])
+    if not len(known):
+        return []
+    return [_level("copy", (known["bytes_per_second"] / known["share_of_copy"]).median() * 1e-9, cases, "-.")]
 
 
 def _time_label(cases: pd.DataFrame, context: dict) -> str:
@@ -130,47 +122,233 @@ def _time_label(cases: pd.DataFrame, context: dict) -> str:
     return ("cold time" if is_cold else "time") + (", CPU device" if context.get("device_is_cpu") else "")
 
 
-def draw(figure: Figure, context: dict) -> pyplot.Figure:
-    """Peaks, peaks over the floor, times and GB/s, a row each where the run knows of them; a column a panel."""
+METRICS = {
+    "peak": Metric(
+        lambda _cases, _context: "peak memory",
+        lambda cases: cases["peak"],
+        "bytes",
+        size_text,
+        _floor_lines,
+        lambda cases: cases["estimate"],
+    ),
+    "overhead": Metric(
+        lambda _cases, _context: "peak / floor",
+        lambda cases: _times_floor(cases, "peak"),
+        "ratio",
+        lambda value: f"{value:.3g}×",
+        _floor_level,
+        lambda cases: _times_floor(cases, "estimate"),
+    ),
+    "time": Metric(_time_label, lambda cases: cases["time"], "time", time_text, spread=("time_min", "time_max")),
+    "throughput": Metric(
+        lambda _cases, _context: "GB/s",
+        lambda cases: cases["bytes_per_second"] * 1e-9,
+        "rate",
+        lambda value: f"{value:.3g}",
+        _copy_level,
+    ),
+    "estimate": Metric(
+        lambda _cases, _context: "peak / estimate",
+        lambda cases: with_ratio(cases)["ratio"].reindex(cases.index),
+        "ratio",
+        lambda value: f"{value:.3f}",
+        lambda cases: [_level("exact", 1.0, cases, ":")],
+        has_window=True,
+    ),
+}
+NOTES = {
+    "floor": "Floor (dotted): the input and the output together",
+    "estimate": "Black tick: estimate within its window",
+    "outside": "Red ×: estimate outside its window",
+    "spread": "Bars: fastest to slowest repetition",
+    "copy": "Dashed and dotted: a copy on the same device",
+    "window": "Shaded: the window of the estimate",
+}
+
+
+def variant_styles(variants: Sequence[str]) -> Styles:
+    """A colour and a marker a variant; from the eighth on colours come again with other markers."""
+    count = len(COLOURS)
+    return {
+        variant: {
+            "color": COLOURS[i % count],
+            "marker": MARKERS[(i + i // count) % len(MARKERS)],
+            "markeredgecolor": "white",
+            "markeredgewidth": 0.4,
+        }
+        for i, variant in enumerate(variants)
+    }
+
+
+def _lines(metric: Metric, panel: Panel, x: str, styles: Styles, names: dict[str, str]) -> list[Line]:
+    """Of the variants in the order of their styles, then the references."""
+    cases = panel.cases.assign(x=panel.cases[x].astype(float))
+    values = metric.values(cases)
+    lines = []
+    for variant, style in styles.items():
+        mine = cases["variant"] == variant
+        if not values[mine].notna().any():
+            continue
+        low, high = (cases.loc[mine, column].to_numpy(float) for column in metric.spread) if metric.spread else (None, None)
+        lines.append(
+            Line(names[variant], cases.loc[mine, "x"].to_numpy(), values[mine].to_numpy(float), style, low, high)
+        )
+    measured = cases[cases["peak"].notna()]
+    for name, level, style in metric.references(measured) if lines else []:
+        at = cases.loc[level.index, "x"].to_numpy()
+        lines.append(Line(name, at, level.to_numpy(float), {"color": REFERENCE, "zorder": 1} | style))
+    return lines
+
+
+def _look_equal(one: Line, other: Line, scale: Scale) -> bool:
+    if not np.array_equal(one.x, other.x) or not np.array_equal(np.isnan(one.y), np.isnan(other.y)):
+        return False
+    known = np.isfinite(one.y)
+    return bool(np.max(np.abs(scale.place(one.y[known]) - scale.place(other.y[known]))) <= LOOKS_EQUAL)
+
+
+def joined(lines: Sequence[Line], scale: Scale) -> list[list[Line]]:
+    """Lines that could not be told apart, together: the first of each is drawn, with a label for all."""
+    groups: list[list[Line]] = []
+    for line in lines:
+        group = next((group for group in groups if _look_equal(group[0], line, scale)), None)
+        if group is None:
+            groups.append([line])
+        else:
+            group.append(line)
+    return groups
+
+
+def _label_of(group: list[Line], metric: Metric) -> str:
+    is_exact = all(np.array_equal(group[0].y, line.y, equal_nan=True) for line in group)
+    return joined_label([line.name for line in group], is_exact, metric.text(group[0].end()[1]))
+
+
+def _row_scale(metric: Metric, panels: Sequence[Panel], lines: Sequence[list[Line]], x_is_log: bool) -> Scale:
+    values = [part for panel_lines in lines for line in panel_lines for part in (line.y, line.low, line.high)]
+    for panel in panels:
+        if metric.estimates:
+            values.append(metric.estimates(with_ratio(panel.cases)).to_numpy(float))
+        if metric.has_window:
+            values += [panel.cases[column].to_numpy(float) for column in ("window_lo", "window_hi")]
+    every = np.concatenate([part for part in values if part is not None])
+    if metric.unit == "ratio":
+        return ratio_scale(every)
+    return amount_scale(every, x_is_log and metric.unit != "rate", WIDE_TIMES if metric.unit == "time" else WIDE)
+
+
+@dataclass
+class _Row:
+    """A metric in every panel: what is drawn, before anything is."""
+
+    metric: Metric
+    scale: Scale
+    groups: list[list[list[Line]]]  # of each panel
+    labels: list[list[str]] = field(default_factory=list)
+
+
+def _rows(figure: Figure, metrics: Sequence[Metric], styles: Styles, x_is_log: bool) -> list[_Row]:
+    names = short_names([variant.split("/", 1)[-1] for variant in styles])
+    by_variant = {variant: names[variant.split("/", 1)[-1]] for variant in styles}
+    rows = []
+    for metric in metrics:
+        lines = [_lines(metric, panel, figure.x, styles, by_variant) for panel in figure.panels]
+        scale = _row_scale(metric, figure.panels, lines, x_is_log)
+        groups = [joined(panel_lines, scale) for panel_lines in lines]
+        rows.append(_Row(metric, scale, groups, [[_label_of(group, metric) for group in one] for one in groups]))
+    return rows
+
+
+def _draw_estimates(axes, metric: Metric, cases: pd.DataFrame, x: str) -> set[str]:
+    """A marker an estimate, by its verdict."""
+    judged = with_ratio(cases)
+    values = metric.estimates(judged)
+    outside = (judged["ratio"] < judged["window_lo"]) | (judged["ratio"] > judged["window_hi"])
+    drawn = set()
+    for note, chosen, style in (
+        ("estimate", ~outside, {"marker": "_", "color": "black", "markersize": 8}),
+        ("outside", outside, {"marker": "x", "color": OUTSIDE, "markersize": 6}),
+    ):
+        if chosen.any():
+            axes.plot(judged[x][chosen], values[chosen], linestyle="none", markeredgewidth=0.8, zorder=4, **style)
+            drawn.add(note)
+    return drawn
+
+
+def _draw_panel(axes, row: _Row, place: int, panel: Panel, x: str) -> tuple[list, set[str]]:
+    """Returns the labels, and which notes the caption needs."""
+    metric, notes = row.metric, set()
+    if metric.has_window and row.groups[place]:
+        bounds = panel.cases.groupby(x).agg(low=("window_lo", "min"), high=("window_hi", "max"))
+        axes.fill_between(bounds.index, bounds["low"], bounds["high"], color="0.5", alpha=0.18, linewidth=0, zorder=0)
+        notes.add("window")
+    labels = []
+    for group, text in zip(row.groups[place], row.labels[place]):
+        line = group[0]
+        axes.plot(line.x, line.y, **({"zorder": 2} | line.style))
+        if line.low is not None:
+            # No line is drawn between them, whatever is missing: only the bars.
+            axes.errorbar(
+                line.x, line.y, yerr=np.maximum([line.y - line.low, line.high - line.y], 0), fmt="none", ecolor=line.style["color"],
+                elinewidth=0.7, capsize=1.5, alpha=0.7, zorder=1,
+            )  # fmt: skip
+            notes.add("spread")
+        notes |= {one.name.split(" ")[0] for one in group if one.style["color"] == REFERENCE} & set(NOTES)
+        labels.append(add_label(axes, text, line.end(), line.style["color"]))
+    if metric.estimates:
+        notes |= _draw_estimates(axes, metric, panel.cases, x)
+    return labels, notes
+
+
+def _sizes(rows: Sequence[_Row], columns: int) -> tuple[float, list[float]]:
+    """Inches of the figure's width, and of the height of each row: its labels fit beside each other."""
+    texts = [text for row in rows for panel in row.labels for text in panel]
+    longest = max((len(part) for text in texts for part in text.split("\n")), default=MAX_LINE)
+    heights = [
+        max(ROW_INCHES, 0.5 + INCHES_A_LINE * max(sum(1 + text.count("\n") for text in panel) for panel in row.labels))
+        for row in rows
+    ]
+    column = ONLY_COLUMN_INCHES if columns == 1 else COLUMN_INCHES
+    return columns * (column + INCHES_A_CHARACTER * longest) + 0.5, heights
+
+
+def draw(figure: Figure, context: dict, metrics: Sequence[str] = SHAPES) -> pyplot.Figure | None:
+    """A row a metric of which something is known. None where nothing is known of any."""
     use_style()
     panels = figure.panels
     every = pd.concat([panel.cases for panel in panels])
-    has_floor, has_time = every["floor"].notna().any(), every["time"].notna().any()
-    rows_of = [("peak", _draw_peak)]
-    if has_floor:
-        rows_of.append(("peak / floor", _draw_overhead))
-    if has_time:
-        rows_of.append((_time_label(every, context), _draw_time))
-    if every["bytes_per_second"].notna().any():
-        rows_of.append(("GB/s", _draw_throughput))
+    known = [METRICS[name] for name in metrics if METRICS[name].values(every).notna().any()]
+    if not known:
+        return None
+    measured = every[every["peak"].notna()]
+    styles = variant_styles(list(dict.fromkeys(measured["variant"])))
+    x_scale = shape_scale(every[figure.x])
+    rows = _rows(figure, known, styles, x_scale.is_log)
     columns = min(len(panels), MOST_COLUMNS)
-    rows = -(-len(panels) // columns) * len(rows_of)
-    width = max(4.2, 1.9 * columns + 0.6)
+    blocks = -(-len(panels) // columns)
+    width, heights = _sizes(rows, columns)
     drawing, grid = pyplot.subplots(
-        rows, columns, figsize=(width, 1.5 * rows + 0.8), squeeze=False, layout="constrained"
-    )
-    variants = list(dict.fromkeys(every["variant"]))
-    styles = variant_styles(variants)
-    low, high = every[figure.x].min(), every[figure.x].max()
-
+        blocks * len(rows), columns, figsize=(width, blocks * sum(heights) + 0.9), squeeze=False, layout="constrained",
+        height_ratios=heights * blocks,
+    )  # fmt: skip
     for axes in grid.flat:
         axes.set_visible(False)
+    labels, notes = {}, set()
     for place, panel in enumerate(panels):
         block, column = divmod(place, columns)
-        shown = [grid[block * len(rows_of) + row][column] for row in range(len(rows_of))]
-        for axes, (label, draw_one) in zip(shown, rows_of):
-            axes.set_visible(True)
-            axes.set_xscale("log", base=2)
-            draw_one(axes, panel, figure.x, styles)
-            (set_size_axis if figure.x == "floor" else set_count_axis)(axes.xaxis, low, high)
-            axes.set_xlim(low / MARGIN, high * MARGIN)
+        shown = [grid[block * len(rows) + i][column] for i in range(len(rows))]
+        for axes, row in zip(shown, rows):
+            axes.set_visible(bool(row.groups[place]))
+            set_axis(axes.xaxis, x_scale, "bytes" if figure.x == "floor" else "count", every[figure.x])
+            set_axis(axes.yaxis, row.scale, row.metric.unit)
+            labels[axes], needed = _draw_panel(axes, row, place, panel, figure.x)
+            notes |= needed
             if column == 0:
-                axes.set_ylabel(label)
-        _limit_peaks(shown[0], panel)
-        if has_time:
-            _limit_times(shown[[draw_one for _label, draw_one in rows_of].index(_draw_time)], panel)
-        shown[0].set_title(panel.title)
-        shown[-1].set_xlabel(x_label(figure))
-    drawing.suptitle(f"{figure.name}\n{device_text(context)}", fontsize=8)
-    _legend(drawing, styles, has_floor, every["share_of_copy"].notna().any())
+                axes.set_ylabel(row.metric.label(every, context))
+            else:
+                axes.tick_params(labelleft=False)
+        shown[0].set_title(textwrap.fill(panel.title, TITLE_CHARACTERS), loc="left")
+        shown[-1].set_xlabel(textwrap.fill(x_label(figure), TITLE_CHARACTERS if columns > 1 else ONLY_TITLE_CHARACTERS))
+    set_texts(drawing, figure.name, caption_text(context, [text for note, text in NOTES.items() if note in notes]))
+    place_labels(drawing, labels)
     return drawing

@@ -17,7 +17,7 @@ from .estimators import estimator_rows
 from .figures_text import metric_name, quantity
 from .groups import Group, groups_of
 from .page_data import chunks, device_label, environment_marks, page_data
-from .pictures import FOLDER, draw_pictures
+from .pictures import FOLDER, Wanted, draw_pictures
 from .run_file import Run
 from .sparkline import sparkline
 
@@ -27,6 +27,8 @@ DATA = "data"
 GENERATOR = '<meta name="generator" content="peakmark report">'
 # A page of thousands of changes would be read by nobody; the rest stands in the list of cases.
 MOST_GROUPS, MOST_MEMBERS = 60, 200
+# Bars side by side of which each can still be seen.
+MOST_BARS = 16
 # Nights from which on times are judged, as trends has it.
 LEAST_NIGHTS = 20
 _COLOURS = {
@@ -176,7 +178,7 @@ def _make_room(folder: Path) -> None:
 def write_page(assessment: Assessment, runs: list[Run], folder: Path, title: str = "peakmark report") -> Path:
     """Writes the page set and returns its first page, which is written last. Raises PageError, or OSError."""
     _make_room(folder)
-    pictures = draw_pictures(runs, folder)
+    pictures = draw_pictures(runs, folder / FOLDER, Wanted(max_bars=MOST_BARS))
     text = render_page(assessment, runs, pictures, title)
     (folder / DATA).mkdir(exist_ok=True)
     for number, cases in enumerate(chunks(assessment)):

@@ -108,17 +108,21 @@ def load_run(path: Path) -> Run:
 
 def parse_run(document: Any, name: str) -> Run:
     """A run file's JSON as tables; `name` is said in errors. Raises RunFileError."""
-    context = document.get("context", {}).get("peakmark") if isinstance(document, dict) else None
-    if context is None:
+    outer = document.get("context") if isinstance(document, dict) else None
+    context = outer.get("peakmark") if isinstance(outer, dict) else None
+    if not isinstance(context, dict):
         raise RunFileError(f"{name}: no run of peakmark: it has no context.peakmark")
     if context.get("version") != RUN_FILE_VERSION:
         raise RunFileError(
             f"{name}: version {context.get('version')} of the run file; this reads {RUN_FILE_VERSION}: use the peakmark "
             "that wrote it"
         )
-    planned = {entry["case"]: entry for entry in context["planned"]}
-    observations = [row["peakmark"] for row in document["benchmarks"] if "peakmark" in row]
-    rows = [_row(observation, planned[observation["case"]]) for observation in observations]
+    try:
+        planned = {entry["case"]: entry for entry in context["planned"]}
+        observations = [row["peakmark"] for row in document["benchmarks"] if "peakmark" in row]
+        rows = [_row(observation, planned[observation["case"]]) for observation in observations]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise RunFileError(f"{name}: not a whole run file: {type(error).__name__}: {error}") from error
     cases = pd.DataFrame(rows)
     # A column in which nothing is known is one of numbers too.
     for column in [column for column in NUMBERS if column in cases]:

@@ -14,7 +14,10 @@ LEAST_SHAPES = 3
 
 @dataclass(frozen=True)
 class Panel:
-    """One column of a figure: the cases that share their words (mode, dtype, …), a shape a point."""
+    """One column of a figure: the cases that share their words (mode, dtype, …), a shape a point.
+
+    Cases that were planned and not measured are among them, with NaN for every metric: lines have gaps there.
+    """
 
     title: str
     cases: pd.DataFrame
@@ -41,43 +44,52 @@ def _leading_axis(cases: pd.DataFrame, numbers: list[str], wanted: str | None) -
     """
     varying = [axis for axis in numbers if (cases.groupby("variant")[axis].nunique() > 1).any()]
     for axis in sorted(varying, key=lambda name: name != f"axis:{wanted}"):
-        if all(cases.groupby(axis)[other].nunique().max() == 1 for other in varying):
+        # An axis that only some variants have would leave the others out.
+        if cases[axis].notna().all() and all(cases.groupby(axis)[other].nunique().max() == 1 for other in varying):
             return axis
     return "floor"
 
 
-def _panels(cases: pd.DataFrame, words: list[str], x: str) -> list[Panel]:
-    varying = [axis for axis in words if cases[axis].nunique() > 1]
+def _panels(cases: pd.DataFrame, words: list[str], x: str, least_shapes: int) -> list[Panel]:
+    varying = [axis for axis in words if cases.loc[cases["peak"].notna(), axis].nunique() > 1]
     groups = [((), cases)] if not varying else list(cases.groupby(varying, sort=False, dropna=False))
     panels = []
     for key, group in groups:
-        if group[x].nunique() < LEAST_SHAPES:
+        if group.loc[group["peak"].notna(), x].nunique() < least_shapes:
             continue
         values = key if isinstance(key, tuple) else (key,)
         title = ", ".join(f"{axis.removeprefix('axis:')} {value}" for axis, value in zip(varying, values))
-        panels.append(Panel(title, group.sort_values(x)))
+        panels.append(Panel(title, group.dropna(subset=[x]).sort_values(x, kind="stable")))
     return panels
 
 
-def figures_of(run: Run, wanted_axis: str | None = None) -> list[Figure]:
+def _with_gaps(cases: pd.DataFrame) -> pd.DataFrame:
+    """Without the figures of cases that failed: a wrong result has no time."""
+    is_measured = (cases["outcome"] == "ok") & cases["peak"].notna()
+    numbers = ["peak", "setup", "estimate", "time", "time_min", "time_max", "bytes_per_second", "share_of_copy"]
+    known = {column: cases[column].where(is_measured) for column in numbers}
+    return cases.assign(**known, at_peak=cases["at_peak"].astype(object).where(is_measured, None))
+
+
+def figures_of(run: Run, wanted_axis: str | None = None, least_shapes: int = LEAST_SHAPES) -> list[Figure]:
     """A figure for each operation and each label that the suite gives its sweeps (`figure = "growth"`).
 
-    Where the suite labels no sweep of an operation, all its cases are taken. An operation that has no three shapes
-    to put on a line has no figure. The wanted axis is the figures' `x` wherever it could be.
+    Where the suite labels no sweep of an operation, all its cases are taken. An operation without a panel of that many
+    measured shapes has no figure. The wanted axis is the figures' `x` wherever it could be.
     """
-    measured = run.cases[(run.cases["outcome"] == "ok") & run.cases["peak"].notna()] if len(run.cases) else run.cases
-    figures = []
-    if not len(measured):
+    figures: list[Figure] = []
+    if not len(run.cases):
         return figures
-    for operation, cases in measured.groupby("operation", sort=False):
-        labelled = cases[cases["figure"].notna()]
-        groups = labelled.groupby("figure", sort=False) if len(labelled) else [(None, cases)]
+    for operation, cases in _with_gaps(run.cases.reset_index(drop=True)).groupby("operation", sort=False):
+        labels = cases.loc[cases["peak"].notna(), "figure"].dropna().unique()
+        groups = cases.groupby("figure", sort=False) if len(labels) else [(None, cases)]
         for label, group in groups:
-            words, numbers = _words_and_numbers(group, run.axes_of(group))
-            x = _leading_axis(group, numbers, wanted_axis)
-            panels = _panels(group, words, x)
+            measured = group[group["peak"].notna()]
+            words, numbers = _words_and_numbers(measured, run.axes_of(measured))
+            x = _leading_axis(measured, numbers, wanted_axis)
+            panels = _panels(group, words, x, least_shapes)
             if panels:
-                name = operation if label is None or len(groups) == 1 else f"{operation}-{label}"
+                name = operation if label is None or len(labels) == 1 else f"{operation}-{label}"
                 figures.append(Figure(name, x, panels))
     return figures
 

@@ -41,6 +41,7 @@ def test_panels_with_the_same_bytes_are_one(tmp_path):
 def test_bars_end_at_the_peak_and_the_floor_is_one(figure):
     composition = composition_of(figure)
     drawing = draw_composition(figure, composition, {"device": "a device", "backend": "opencl", "driver": ""})
+    assert drawing._supxlabel.get_text().startswith("a device (opencl). Others, below 1% of every peak: scalars, table")
     assert len(drawing.axes) == len(MODES) * len(VARIANTS)
     cases = figure.panels[0].cases
     for axes, variant in zip(drawing.axes, VARIANTS):
@@ -52,6 +53,10 @@ def test_bars_end_at_the_peak_and_the_floor_is_one(figure):
         assert list(ends.values()) == pytest.approx(list(shown["peak"] / shown["floor"]))
         assert list(axes.get_lines()[0].get_ydata()) == [1, 1]
     assert len({axes.get_ylim() for axes in drawing.axes}) == 1
+    drawing.draw_without_rendering()
+    boxes = [drawing.legends[0].get_window_extent(), drawing._supxlabel.get_window_extent(), *(axes.get_window_extent() for axes in drawing.axes)]
+    for i, one in enumerate(boxes):
+        assert not any(one.overlaps(other) for other in boxes[i + 1 :])
     pyplot.close(drawing)
 
 
@@ -61,7 +66,7 @@ def test_a_run_that_does_not_tell_has_no_such_picture(tmp_path):
         one["at_peak"] = None
     path = write_run(tmp_path / "run.json", observations)
     assert composition_of(figures_of(load_run(path))[0]) is None
-    assert main(["plots", str(path), "-o", str(tmp_path)]) == 0
+    assert main(["plot", str(path), "-o", str(tmp_path)]) == 0
     assert (tmp_path / "padding.png").exists() and not (tmp_path / "padding-at-peak.png").exists()
 
 
@@ -86,7 +91,7 @@ def test_an_axis_that_differs_between_variants_alone_does_not_vary(tmp_path):
 def test_both_pictures_repeat(tmp_path):
     path = write_run(tmp_path / "run.json")
     for folder in ("a", "b"):
-        assert main(["plots", str(path), "-o", str(tmp_path / folder)]) == 0
+        assert main(["plot", str(path), "-o", str(tmp_path / folder)]) == 0
     for ending in ("png", "svg"):
         name = f"padding-at-peak.{ending}"
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()

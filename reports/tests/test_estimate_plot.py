@@ -1,7 +1,7 @@
 import pytest
-from peakmark_reports.estimate_plot import draw_estimates
 from peakmark_reports.estimators import estimator_rows
 from peakmark_reports.figure_style import pyplot
+from peakmark_reports.memory_plot import draw
 from peakmark_reports.pictures import draw_pictures, file_name
 from peakmark_reports.run_file import load_run
 from peakmark_reports.series import figures_of
@@ -19,10 +19,13 @@ def _run(tmp_path, factor):
 
 def test_what_is_drawn_is_the_ratio(tmp_path):
     run = _run(tmp_path, 1.25)
-    drawing = draw_estimates(figures_of(run)[0], run.context)
+    drawing = draw(figures_of(run)[0], run.context, ["estimate"])
     lines = [line for line in drawing.axes[0].get_lines() if line.get_marker() in ("o", "s")]
-    assert sorted((list(line.get_xdata()) for line in lines), key=len) == [SHAPES[1:], SHAPES]
-    assert all(value == pytest.approx(0.8, rel=1e-5) for line in lines for value in line.get_ydata())
+    assert [list(line.get_xdata()) for line in lines] == [SHAPES, SHAPES]
+    values = [value for line in lines for value in line.get_ydata()]
+    assert values == pytest.approx([float("nan")] + [0.8] * (2 * len(SHAPES) - 1), rel=1e-5, nan_ok=True)
+    assert [note.get_text() for note in drawing.axes[0].texts] == ["old 0.800", "new 0.800", "exact 1.000"]
+    assert "Shaded: the window of the estimate" in drawing._supxlabel.get_text().replace("\n", " ")
     low, high = drawing.axes[0].get_ylim()
     assert low < 0.8 and high > 1
     pyplot.close(drawing)
@@ -31,7 +34,7 @@ def test_what_is_drawn_is_the_ratio(tmp_path):
 def test_without_estimates_nothing_is_drawn(tmp_path):
     observations = [observation("padding/new", "edge", ny) | {"estimate": None} for ny in SHAPES]
     run = load_run(write_run(tmp_path / "run.json", observations))
-    assert draw_estimates(figures_of(run)[0], run.context) is None
+    assert draw(figures_of(run)[0], run.context, ["estimate"]) is None
     assert estimator_rows([run]) == []
 
 
@@ -48,7 +51,7 @@ def test_devices_do_not_share_files(tmp_path):
     run = _run(tmp_path, 1.1)
     pictures = draw_pictures([run, run], tmp_path)
     assert len({picture.svg for picture in pictures}) == len(pictures) == 6
-    assert all((tmp_path / picture.png).is_file() for picture in pictures)
+    assert all(path.is_file() for picture in pictures for path in picture.files)
 
 
 def test_names_of_files_are_plain():

@@ -1,8 +1,12 @@
+import json
 import xml.etree.ElementTree
 
+import numpy as np
 import pytest
+from matplotlib.text import Text
 from peakmark_reports.__main__ import main
-from peakmark_reports.figure_style import pyplot, size_text, time_text
+from peakmark_reports.figure_style import MARKERS, pyplot, size_text, time_text
+from peakmark_reports.memory_plot import SHAPES as SHAPES_METRICS
 from peakmark_reports.memory_plot import draw
 from peakmark_reports.run_file import load_run
 from peakmark_reports.series import figures_of
@@ -32,21 +36,246 @@ def test_axes_that_vary_freely_are_drawn_against_the_floor(tmp_path):
     assert figure.x == "floor"
 
 
-def test_of_variants_that_fall_together_each_is_seen(tmp_path):
-    observations = []
-    for name in ("a", "b", "c"):
-        for ny in SHAPES:
-            one = observation("padding/new", "edge", ny)
-            observations.append({**one, "case": one["case"].replace("padding/new", f"padding/{name}")})
+def named(name: str, ny: int, **more) -> dict:
+    """A case of `padding/NAME`, as of `padding/new`."""
+    one = observation("padding/new", "edge", ny)
+    return {**one, "case": one["case"].replace("padding/new", f"padding/{name}"), **more}
+
+
+def drawn(tmp_path, observations, metrics=SHAPES_METRICS):
     run = load_run(write_run(tmp_path / "run.json", observations))
+    (figure,) = figures_of(run, least_shapes=1)
+    return draw(figure, run.context, metrics)
+
+
+def shown(drawing):
+    return [axes for axes in drawing.axes if axes.get_visible()]
+
+
+def labels(axes):
+    return [note.get_text().replace("\u00a0", " ").replace("\n", " ") for note in axes.texts]
+
+
+def data_lines(axes):
+    """Those of variants."""
+    return [line for line in axes.get_lines() if line.get_marker() in MARKERS and line.get_linestyle() != "None"]
+
+
+def assert_nothing_overlaps(drawing):
+    """Labels neither each other, nor the axes, nor what is beside them; all is on the picture."""
+    drawing.draw_without_rendering()
+    width, height = drawing.get_size_inches() * drawing.dpi
+    boxes = [Text.get_window_extent(note) for axes in shown(drawing) for note in axes.texts]
+    boxes += [axes.get_window_extent() for axes in shown(drawing)]
+    boxes += [axes.title.get_window_extent() for axes in shown(drawing) if axes.title.get_text()]
+    boxes += [Text.get_window_extent(text) for text in (drawing._suptitle, drawing._supxlabel) if text]
+    for i, one in enumerate(boxes):
+        assert one.x0 >= -1 and one.y0 >= -1 and one.x1 <= width + 1 and one.y1 <= height + 1, (i, one, width, height)
+        for other in boxes[i + 1 :]:
+            wide = min(one.x1, other.x1) - max(one.x0, other.x0)
+            high = min(one.y1, other.y1) - max(one.y0, other.y0)
+            assert wide <= 0.5 or high <= 0.5, (one, other)
+    pyplot.close(drawing)
+
+
+def test_lines_that_coincide_are_drawn_once_with_a_joint_label(tmp_path):
+    drawing = drawn(tmp_path, [named(name, ny) for name in ("a", "b", "c") for ny in SHAPES])
+    peak, overhead, time = shown(drawing)
+    for axes in (peak, overhead, time):
+        assert len(data_lines(axes)) == 1
+    assert labels(overhead) == ["a = b = c 1.01×", "floor 1×"] and labels(time) == ["a = b = c 655.4 µs"]
+    # A hundredth is nothing on a logarithmic axis.
+    assert labels(peak) == ["a ≈ b ≈ c ≈ floor 25.25 MiB"]
+    assert_nothing_overlaps(drawing)
+
+
+def test_lines_that_differ_by_less_than_can_be_seen_are_about_equal(tmp_path):
+    observations = [named("a", ny) for ny in SHAPES]
+    observations += [named("b", ny, requested_peak_bytes=named("b", ny)["requested_peak_bytes"] + 4) for ny in SHAPES]
+    drawing = drawn(tmp_path, observations, ["peak"])
+    (peak,) = shown(drawing)
+    assert len(data_lines(peak)) == 1 and labels(peak)[0].startswith("a ≈ b")
+    pyplot.close(drawing)
+
+
+def test_labels_are_at_the_lines_in_their_order(run):
     drawing = draw(figures_of(run)[0], run.context)
-    for axes in drawing.axes[:3]:
-        lines = [line for line in axes.get_lines() if line.get_marker() in ("o", "s", "^")]
-        assert len(lines) == 3
-        for under, over in zip(lines, lines[1:]):
-            assert list(under.get_ydata()) == list(over.get_ydata())
-            assert under.get_linewidth() > over.get_linewidth() + 0.5
-            assert under.get_markersize() > over.get_markersize() + 1.5
+    overhead = shown(drawing)[2]
+    assert labels(overhead) == ["old 1.03×", "new 1.01×", "floor 1×"]
+    heights = [note.xyann[1] for note in overhead.texts]
+    assert heights == sorted(heights, reverse=True)
+    assert not drawing.legends
+    assert_nothing_overlaps(drawing)
+
+
+def test_one_point(tmp_path):
+    drawing = drawn(tmp_path, [named("a", 64)])
+    peak = shown(drawing)[0]
+    assert [list(line.get_ydata()) for line in data_lines(peak)] == [[named("a", 64)["requested_peak_bytes"]]]
+    assert labels(peak) == ["a 1.578 MiB", "floor 1.562 MiB"]
+    assert list(peak.get_xticks()) == [4 * 20 * 5 * 64 * 64] and peak.get_xscale() == "linear"
+    assert_nothing_overlaps(drawing)
+
+
+def test_one_variant(tmp_path):
+    drawing = drawn(tmp_path, [named("a", ny) for ny in SHAPES])
+    assert len(data_lines(shown(drawing)[0])) == 1
+    assert_nothing_overlaps(drawing)
+
+
+@pytest.mark.parametrize("step", [0, 1000, 100_000])
+def test_twenty_variants(tmp_path, step):
+    observations = []
+    for i in range(20):
+        for ny in SHAPES:
+            one = named(f"v{i}", ny)
+            time = {key: value * (1 + step * i / 1e6) for key, value in one["gpu_time_ns"].items()}
+            observations.append({**one, "requested_peak_bytes": one["requested_peak_bytes"] + i * step, "gpu_time_ns": time})
+    drawing = drawn(tmp_path, observations)
+    text = " ".join(" ".join(labels(axes)) for axes in shown(drawing))
+    if step == 0:
+        assert "v0 = v1 = v2 = 17 more" in text
+    else:
+        assert all(f"v{i} " in labels_of + " " for i in range(20) for labels_of in [" ".join(labels(shown(drawing)[1]))])
+    assert_nothing_overlaps(drawing)
+
+
+def test_what_was_not_measured_is_a_gap_and_never_0(tmp_path):
+    observations = [named("a", ny) for ny in SHAPES]
+    observations += [{**named("b", ny), "requested_peak_bytes": named("b", ny)["requested_peak_bytes"] * 2} for ny in SHAPES]
+    observations[1] |= {"outcome": "out_of_memory", "requested_peak_bytes": None, "gpu_time_ns": None}
+    observations[6] |= {"gpu_time_ns": None}
+    drawing = drawn(tmp_path, observations)
+    peak, _overhead, time = shown(drawing)
+    first, second = (line.get_ydata() for line in data_lines(peak))
+    assert np.isnan(first).tolist() == [False, True, False, False] and not np.isnan(second).any()
+    assert [np.isnan(line.get_ydata()).tolist() for line in data_lines(time)] == [
+        [False, True, False, False],
+        [False, False, True, False],
+    ]
+    for axes in (peak, time):
+        assert axes.get_ylim()[0] > 0
+    assert_nothing_overlaps(drawing)
+
+
+def test_a_wrong_result_has_no_point(tmp_path):
+    observations = [named("a", ny) for ny in SHAPES]
+    observations[1]["outcome"] = "wrong_result"
+    drawing = drawn(tmp_path, observations)
+    assert all(np.isnan(data_lines(axes)[0].get_ydata()[1]) for axes in shown(drawing))
+    pyplot.close(drawing)
+
+
+def test_a_variant_that_was_never_measured_has_no_line(tmp_path):
+    observations = [named("a", ny) for ny in SHAPES]
+    observations += [named("b", ny, outcome="unsupported", requested_peak_bytes=None, gpu_time_ns=None) for ny in SHAPES]
+    drawing = drawn(tmp_path, observations)
+    assert not any("b" in label.split() for axes in shown(drawing) for label in labels(axes))
+    pyplot.close(drawing)
+
+
+def test_values_of_0_are_drawn_at_0(tmp_path):
+    observations = [named("a", ny) for ny in SHAPES]
+    nothing = {"requested_peak_bytes": 0, "input_bytes": 0, "output_bytes": 0, "estimate": {"bytes_estimated": 0}}
+    observations += [named("b", ny, **nothing) for ny in SHAPES]
+    drawing = drawn(tmp_path, observations)
+    peak = shown(drawing)[0]
+    assert peak.get_yscale() == "linear" and peak.get_ylim()[0] == 0
+    assert list(data_lines(peak)[1].get_ydata()) == [0] * len(SHAPES)
+    # 0 / 0 is no number: `b` has no line there.
+    assert [label.split()[0] for label in labels(shown(drawing)[1])] == ["a", "floor"]
+    assert_nothing_overlaps(drawing)
+    every_zero = drawn(tmp_path, [named("b", ny, **nothing, gpu_time_ns=None) for ny in SHAPES])
+    assert labels(shown(every_zero)[0]) == ["b = floor 0 B"]
+    assert_nothing_overlaps(every_zero)
+
+
+def test_very_long_names(tmp_path):
+    names = [f"{'a' * 60}_{word}_{'b' * 60}" for word in ("one", "two", "three")]
+    observations = [
+        named(name, ny, requested_peak_bytes=named(name, ny)["requested_peak_bytes"] * (i + 1))
+        for i, name in enumerate(names)
+        for ny in SHAPES
+    ]
+    drawing = drawn(tmp_path, observations)
+    for axes in shown(drawing)[:2]:
+        of_variants = labels(axes)[:3]
+        assert len(set(of_variants)) == 3 and all("…" in label for label in of_variants)
+    assert_nothing_overlaps(drawing)
+
+
+def test_one_slow_repetition_does_not_flatten_the_others(tmp_path):
+    observations = [named("a", ny) for ny in (256, 512, 768)]
+    observations[0]["gpu_time_ns"]["max"] = 1e12
+    peak, _overhead, time = shown(drawn(tmp_path, observations))
+    assert (peak.get_yscale(), time.get_yscale()) == ("linear", "log")
+    pyplot.close("all")
+
+
+def test_an_axis_that_only_one_variant_has_leaves_no_other_out(tmp_path):
+    observations = [named(name, ny) for name in ("a", "b") for ny in SHAPES]
+    for one in observations[: len(SHAPES)]:
+        one["axes"] = {"alias": one["axes"]["ny"]} | one["axes"]
+    (figure,) = figures_of(load_run(write_run(tmp_path / "run.json", observations)))
+    assert figure.x == "axis:ny"
+    assert len(figure.panels[0].cases) == len(observations)
+
+
+def test_a_huge_range(tmp_path):
+    huge = {"input_bytes": 1, "output_bytes": 0, "setup_bytes": 0, "gpu_time_ns": None, "estimate": None}
+    observations = [
+        named("a", ny) | huge | {"requested_peak_bytes": size}
+        for ny, size in zip((1, 2**20, 2**40, 2**62), (1, 2**21, 2**41, 2**63))
+    ]
+    drawing = drawn(tmp_path, observations, ["peak"])
+    (peak,) = shown(drawing)
+    assert peak.get_yscale() == peak.get_xscale() == "log"
+    low, high = peak.get_ylim()
+    assert 2 <= len([tick for tick in peak.get_yticks() if low <= tick <= high]) <= 8
+    assert_nothing_overlaps(drawing)
+
+
+def test_axes_are_logarithmic_where_shapes_grow_by_factors(tmp_path):
+    by_factors = shown(drawn(tmp_path, [named("a", ny) for ny in (32, 64, 128, 256, 512, 768)]))[0]
+    assert (by_factors.get_xscale(), by_factors.get_yscale()) == ("log", "log")
+    by_steps = shown(drawn(tmp_path, [named("a", ny) for ny in (256, 512, 768, 1024, 1280)]))[0]
+    assert (by_steps.get_xscale(), by_steps.get_yscale(), by_steps.get_ylim()[0]) == ("linear", "linear", 0)
+    drawing = by_steps.figure
+    drawing.draw_without_rendering()
+    low, high = by_steps.get_xlim()
+    ticks = [text.get_text() for text, at in zip(by_steps.get_xticklabels(), by_steps.get_xticks()) if low <= at <= high]
+    assert ticks == ["256", "512", "768", "1024", "1280"]
+    sizes = [text.get_text() for text in by_steps.get_yticklabels()]
+    assert "128 MiB" in sizes and "512 MiB" in sizes
+    pyplot.close("all")
+
+
+def test_estimates_are_marked_by_their_verdict(tmp_path):
+    observations = [named("a", ny) for ny in SHAPES]
+    observations[3]["estimate"] = {"bytes_estimated": observations[3]["requested_peak_bytes"] // 2}
+    observations[2]["estimate"] = {"bytes_estimated": None}
+    drawing = drawn(tmp_path, observations, ["peak"])
+    (peak,) = shown(drawing)
+    within, outside = ([line for line in peak.get_lines() if line.get_marker() == marker] for marker in "_x")
+    assert list(within[0].get_xdata()) == SHAPES[:2]
+    assert list(outside[0].get_xdata()) == SHAPES[3:]
+    assert list(outside[0].get_ydata()) == [observations[3]["requested_peak_bytes"] // 2]
+    caption = drawing._supxlabel.get_text().replace("\n", " ")
+    assert "Black tick: estimate within its window" in caption and "Red ×: estimate outside its window" in caption
+    assert_nothing_overlaps(drawing)
+
+
+def test_device_driver_and_commit_are_in_the_caption_and_not_in_the_title(tmp_path):
+    path = write_run(tmp_path / "run.json")
+    document = json.loads(path.read_text())
+    document["context"]["peakmark"]["commit"] = "0123456789abcdef+"
+    path.write_text(json.dumps(document))
+    run = load_run(path)
+    drawing = draw(figures_of(run)[0], run.context)
+    assert drawing._suptitle.get_text() == "padding"
+    caption = drawing._supxlabel.get_text().replace("\n", " ")
+    assert caption.startswith("a device (opencl, driver 1.0), commit 0123456789ab+. ")
+    assert "Bars: fastest to slowest repetition" in caption and "Floor (dotted): the input" in caption
     pyplot.close(drawing)
 
 
@@ -55,24 +284,26 @@ def test_cases_without_a_figure_are_left_out_where_others_have_one(tmp_path):
     assert figures_of(load_run(path))[0].name == "padding"
 
 
-def test_two_shapes_make_no_line(tmp_path):
+def test_two_shapes_make_no_line_and_are_points_where_there_is_nothing_else(tmp_path):
     path = write_run(tmp_path / "run.json", [observation("padding/new", "edge", ny) for ny in SHAPES[:2]])
     assert figures_of(load_run(path)) == []
-    assert main(["plots", str(path), "-o", str(tmp_path)]) == 4
+    assert main(["plot", str(path), "-o", str(tmp_path)]) == 0
+    assert (tmp_path / "padding.png").exists()
 
 
 def test_what_is_drawn_is_what_was_measured(run):
     (figure,) = figures_of(run)
     drawing = draw(figure, run.context)
     peak_axes = drawing.axes[0]
-    drawn = [line.get_ydata() for line in peak_axes.get_lines()]
     cases = figure.panels[0].cases
-    floor = sorted(cases["floor"].unique())
-    assert list(drawn[0]) == floor
-    for i, variant in enumerate(VARIANTS):
-        expected = list(cases[cases["variant"] == variant]["peak"])
-        assert list(drawn[1 + 2 * i]) == expected  # the peak
-        assert list(drawn[2 + 2 * i]) == expected  # the estimate, which is exact here
+    old = cases[cases["variant"] == "padding/old"]
+    # `new` is 2 % below, and the floor 1 %: on this axis they are not told apart. They are below.
+    assert [list(line.get_ydata()) for line in data_lines(peak_axes)][0] == list(old["peak"])
+    for line, variant in zip(data_lines(drawing.axes[2]), VARIANTS, strict=True):
+        of_variant = cases[cases["variant"] == variant]
+        assert list(line.get_ydata()) == list(of_variant["peak"] / of_variant["floor"])
+    (floor,) = (line for line in drawing.axes[2].get_lines() if line.get_linestyle() == ":")
+    assert list(floor.get_ydata()) == [1] * len(SHAPES)
     assert "CPU device" in drawing.axes[4].get_ylabel()
     pyplot.close(drawing)
 
@@ -81,7 +312,7 @@ def test_a_run_of_memory_alone_has_no_empty_panels(tmp_path):
     observations = [observation("padding/new", "edge", ny, time=False) for ny in SHAPES]
     run = load_run(write_run(tmp_path / "run.json", observations))
     drawing = draw(figures_of(run)[0], run.context)
-    assert len([axes for axes in drawing.axes if axes.get_visible()]) == 2
+    assert [axes.get_ylabel() for axes in shown(drawing)] == ["peak memory", "peak / floor"]
     pyplot.close(drawing)
 
 
@@ -91,34 +322,33 @@ def with_throughput(one: dict, cache: str = "cold") -> dict:
 
 def test_throughput_is_a_panel_with_the_copy_as_a_line(tmp_path):
     observations = [with_throughput(observation(variant, "edge", ny)) for variant in VARIANTS for ny in SHAPES]
-    run = load_run(write_run(tmp_path / "run.json", observations))
-    drawing = draw(figures_of(run)[0], run.context)
-    shown = [axes for axes in drawing.axes if axes.get_visible()]
-    assert [axes.get_ylabel() for axes in shown] == ["peak", "peak / floor", "cold time, CPU device", "GB/s"]
-    copy, *lines = shown[3].get_lines()
-    assert list(copy.get_ydata()) == pytest.approx([4.0, 4.0])
-    assert [list(line.get_ydata()) for line in lines] == [pytest.approx([3.0] * len(SHAPES))] * len(VARIANTS)
-    assert shown[2].get_yscale() == "log" and shown[3].get_yscale() == "linear"
-    assert "GB/s of a copy" in [text.get_text() for text in drawing.legends[0].get_texts()]
-    pyplot.close(drawing)
+    drawing = drawn(tmp_path, observations)
+    panels = shown(drawing)
+    assert [axes.get_ylabel() for axes in panels] == ["peak memory", "peak / floor", "cold time, CPU device", "GB/s"]
+    (copy,) = (line for line in panels[3].get_lines() if line.get_linestyle() == "-.")
+    assert list(copy.get_ydata()) == pytest.approx([4.0] * len(SHAPES))
+    assert [list(line.get_ydata()) for line in data_lines(panels[3])] == [pytest.approx([3.0] * len(SHAPES))]
+    assert panels[2].get_yscale() == "log" and panels[3].get_yscale() == "linear"
+    assert labels(panels[3]) == ["old = new 3", "copy 4"]
+    assert_nothing_overlaps(drawing)
 
 
 @pytest.mark.parametrize("unknown", [("input_bytes",), ("output_bytes", "estimate")])
 def test_where_no_floor_is_known_none_is_drawn(tmp_path, unknown):
     observations = [observation(variant, "edge", ny) | dict.fromkeys(unknown) for variant in VARIANTS for ny in SHAPES]
-    run = load_run(write_run(tmp_path / "run.json", observations))
-    drawing = draw(figures_of(run)[0], run.context)
-    shown = [axes for axes in drawing.axes if axes.get_visible()]
-    assert [axes.get_ylabel() for axes in shown] == ["peak", "time, CPU device"]
-    assert "floor: input + output" not in [text.get_text() for text in drawing.legends[0].get_texts()]
-    assert len([line for line in shown[0].get_lines() if line.get_marker() in ("o", "s")]) == len(VARIANTS)
+    drawing = drawn(tmp_path, observations)
+    panels = shown(drawing)
+    assert [axes.get_ylabel() for axes in panels] == ["peak memory", "time, CPU device"]
+    assert not any("floor" in label for axes in panels for label in labels(axes))
+    assert "floor" not in drawing._supxlabel.get_text()
+    assert labels(panels[0]) == ["old ≈ new 25.75 MiB"]
     pyplot.close(drawing)
 
 
 def test_files_are_written_and_repeat(tmp_path):
     path = write_run(tmp_path / "run.json")
-    assert main(["plots", str(path), "-o", str(tmp_path / "a")]) == 0
-    assert main(["plots", str(path), "-o", str(tmp_path / "b")]) == 0
+    assert main(["plot", str(path), "-o", str(tmp_path / "a")]) == 0
+    assert main(["plot", str(path), "-o", str(tmp_path / "b")]) == 0
     for name in ("padding.png", "padding.svg"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     root = xml.etree.ElementTree.parse(tmp_path / "a" / "padding.svg").getroot()
@@ -126,11 +356,11 @@ def test_files_are_written_and_repeat(tmp_path):
 
 
 def test_wrong_input_is_exit_2(tmp_path, capsys):
-    assert main(["plots", str(tmp_path / "none.json")]) == 2
+    assert main(["plot", str(tmp_path / "none.json")]) == 2
     assert "none.json" in capsys.readouterr().err
     blocked = tmp_path / "file"
     blocked.write_text("")
-    assert main(["plots", str(write_run(tmp_path / "run.json")), "-o", str(blocked / "plots")]) == 2
+    assert main(["plot", str(write_run(tmp_path / "run.json")), "-o", str(blocked / "plots")]) == 2
 
 
 def test_units():

@@ -169,7 +169,7 @@ function chart(spec) {
       const line = shape("line", { class: "environment", x1: x(one.at), x2: x(one.at), y1: 16, y2: height - bottom, stroke: "var(--quiet)", "stroke-dasharray": "2 4" });
       line.append(shape("title", {}, `${nights[one.at].date.slice(0, 10)}: ${one.text}`));
       svg.append(line);
-      const long = one.text.length > 28 ? `${one.text.slice(0, 27)}…` : one.text;
+      const long = one.text.length > 28 ? `${one.text.slice(0, 13)}…${one.text.slice(-14)}` : one.text;
       const wide = long.length * 6.4;
       const from = Math.min(x(one.at) + 3, width - right - wide);
       if (from >= free) {

@@ -1,0 +1,121 @@
+"""`peakmark plot` from its options to its files. What is drawn: test_memory_plot.py, test_composition_plot.py."""
+
+import json
+
+import pytest
+from peakmark_reports.__main__ import main
+from peakmark_reports.plots import combined, matching
+from peakmark_reports.run_file import load_run
+from peakmark_reports.series import figures_of
+from sample_run import SHAPES, observation, write_run
+
+
+def plot(*words) -> int:
+    return main(["plot", *map(str, words)], "peakmark")
+
+
+@pytest.fixture
+def run_file(tmp_path):
+    return write_run(tmp_path / "run.json")
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_png_and_svg_are_written_and_named(run_file, tmp_path, capsys):
+    assert plot(run_file, "-o", tmp_path / "out") == 0
+    expected = ["padding-at-peak.png", "padding-at-peak.svg", "padding-estimates.png", "padding-estimates.svg", "padding.png", "padding.svg"]
+    assert files(tmp_path / "out") == expected
+    assert sorted(capsys.readouterr().out.split()) == [str(tmp_path / "out" / name) for name in expected]
+
+
+@pytest.mark.parametrize(("option", "start"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
+def test_a_format_may_be_chosen_and_repeats(run_file, tmp_path, option, start):
+    for folder in ("a", "b"):
+        assert plot(run_file, f"--{option}", "--metric", "peak", "-o", tmp_path / folder) == 0
+        assert files(tmp_path / folder) == [f"padding.{option}"]
+    written = (tmp_path / "a" / f"padding.{option}").read_bytes()
+    assert written.startswith(start) and written == (tmp_path / "b" / f"padding.{option}").read_bytes()
+
+
+def test_a_metric_without_data_is_nothing_to_draw(tmp_path, capsys):
+    path = write_run(tmp_path / "run.json", [observation("padding/new", "edge", ny, time=False) for ny in SHAPES])
+    assert plot(path, "--metric", "time", "-o", tmp_path / "out") == 4
+    assert "nothing to draw" in capsys.readouterr().err
+
+
+def test_a_filter_sees_short_and_full_names(run_file):
+    run = load_run(run_file)
+    assert len(matching(run, "^padding/new/opencl/mode:edge/ny:32/").cases) == 1
+    # n is in no short name of these.
+    assert len(matching(run, "/n:20/").cases) == len(run.cases)
+    assert len(matching(run, "nothing").cases) == 0
+
+
+def test_filters_that_find_nothing_or_are_none(run_file, tmp_path, capsys):
+    assert plot(run_file, "--filter", "nothing", "-o", tmp_path / "out") == 4
+    assert "--filter nothing" in capsys.readouterr().err
+    assert plot(run_file, "--filter", "(", "-o", tmp_path / "out") == 2
+    assert "not a regular expression" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_axis_that_no_case_has_is_refused_with_those_there_are(run_file, tmp_path, capsys):
+    assert plot(run_file, "--axis", "nz", "-o", tmp_path / "out") == 2
+    assert "axes: mode, n, ny, nx, dtype" in capsys.readouterr().err
+
+
+def test_a_case_in_two_runs_is_a_line_for_each(tmp_path):
+    observations = [observation("padding/new", "edge", ny) for ny in SHAPES]
+    grown = [{**one, "requested_peak_bytes": one["requested_peak_bytes"] * 2} for one in observations]
+    runs = [
+        (name, load_run(write_run(tmp_path / f"{name}.json", told))) for name, told in (("before", observations), ("after", grown))
+    ]
+    (run,) = combined(runs)
+    cases = figures_of(run)[0].panels[0].cases
+    assert set(cases["variant"]) == {"padding/new (before)", "padding/new (after)"}
+    assert len(cases) == 2 * len(SHAPES)
+    assert plot(tmp_path / "before.json", tmp_path / "after.json", "-o", tmp_path / "out") == 0
+
+
+def test_runs_with_different_cases_are_one_figure_and_devices_one_each(tmp_path):
+    first = write_run(tmp_path / "a.json", [observation("padding/new", "edge", ny) for ny in SHAPES])
+    second = write_run(tmp_path / "b.json", [observation("padding/old", "edge", ny) for ny in SHAPES])
+    (run,) = combined([("a", load_run(first)), ("b", load_run(second))])
+    assert set(run.cases["variant"]) == {"padding/new", "padding/old"}
+    document = json.loads(second.read_text())
+    document["context"]["peakmark"]["device"] = "other"
+    second.write_text(json.dumps(document))
+    assert plot(first, second, "--metric", "peak", "--svg", "-o", tmp_path / "out") == 0
+    assert files(tmp_path / "out") == ["a-device-padding.svg", "other-padding.svg"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"context": 1}', '{"context": {"peakmark": 3}}', '{"context": {"peakmark": {"version": 1}}}', "\ud800".encode("utf-8", "surrogatepass")],
+)
+def test_a_run_file_that_cannot_be_read_is_exit_2(tmp_path, capsys, text):
+    path = tmp_path / "run.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert plot(path, "-o", tmp_path / "out") == 2
+    message = capsys.readouterr().err
+    assert message.startswith(f"peakmark: {path}: ") and "Traceback" not in message
+
+
+def test_a_folder_and_a_missing_file_are_exit_2(tmp_path, capsys):
+    for path in (tmp_path, tmp_path / "none.json"):
+        assert plot(path) == 2
+        assert str(path) in capsys.readouterr().err
+
+
+def test_a_missing_library_names_the_python_and_what_to_install(run_file, monkeypatch, capsys):
+    import sys
+
+    for name in [name for name in sys.modules if name.startswith("peakmark_reports.") and "__main__" not in name]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert plot(run_file) == 2
+    message = capsys.readouterr().err
+    assert f"this Python, {sys.executable}, has no matplotlib" in message
+    assert f"{sys.executable} -m pip install -r " in message and "PEAKMARK_PYTHON" in message
