@@ -27,6 +27,7 @@
 #include "record/record_program.hpp"
 #include "record/recording_name.hpp"
 #include "show/process_tree.hpp"
+#include "show/profile_folding.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -38,6 +39,7 @@ struct RecordOptions {
   bool stacks = false;
   int repeat = 0;  ///< 0: once, and nothing is compared
   std::optional<std::string> max_size;
+  bool compact = false;
   bool json = false;
 };
 
@@ -124,8 +126,21 @@ void tell(const Recording& recording, Result& result) {
   result.code = ExitCode::recorder;
 }
 
+/// Of one run. With --compact the profiles are kept small meanwhile.
+Recording record_run(const RecordOptions& options, RecordRequest request) {
+  ProfileFolding folding;
+  if (options.compact) request.compacting = &folding;
+  request.warn = [](const std::string& line) {
+    std::fprintf(stderr, "peakmark: %s\n", one_line(line).c_str());
+  };
+  Recording recording = record_program(request, find_recorder_libraries());
+  if (!folding.trouble().empty())
+    std::fprintf(stderr, "peakmark: --compact: %s\n", one_line(folding.trouble()).c_str());
+  return recording;
+}
+
 void record_once(const RecordOptions& options, const RecordRequest& request, Result& result) {
-  const Recording recording = record_program(request, find_recorder_libraries());
+  const Recording recording = record_run(options, request);
   tell(recording, result);
   if (options.json) {
     print_text(repeated_peaks_json(repeated_peaks({repeated_run(recording)}), request.command));
@@ -140,7 +155,7 @@ void record_repeatedly(const RecordOptions& options, RecordRequest request, Resu
   std::vector<RepeatedRun> runs;
   for (int run = 1; run <= options.repeat; ++run) {
     request.profile = profile_of_run(options.profile, run);
-    const Recording recording = record_program(request, find_recorder_libraries());
+    const Recording recording = record_run(options, request);
     tell(recording, result);
     runs.push_back(repeated_run(recording));
     // Whoever stops one run wants no other; a program that did not start will not.
@@ -214,6 +229,9 @@ void add_record_command(CLI::App& app, Result& result) {
                    "Stop recording when a profile has this size (10 GB, 500 MiB): 128 bytes an allocation "
                    "with its release")
       ->type_name(value_name::kSize);
+  command->add_flag("--compact", options->compact,
+                    "Keep long recordings small: peaks, what was live at them, leaks and totals stay exact, "
+                    "other allocations are only counted, and the timeline is thinned");
   command->add_flag(
       "--json", options->json,
       "The peak of each run as JSON on standard output; the program's own goes to standard error");

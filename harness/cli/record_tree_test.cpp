@@ -73,6 +73,30 @@ TEST_F(RecordTree, NorAreThoseOfProcessesThatAreKilled) {
   EXPECT_EQ(tree["tree_peak_bytes"], 100);
 }
 
+TEST_F(RecordTree, AProcessOfAnEarlierRecordingIsNotMixedIn) {
+  const std::string earlier = "PEAKMARK_RECORDING=" + std::string(32, '0');
+  ASSERT_EQ(record("-- sh -c '" + earlier + " $PROGRAM leak; $PROGRAM exit 0; true'",
+                   "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";")
+                .code,
+            0);
+  const auto tree = shown();
+  EXPECT_EQ(tree["processes"].size(), 0U);
+  EXPECT_EQ(tree["requested"]["peak_bytes"], 100);
+}
+
+TEST_F(RecordTree, CompactShowsTheSameFigures) {
+  ASSERT_EQ(record("--compact -- $PROGRAM many 200000").code, 0);
+  auto compact = shown();
+  EXPECT_EQ(compact["compact"], true);
+  ASSERT_EQ(record("-- $PROGRAM many 200000").code, 0);
+  auto full = shown();
+  EXPECT_EQ(full["compact"], false);
+  for (auto* const tree : {&compact, &full}) {
+    for (const char* const key : {"compact", "pid", "parent_pid"}) tree->erase(key);
+  }
+  EXPECT_EQ(compact, full);
+}
+
 TEST_F(RecordTree, AProgramThatExecutesAnotherInItsPlace) {
   ASSERT_EQ(record("-- $PROGRAM replace").code, 0);
   const auto tree = shown();

@@ -26,8 +26,8 @@ class AddressMap {
   /// The entry at `address`, or null. Valid until the next insertion or erasure.
   [[nodiscard]] const LiveEntry* find(std::uint64_t address) const {
     for (std::size_t i = home(address);; i = next(i)) {
+      if (slots_[i].address == 0) return nullptr;  // also where 0 itself is asked for
       if (slots_[i].address == address) return &slots_[i];
-      if (slots_[i].address == 0) return nullptr;
     }
   }
 

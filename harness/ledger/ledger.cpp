@@ -10,16 +10,10 @@
 #include <utility>
 
 #include "ledger/address_map.hpp"
+#include "ledger/memory_kinds.hpp"
 
 namespace peakmark {
 namespace {
-
-constexpr std::size_t kKinds = 32;  // more than MemoryKind has; a foreign number is folded into `none`
-
-std::size_t slot_of(MemoryKind kind) {
-  const auto number = static_cast<std::size_t>(kind);
-  return number < kKinds ? number : 0;
-}
 
 /// One pass. An event costs one look into the map, whose cache line was asked for some events before.
 class Replay {
@@ -33,7 +27,7 @@ class Replay {
     }
     summary_.phases.back().live_at_end_bytes = live_;
     summary_.live_at_end_bytes = live_;
-    for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    for (std::size_t kind = 0; kind < kKindSlots; ++kind) {
       if (kinds_[kind].allocations != 0) summary_.by_kind[static_cast<MemoryKind>(kind)] = kinds_[kind];
     }
     std::ranges::stable_sort(summary_.refused, std::ranges::greater(), &RefusedAllocation::bytes);
@@ -76,9 +70,50 @@ class Replay {
       case EventType::stack:
         summary_.stacks[event.address] = text_of(events_, i);
         break;
+      case EventType::live:
+        set_live(event);
+        break;
+      case EventType::folded:
+        add_folded(event);
+        break;
       case EventType::work:
       case EventType::text:
         break;
+    }
+  }
+
+  void set_live(const Event& event) {
+    const Size bytes = event.amounts.bytes;
+    if (event.amounts.result == kLiveOfKind) {
+      KindSummary& kind = kinds_[slot_of(event.kind)];
+      kind.live_at_end_bytes = bytes;
+      kind.peak_bytes = std::max(kind.peak_bytes, bytes);
+      return;
+    }
+    // It never exceeds the peak, whose allocations are there one by one.
+    live_ = bytes;
+    PhaseSummary& phase = summary_.phases.back();
+    phase.peak_bytes = std::max(phase.peak_bytes, bytes);
+  }
+
+  void add_folded(const Event& event) {
+    const std::int64_t count = event.amounts.auxiliary;
+    switch (static_cast<FoldedCount>(event.amounts.result)) {
+      case FoldedCount::of_kind:
+        kinds_[slot_of(event.kind)].allocations += count;
+        kinds_[slot_of(event.kind)].total_bytes += event.amounts.bytes;
+        return;
+      case FoldedCount::of_phase:
+        summary_.allocations += count;
+        summary_.phases.back().allocations += count;
+        summary_.total_bytes += event.amounts.bytes;
+        return;
+      case FoldedCount::unmatched_releases:
+        summary_.unmatched_releases += count;
+        return;
+      case FoldedCount::refused_releases:
+        summary_.refused_releases += count;
+        return;
     }
   }
 
@@ -116,8 +151,9 @@ class Replay {
   }
 
   void refuse(const Event& event) {
-    ++summary_.failed_allocations;
-    ++summary_.phases.back().failed_allocations;
+    const auto count = static_cast<std::int64_t>(1 + (event.address & kRepeatsMask));
+    summary_.failed_allocations += count;
+    summary_.phases.back().failed_allocations += count;
     const std::string& phase = summary_.phases.back().name;
     const Event::Amounts& amounts = event.amounts;
     // A request of 2^63 bytes or more does not fit the event.
@@ -127,7 +163,7 @@ class Replay {
     if (is_new) {
       summary_.refused.push_back({bytes, event.kind, amounts.result, phase, amounts.stack, 0});
     }
-    ++summary_.refused[place->second].count;
+    summary_.refused[place->second].count += count;
   }
 
   bool release(std::uint64_t address) {
@@ -182,7 +218,7 @@ class Replay {
   std::span<const Event> events_;
   LedgerSummary summary_;
   AddressMap map_;
-  std::array<KindSummary, kKinds> kinds_{};
+  std::array<KindSummary, kKindSlots> kinds_{};
   Size live_ = 0;
   std::size_t events_to_peak_ = 0;
   std::vector<std::uint64_t> released_since_peak_;  ///< allocations of before the peak, by index

@@ -82,9 +82,10 @@ class Thinning {
   std::vector<Span> spans_;
 };
 
-/// Of the kinds for which `is_counted` holds.
-template <typename IsCounted>
-std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t most, IsCounted is_counted) {
+/// Of the kinds for which `is_counted` holds; `is_said` by those events `live` that say how many bytes are.
+template <typename IsCounted, typename IsSaid>
+std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t most, IsCounted is_counted,
+                               IsSaid is_said) {
   if (events.empty()) return {};
   constexpr std::size_t kLookAhead = 16;
   Thinning thinning(events.front().time_ns, events.back().time_ns, most);
@@ -107,6 +108,9 @@ std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t most, 
       if (!is_counted(event.kind)) continue;
       live += event.amounts.bytes;
       thinning.add(event.time_ns, live);
+    } else if (event.type == EventType::live && is_said(event)) {
+      live = event.amounts.bytes;
+      thinning.add(event.time_ns, live);
     } else if (event.type == EventType::release && release(event.address)) {
       thinning.add(event.time_ns, live);
     }
@@ -119,11 +123,14 @@ std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t most, 
 }  // namespace
 
 std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t most) {
-  return live_of(events, most, counts_into_peak);
+  return live_of(events, most, counts_into_peak,
+                 [](const Event& event) { return event.amounts.result == kLiveOfAll; });
 }
 
 std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t most, MemoryKind kind) {
-  return live_of(events, most, [kind](MemoryKind one) { return one == kind; });
+  return live_of(
+      events, most, [kind](MemoryKind one) { return one == kind; },
+      [kind](const Event& event) { return event.amounts.result == kLiveOfKind && event.kind == kind; });
 }
 
 }  // namespace peakmark

@@ -61,6 +61,12 @@ class AttachedRecorder final : public EventSource {
                       "name a file that can be written",
                       library_.string()));
     }
+    const char* const compact = std::getenv("PEAKMARK_COMPACT");
+    if (compact != nullptr && std::string_view(compact) == "1") {
+      throw RecorderError(
+          "this program reads its own profile, and `record --compact` removes events from it: record without "
+          "--compact");
+    }
     return profile;
   }
 

@@ -11,19 +11,40 @@ namespace peakmark {
 
 /// What an event says. The numbers stand in profiles on disk: never renumber, only append.
 enum class EventType : std::uint8_t {
-  allocation = 1,         ///< succeeded: `address`, `bytes`, `kind`
-  failed_allocation = 2,  ///< refused: `bytes`, `kind`, `result` (the API's error code); address 0
-  release = 3,            ///< `address`
-  name = 4,               ///< `text` names the allocation at `address`
-  phase = 5,              ///< from here on the program is in phase `text`
-  text = 6,               ///< continues the text of the slot before it (32 bytes a slot)
-  pool = 7,               ///< `bytes` reserved by the pool `address` now, `auxiliary` used
-  note = 8,   ///< `text`: what the recorder has to say (an extension unwrapped, an extent refused)
-  stack = 9,  ///< `text` is the call stack whose id is `address`
+  allocation = 1,  ///< succeeded: `address`, `bytes`, `kind`
+  failed_allocation =
+      2,        ///< refused: `bytes`, `kind`, `result` (the API's error code); address: kRepeatsMask
+  release = 3,  ///< `address`
+  name = 4,     ///< `text` names the allocation at `address`
+  phase = 5,    ///< from here on the program is in phase `text`
+  text = 6,     ///< continues the text of the slot before it (32 bytes a slot)
+  pool = 7,     ///< `bytes` reserved by the pool `address` now, `auxiliary` used
+  note = 8,     ///< `text`: what the recorder has to say (an extension unwrapped, an extent refused)
+  stack = 9,    ///< `text` is the call stack whose id is `address`
   /// The device worked on a command: `bytes` ns, asked for at `auxiliary` ns of CLOCK_MONOTONIC. `address` is
   /// 1: it is nothing's.
   work = 10,
+  // Of folded events (`record --compact`; fold() of harness/ledger):
+  /// `bytes` are live now, of all that counts into the peak (`result` kLiveOfAll) or of `kind` (kLiveOfKind).
+  live = 11,
+  /// `auxiliary` events of which only this count is left, and their `bytes`; `result` is a FoldedCount.
+  folded = 12,
 };
+
+inline constexpr std::int32_t kLiveOfAll = 0;
+inline constexpr std::int32_t kLiveOfKind = 1;
+
+/// What a `folded` event counts.
+enum class FoldedCount : std::int32_t {
+  of_kind = 0,             ///< allocations of `kind`
+  of_phase = 1,            ///< allocations that count into the peak, in the phase that goes on
+  unmatched_releases = 2,  ///< of addresses never seen allocated
+  refused_releases = 3,    ///< by the driver
+};
+
+/// The part of a failed allocation's `address` that counts further requests like it, which were folded into
+/// it. A recorder writes 0.
+inline constexpr std::uint64_t kRepeatsMask = (std::uint64_t{1} << 48U) - 1;
 
 /// What kind of memory. `requested` says which count into the peak. The numbers stand on disk.
 enum class MemoryKind : std::uint8_t {

@@ -25,6 +25,7 @@ struct ProfileReader::File {
   std::filesystem::path path;
   int descriptor = -1;
   ProfileHeader header{};
+  std::uint64_t skipped = 0;           ///< slots whose events are in another file
   std::optional<std::uint64_t> holes;  ///< of a closed profile, once it was read: it changes no more
 
   explicit File(std::filesystem::path p) : path(std::move(p)) {}
@@ -74,10 +75,10 @@ struct ProfileReader::File {
   std::uint64_t count_holes() {
     constexpr std::uint64_t kChunk = 16384;
     const bool is_closed = header.closed == 1;
-    std::uint64_t events = 0;
-    std::uint64_t end = 0;
+    std::uint64_t events = skipped;
+    std::uint64_t end = skipped;
     std::vector<Event> chunk;
-    for (std::uint64_t first = 0;; first += kChunk) {
+    for (std::uint64_t first = skipped;; first += kChunk) {
       chunk.resize(is_closed ? std::min(kChunk, header.end - std::min(header.end, first)) : kChunk);
       const std::size_t asked = chunk.size();
       chunk.resize(read(chunk.data(), asked * sizeof(Event), ProfileHeader::kBytes + first * sizeof(Event)) /
@@ -89,7 +90,7 @@ struct ProfileReader::File {
       }
       if (chunk.empty() || chunk.size() < asked) break;
     }
-    return (is_closed ? header.end : end) - events;
+    return (is_closed ? std::max(header.end, skipped) : end) - events;
   }
 
   /// Room for the slots [first, last) that the file has: growing step by step would copy each event twice.
@@ -136,6 +137,11 @@ ProfileReader::~ProfileReader() = default;
 ProfileReader::ProfileReader(ProfileReader&&) noexcept = default;
 ProfileReader& ProfileReader::operator=(ProfileReader&&) noexcept = default;
 
+void ProfileReader::skip(std::uint64_t slots) {
+  file_->skipped = slots;
+  file_->holes.reset();
+}
+
 const ProfileHeader& ProfileReader::header() const {
   return file_->header;
 }
@@ -168,12 +174,13 @@ std::uint64_t ProfileReader::lost_events() {
 }
 
 bool ProfileReader::cut_short() const {
-  return file_->header.closed == 1 && file_->slots() < file_->header.end;
+  return file_->header.closed == 1 && std::max(file_->slots(), file_->skipped) < file_->header.end;
 }
 
 std::vector<Event> ProfileReader::events(std::uint64_t first, std::uint64_t last) {
   constexpr std::uint64_t kChunk = 16384;
   file_->read_header();
+  first = std::max(first, file_->skipped);
   if (file_->header.closed == 1) last = std::min(last, file_->header.end);
   std::vector<Event> events;
   file_->make_room(events, first, last);
@@ -235,7 +242,8 @@ std::vector<Event> ProfileReader::events_given_out(std::uint64_t first, std::uin
 EventBlock ProfileReader::all_events() {
   file_->read_header();
   const ProfileHeader& header = file_->header;
-  if (header.closed != 1 || header.end > UINT64_MAX / sizeof(Event) - 1) return events();
+  if (file_->skipped > 0 || header.closed != 1 || header.end > UINT64_MAX / sizeof(Event) - 1)
+    return events();
   EventBlock block = file_->map(header.end);
   // A slot that a thread had reserved and never wrote must be left out: then the rest is copied.
   for (std::size_t i = 0; i < block.size(); ++i) {

@@ -16,7 +16,7 @@ namespace peakmark {
 struct ProfileHeader {
   static constexpr char kMagic[8] = {'P', 'E', 'A', 'K', 'M', 'A', 'R', 'K'};
   static constexpr std::uint32_t kVersion = 1;  ///< MAJOR
-  static constexpr std::uint32_t kMinor = 1;
+  static constexpr std::uint32_t kMinor = 2;
   static constexpr std::uint32_t kBytes = 4096;
 
   char magic[8];
@@ -30,15 +30,20 @@ struct ProfileHeader {
   std::uint64_t end;        ///< slots when it was closed
   std::uint64_t lost;       ///< slots that came after the recorder had to stop (`stop_error`)
   char recorder[56];        ///< `opencl-layer 1`, `cupti 130001`
-  std::uint32_t minor;      ///< 0: there was no `stop_error` yet
+  std::uint32_t minor;      ///< 0: there was no `stop_error` yet; below 2 no `recording`
   std::int32_t stop_error;  ///< errno that stopped the recorder before its program ended; 0: none did
-  char command_line[3960];  ///< arguments separated by NUL, cut short where they do not fit
+  char command_line[3944];  ///< arguments separated by NUL, cut short where they do not fit
+  /// The id of the recording (RecordingName), the same in all its processes; zeros: not started by `record`.
+  unsigned char recording[16];
   /// When the recorder closed the file or, where it could not, `record` saw its process end. 0: unknown,
   /// since nobody saw it. (Before there was this field a very long command line had these bytes: then it is
   /// centuries away.)
   std::int64_t end_monotonic_ns;
 };
 static_assert(sizeof(ProfileHeader) == ProfileHeader::kBytes);
+
+/// The lock file of a recording is its name with this ending; the id of the recording is in it.
+inline constexpr const char* kRecordingLockEnding = ".peakmark-lock";
 
 /// Events in the order of their slots, owned together by whoever has a copy: of a whole profile, mapped from
 /// its file, or made by hand.
@@ -74,6 +79,9 @@ class ProfileReader {
   ~ProfileReader();
   ProfileReader(ProfileReader&&) noexcept;
   ProfileReader& operator=(ProfileReader&&) noexcept;
+
+  /// Leaves the first slots out: their events were folded (`record --compact`) and are in another file.
+  void skip(std::uint64_t slots);
 
   /// As of the last call of `events`, or of the opening.
   [[nodiscard]] const ProfileHeader& header() const;

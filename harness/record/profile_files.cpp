@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,6 +82,19 @@ std::optional<std::int64_t> process_in_name(std::string_view file, std::string_v
 
 std::vector<fs::path> profiles_beside(const fs::path& name) {
   return files_beside(name, is_profile_of);
+}
+
+std::uint64_t disk_bytes_beside(const fs::path& name) {
+  std::uint64_t bytes = 0;
+  for (const fs::path& file : files_beside(name, [](const fs::path&, std::int64_t) { return true; })) {
+    struct stat status {};
+    if (::stat(file.c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
+  }
+  return bytes;
+}
+
+fs::path folded_beside(const fs::path& name) {
+  return name.string() + ".folded";
 }
 
 bool is_being_written(const fs::path& profile) {

@@ -17,9 +17,18 @@ std::optional<std::int64_t> process_in_name(std::string_view file, std::string_v
 /// those are recordings of their own.
 std::vector<std::filesystem::path> profiles_beside(const std::filesystem::path& name);
 
+/// The bytes that files of such a name take on the disk.
+std::uint64_t disk_bytes_beside(const std::filesystem::path& name);
+
 /// Files of such a name in which nothing stands (they are empty, or zeros as far as a profile's first sign
 /// goes): what a recorder leaves that found no room for its header. Sorted.
 std::vector<std::filesystem::path> unwritten_beside(const std::filesystem::path& name);
+
+/// The file beside the profile `name` that has the folded events of all its processes (`record --compact`).
+std::filesystem::path folded_beside(const std::filesystem::path& name);
+
+/// How a file of folded events begins.
+inline constexpr std::string_view kFoldedMagic = "PEAKFOLD";
 
 /// True while a process writes into the profile, or may: its recorder holds a lock on it (flock). False too
 /// where the file system has no locks.

@@ -1,12 +1,16 @@
 // Profiles of processes that are killed, fork, and have several recorders or threads.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <sched.h>
 #include <sys/mman.h>
 
 #include <atomic>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
+#include "record/profile_files.hpp"
 #include "record/profile_test.hpp"
 
 namespace peakmark {
@@ -143,6 +147,39 @@ TEST_F(Profile, ThreadsThatWriteWhileItIsClosedDoNoHarm) {
   ProfileReader reader(own());
   EXPECT_TRUE(reader.complete());
   EXPECT_EQ(reader.events().size(), reader.header().end);
+}
+
+/// As `record` of another recording of the name would have it.
+void write_id_of_recording(const std::string& name, char digit) {
+  std::ofstream(name + ".peakmark-lock") << std::string(2 * sizeof(ProfileHeader::recording), digit);
+}
+
+TEST_F(Profile, AProcessThatOutlivedItsRecordingWritesNothingIntoAnother) {
+  write_id_of_recording(base(), 'a');
+  setenv("PEAKMARK_PROFILE", base().c_str(), 1);
+  const std::string messages = folder_.path() / "messages";
+  const auto open_in = [&](char digit, bool forks) {
+    setenv("PEAKMARK_RECORDING", std::string(2 * sizeof(ProfileHeader::recording), digit).c_str(), 1);
+    return in_child([&] {
+      dup2(open(messages.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);
+      const bool is_open = writer_.open_from_environment("test 1");
+      writer_.allocation(1, 100, MemoryKind::buffer);
+      writer_.release(1);
+      if (!forks) _exit(is_open ? 1 : 0);
+      write_id_of_recording(base(), 'c');
+      _exit(WEXITSTATUS(in_child([&] { writer_.allocation(2, 100, MemoryKind::buffer); })));
+    });
+  };
+  EXPECT_EQ(open_in('b', false), 0);
+  EXPECT_TRUE(profiles_beside(base()).empty());
+  // Its own recording; what it forks when that is gone has no profile.
+  EXPECT_EQ(open_in('a', true), 0);
+  unsetenv("PEAKMARK_RECORDING");
+  unsetenv("PEAKMARK_PROFILE");
+  ASSERT_EQ(profiles_beside(base()).size(), 1U);
+  const ProfileHeader header = ProfileReader(profiles_beside(base()).front()).header();
+  EXPECT_THAT(header.recording, testing::Each(0xaa));
+  EXPECT_EQ(std::filesystem::file_size(messages), 0U);
 }
 
 }  // namespace

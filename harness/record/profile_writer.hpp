@@ -53,7 +53,8 @@ class ProfileWriter {
 
   /// open() with $PEAKMARK_PROFILE; a message and false where it is not set. Begins in the phase that the
   /// process has marked before (marks.h). With $PEAKMARK_STACKS=1 every allocation brings the call stack of
-  /// its caller. The recording stops when the profile has $PEAKMARK_MAX_BYTES.
+  /// its caller. The recording stops when the profile has $PEAKMARK_MAX_BYTES. Nothing is recorded, without a
+  /// message, where the name is that of another recording than $PEAKMARK_RECORDING by now.
   bool open_from_environment(const char* recorder);
 
   /// Trims the file and marks it closed. Events that come later are dropped.
@@ -130,6 +131,7 @@ class ProfileWriter {
   std::uint64_t stack_of_caller();
 
   // With growing_ held:
+  [[nodiscard]] bool is_of_another_recording() const;
   bool create_file();
   void fill_header();
   bool map_header();
@@ -166,6 +168,7 @@ class ProfileWriter {
   char base_[kMaxPath] = {};  // absolute, without the process id
   char path_[kMaxPath] = {};
   char recorder_[sizeof(ProfileHeader::recorder)] = {};
+  char recording_[2 * sizeof(ProfileHeader::recording) + 1] = {};  // hexadecimal; empty: unknown
   std::atomic<Event*> table_[kMaxExtents] = {};
 };
 

@@ -75,6 +75,10 @@ bool ProfileWriter::open_from_environment(const char* recorder) {
     max_extents_ =
         std::clamp<std::uint64_t>(std::strtoull(bytes, nullptr, 10) / kExtentBytes, 1, kMaxExtents);
   }
+  if (const char* const id = std::getenv("PEAKMARK_RECORDING");
+      id != nullptr && std::strlen(id) + 1 == sizeof(recording_)) {
+    std::memcpy(recording_, id, sizeof(recording_));
+  }
   if (!open(path, recorder)) return false;
   // A mark of a program built with an older phase.h (marks.h). Only of this process: a parent's mark does not
   // hold here.
@@ -109,8 +113,25 @@ bool ProfileWriter::open(const char* path, const char* recorder) {
   return opened;
 }
 
+/// A process may outlive its recording, which was killed, and come to its first event when another recording
+/// has the name: its memory is not that one's.
+bool ProfileWriter::is_of_another_recording() const {
+  char text[kMaxPath + 32];
+  snprintf(text, sizeof(text), "%s%s", base_, kRecordingLockEnding);
+  const int file = recording_[0] == '\0' ? -1 : ::open(text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return false;
+  constexpr std::size_t kDigits = sizeof(recording_) - 1;
+  const bool has_id = ::pread(file, text, kDigits, 0) == static_cast<ssize_t>(kDigits);
+  ::close(file);
+  return has_id && std::memcmp(text, recording_, kDigits) != 0;
+}
+
 /// Creates the file, maps its header and its first extent.
 bool ProfileWriter::create_file() {
+  if (is_of_another_recording()) {
+    state_ = State::stopped;
+    return false;
+  }
   int created = -1;
   for (int attempt = 1; attempt < 1000; ++attempt) {
     if (attempt == 1) {
@@ -167,6 +188,10 @@ void ProfileWriter::fill_header() {
   header.start_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
   header.start_realtime_ns = clock_ns(CLOCK_REALTIME);
   std::memcpy(header.recorder, recorder_, sizeof(header.recorder));
+  for (std::size_t i = 0; i < sizeof(header.recording) && recording_[0] != '\0'; ++i) {
+    const char digits[3] = {recording_[2 * i], recording_[2 * i + 1], '\0'};
+    header.recording[i] = static_cast<unsigned char>(std::strtoul(digits, nullptr, 16));
+  }
   if (const int descriptor = ::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC); descriptor >= 0) {
     std::size_t done = 0;
     ssize_t got = 0;

@@ -26,6 +26,7 @@
 #include "record/program_watch.hpp"
 #include "record/recording_name.hpp"
 #include "record/stop_reason.hpp"
+#include "record/stuck_program.hpp"
 #include "record/trouble_file.hpp"
 
 namespace peakmark {
@@ -41,24 +42,96 @@ bool look(ProgramWatch& watch) {
   }
 }
 
+/// Whether a program that was asked to end cannot. Ask it again and again.
+class StuckWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  StuckWatch(pid_t program, const RecordRequest& request)
+      : program_(program), stuck_limit_(request.stuck_limit), kill_limit_(request.kill_limit) {}
+
+  void asked_to_end() { ++times_asked_; }
+
+  /// True when it was asked twice, or killed, and has been stuck since, for its limit.
+  bool gives_up() {
+    const bool is_asked = times_asked_ >= 2;
+    if (!(is_asked || is_being_killed(program_)) || !is_stuck(program_)) {
+      since_.reset();
+      return false;
+    }
+    if (!since_) since_ = Clock::now();
+    return Clock::now() - *since_ >= (is_asked ? stuck_limit_ : kill_limit_);
+  }
+
+  /// How often to ask.
+  [[nodiscard]] std::chrono::milliseconds interval() const {
+    return std::chrono::milliseconds(times_asked_ >= 2 ? 50 : 1000);
+  }
+
+ private:
+  pid_t program_;
+  std::chrono::milliseconds stuck_limit_;
+  std::chrono::milliseconds kill_limit_;
+  int times_asked_ = 0;
+  std::optional<Clock::time_point> since_;
+};
+
+/// Warns once when the profiles have become large.
+class SizeWatch {
+ public:
+  SizeWatch(const RecordRequest& request, fs::path name) : request_(request), name_(std::move(name)) {}
+
+  void look() {
+    constexpr std::uint64_t kLarge = std::uint64_t{1} << 30U;
+    if (!request_.warn || request_.max_bytes != 0 || request_.compacting != nullptr || is_warned_) return;
+    if (disk_bytes_beside(name_) < kLarge) return;
+    is_warned_ = true;
+    request_.warn(fmt::format(
+        "{}: the profile has 1 GiB and grows by 128 bytes for each allocation with its release; --compact "
+        "keeps it small, --max-size limits it",
+        name_.string()));
+  }
+
+ private:
+  const RecordRequest& request_;
+  fs::path name_;
+  bool is_warned_ = false;
+};
+
 /// Waits for its end; the exit code is as a shell gives it. Until a recorder is seen in one of its processes
 /// they are looked at, at first often: should none ever come up, what was seen says why. Nothing that goes
 /// wrong with that may leave the program without the one who waits for it.
-void wait_for(pid_t program, const PassedSignals& signals, ProgramWatch& watch, Recording& recording) {
+void wait_for(pid_t program, const PassedSignals& signals, ProgramWatch& watch, StuckWatch stuck,
+              SizeWatch size, Recording& recording) {
   using std::chrono::milliseconds;
-  std::optional<milliseconds> interval = milliseconds(1);
+  milliseconds interval(1);
+  bool is_seen = false;
   while (true) {
     const siginfo_t info = signals.wait(interval);
     if (info.si_signo == 0) {
-      interval = look(watch) ? std::nullopt : std::optional(std::min(2 * *interval, milliseconds(250)));
-    } else if (info.si_signo == SIGCHLD) {
+      is_seen = is_seen || look(watch);
+      interval = is_seen ? stuck.interval() : std::min({2 * interval, milliseconds(250), stuck.interval()});
+      if (is_seen) size.look();
+      if (!stuck.gives_up()) continue;
+      recording.program_code = 128 + (recording.interrupted ? SIGINT : SIGKILL);
+      recording.trouble = fmt::format(
+          "process {} cannot be ended: it hangs inside its driver, or a debugger holds it; the profile has "
+          "what it had recorded",
+          program);
+      return;
+    }
+    if (info.si_signo == SIGCHLD) {
       int status = 0;
       if (waitpid(program, &status, WNOHANG) != program) continue;
       if (WIFSIGNALED(status)) recording.signal = WTERMSIG(status);
       recording.program_code = WIFSIGNALED(status) ? 128 + recording.signal : WEXITSTATUS(status);
       if (WIFSIGNALED(status) || WIFEXITED(status)) return;
     } else {
-      recording.interrupted = recording.interrupted || tells_to_end(info.si_signo);
+      if (tells_to_end(info.si_signo)) {
+        recording.interrupted = true;
+        stuck.asked_to_end();
+        interval = std::min(interval, stuck.interval());
+      }
       pass_on(info, program);
     }
   }
@@ -153,6 +226,8 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   if (request.max_bytes != 0)
     set_variable(environment, "PEAKMARK_MAX_BYTES", std::to_string(request.max_bytes));
   set_variable(environment, "PEAKMARK_TROUBLE", troubles.path().string());
+  if (request.compacting != nullptr) set_variable(environment, "PEAKMARK_COMPACT", "1");
+  set_variable(environment, "PEAKMARK_RECORDING", taken.write_id());
   std::vector<std::string> command = request.command;
 
   Recording recording;
@@ -178,11 +253,14 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
     recording.trouble = why_not_started(environment, command[0], error);
     return recording;
   }
+  if (request.compacting != nullptr) request.compacting->begin(name);
   ProgramWatch watch(program, variable);
-  wait_for(program, signals, watch, recording);
+  wait_for(program, signals, watch, {program, request}, {request, name}, recording);
   ends.stop();
+  if (request.compacting != nullptr) request.compacting->end();
   const std::vector<fs::path> unwritten = unwritten_since(before, name);
-  recording.trouble = what_was_lost(name, taken, ends.removed(), unwritten, troubles);
+  if (recording.trouble.empty())
+    recording.trouble = what_was_lost(name, taken, ends.removed(), unwritten, troubles);
   for (const fs::path& file : unwritten) fs::remove(file);
   name_profiles(name, program, recording);
   if (recording.trouble.empty() && !recording.profile) {

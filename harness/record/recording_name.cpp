@@ -3,11 +3,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,7 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kLockEnding = ".peakmark-lock";
 constexpr std::size_t kMostOfANameInAMessage = 120;
 
 std::string short_name(const fs::path& name) {
@@ -45,6 +48,13 @@ bool is_trouble_of(std::string_view file, const std::string& stem) {
          file.find_first_not_of("0123456789", head.size()) == std::string_view::npos;
 }
 
+bool is_folded_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string start(kFoldedMagic.size(), '\0');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  return file && start == kFoldedMagic;
+}
+
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -64,8 +74,8 @@ void remove_troubles(const fs::path& name) {
 void remove_stale_locks(const fs::path& own) {
   for (const fs::path& file : files_in(folder_of(own))) {
     const std::string path = file.string();
-    if (!path.ends_with(kLockEnding)) continue;
-    const fs::path name = path.substr(0, path.size() - std::strlen(kLockEnding));
+    if (!path.ends_with(kRecordingLockEnding)) continue;
+    const fs::path name = path.substr(0, path.size() - std::strlen(kRecordingLockEnding));
     std::error_code error;
     // A recording that begins has its lock file before it has its lock.
     const auto age = fs::file_time_type::clock::now() - fs::last_write_time(file, error);
@@ -92,7 +102,7 @@ void refuse_recording_name(const fs::path& name, int error) {
 }
 
 RecordingName::RecordingName(fs::path name)
-    : name_(std::move(name)), lock_file_(name_.string() + kLockEnding) {
+    : name_(std::move(name)), lock_file_(name_.string() + kRecordingLockEnding) {
   check_replaceable(name_);
   while (!lock()) {
   }
@@ -129,12 +139,32 @@ RecordingName::~RecordingName() {
   ::close(descriptor_);
 }
 
+std::string RecordingName::write_id() const {
+  std::array<unsigned char, sizeof(ProfileHeader::recording)> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return "";
+  std::string id;
+  for (const unsigned char byte : bytes) id += fmt::format("{:02x}", byte);
+  // Nothing keeps a recorder from another recording where the file cannot be written.
+  const int file = ::open(lock_file_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return id;
+  [[maybe_unused]] const ssize_t written = ::pwrite(file, id.data(), id.size(), 0);
+  ::close(file);
+  return id;
+}
+
 bool RecordingName::has_lost_its_folder() const {
   return folder_ >= 0 && !is_still_at(folder_of(name_), folder_);
 }
 
 void remove_earlier_recording(const fs::path& name) {
   std::vector<fs::path> files = profiles_beside(name);
+  const fs::path folded = folded_beside(name);
+  if (fs::exists(folded) && !is_folded_file(folded)) {
+    throw UsageError(
+        fmt::format("{}: is no file of peakmark, and `record` may have to write it; name another "
+                    "file with -o",
+                    short_name(folded)));
+  }
   if (fs::exists(name)) {
     const ProfileReader only_a_profile_is_overwritten(name);
     files.push_back(name);
@@ -147,7 +177,9 @@ void remove_earlier_recording(const fs::path& name) {
                     "-o",
                     short_name(name), ProfileReader(file).header().pid, short_name(file)));
   }
+  // The profiles first: without it they say that events are missing.
   for (const fs::path& file : files) fs::remove(file);
+  fs::remove(folded);
   remove_troubles(name);
   remove_stale_locks(name);
 }

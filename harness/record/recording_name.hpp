@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace peakmark {
 
@@ -16,6 +17,11 @@ class RecordingName {
   RecordingName(const RecordingName&) = delete;
   RecordingName& operator=(const RecordingName&) = delete;
   ~RecordingName();
+
+  /// Writes a new id of a recording into the lock file, where a recorder that came up for another one finds
+  /// it and records nothing. Returns it, 32 hexadecimal digits, for PEAKMARK_RECORDING; empty where none
+  /// could be made.
+  [[nodiscard]] std::string write_id() const;
 
   /// Its folder has been removed or renamed since, and what was recorded in it went with it.
   [[nodiscard]] bool has_lost_its_folder() const;

@@ -46,6 +46,16 @@ TEST(RecordingName, IsTakenOnce) {
   EXPECT_EQ("taken", refusal_of_name(name));
 }
 
+TEST(RecordingName, WritesTheIdOfItsRecording) {
+  const TemporaryFolder folder;
+  const RecordingName taken(folder.path() / "p");
+  const std::string id = taken.write_id();
+  EXPECT_EQ(id.size(), 2 * sizeof(ProfileHeader::recording));
+  std::ifstream file(folder.path() / "p.peakmark-lock");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), id);
+  EXPECT_NE(taken.write_id(), id);
+}
+
 TEST(RecordingName, OneOfManyAtATimeHasIt) {
   const TemporaryFolder folder;
   std::atomic<int> held{0};

@@ -13,10 +13,25 @@ namespace peakmark {
 namespace {
 
 const char* name_of(EventType type) {
-  constexpr std::array<const char*, 11> names{"?",    "allocation", "failed", "release", "name", "phase",
-                                              "text", "pool",       "note",   "stack",   "work"};
+  constexpr std::array<const char*, 13> names{"?",     "allocation", "failed", "release", "name",
+                                              "phase", "text",       "pool",   "note",    "stack",
+                                              "work",  "live",       "folded"};
   const auto number = static_cast<std::size_t>(type);
   return number < names.size() ? names.at(number) : "?";
+}
+
+const char* folded_name(const Event& event) {
+  switch (static_cast<FoldedCount>(event.amounts.result)) {
+    case FoldedCount::of_kind:
+      return name_of(event.kind);
+    case FoldedCount::of_phase:
+      return "of this phase";
+    case FoldedCount::unmatched_releases:
+      return "never allocated";
+    case FoldedCount::refused_releases:
+      return "not released";
+  }
+  return "?";
 }
 
 std::string stack_of(const Event& event) {
@@ -64,8 +79,11 @@ void write_events(const RecordedTree& tree, std::ostream& out) {
           out << fmt::format("{:<15} {}{}\n", name_of(event.kind), event.amounts.bytes, stack_of(event));
           break;
         case EventType::failed_allocation:
-          out << fmt::format("{:<15} {} error {}{}\n", name_of(event.kind), event.amounts.bytes,
+          out << fmt::format("{:<15} {} error {}{}", name_of(event.kind), event.amounts.bytes,
                              event.amounts.result, stack_of(event));
+          if (const std::uint64_t repeats = event.address & kRepeatsMask; repeats != 0)
+            out << fmt::format(" {} times", repeats + 1);
+          out << '\n';
           break;
         case EventType::name:
         case EventType::phase:
@@ -74,6 +92,15 @@ void write_events(const RecordedTree& tree, std::ostream& out) {
           break;
         case EventType::work:
           out << fmt::format("{} ns\n", event.amounts.bytes);
+          break;
+        case EventType::live:
+          out << fmt::format("{:<15} {}\n",
+                             event.amounts.result == kLiveOfKind ? name_of(event.kind) : "all that counts",
+                             event.amounts.bytes);
+          break;
+        case EventType::folded:
+          out << fmt::format("{:<15} {} events, {} bytes\n", folded_name(event), event.amounts.auxiliary,
+                             event.amounts.bytes);
           break;
         case EventType::stack:
           out << stack_lines(text_of(process.events, i));

@@ -1,10 +1,12 @@
 #include "show/process_tree.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <queue>
 #include <set>
@@ -14,15 +16,135 @@
 #include "base/quantity.hpp"
 #include "record/profile_files.hpp"
 #include "record/stop_reason.hpp"
+#include "show/folded_profiles.hpp"
 
 namespace peakmark {
 namespace {
 
-RecordedProcess read_process(const std::filesystem::path& path) {
+/// NAME of NAME.<pid> and NAME.<pid>.2; the path itself where it has no such end.
+std::filesystem::path without_process(const std::filesystem::path& path) {
+  std::filesystem::path name = path;
+  const auto is_number = [](const std::string& extension) {
+    return extension.size() > 1 && extension.find_first_not_of("0123456789", 1) == std::string::npos;
+  };
+  while (is_number(name.extension().string())) name.replace_extension();
+  return name;
+}
+
+/// Each time that the file is replaced these change.
+std::pair<ino_t, std::int64_t> version_of(const std::filesystem::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return {};
+  return {status.st_ino, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+/// The file of folded events that belongs to `path`, and its version before it was read.
+struct FoldedFileOfTree {
+  std::filesystem::path path;
+  std::pair<ino_t, std::int64_t> version;
+  FoldedProfiles folded;  ///< empty where there is no such file
+};
+
+FoldedFileOfTree read_folded_of(const std::filesystem::path& path) {
+  FoldedFileOfTree file;
+  for (const std::filesystem::path& name : {path, without_process(path)}) {
+    file.path = folded_beside(name);
+    file.version = version_of(file.path);
+    if (auto folded = read_folded(file.path)) {
+      file.folded = *std::move(folded);
+      break;
+    }
+  }
+  return file;
+}
+
+/// `places`: the present place of each process in the tree, by its place in `merged`.
+void move_places(std::vector<Event>& merged, const std::vector<std::size_t>& places) {
+  for (Event& event : merged) {
+    const bool allocates = event.type == EventType::allocation || event.type == EventType::failed_allocation;
+    const std::uint64_t place = event.address >> 48U;
+    if (place >= places.size()) continue;
+    const std::uint64_t change = (place ^ places[place]) << 48U;
+    // As merge_by_time has written them.
+    if (event.address != 0 || allocates || event.type == EventType::phase) event.address ^= change;
+    if (allocates && event.amounts.stack != 0) event.amounts.stack ^= change;
+  }
+}
+
+}  // namespace
+
+void add_folded_together(RecordedTree& tree, const FoldedProfiles& folded) {
+  if (folded.together.empty() || tree.processes.size() == 1) return;
+  std::vector<std::size_t> places;
+  for (const FoldedProcess& one : folded.processes) {
+    const auto found = std::ranges::find_if(tree.processes, [&](const RecordedProcess& process) {
+      return process.header.pid == one.pid && process.header.start_monotonic_ns == one.start_monotonic_ns;
+    });
+    if (found == tree.processes.end()) {
+      throw UsageError(fmt::format(
+          "the profile of process {} is missing, whose folded events are there; copy it beside {}", one.pid,
+          tree.processes.front().path.string()));
+    }
+    places.push_back(static_cast<std::size_t>(found - tree.processes.begin()));
+  }
+  tree.folded_together = folded.together;
+  move_places(tree.folded_together, places);
+}
+
+namespace {
+
+bool is_of_another_recording(const ProfileHeader& one, const ProfileHeader& other) {
+  const auto has_id = [](const ProfileHeader& header) {
+    return header.minor >= 2 &&
+           std::ranges::any_of(header.recording, [](unsigned char byte) { return byte != 0; });
+  };
+  return has_id(one) && has_id(other) &&
+         std::memcmp(one.recording, other.recording, sizeof(one.recording)) != 0;
+}
+
+RecordedTree read_tree_once(const std::filesystem::path& path, const FoldedProfiles& folded) {
+  RecordedTree tree;
+  std::error_code error;
+  std::vector<std::filesystem::path> files;
+  const bool own = std::filesystem::is_regular_file(path, error);
+  if (own) files.push_back(path);
+  std::ranges::copy(profiles_beside(path), std::back_inserter(files));
+  for (const std::filesystem::path& file : files) {
+    tree.processes.push_back(read_process(file, find_folded(folded, ProfileReader(file).header())));
+  }
+  if (tree.processes.empty()) {
+    throw UsageError(fmt::format("{}: no such profile, and none of a process of it ({}.<pid>)", path.string(),
+                                 path.filename().string()));
+  }
+  std::sort(tree.processes.begin() + (own ? 1 : 0), tree.processes.end(),
+            [](const RecordedProcess& a, const RecordedProcess& b) {
+              return a.header.start_monotonic_ns < b.header.start_monotonic_ns;
+            });
+  // Of a process that outlived an earlier recording of this name, which was killed.
+  const ProfileHeader first = tree.processes.front().header;
+  std::erase_if(tree.processes,
+                [&](const RecordedProcess& one) { return is_of_another_recording(one.header, first); });
+  add_folded_together(tree, folded);
+  return tree;
+}
+
+}  // namespace
+
+RecordedProcess read_process(const std::filesystem::path& path, const FoldedProcess* folded) {
   ProfileReader reader(path);
   RecordedProcess process;
   process.path = path;
+  if (folded != nullptr) reader.skip(folded->slots);
   process.events = reader.all_events();
+  if (folded != nullptr) {
+    std::vector<Event> events = folded->events;
+    const std::span<const Event> rest = process.events;
+    events.insert(events.end(), rest.begin(), rest.end());
+    process.events = std::move(events);
+    process.folded_events = folded->events.size();
+    process.folded_slots = folded->slots;
+    process.releases_at_end = !folded->end_is_in_together;
+  }
   process.header = reader.header();
   process.command_line = reader.command_line();
   process.complete = reader.complete();
@@ -30,8 +152,6 @@ RecordedProcess read_process(const std::filesystem::path& path) {
   process.cut_short = reader.cut_short();
   return process;
 }
-
-}  // namespace
 
 std::string why_not_whole(const RecordedProcess& process, const std::string& invalid) {
   if (!invalid.empty()) return invalid;
@@ -52,21 +172,13 @@ std::string why_not_whole(const RecordedProcess& process, const std::string& inv
 }
 
 RecordedTree read_tree(const std::filesystem::path& path) {
-  RecordedTree tree;
-  std::error_code error;
-  const bool own = std::filesystem::is_regular_file(path, error);
-  if (own) tree.processes.push_back(read_process(path));
-  for (const std::filesystem::path& other : profiles_beside(path))
-    tree.processes.push_back(read_process(other));
-  if (tree.processes.empty()) {
-    throw UsageError(fmt::format("{}: no such profile, and none of a process of it ({}.<pid>)", path.string(),
-                                 path.filename().string()));
+  // While it is recorded, events may be folded, and go from their profile, between two reads.
+  constexpr int kAttempts = 100;
+  for (int attempt = 1;; ++attempt) {
+    const FoldedFileOfTree file = read_folded_of(path);
+    RecordedTree tree = read_tree_once(path, file.folded);
+    if (attempt == kAttempts || version_of(file.path) == file.version) return tree;
   }
-  std::sort(tree.processes.begin() + (own ? 1 : 0), tree.processes.end(),
-            [](const RecordedProcess& a, const RecordedProcess& b) {
-              return a.header.start_monotonic_ns < b.header.start_monotonic_ns;
-            });
-  return tree;
 }
 
 namespace {
@@ -75,7 +187,8 @@ bool is_same_recorder(const RecordedProcess& a, const RecordedProcess& b) {
   return std::strncmp(a.header.recorder, b.header.recorder, sizeof(a.header.recorder)) == 0;
 }
 
-/// When the process, or the program that it executed, was gone; nothing where nobody saw it.
+}  // namespace
+
 std::optional<std::int64_t> end_of(const RecordedProcess& process, const RecordedTree& tree) {
   const ProfileHeader& header = process.header;
   std::optional<std::int64_t> end;
@@ -90,10 +203,12 @@ std::optional<std::int64_t> end_of(const RecordedProcess& process, const Recorde
   return end;
 }
 
+namespace {
+
 /// The releases that the system makes when a process ends: of all that is live then.
 std::vector<Event> releases_at_end(const RecordedProcess& process, const RecordedTree& tree) {
   const std::optional<std::int64_t> end = end_of(process, tree);
-  if (!end || process.events.empty()) return {};
+  if (!end || process.events.empty() || !process.releases_at_end) return {};
   std::set<std::uint64_t> live;
   for (const Event& event : process.events) {
     if (event.type == EventType::allocation) live.insert(event.address);
@@ -149,15 +264,18 @@ std::vector<Event> merge_by_time(const RecordedTree& tree) {
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
   std::vector<std::size_t> next(tree.processes.size(), 0);
   std::vector<WholeLife> lives;
-  std::size_t total = 0;
-  for (const RecordedProcess& process : tree.processes) {
+  std::size_t total = tree.folded_together.size();
+  for (std::size_t p = 0; p < tree.processes.size(); ++p) {
+    const RecordedProcess& process = tree.processes[p];
     lives.push_back({process.events, releases_at_end(process, tree)});
-    total += lives.back().size();
-    if (lives.back().size() != 0) heads.emplace(lives.back()[0].time_ns, lives.size() - 1);
+    if (!tree.folded_together.empty()) next[p] = process.folded_events;
+    total += lives[p].size() - next[p];
+    if (lives[p].size() != next[p]) heads.emplace(lives[p][next[p]].time_ns, p);
   }
   const std::vector<std::size_t> first = first_of_process(tree);
   std::vector<Event> merged;
   merged.reserve(total);
+  merged.assign(tree.folded_together.begin(), tree.folded_together.end());
   while (!heads.empty()) {
     const std::size_t p = heads.top().second;
     heads.pop();

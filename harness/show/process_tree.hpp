@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "record/profile.hpp"
 
 namespace peakmark {
+
+struct FoldedProcess;
+struct FoldedProfiles;
 
 /// One process as its profile tells it.
 struct RecordedProcess {
@@ -19,6 +23,11 @@ struct RecordedProcess {
   bool cut_short = false;  ///< the recorder closed it, and the end of the file is missing (a copy broken off)
   std::uint64_t lost_events = 0;  ///< that are missing, for whatever reason
   EventBlock events;
+  /// Of the events the first that stand for folded ones (`record --compact`); 0: all are as they were
+  /// recorded.
+  std::size_t folded_events = 0;
+  std::uint64_t folded_slots = 0;  ///< of the profile
+  bool releases_at_end = true;     ///< merge_by_time releases what it holds at its end
 };
 
 /// Why what is told of it is not all that happened: events were lost, or the file is cut short. Empty where
@@ -29,12 +38,24 @@ std::string why_not_whole(const RecordedProcess& process, const std::string& inv
 /// What one `record` wrote: the program itself first, then the other processes by the time they started.
 struct RecordedTree {
   std::vector<RecordedProcess> processes;
+  /// The folded events of all processes merged by time, as merge_by_time returns them: its result begins with
+  /// them. Empty where nothing was folded, or there was one process then.
+  std::vector<Event> folded_together = {};
 };
 
 /// Reads `path` and, beside it, the profiles `path.<pid>` of the program's other processes. Where only those
 /// are there (the program was killed before `record` could rename), the one that started first stands for the
-/// program. Throws UsageError when there is none.
+/// program. What was folded of them is read from `path.folded`. Throws UsageError when there is none.
 RecordedTree read_tree(const std::filesystem::path& path);
+
+/// Reads one profile; `folded` has the events of its first slots (null: none were folded).
+RecordedProcess read_process(const std::filesystem::path& path, const FoldedProcess* folded);
+
+/// When the process, or the program that it executed, was gone; nothing where nobody saw it.
+std::optional<std::int64_t> end_of(const RecordedProcess& process, const RecordedTree& tree);
+
+/// Sets `folded_together`. Throws UsageError when a process of it is not in the tree.
+void add_folded_together(RecordedTree& tree, const FoldedProfiles& folded);
 
 /// The events of all processes in the order of time, each process's own order kept. Handles of two processes
 /// may be equal numbers: they are kept apart by the place of the process in their upper 16 bits, which phases

@@ -104,6 +104,7 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
                {"recorder", process.header.recorder},
                {"complete", process.complete && invalid_note(summary).empty()},
                {"lost_events", process.lost_events},
+               {"compact", process.folded_slots > 0},
                {"requested",
                 {{"peak_bytes", summary.peak_bytes},
                  {"live_at_end_bytes", summary.live_at_end_bytes},

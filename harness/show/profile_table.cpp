@@ -151,6 +151,9 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
         "incomplete: the program {}; up to its last event\n",
         process.header.end_monotonic_ns != 0 ? "was killed, or left by _exit" : "was killed or still runs");
   }
+  if (process.folded_slots > 0) {
+    text += "compact: figures are exact, the timeline is thinned, most allocations are only counted\n";
+  }
   text += fmt::format("peak            {}\n", both(summary.peak_bytes));
   text += fmt::format("live at the end {}\n", both(summary.live_at_end_bytes));
   text += fmt::format("allocations     {}, {} in all; {} failed\n", summary.allocations,

@@ -30,7 +30,8 @@ class TraceWriter {
     const std::string name = process_.command_line.empty() ? "?" : process_.command_line.front();
     out_ << fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", pid_,
                         json_text(name));
-    if (!options_.full && process_.events.size() > options_.max_events) return write_thinned(summary);
+    const bool is_thinned = !options_.full && process_.events.size() > options_.max_events;
+    if (is_thinned || process_.folded_slots > 0) return write_thinned(summary);
     collect_names();
     for (std::size_t i = 0; i < process_.events.size(); ++i) step(i);
     end_phase(end_ns());
@@ -87,7 +88,12 @@ class TraceWriter {
     const TraceSpans spans = spans_for_trace(events, options_.max_spans);
     const LedgerSummary ledger = summarise(events);
     summary.thinned = true;
-    summary.allocations += spans.allocations;
+    if (process_.folded_slots > 0) {
+      for (const auto& [kind, one] : ledger.by_kind)
+        summary.allocations += static_cast<std::size_t>(one.allocations);
+    } else {
+      summary.allocations += spans.allocations;
+    }
     summary.spans += spans.kept.size();
     for (const LivePoint& point : live_over_time(events, options_.max_points)) {
       counter("requested", point.time_ns, point.live_bytes);

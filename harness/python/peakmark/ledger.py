@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from peakmark.profiles import (
     ALLOCATION,
     BESIDE_THE_PEAK,
+    ERROR_NAMES,
     FAILED_ALLOCATION,
     KINDS,
     NAME,
@@ -56,6 +57,41 @@ class Group:
     child: bool
     bytes: int
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Requests that are alike and that the driver refused: `bytes` of each. `error` is the API's: OpenCL's are negative,
+    CUDA's positive; `error_name` is None where it is not known."""
+
+    bytes: int
+    kind: str
+    error: int
+    error_name: str | None
+    phase: str
+    site: str
+    child: bool
+    count: int
+
+
+class Request(NamedTuple):
+    """Of a refused allocation; `stack` as Allocation has it."""
+
+    bytes: int
+    kind: int
+    error: int
+    phase: str
+    stack: tuple[Source, int]
+
+
+def grouped_requests(refused: Mapping[Request, int], site_of: Callable[[Request], str]) -> tuple[Refused, ...]:
+    """The largest first, then in the order in which they first came."""
+    groups: dict[tuple[int, str, int, str | None, str, str, bool], int] = {}
+    for one, count in refused.items():
+        kind, name = KINDS.get(one.kind, "unknown"), ERROR_NAMES.get(one.error)
+        key = (one.bytes, kind, one.error, name, one.phase, site_of(one), one.stack[0].process != OWN)
+        groups[key] = groups.get(key, 0) + count
+    return tuple(sorted((Refused(*key, count=count) for key, count in groups.items()), key=lambda one: -one.bytes))
 
 
 def grouped(allocations: Iterable[Allocation], site_of: Callable[[Allocation], str]) -> tuple[Group, ...]:
@@ -108,6 +144,7 @@ class Counts:
     total_bytes: int = 0
     failed_allocations: int = 0
     failed_bytes: int = 0
+    refused: dict[Request, int] = field(default_factory=dict)
     pool_reserved_peak_bytes: int | None = None
     beside: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -179,7 +216,7 @@ class Ledger:
     def close_view(self, view: View) -> None:
         self._views.remove(view)
 
-    def stack_of(self, one: Allocation) -> str:
+    def stack_of(self, one: Allocation | Request) -> str:
         """The text of its call stack; empty where none was recorded."""
         return self._stacks.get(one.stack, "")
 
@@ -197,9 +234,15 @@ class Ledger:
         elif event.type == RELEASE:
             self._release(at, event.time_ns)
         elif event.type == FAILED_ALLOCATION:
+            # A request of 2^63 bytes or more does not fit the event.
+            size = event.amount if event.amount >= 0 else 2**63 - 1
+            phase = self._phases.get(source.process, "")
+            request = Request(size, event.kind, event.result, phase, (source, event.stack))
             for view in self._views:
                 view.counts.failed_allocations += 1
                 view.counts.failed_bytes += event.amount
+                refused = view.counts.refused
+                refused[request] = refused.get(request, 0) + 1
         elif event.type == NAME:
             if (named := self._live.get(at)) is not None:
                 named.name = event.text

@@ -13,10 +13,10 @@ from typing import Any
 
 from peakmark.call_sites import site_of
 from peakmark.child_profiles import ChildProfile, ChildProfiles
-from peakmark.ledger import OWN, Allocation, Group, Ledger, Source, View, grouped
+from peakmark.ledger import OWN, Allocation, Group, Ledger, Refused, Request, Source, View, grouped, grouped_requests
 from peakmark.pools import PoolUsage, known_pools, usage_of
 from peakmark.profiles import Event, EventReader
-from peakmark.recorders import RecorderError, require_loaded
+from peakmark.recorders import RecorderError, is_loaded_by_this_process, require_loaded
 from peakmark.sizes import exact_size, format_size, quantity
 
 #: Drivers may destroy what was released a little later than they say that they are done.
@@ -143,6 +143,11 @@ class Window:
     def __enter__(self) -> Window:
         if self._view is not None:
             raise RecorderError("a window is entered once: make another one")
+        if os.environ.get("PEAKMARK_COMPACT") == "1" and not is_loaded_by_this_process():
+            raise RecorderError(
+                "a window reads the profile of its own process, and `record --compact` removes events from it: record "
+                "without --compact"
+            )
         recorders, self._not_waited_for = _settle()
         with _follower.lock:
             _follower.advance(recorders)
@@ -228,6 +233,10 @@ class Window:
     def failed_allocations(self) -> int:
         return self._seen.counts.failed_allocations
 
+    def refused(self) -> tuple[Refused, ...]:
+        """What the driver refused in the window, `failed_allocations` in all; the largest first."""
+        return grouped_requests(self._seen.counts.refused, _site)
+
     @property
     def pool_reserved_peak_bytes(self) -> int | None:
         """The most that a pool of the CUDA driver reserved; None where none was seen."""
@@ -285,5 +294,5 @@ def _child_processes(number: int) -> str:
     return f"{number} child process{'' if number == 1 else 'es'}"
 
 
-def _site(one: Allocation) -> str:
+def _site(one: Allocation | Request) -> str:
     return site_of(_follower.ledger.stack_of(one))

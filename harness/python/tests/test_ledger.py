@@ -1,12 +1,16 @@
 """The ledger of Python and the one of `peakmark show` give the same figures for the same profile."""
 
+import pathlib
 import random
+import re
 
 import pytest
 from recorded import recorded
 
-from peakmark.ledger import OWN, Ledger, Source, grouped
-from peakmark.profiles import HEADER_BYTES, SLOT_BYTES, Event, EventReader, ProfileError
+from peakmark.ledger import OWN, Ledger, Source, grouped, grouped_requests
+from peakmark.profiles import ERROR_NAMES, HEADER_BYTES, SLOT_BYTES, Event, EventReader, ProfileError
+from peakmark.recorders import RecorderError
+from peakmark.windows import Window
 
 ALLOCATION, FAILED, RELEASE, NAME, PHASE = 1, 2, 3, 4, 5
 RECORDER = Source(OWN, 0)
@@ -156,3 +160,35 @@ def test_another_file_is_no_profile(tmp_path):
     other.write_bytes(b"PEAKMARK" + bytes([9, 0, 0, 0, 0, 16, 0, 0]) + bytes(4096))
     with pytest.raises(ProfileError, match="version 9"):
         EventReader(str(other))
+
+
+def test_requests_that_are_alike_are_one_line_and_the_largest_comes_first():
+    def failed(amount, result):
+        return event(FAILED, 0, amount)._replace(result=result)
+
+    view = replayed(
+        [failed(10, -61), event(PHASE, 0, text="call"), failed(10, -61), failed(10, -61), failed(-1, 2), failed(10, 12345)]
+    )
+    told = [
+        (one.bytes, one.kind, one.error, one.error_name, one.phase, one.count)
+        for one in grouped_requests(view.counts.refused, lambda _: "")
+    ]
+    assert told == [
+        (2**63 - 1, "buffer", 2, "CUDA_ERROR_OUT_OF_MEMORY", "call", 1),
+        (10, "buffer", -61, "CL_INVALID_BUFFER_SIZE", "", 1),
+        (10, "buffer", -61, "CL_INVALID_BUFFER_SIZE", "call", 2),
+        (10, "buffer", 12345, None, "call", 1),
+    ]
+
+
+def test_errors_have_the_names_of_the_recorder_s_own_table():
+    source = pathlib.Path(__file__).parents[2] / "record" / "event.cpp"
+    table = {int(number): name for number, name in re.findall(r'\{(-?\d+), "(CL_\w+|CUDA_ERROR_\w+)"\}', source.read_text())}
+    assert len(table) > 20
+    assert table == ERROR_NAMES
+
+
+def test_a_recording_that_is_made_compact_has_no_windows(monkeypatch):
+    monkeypatch.setenv("PEAKMARK_COMPACT", "1")
+    with pytest.raises(RecorderError, match="without --compact"):
+        Window().__enter__()

@@ -186,6 +186,29 @@ def test_the_report_shows_the_highest_peaks(project):
     assert ("device_memory_peak_bytes", "300") in [(one.get("name"), one.get("value")) for one in properties]
 
 
+REFUSED = """
+def test_asks_for_too_much(queue):
+    import peakmark
+    with peakmark.phase("call"):
+        for _ in range(2):
+            with pytest.raises(Exception):
+                filled(queue, 1 << 50)
+"""
+
+
+def test_refused_allocations_are_listed(project):
+    project.write(test_refused=REFUSED)
+    said = project.pytest("--device-memory", "--device-memory-json", "memory.json", code=0)
+    memory = project.told()["test_asks_for_too_much"]["memory"]
+    (refused,) = memory["refused"]
+    assert refused["error_name"].startswith("CL_")
+    assert {key: refused[key] for key in ("bytes", "kind", "phase", "site", "child", "count")} == {
+        "bytes": 1 << 50, "kind": "buffer", "phase": "call", "site": "", "child": False, "count": 2,
+    }  # fmt: skip
+    assert memory["failed_allocations"] == 2
+    assert f"1 PiB (1125899906842624 B): buffer x 2 in call -> {refused['error']} {refused['error_name']}" in said
+
+
 def test_the_ini_file_has_a_twin_of_each_option(project):
     (project.folder / "pytest.ini").write_text(
         "[pytest]\ndevice_memory = true\nmost_device_memory = 1\ndevice_memory_json = memory.json\n"

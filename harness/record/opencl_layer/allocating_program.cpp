@@ -8,7 +8,7 @@
 // child       nothing, and a buffer of 400 bytes in a forked child, which is the first to call OpenCL
 // replace     a buffer of 300 bytes, then executes itself with `leak` in its place
 // grows FILE  a buffer of 1000 bytes for each run so far, which FILE counts
-// many        20000 buffers of 100 bytes, one after the other
+// many [N]    20000, or N, buffers of 100 bytes, one after the other
 // crash       a buffer of 100 bytes, then writes to address 0
 // killed      a buffer of 100 bytes, then SIGKILL to itself
 // background  a child, left behind, that waits until its standard input ends; no device
@@ -135,7 +135,8 @@ int main(int argc, char** argv) {
     std::ofstream(argv[2], std::ios::app) << "x";
     for (std::uintmax_t run = 0; run < std::filesystem::file_size(argv[2]); ++run) buffer(1000);
   } else if (what == "many") {
-    for (int i = 0; i < 20'000; ++i) clReleaseMemObject(buffer(100));
+    const int count = argc > 2 ? std::atoi(argv[2]) : 20'000;
+    for (int i = 0; i < count; ++i) clReleaseMemObject(buffer(100));
   } else if (what == "crash") {
     buffer(100);
     crash();

@@ -18,7 +18,7 @@ from peakmark.estimator_check import (
     ask,
     problems_of,
 )
-from peakmark.ledger import Group
+from peakmark.ledger import Group, Refused
 from peakmark.pools import PoolUsage
 from peakmark.sizes import SizeError, exact_size, format_size, parse_size
 from peakmark.windows import Window
@@ -257,6 +257,15 @@ def describe(one: Group) -> str:
     times = f" x {one.count}" if one.count > 1 else ""
     whose = (" of child processes" if one.count > 1 else " of a child process") if one.child else ""
     return f"{one.name or '(unnamed)'}: {one.kind}{times}{where}{site}{whose} -> {exact_size(one.bytes)}"
+
+
+def describe_refused(one: Refused) -> str:
+    error = f"{one.error} {one.error_name}" if one.error_name else str(one.error)
+    where = f" in {one.phase}" if one.phase else ""
+    site = f", {one.site}" if one.site else ""
+    times = f" x {one.count}" if one.count > 1 else ""
+    whose = " of a child process" if one.child else ""
+    return f"{exact_size(one.bytes)}: {one.kind}{times}{where}{site}{whose} -> {error}"
 
 
 def describe_pool(pool: PoolUsage) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, TextIO
 
-from peakmark.ledger import Group
-from peakmark.pytest_plugin.limits import describe
+from peakmark.ledger import Group, Refused
+from peakmark.pytest_plugin.limits import describe, describe_refused
 from peakmark.sizes import exact_size, format_size
 from peakmark.windows import Window
 
@@ -24,6 +24,7 @@ def result_of(window: Window, prefix: str = "") -> dict[str, Any]:
         "left_bytes": window.left_bytes,
         "allocations": window.allocations,
         "failed_allocations": window.failed_allocations,
+        "refused": [_refused(one, prefix) for one in window.refused()],
         "total_bytes": window.total_bytes,
         "pool_reserved_peak_bytes": window.pool_reserved_peak_bytes,
         "beside_the_peak": window.beside_the_peak,
@@ -44,6 +45,19 @@ def _group(one: Group, prefix: str) -> dict[str, Any]:
         "site": one.site,
         "child": one.child,
         "bytes": one.bytes,
+        "count": one.count,
+    }
+
+
+def _refused(one: Refused, prefix: str) -> dict[str, Any]:
+    return {
+        "bytes": one.bytes,
+        "kind": one.kind,
+        "error": one.error,
+        "error_name": one.error_name,
+        "phase": one.phase.removeprefix(prefix).removeprefix("/"),
+        "site": one.site,
+        "child": one.child,
         "count": one.count,
     }
 
@@ -69,6 +83,7 @@ def report_lines(test: str, told: dict[str, Any]) -> list[str]:
     lines.append(f"\tAllocations: {memory['allocations']}, {format_size(memory['total_bytes'])} in all")
     if memory["failed_allocations"]:
         lines.append(f"\tRefused allocations: {memory['failed_allocations']}")
+        lines += [f"\t\t- {describe_refused(Refused(**one))}" for one in memory["refused"][:MOST_GROUPS]]
     lines.append(f"\tLeft behind: {exact_size(memory['left_bytes'])}")
     if memory["pool_reserved_peak_bytes"] is not None:
         lines.append(f"\tReserved by pools of the driver: {exact_size(memory['pool_reserved_peak_bytes'])}")
