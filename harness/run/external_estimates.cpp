@@ -4,6 +4,7 @@
 #include "run/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -162,7 +163,13 @@ ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQ
     return read_external_answer(
         line, {!estimator.call.starts_with("python:"), available_bytes.has_value(), question.slices});
   } catch (const UsageError& error) {
-    return failed(error.what());
+    const std::string_view text = error.what();
+    if (!text.starts_with("negative: slices")) return failed(error.what());
+    return failed(
+        fmt::format("{}, for {} bytes of available memory, other_dimensions=({}), slice_dimension={}, {}; "
+                    "answer max(0, slices): 0 says that not even one slice fits",
+                    text, available_bytes.value_or(0), fmt::join(question.other_dimensions, ", "),
+                    question.slice_dimension, question.dtype));
   }
 }
 
