@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "base/environment_list.hpp"
 #include "base/own_program.hpp"
 #include "base/word_pointers.hpp"
+#include "cli/allow_growth_option.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
@@ -32,6 +34,7 @@ struct ReportOptions {
   std::string output;
   std::string history;
   std::string title;
+  std::optional<std::string> allow_growth;
   CLI::Option* step_summary = nullptr;
   std::string step_summary_file;
   /// ReportOptions of Python's that name a file or a text, as they are called there.
@@ -82,6 +85,7 @@ std::vector<std::string> arguments_of(const ReportOptions& options, const std::s
   };
   add("output", options.output);
   add("title", options.title);
+  if (options.allow_growth) add("allow-growth", allowed_growth(options.allow_growth).text);
   for (const auto& [name, value] : options.forms) add(name, value);
   if (options.step_summary->count() > 0) {
     words.push_back(options.step_summary_file.empty() ? "--step-summary"
@@ -118,6 +122,7 @@ void remove_earlier_reports(const ReportOptions& options) {
 
 /// Becomes Python: its output, its exit code and the signals that end it are the command's.
 [[noreturn]] void report(const ReportOptions& options) {
+  (void)allowed_growth(options.allow_growth);  // a mistake leaves earlier reports as they are
   remove_earlier_reports(options);
   const fs::path program = this_program();
   std::vector<std::string> environment = current_environment();
@@ -150,6 +155,7 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
       ->check(kFileName);
   add_history_option(*command, options->history);
   command->add_option("--title", options->title, "Text above the verdict");
+  add_allow_growth_option(*command, options->allow_growth);
   options->step_summary = command
                               ->add_option("--step-summary", options->step_summary_file,
                                            "Markdown, added to this file; else to $GITHUB_STEP_SUMMARY")
