@@ -92,12 +92,15 @@ std::vector<PlannedCase> filtered(const std::vector<PlannedCase>& cases, const s
     throw UsageError("--filter '" + expression + "' is no regular expression: " + error.what());
   }
   std::vector<PlannedCase> kept;
-  std::copy_if(cases.begin(), cases.end(), std::back_inserter(kept),
-               [&](const PlannedCase& planned) { return std::regex_search(planned.name, pattern); });
+  std::copy_if(cases.begin(), cases.end(), std::back_inserter(kept), [&](const PlannedCase& planned) {
+    return std::regex_search(planned.name, pattern) ||
+           std::regex_search(full_name_of(planned.the_case), pattern);
+  });
   if (kept.empty()) {
     throw UsageError("--filter '" + expression + "' leaves none of the " + std::to_string(cases.size()) +
-                     " cases; the first is " + (cases.empty() ? "none" : cases.front().name) +
-                     "\nnames leave out axes at their default; `peakmark list SUITE` shows them all");
+                     " cases; the first is " +
+                     (cases.empty() ? "none" : full_name_of(cases.front().the_case)) +
+                     "\n`peakmark list SUITE --full-names` prints what an expression can find");
   }
   return kept;
 }

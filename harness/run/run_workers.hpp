@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,10 @@ class RunWorkers {
   std::vector<Description> descriptions_;
   Description description_;
 };
+
+/// The one worker of a run: `options.worker`, or else the one that its suites name, or else the default one.
+/// UsageError where it is not there.
+std::filesystem::path find_worker_for(const SweepOptions& options);
 
 /// The context of a run says of several workers `old=A, new=B` where they differ: what it says of that of a
 /// variant. Else the text as it is.
