@@ -119,7 +119,10 @@ std::string phases_text(std::vector<PhaseGroup> phases) {
 std::string kinds_text(const LedgerSummary& summary) {
   TextTable table(
       {{"  kind"}, {"peak", Align::right}, {"total", Align::right}, {"allocations", Align::right}, {""}});
-  for (const auto& [kind, one] : summary.by_kind) {
+  std::vector<std::pair<MemoryKind, KindSummary>> kinds(summary.by_kind.begin(), summary.by_kind.end());
+  std::ranges::stable_sort(kinds, std::ranges::greater(),
+                           [](const auto& one) { return one.second.peak_bytes; });
+  for (const auto& [kind, one] : kinds) {
     table.add({std::string("  ") + name_of(kind), format_size(one.peak_bytes), format_size(one.total_bytes),
                std::to_string(one.allocations), counts_into_peak(kind) ? "" : "beside the peak"});
   }

@@ -105,11 +105,11 @@ std::string variant_of_case(const std::string& case_name) {
 }
 
 std::vector<AcceptedFinding> group_acceptances(const std::vector<Acceptance>& acceptances) {
-  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
+  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
   std::map<Key, AcceptedFinding> groups;
   for (const Acceptance& one : acceptances) {
     std::string variant = variant_of_case(one.case_name);
-    AcceptedFinding& group = groups[{one.when, variant, one.metric, one.from_run, one.who, one.reason}];
+    AcceptedFinding& group = groups[{one.when, variant, one.from_run, one.who, one.reason}];
     group.variant = std::move(variant);
     group.acceptances.push_back(&one);
   }

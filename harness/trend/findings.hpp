@@ -27,7 +27,7 @@ std::vector<Finding> find_findings(const std::vector<const Change*>& changes);
 /// `padding/coords1d` of `padding/coords1d/opencl/n:20`.
 std::string variant_of_case(const std::string& case_name);
 
-/// Acceptances of one reason by one person for one variant, metric and run: what somebody did once.
+/// Acceptances of one reason by one person for one variant and run: what somebody did once.
 struct AcceptedFinding {
   std::string variant;
   std::vector<const Acceptance*> acceptances;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <string_view>
 
 #include "base/duration.hpp"
@@ -184,12 +185,17 @@ void add_standings(const DeviceTrends& device, std::vector<std::string>& lines) 
 /// `accepted: padding/coords1d, 12 cases, gpu_time_ns, from run 1a2b on, by ada: a table saves time`
 std::string accepted_text(const AcceptedFinding& finding) {
   const Acceptance& first = *finding.acceptances.front();
-  const std::size_t cases = finding.acceptances.size();
-  return plain_text(
-      fmt::format("accepted: {}{}, from run {} on{}: {}",
-                  cases == 1 ? first.case_name : fmt::format("{}, {} cases", finding.variant, cases),
-                  first.metric.empty() ? "" : ", " + first.metric, first.from_run,
-                  first.who.empty() ? "" : ", by " + first.who, first.reason));
+  std::set<std::string> cases;
+  std::set<std::string> metrics;
+  for (const Acceptance* const one : finding.acceptances) {
+    cases.insert(one->case_name);
+    if (!one->metric.empty()) metrics.insert(one->metric);
+  }
+  return plain_text(fmt::format(
+      "accepted: {}{}{}, from run {} on{}: {}",
+      cases.size() == 1 ? first.case_name : fmt::format("{}, {} cases", finding.variant, cases.size()),
+      metrics.empty() ? "" : ", ", fmt::join(metrics, ", "), first.from_run,
+      first.who.empty() ? "" : ", by " + first.who, first.reason));
 }
 
 /// The lists that are no table, a line each.
