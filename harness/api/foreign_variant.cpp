@@ -1,6 +1,7 @@
 #include "api/foreign_variant.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <span>
@@ -146,7 +147,11 @@ SlicesFormula slices_of(const peakmark_estimator& seam, const std::function<DTyp
       return seam.slices(seam.self, asked.seam(), request.available_bytes, failure);
     });
     if (slices < 0)
-      throw UsageError(fmt::format("it answers {} slices; a number of slices is 0 or more", slices));
+      throw UsageError(
+          fmt::format("it answers {} slices for {} bytes of available memory, other dimensions {}, {}; "
+                      "answer max(0, slices): 0 says that not even one slice fits",
+                      slices, request.available_bytes, fmt::join(request.other_dimensions, " x "),
+                      name_of(request.dtype)));
     return {slices, output_dtype ? output_dtype(request.dtype) : request.dtype};
   };
 }

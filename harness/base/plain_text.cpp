@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 namespace peakmark {
 namespace {
@@ -96,6 +97,18 @@ std::string shortened(std::string_view text, std::size_t most) {
   while (end < text.size() && within(end)) ++end;
   return std::string(text.substr(0, begin)) + " … (" + std::to_string(end - begin) + " bytes left out) … " +
          std::string(text.substr(end));
+}
+
+std::string cut_in_middle(std::string_view text, std::size_t max) {
+  std::vector<std::size_t> characters;  // where each begins
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80) characters.push_back(at);
+  }
+  if (characters.size() <= max) return std::string(text);
+  const std::size_t before = max / 2;
+  const std::size_t after = max - 1 - before;
+  return std::string(text.substr(0, characters[before])) + "…" +
+         std::string(text.substr(characters[characters.size() - after]));
 }
 
 }  // namespace peakmark

@@ -18,4 +18,8 @@ std::string one_line(std::string_view text);
 /// and between them how many bytes were left out. No character of UTF-8 is cut in two.
 std::string shortened(std::string_view text, std::size_t most);
 
+/// `text` itself, or, where it has more than `max` characters (at least 3), its beginning and its end with
+/// `…` between them: the end of a command line or a case name tells most.
+std::string cut_in_middle(std::string_view text, std::size_t max);
+
 }  // namespace peakmark

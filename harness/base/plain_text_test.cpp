@@ -55,5 +55,12 @@ TEST(Shortened, KeepsBeginningAndEnd) {
   EXPECT_LT(shortened(std::string(50'000'000, 'y'), 4000).size(), 4100U);
 }
 
+TEST(CutInMiddle, KeepsBothEnds) {
+  EXPECT_EQ(cut_in_middle("python mean.py", 14), "python mean.py");
+  EXPECT_EQ(cut_in_middle("python3 /a/long/way/mean.py", 13), "python…ean.py");
+  EXPECT_EQ(cut_in_middle("abcdef", 4), "ab…f");
+  EXPECT_EQ(cut_in_middle("äöüßäöü", 5), "äö…öü") << "characters, not bytes";
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -41,7 +41,12 @@ bool is_more(const std::optional<Size>& base, const std::optional<Size>& now) {
   return base && now && *now > *base;
 }
 
-Verdict verdict_on(const BaselineCase& base, const Observation& now) {
+bool is_exceeded(const GrowthAllowance& allowed, const std::optional<Size>& base,
+                 const std::optional<Size>& now) {
+  return base && now && allowed.is_exceeded(*base, *now);
+}
+
+Verdict verdict_on(const BaselineCase& base, const Observation& now, const GrowthAllowance& allowed) {
   Verdict verdict{now.case_name, Rule::baseline, Judgement::pass, "", std::nullopt, std::nullopt, ""};
   const bool was_ok = base.outcome == Outcome::ok;
   const bool is_ok = now.outcome == Outcome::ok;
@@ -69,8 +74,11 @@ Verdict verdict_on(const BaselineCase& base, const Observation& now) {
   const bool grew =
       is_more(base.requested_peak_bytes, least_peak(now)) || is_more(base.setup_bytes, now.setup_bytes);
   const bool is_unsteady = !grew && is_more(base.requested_peak_bytes, now.requested_peak_bytes);
-  verdict.judgement = grew ? Judgement::fail : Judgement::counted;
-  verdict.advice = (grew          ? "grew: "
+  const bool fails = is_exceeded(allowed, base.requested_peak_bytes, least_peak(now)) ||
+                     is_exceeded(allowed, base.setup_bytes, now.setup_bytes);
+  verdict.judgement = fails ? Judgement::fail : Judgement::counted;
+  verdict.advice = (fails         ? "grew: "
+                    : grew        ? allowed.note() + ": "
                     : is_unsteady ? "unsteady: one memory pass had "
                                   : "shrank: ") +
                    text + std::string(kAdvice);
@@ -79,7 +87,8 @@ Verdict verdict_on(const BaselineCase& base, const Observation& now) {
 
 }  // namespace
 
-std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline) {
+std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
+                                    const GrowthAllowance& allowed) {
   const auto observations = by_name(run);
   std::vector<Verdict> verdicts;
   std::set<std::string> planned;
@@ -93,7 +102,7 @@ std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline) {
       verdicts.push_back({the_case.name, Rule::baseline, Judgement::counted, "", std::nullopt, std::nullopt,
                           fmt::format("new: the baseline has no such case{}", kAdvice)});
     } else if (observed != observations.end()) {
-      verdicts.push_back(verdict_on(found->second, *observed->second));
+      verdicts.push_back(verdict_on(found->second, *observed->second, allowed));
     }
   }
   if (!has_common && !planned.empty()) {

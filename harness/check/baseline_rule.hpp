@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/growth_allowance.hpp"
 #include "check/baseline.hpp"
 #include "check/judge.hpp"
 
@@ -11,11 +12,12 @@ namespace peakmark {
 /// last, by name.
 ///
 /// More bytes at the peak or after set-up fail, and so does a case that went well and does not now; the text
-/// names the allocations that moved. Fewer bytes are counted aloud until somebody writes the baseline anew,
-/// and so are new cases; a case that only the baseline has is skipped. A crash, a hang or a wrong answer is
-/// the rule `outcome`'s alone.
+/// names the allocations that moved. Growth that `allowed` covers is counted. Fewer bytes are counted aloud
+/// until somebody writes the baseline anew, and so are new cases; a case that only the baseline has is
+/// skipped. A crash, a hang or a wrong answer is the rule `outcome`'s alone.
 ///
 /// UsageError where run and baseline have no case in common: nothing would be judged; and as by_name().
-std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline);
+std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
+                                    const GrowthAllowance& allowed = {});
 
 }  // namespace peakmark

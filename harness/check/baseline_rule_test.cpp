@@ -201,5 +201,42 @@ TEST(BaselineRule, ABaselineOfSomethingElseIsNoPass) {
   }
 }
 
+/// One allocation of 256 bytes more than the baseline's, estimated as it is.
+SampleRun grown() {
+  SampleRun sample = base();
+  Observation& observation = sample.run.observations[0];
+  *observation.requested_peak_bytes += 256;
+  *observation.second_pass_peak_bytes += 256;
+  observation.estimate->bytes_estimated = 2304;
+  observation.at_peak.push_back({"cache", "buffer", 256});
+  return sample;
+}
+
+TEST(BaselineRule, AllowedGrowthIsCountedAndToldInEveryForm) {
+  const SampleRun sample = grown();
+  const Baseline baseline = baseline_of(base().run);
+  JudgeOptions options{std::nullopt, &baseline};
+  for (const char* const text : {"256", "12.5%"}) {
+    options.allowed_growth = parse_growth_allowance(text);
+    const auto verdicts = judge(sample.run, options);
+    EXPECT_EQ(exit_code_of(sample.run, verdicts), ExitCode::clean) << text;
+    EXPECT_EQ(headline(sample.run, verdicts), "1 cases: 0 pass, 1 counted (1 allowed growth), 0 fail");
+    const std::string note = std::string("allowed growth: ") + text + " (--allow-growth)";
+    EXPECT_THAT(console_table(sample.run, verdicts, 1000, options),
+                AllOf(HasSubstr("\n" + note + "\n"), HasSubstr("256 more; came: cache (buffer)")));
+    EXPECT_THAT(markdown(sample.run, verdicts, options),
+                AllOf(HasSubstr("\n" + note + "."), HasSubstr("256 more")));
+    EXPECT_THAT(junit(sample.run, verdicts, options),
+                AllOf(HasSubstr(std::string("<property name=\"allow_growth\" value=\"") + text + "\""),
+                      HasSubstr("counted: baseline: " + note)));
+    EXPECT_THAT(verdicts_json(sample.run, verdicts, options),
+                HasSubstr(std::string("\"allow_growth\": \"") + text + "\""));
+  }
+  options.allowed_growth = parse_growth_allowance("255");
+  const auto verdicts = judge(sample.run, options);
+  EXPECT_EQ(exit_code_of(sample.run, verdicts), ExitCode::verdict) << "a byte more than is allowed";
+  EXPECT_THAT(verdicts_json(sample.run, judge(sample.run, {}), {}), HasSubstr("\"allow_growth\": \"0 B\""));
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -57,7 +57,8 @@ std::string verdict_text(const JudgedCase& the_case) {
 bool is_told(const Verdict& verdict) {
   if (verdict.judgement >= Judgement::as_expected) return true;
   if (verdict.judgement != Judgement::counted) return false;
-  return verdict.rule == Rule::baseline || verdict.rule == Rule::outcome;
+  const bool is_tolerated = verdict.rule == Rule::window_bytes && verdict.bound;
+  return verdict.rule == Rule::baseline || verdict.rule == Rule::outcome || is_tolerated;
 }
 
 }  // namespace
@@ -68,7 +69,8 @@ std::string headline(const Run& run, const std::vector<Verdict>& verdicts) {
   return headline(tally) + (has_measurement(run) ? "" : "; nothing was measured");
 }
 
-std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, std::size_t max_width) {
+std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, std::size_t max_width,
+                          const JudgeOptions& options) {
   using Align = TextTable::Align;
   TextTable table({{"case"},
                    {"peak", Align::right},
@@ -102,8 +104,10 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, 
                             one.estimator.empty() ? "" : " of " + one.estimator, one.advice);
     }
   }
+  std::string notes;
+  for (const std::string& note : notes_on(options)) notes += note + "\n";
   return table.text_within(max_width, {"top at the peak", "set-up", "estimate", "GB/s"}) +
-         (advice.empty() ? "" : "\n" + plain_text(advice)) + "\n" + headline(run, verdicts) + "\n";
+         (advice.empty() ? "" : "\n" + plain_text(advice)) + "\n" + notes + headline(run, verdicts) + "\n";
 }
 
 }  // namespace peakmark

@@ -10,6 +10,7 @@
 
 #include "base/duration.hpp"
 #include "base/quantity.hpp"
+#include "base/size.hpp"
 #include "check/baseline_rule.hpp"
 #include "run/kernel_time.hpp"
 #include "run/run_summary.hpp"
@@ -20,8 +21,11 @@ namespace {
 /// Collects the verdicts on one case.
 class Bench {
  public:
-  Bench(const PlannedCase& planned, Window window, std::vector<Verdict>& verdicts)
-      : planned_(planned), window_(window), verdicts_(verdicts) {}
+  Bench(const PlannedCase& planned, const JudgeOptions& options, std::vector<Verdict>& verdicts)
+      : planned_(planned),
+        window_(options.window.value_or(planned.window)),
+        window_tolerance_(options.window_tolerance),
+        verdicts_(verdicts) {}
 
   void judge(const Observation* observation) {
     if (observation == nullptr) {
@@ -199,7 +203,24 @@ class Bench {
       advice = fmt::format("{} bytes are needed and {} estimated, {} too many: it wastes the card", peak,
                            bytes, bytes - peak);
     }
+    if (!advice.empty() && is_tolerated(peak, bytes)) {
+      say(Rule::window_bytes, Judgement::counted,
+          fmt::format("tolerance: {} bytes are needed and {} estimated: outside the window by no more than "
+                      "--window-tolerance {}",
+                      peak, bytes, format_size(window_tolerance_)),
+          estimate.estimator, ratio);
+      verdicts_.back().bound = window_;
+      return;
+    }
     say_in_window(Rule::window_bytes, ratio, std::move(advice), estimate.estimator);
+  }
+
+  /// Of a peak outside the window.
+  [[nodiscard]] bool is_tolerated(Size peak, Size bytes) const {
+    const auto estimated = static_cast<double>(bytes);
+    const double most = window_.hi * estimated + static_cast<double>(window_tolerance_);
+    const double least = window_.lo * estimated - static_cast<double>(window_tolerance_);
+    return window_tolerance_ > 0 && least <= static_cast<double>(peak) && static_cast<double>(peak) <= most;
   }
 
   void say_in_window(Rule rule, double ratio, std::string advice, const std::string& estimator) {
@@ -216,6 +237,7 @@ class Bench {
 
   const PlannedCase& planned_;
   Window window_;
+  Size window_tolerance_;
   std::vector<Verdict>& verdicts_;
 };
 
@@ -278,14 +300,24 @@ std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
   std::vector<Verdict> verdicts;
   for (const PlannedCase& planned : run.context.planned) {
     const auto found = observations.find(planned.name);
-    Bench(planned, options.window.value_or(planned.window), verdicts)
-        .judge(found == observations.end() ? nullptr : found->second);
+    Bench(planned, options, verdicts).judge(found == observations.end() ? nullptr : found->second);
   }
   if (options.baseline != nullptr) {
-    std::ranges::move(judge_baseline(run, *options.baseline), std::back_inserter(verdicts));
+    std::ranges::move(judge_baseline(run, *options.baseline, options.allowed_growth),
+                      std::back_inserter(verdicts));
     mark_new(*options.baseline, observations, verdicts);
   }
   return verdicts;
+}
+
+std::vector<std::string> notes_on(const JudgeOptions& options) {
+  std::vector<std::string> notes;
+  if (!options.allowed_growth.is_zero()) notes.push_back(options.allowed_growth.note());
+  if (options.window_tolerance > 0) {
+    notes.push_back(
+        fmt::format("window tolerance: {} (--window-tolerance)", format_size(options.window_tolerance)));
+  }
+  return notes;
 }
 
 ExitCode exit_code_of(const Run& run, const std::vector<Verdict>& verdicts) {

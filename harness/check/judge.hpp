@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/growth_allowance.hpp"
 #include "check/baseline.hpp"
 #include "run/run_file.hpp"
 
@@ -57,9 +58,14 @@ struct Verdict {
 };
 
 struct JudgeOptions {
-  std::optional<Window> window;        ///< replaces the suite's
-  const Baseline* baseline = nullptr;  ///< what bytes are held against; null: nothing
+  std::optional<Window> window;         ///< replaces the suite's
+  const Baseline* baseline = nullptr;   ///< what bytes are held against; null: nothing
+  GrowthAllowance allowed_growth = {};  ///< of the rule `baseline`
+  Size window_tolerance = 0;            ///< bytes by which a peak may miss its window (rule `window_bytes`)
 };
+
+/// `allowed growth: 64KiB (--allow-growth)`: what the options let pass, a line each, for every output.
+std::vector<std::string> notes_on(const JudgeOptions& options);
 
 /// Below so many slices one slice is more than the window's width, and no over-estimate could pass: the rule
 /// in slices is left out there (`counted`), the rule in bytes stays.

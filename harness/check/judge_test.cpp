@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "check/reports.hpp"
 #include "check/sample_run.hpp"
 
 namespace peakmark {
@@ -227,6 +228,34 @@ TEST(Judge, TheWorseExitCodeWins) {
   EXPECT_EQ(worse(ExitCode::nothing, ExitCode::measurement), ExitCode::nothing);
   EXPECT_EQ(worse(ExitCode::recorder, ExitCode::usage), ExitCode::usage);
   EXPECT_EQ(worse(ExitCode::clean, ExitCode::clean), ExitCode::clean);
+}
+
+TEST(Judge, AWindowHasAToleranceInBytes) {
+  SampleRun sample;
+  sample.add("case", 20, 1'363'150, 20, 1'363'149);
+  EXPECT_EQ(code_of(sample.run), ExitCode::verdict) << "a byte too few";
+  JudgeOptions options;
+  options.window_tolerance = 1;
+  const auto verdicts = judge(sample.run, options);
+  EXPECT_EQ(exit_code_of(sample.run, verdicts), ExitCode::clean);
+  EXPECT_EQ(headline(sample.run, verdicts), "1 cases: 0 pass, 1 counted (1 tolerance), 0 fail");
+  for (const std::string& text :
+       {console_table(sample.run, verdicts, 1000, options), markdown(sample.run, verdicts, options),
+        junit(sample.run, verdicts, options)}) {
+    EXPECT_THAT(text, testing::HasSubstr("1363150 bytes are needed and 1363149 estimated"));
+  }
+  EXPECT_THAT(console_table(sample.run, verdicts, 1000, options),
+              testing::HasSubstr("window tolerance: 1 B (--window-tolerance)\n"));
+  EXPECT_THAT(verdicts_json(sample.run, verdicts, options),
+              testing::HasSubstr("\"window_tolerance_bytes\": 1"));
+  sample.run.observations[0].estimate->bytes_estimated = 1'363'148;
+  EXPECT_EQ(exit_code_of(sample.run, judge(sample.run, options)), ExitCode::verdict) << "two bytes too few";
+
+  SampleRun high;
+  high.add("case", 20, 799, 20, 1000);
+  EXPECT_EQ(exit_code_of(high.run, judge(high.run, options)), ExitCode::clean) << "a byte too many";
+  high.run.observations[0].requested_peak_bytes = 798;
+  EXPECT_EQ(exit_code_of(high.run, judge(high.run, options)), ExitCode::verdict);
 }
 
 }  // namespace

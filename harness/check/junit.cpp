@@ -33,6 +33,14 @@ void add_properties(pugi::xml_node& test, const JudgedCase& the_case) {
   }
 }
 
+/// Properties of the suite; none where the options let nothing pass.
+void add_options(pugi::xml_node& suite, const JudgeOptions& options) {
+  if (notes_on(options).empty()) return;
+  pugi::xml_node properties = suite.append_child("properties");
+  add_property(properties, "allow_growth", options.allowed_growth.text);
+  add_property(properties, "window_tolerance_bytes", std::to_string(options.window_tolerance));
+}
+
 /// One child a test at the most has a meaning in JUnit: the texts of all verdicts of that weight in one.
 void add_result(pugi::xml_node& test, const JudgedCase& the_case) {
   const Verdict* worst = the_case.worst();
@@ -82,10 +90,11 @@ std::string class_name(const JudgedCase& the_case) {
 
 }  // namespace
 
-std::string junit(const Run& run, const std::vector<Verdict>& verdicts) {
+std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const JudgeOptions& options) {
   pugi::xml_document document;
   pugi::xml_node suites = document.append_child("testsuites");
   pugi::xml_node suite = suites.append_child("testsuite");
+  add_options(suite, options);
   int failures = 0;
   int errors = 0;
   int skipped = 0;

@@ -66,10 +66,11 @@ std::string device_line(const RunContext& context) {
 
 }  // namespace
 
-std::string markdown(const Run& run, const std::vector<Verdict>& verdicts) {
+std::string markdown(const Run& run, const std::vector<Verdict>& verdicts, const JudgeOptions& options) {
   const ExitCode code = exit_code_of(run, verdicts);
   std::string text = code == ExitCode::clean ? "**No action needed.** " : "**Action needed.** ";
   text += markdown_cell(headline(run, verdicts)) + ".\n\n" + device_line(run.context);
+  for (const std::string& note : notes_on(options)) text += "\n" + markdown_cell(note) + ".\n";
   if (!run.context.warnings.empty()) text += "\nWhat the run warned of:\n\n";
   for (const std::string& warning : run.context.warnings) text += "- " + markdown_cell(warning) + "\n";
 

@@ -25,7 +25,7 @@ Json times_json(const Run& run) {
 
 }  // namespace
 
-std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts) {
+std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts, const JudgeOptions& options) {
   Json list = Json::array();
   for (const Verdict& verdict : verdicts) {
     Json entry = {{"case", verdict.case_name},
@@ -44,6 +44,8 @@ std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts) 
   Json whole = json_fields::begin(format::kVerdicts);
   whole.update(Json{{"headline", headline(run, verdicts)},
                     {"exit_code", static_cast<int>(exit_code_of(run, verdicts))},
+                    {"allow_growth", options.allowed_growth.text},
+                    {"window_tolerance_bytes", options.window_tolerance},
                     {"verdicts", std::move(list)},
                     {"times", times_json(run)}});
   return json_fields::pretty(whole);

@@ -64,5 +64,32 @@ TEST_F(BaselineCommand, WhatIsNoneIsNamed) {
   EXPECT_EQ(check({run_file_.string(), "--baseline", run_file_.string()}).end.exit_code, 2);
 }
 
+TEST_F(BaselineCommand, GrowthMayBeAllowed) {
+  ASSERT_EQ(check({"--update-baseline", baseline_}).end.exit_code, 0);
+  peakmark::Run run = read_run(run_file_);
+  *run.observations[0].requested_peak_bytes += 256;
+  run.observations[0].second_pass_peak_bytes = run.observations[0].requested_peak_bytes;
+  write_run(run, run_file_);
+  EXPECT_EQ(check({"--baseline", baseline_}).end.exit_code, 1);
+  EXPECT_EQ(check({"--baseline", baseline_, "--allow-growth", "255"}).end.exit_code, 1);
+  const Answer allowed = check({"--baseline", baseline_, "--allow-growth", "256 B"});
+  EXPECT_EQ(allowed.end.exit_code, 0) << allowed.output;
+  EXPECT_THAT(allowed.output, AllOf(HasSubstr("pass (allowed growth)"), HasSubstr("allowed growth: 256 B")));
+  EXPECT_THAT(check({"--baseline", baseline_, "--allow-growth", "lots"}).errors,
+              HasSubstr("--allow-growth: 'lots'"));
+  EXPECT_EQ(check({"--allow-growth", "1"}).end.exit_code, 2) << "of no baseline";
+  EXPECT_THAT(check({"--window-tolerance", "lots"}).errors, HasSubstr("--window-tolerance: 'lots'"));
+}
+
+TEST_F(BaselineCommand, FullNamesAreForPeople) {
+  const std::string markdown = folder_.path() / "summary.md";
+  const std::string junit = folder_.path() / "junit.xml";
+  const Answer answer = check({"--full-names", "--markdown", markdown, "--junit", junit});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.output, HasSubstr("fake/case/dry/does:ok/n:1 "));
+  EXPECT_THAT(read_text_file(markdown), HasSubstr("`fake/case/dry/does:ok/n:1`"));
+  EXPECT_THAT(read_text_file(junit), HasSubstr("name=\"fake/case/dry\"")) << "names that are stored stay";
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/message.hpp"
@@ -15,6 +17,7 @@
 #include "check/baseline.hpp"
 #include "check/judge.hpp"
 #include "check/reports.hpp"
+#include "cli/allow_growth_option.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/output_file.hpp"
@@ -33,6 +36,9 @@ struct CheckOptions {
   std::optional<std::filesystem::path> markdown;
   std::optional<std::filesystem::path> baseline;
   std::optional<std::filesystem::path> update_baseline;
+  std::optional<std::string> allow_growth;
+  std::optional<std::string> window_tolerance;
+  bool full_names = false;
   bool json = false;
 };
 
@@ -46,6 +52,36 @@ Window parse_window(const std::string& text) {
     if (hi.ec == std::errc() && hi.ptr == end && window.lo <= window.hi) return window;
   }
   throw UsageError(fmt::format("--window '{}': write two numbers lo:hi with lo ≤ hi, such as 0.8:1.0", text));
+}
+
+Size window_tolerance(const CheckOptions& options) {
+  if (!options.window_tolerance) return 0;
+  try {
+    return parse_size(*options.window_tolerance);
+  } catch (const Error& error) {
+    throw UsageError(fmt::format("--window-tolerance: {}", error.what()));
+  }
+}
+
+struct Named {
+  Run run;
+  std::vector<Verdict> verdicts;
+};
+
+/// The same with all axes in the names of cases, for people: JSON and JUnit keep the names.
+Named with_full_names(const Run& run, const std::vector<Verdict>& verdicts) {
+  Named named{run, verdicts};
+  std::unordered_map<std::string, std::string> full_names;
+  for (PlannedCase& planned : named.run.context.planned) {
+    const std::string full_name = full_name_of(planned.the_case);
+    full_names.emplace(std::exchange(planned.name, full_name), full_name);
+  }
+  const auto replace = [&](std::string& name) {
+    if (const auto found = full_names.find(name); found != full_names.end()) name = found->second;
+  };
+  for (Observation& observation : named.run.observations) replace(observation.case_name);
+  for (Verdict& verdict : named.verdicts) replace(verdict.case_name);
+  return named;
 }
 
 /// Where several runs are checked, each has files of its own: `junit.xml`, `junit.2.xml`, …
@@ -94,11 +130,13 @@ void remove_earlier_reports(const CheckOptions& options) {
 }
 
 ExitCode check(const CheckOptions& options) {
+  JudgeOptions judge_options;
+  judge_options.allowed_growth = allowed_growth(options.allow_growth);
+  judge_options.window_tolerance = window_tolerance(options);
   remove_earlier_reports(options);
   if (options.baseline && options.runs.size() > 1) {
     throw UsageError("--baseline is held against one run: put shards together with `peakmark merge`");
   }
-  JudgeOptions judge_options;
   std::optional<Baseline> baseline;
   if (options.baseline) baseline = read_baseline(*options.baseline);
   if (baseline) judge_options.baseline = &*baseline;
@@ -112,9 +150,15 @@ ExitCode check(const CheckOptions& options) {
       run.context.warnings.push_back(warning);
     }
     const std::vector<Verdict> verdicts = judge(run, judge_options);
-    print_text(options.json ? verdicts_json(run, verdicts) : console_table(run, verdicts, table_width()));
-    if (options.junit) write_output_file(numbered(*options.junit, i), junit(run, verdicts));
-    if (options.markdown) write_output_file(numbered(*options.markdown, i), markdown(run, verdicts));
+    const std::optional<Named> full =
+        options.full_names ? std::optional(with_full_names(run, verdicts)) : std::nullopt;
+    const Run& shown = full ? full->run : run;
+    const std::vector<Verdict>& told = full ? full->verdicts : verdicts;
+    print_text(options.json ? verdicts_json(run, verdicts, judge_options)
+                            : console_table(shown, told, table_width(), judge_options));
+    if (options.junit) write_output_file(numbered(*options.junit, i), junit(run, verdicts, judge_options));
+    if (options.markdown)
+      write_output_file(numbered(*options.markdown, i), markdown(shown, told, judge_options));
     code = worse(code, exit_code_of(run, verdicts));
     runs.push_back(std::move(run));
   }
@@ -137,16 +181,24 @@ void add_check_command(CLI::App& app, Result& result) {
   command->add_option("--markdown", options->markdown, "Write a summary in markdown")
       ->type_name(value_name::kFile)
       ->check(kFileName);
-  command
-      ->add_option("--baseline", options->baseline,
-                   "Fail what needs more bytes than there: a file of --update-baseline, or a run file")
-      ->type_name(value_name::kFile)
-      ->check(kFileName);
+  CLI::Option* const baseline =
+      command
+          ->add_option("--baseline", options->baseline,
+                       "Fail what needs more bytes than there: a file of --update-baseline, or a run file")
+          ->type_name(value_name::kFile)
+          ->check(kFileName);
   command
       ->add_option("--update-baseline", options->update_baseline,
                    "Write the bytes of the run's cases there, a line a case, to be committed")
       ->type_name(value_name::kFile)
       ->check(kFileName);
+  add_allow_growth_option(*command, options->allow_growth)->needs(baseline);
+  command
+      ->add_option("--window-tolerance", options->window_tolerance,
+                   "Bytes by which a peak may miss its window, such as 4KiB; default: 0")
+      ->type_name(value_name::kSize);
+  command->add_flag("--full-names", options->full_names,
+                    "Print axes at their default too, in the table and in markdown");
   command->add_flag("--json", options->json, "Print the verdicts as JSON instead of a table");
   command->footer(
       "Exit code: 0 clean, 1 a verdict failed, 2 a run file or baseline cannot be read, 3 a measurement "

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "check/judge.hpp"
+#include "cli/allow_growth_option.hpp"
 #include "cli/case_limit_option.hpp"
 #include "cli/command.hpp"
 #include "cli/file_contents.hpp"
@@ -32,6 +33,7 @@ struct CompareOptions {
   std::vector<std::string> variants;
   bool even_if_different = false;
   bool json = false;
+  std::optional<std::string> allow_growth;
   std::optional<std::filesystem::path> markdown;
   std::optional<std::filesystem::path> build;
   SweepOptions sweep;
@@ -59,7 +61,8 @@ ExitCode compare_profiles(const CompareOptions& options) {
   const RecordedTree base = read_tree(options.files[0]);
   const RecordedTree next = read_tree(options.files[1]);
   const RecordingComparison comparison =
-      compare_recordings(recorded_of(base, options.files[0]), recorded_of(next, options.files[1]));
+      compare_recordings(recorded_of(base, options.files[0]), recorded_of(next, options.files[1]),
+                         allowed_growth(options.allow_growth));
   print_text(options.json ? comparison_json(comparison) : comparison_table(comparison));
   // Of children it is not asked: those of Python's multiprocessing leave by `_exit` when all is well.
   for (const RecordedTree* tree : {&base, &next}) {
@@ -70,7 +73,7 @@ ExitCode compare_profiles(const CompareOptions& options) {
                     "event, and what it would have held later is not known; record it to its end",
                     program.path.string()));
   }
-  return comparison.peak_grew() ? ExitCode::verdict : ExitCode::clean;
+  return comparison.is_regression() ? ExitCode::verdict : ExitCode::clean;
 }
 
 RunToCompare read_run_to_compare(const std::filesystem::path& path) {
@@ -91,7 +94,7 @@ ExitCode compare_files(const CompareOptions& options) {
     if (options.files.size() != 1)
       throw UsageError("--variants compares two variants of one run: name one file");
     return show(options, compare_variants(read_run_to_compare(options.files[0]), options.variants[0],
-                                          options.variants[1]));
+                                          options.variants[1], allowed_growth(options.allow_growth)));
   }
   if (options.files.size() != 2) {
     throw UsageError(
@@ -110,8 +113,9 @@ ExitCode compare_files(const CompareOptions& options) {
                                  options.files[base_is_run ? 1 : 0].string()));
   }
   if (!base_is_run) return compare_profiles(options);
-  return show(options, compare_runs(read_run_to_compare(options.files[0]),
-                                    read_run_to_compare(options.files[1]), options.even_if_different));
+  return show(options,
+              compare_runs(read_run_to_compare(options.files[0]), read_run_to_compare(options.files[1]),
+                           options.even_if_different, allowed_growth(options.allow_growth)));
 }
 
 ExitCode compare_builds(const CompareOptions& options) {
@@ -125,21 +129,21 @@ ExitCode compare_builds(const CompareOptions& options) {
   if (options.deadline) two.sweep.deadline = milliseconds_of("--deadline", *options.deadline);
   const TwoBuildsMeasured measured = run_two_builds(two);
   if (!measured.has_both) return measured.code;
-  const ExitCode judged =
-      show(options, compare_runs(read_run_to_compare(two.base_run_file),
-                                 read_run_to_compare(two.sweep.run_file), options.even_if_different));
+  const ExitCode judged = show(
+      options, compare_runs(read_run_to_compare(two.base_run_file), read_run_to_compare(two.sweep.run_file),
+                            options.even_if_different, allowed_growth(options.allow_growth)));
   return measured.code == ExitCode::interrupted ? measured.code : worse(measured.code, judged);
 }
 
 void add_build_options(CLI::App* command, CompareOptions& options) {
   SweepOptions& sweep = options.sweep;
   SelectionOptions& selection = sweep.selection;
-  CLI::Option* const build =
-      command
-          ->add_option(
-              "--build", options.build,
-              "The base: a build tree, an install prefix or a worker; measures SUITE with both in turns")
-          ->type_name(value_name::kBuild);
+  CLI::Option* const build = command
+                                 ->add_option("--build", options.build,
+                                              "The base: a checkout, a build tree, an install prefix or a "
+                                              "worker; measures SUITE with both in "
+                                              "turns")
+                                 ->type_name(value_name::kBuild);
   const auto with_build = [&](CLI::Option* option) { option->needs(build)->group("With --build"); };
   sweep.rounds = 15;
   with_build(command->add_option("--rounds", sweep.rounds, "Rounds of each look, 9 or more")
@@ -161,8 +165,9 @@ void add_build_options(CLI::App* command, CompareOptions& options) {
   with_build(command->add_option("--require", selection.require, "cuda or gpu: exit 4 where there is none")
                  ->check(CLI::IsMember({"cuda", "gpu"})));
   with_build(command
-                 ->add_option("--worker", sweep.worker,
-                              "The new build's program; default: peakmark-bench beside peakmark")
+                 ->add_option(
+                     "--worker", sweep.worker,
+                     "The new build's program; default: that of the suite, or peakmark-bench beside peakmark")
                  ->type_name(value_name::kProgram));
   with_build(
       command->add_option("--timeout", options.timeout, kTimeoutHelp)->type_name(value_name::kSeconds));
@@ -186,11 +191,13 @@ void add_compare_command(CLI::App& app, Result& result) {
       ->required();
   command
       ->add_option("--variants", options->variants,
-                   "The old and the new one of a run: `run --rounds 15 --variants`")
+                   "The old and the new one of a run: `run --rounds 15 --variants`; short names that are "
+                   "unique in it will do")
       ->type_name(value_name::kVariant)
       ->expected(2);
   command->add_flag("--even-if-different", options->even_if_different,
                     "Also where device, driver, platform or build type differ");
+  add_allow_growth_option(*command, options->allow_growth);
   command->add_flag("--json", options->json, "The whole comparison as JSON");
   command->add_option("--markdown", options->markdown, "Write a summary in markdown")
       ->type_name(value_name::kFile)
@@ -205,6 +212,7 @@ void add_compare_command(CLI::App& app, Result& result) {
       "cannot be compared, 3 a case that went well fails, 4 nothing was measured, 5 a recording is not "
       "whole.");
   command->callback([options, &result] {
+    (void)allowed_growth(options->allow_growth);  // a mistake is found before anything is measured or removed
     if (options->markdown) remove_earlier_outputs({*options->markdown}, options->files);
     result.code = options->build ? compare_builds(*options) : compare_files(*options);
   });

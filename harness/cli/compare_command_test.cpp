@@ -319,5 +319,67 @@ TEST_F(CompareCommand, AnotherBuildMustBeThere) {
   }
 }
 
+/// Two checkouts of a project whose suite names the worker, in `suites/`.
+class CompareProject : public CompareCommand {
+ protected:
+  void SetUp() override {
+    for (const char* const side : {"before", "after"}) {
+      std::filesystem::create_directories(folder_.path() / side / "build");
+      const auto worker = folder_.path() / side / "build" / "tstencil";
+      const bool is_new = side == std::string("after");
+      std::ofstream(worker) << "#!/bin/sh\n"
+                            << (is_new ? "FAKE_WORKER_EXTRA_BYTES=256 " : "")
+                            << "exec " PEAKMARK_FAKE_WORKER " \"$@\"\n";
+      std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+    }
+    std::filesystem::create_directories(suite_.parent_path());
+    std::ofstream(suite_) << "worker = \"../build/tstencil\"\n[[sweep]]\nvariants = \"fake/case\"\n"
+                             "backend = \"dry\"\naxes.does = \"ok\"\n";
+  }
+  const std::filesystem::path suite_ = folder_.path() / "after" / "suites" / "stencil.toml";
+};
+
+TEST_F(CompareProject, TheSuitesWorkerIsFoundInBothBuilds) {
+  for (const char* const build : {"before", "before/build", "before/build/tstencil"}) {
+    const Answer answer = compare({suite_.string(), "--build", (folder_.path() / build).string(), "-o",
+                                   (folder_.path() / "two").string(), "--rounds", "9"});
+    EXPECT_EQ(answer.end.exit_code, 1) << answer.errors;
+    EXPECT_THAT(answer.output, HasSubstr("peak grew by 256 B")) << build;
+    EXPECT_THAT(answer.errors, HasSubstr("base: " + (folder_.path() / "before/build/tstencil").string()));
+  }
+}
+
+TEST_F(CompareProject, RunAndListNeedNoWorkerTyped) {
+  const Answer list = peakmark({"list", suite_.string()});
+  EXPECT_EQ(list.end.exit_code, 0) << list.errors;
+  EXPECT_THAT(list.output, StartsWith("fake/case/dry"));
+  const Answer run = peakmark({"run", suite_.string(), "-o", run_file_.string()});
+  EXPECT_EQ(run.end.exit_code, 0) << run.errors;
+  std::filesystem::remove(folder_.path() / "after/build/tstencil");
+  const Answer missing = peakmark({"list", suite_.string()});
+  EXPECT_EQ(missing.end.exit_code, 2);
+  EXPECT_THAT(missing.errors, AllOf(HasSubstr("stencil.toml:1: worker: " +
+                                              (folder_.path() / "after/build/tstencil").string()),
+                                    HasSubstr("build it, or name another with --worker")));
+  EXPECT_EQ(peakmark({"list", suite_.string(), "--worker", PEAKMARK_FAKE_WORKER}).end.exit_code, 0);
+}
+
+TEST_F(CompareProject, SuitesOfTwoWorkersAreNotOneRun) {
+  const auto other = suite_.parent_path() / "other.toml";
+  std::ofstream(other) << "worker = \"../build/other\"\n[[sweep]]\nvariants = \"fake/slow\"\n";
+  const Answer answer = peakmark({"list", suite_.string(), other.string()});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("other.toml:1: worker: "), HasSubstr("--worker")));
+}
+
+TEST_F(CompareCommand, VariantsMayHaveShortNames) {
+  two_variants();
+  ASSERT_EQ(run_rounds().end.exit_code, 0);
+  EXPECT_EQ(compare({run_file_.string(), "--variants", "case", "slow"}).end.exit_code, 1);
+  const Answer unknown = compare({run_file_.string(), "--variants", "case", "slo"});
+  EXPECT_EQ(unknown.end.exit_code, 2);
+  EXPECT_THAT(unknown.errors, HasSubstr("fake/slow"));
+}
+
 }  // namespace
 }  // namespace peakmark

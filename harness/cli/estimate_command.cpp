@@ -14,6 +14,7 @@
 #include "run/estimate_question.hpp"
 #include "run/external_estimates.hpp"
 #include "run/orphans.hpp"
+#include "run/run_workers.hpp"
 #include "run/signal_watch.hpp"
 #include "run/worker_program.hpp"
 #include "sweep/nearest_word.hpp"
@@ -160,7 +161,10 @@ void estimate(const EstimateOptions& options) {
     estimate_by_call(options);
     return;
   }
-  const std::filesystem::path worker = find_worker(options.worker);
+  SweepOptions sweep;
+  sweep.worker = options.worker;
+  sweep.selection.suites = options.suites;
+  const std::filesystem::path worker = find_worker_for(sweep);
   std::vector<SuiteDocument> documents;
   for (const auto& suite : options.suites) documents.push_back(read_suite_document(suite));
   const Vocabulary vocabulary = vocabulary_of(documents, describe_worker(worker));
@@ -202,7 +206,10 @@ void add_estimate_command(CLI::App& app, Result& /*result*/) {
                    "Memory, such as 16GiB: how many slices fit? Without it: how many bytes are needed?")
       ->type_name(value_name::kSize);
   command->add_option("--estimator", options->estimator, "One of the variant's other estimators");
-  command->add_option("--worker", options->worker, "Program that knows the variants; default: peakmark-bench")
+  command
+      ->add_option("--worker", options->worker,
+                   "Program that knows the variants; default: that of the suite, or "
+                   "peakmark-bench")
       ->type_name(value_name::kProgram);
   command->add_flag("--json", options->json, "Print the answer as JSON");
   const char* const of_yours = "For an estimator of yours";

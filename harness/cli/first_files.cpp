@@ -36,17 +36,10 @@ constexpr std::string_view kAboutGpuRunner =
 /// What of a project its kind decides, and its workflow needs to know.
 struct ProjectWords {
   std::string_view suite;
-  std::string_view worker = "";    ///< where the build leaves it; empty where the suite names its programs
   std::string_view packages = "";  ///< beside those that peakmark is built with
   std::string_view needs;
   bool needs_cuda = false;
 };
-
-std::string suite_and_worker(const ProjectWords& words) {
-  std::string text(words.suite);
-  if (!words.worker.empty()) text += " --worker " + std::string(words.worker);
-  return text;
-}
 
 /// Without a GPU a CUDA project measures nothing, which must be an error and say so.
 std::string run_options(const ProjectWords& words) {
@@ -61,7 +54,7 @@ std::string workflow(const ProjectWords& words) {
                               : "    runs-on: ubuntu-latest\n    container: debian:12\n"},
       {"@PACKAGES@", std::string(words.packages)},
       {"@CMAKE_OPTIONS@", words.needs_cuda ? " -DPEAKMARK_CUDA=ON" : ""},
-      {"@SUITE_AND_WORKER@", suite_and_worker(words) + run_options(words)}};
+      {"@SUITE@", std::string(words.suite) + run_options(words)}};
   std::string text(embedded::workflow_yml());
   for (const auto& [mark, with] : marks) text.replace(text.find(mark), mark.size(), with);
   return text;
@@ -73,7 +66,7 @@ FirstProject project(const ProjectWords& words, std::vector<FirstFile> files) {
   files.push_back(
       {kWorkflow, workflow(words),
        words.needs_cuda ? "measures and judges on a runner with a GPU" : "measures and judges on GitHub"});
-  return {std::move(files), std::string(words.needs), suite_and_worker(words), run_options(words)};
+  return {std::move(files), std::string(words.needs), std::string(words.suite), run_options(words)};
 }
 
 }  // namespace
@@ -90,14 +83,14 @@ FirstProject first_project(std::string_view kind) {
                     {"estimator.sh", std::string(embedded::estimator_sh()), "one as a shell script"}});
   }
   if (kind == "cuda") {
-    return project({.suite = "sum.toml", .worker = "build/sum", .needs = kNeedsOfCuda, .needs_cuda = true},
+    return project({.suite = "sum.toml", .needs = kNeedsOfCuda, .needs_cuda = true},
                    {{"sum.cu", std::string(embedded::sum_cu()),
                      "the worker: a kernel and CUB, their axes, what they need"},
                     {"CMakeLists.txt", std::string(embedded::sum_CMakeLists_txt()), "builds it"},
                     {"sum.toml", with_schema(embedded::sum_toml()), "the suite: which shapes"}});
   }
   return project(
-      {.suite = "scale.toml", .worker = "build/scale", .needs = kNeedsOfWorker},
+      {.suite = "scale.toml", .needs = kNeedsOfWorker},
       {{"scale.cpp", std::string(embedded::scale_cpp()), "the worker: a kernel, its axes, what it needs"},
        {"CMakeLists.txt", std::string(embedded::CMakeLists_txt()), "builds it"},
        {"scale.toml", with_schema(embedded::scale_toml()), "the suite: which shapes"}});

@@ -16,9 +16,9 @@ struct FirstFile {
 /// A project as `peakmark init` begins it.
 struct FirstProject {
   std::vector<FirstFile> files;
-  std::string needs;             ///< what must be there to build and to measure it, behind "It needs "
-  std::string suite_and_worker;  ///< as `list` and `run` take them: "scale.toml --worker build/scale"
-  std::string run_options;       ///< further ones of `run`: " --require cuda"
+  std::string needs;        ///< what must be there to build and to measure it, behind "It needs "
+  std::string suite;        ///< as `list` and `run` take it: "scale.toml"
+  std::string run_options;  ///< further ones of `run`: " --require cuda"
 };
 
 /// `kind`: "opencl" or "cuda", a worker; "program", a program that is measured as it is.

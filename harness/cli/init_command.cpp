@@ -124,8 +124,7 @@ std::string told_of(const FirstProject& project) {
                     "  {2} list {1}\n"
                     "  {2} run {1}{3} -o build/run.json\n"
                     "  {2} check build/run.json\n",
-                    prefix_option(), project.suite_and_worker, own_command(), project.run_options,
-                    project.needs);
+                    prefix_option(), project.suite, own_command(), project.run_options, project.needs);
 }
 
 void init(const InitOptions& options) {

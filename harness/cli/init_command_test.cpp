@@ -80,18 +80,17 @@ TEST_F(Init, WhatToTypeNextWorksAsItIsTyped) {
   ASSERT_EQ(by_path.size(), 5U);
   EXPECT_EQ(by_path[0],
             "  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=" + quoted + "'");
-  EXPECT_EQ(by_path[2], "  " + quoted + "/bin/peakmark' list scale.toml --worker build/scale");
+  EXPECT_EQ(by_path[2], "  " + quoted + "/bin/peakmark' list scale.toml");
   const Answer list = typed(by_path[2].substr(0, by_path[2].find(" list")) + " init --list");
   EXPECT_EQ(list.end.exit_code, 0) << list.errors;
 
   std::filesystem::remove_all(here_);
   std::filesystem::create_directories(here_);
   const std::vector<std::string> in_path = next_of(typed("PATH=" + quoted + "/bin':$PATH\npeakmark init"));
-  EXPECT_THAT(in_path,
-              testing::ElementsAre("  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release",
-                                   "  cmake --build build", "  peakmark list scale.toml --worker build/scale",
-                                   "  peakmark run scale.toml --worker build/scale -o build/run.json",
-                                   "  peakmark check build/run.json"));
+  EXPECT_THAT(in_path, testing::ElementsAre("  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release",
+                                            "  cmake --build build", "  peakmark list scale.toml",
+                                            "  peakmark run scale.toml -o build/run.json",
+                                            "  peakmark check build/run.json"));
 
   // Found by a link in a folder that is no prefix of it: the name is enough for a shell, and not for CMake.
   std::filesystem::remove_all(here_);
@@ -102,7 +101,7 @@ TEST_F(Init, WhatToTypeNextWorksAsItIsTyped) {
       next_of(typed("PATH=" + folder_.path().string() + "/links:$PATH\npeakmark init"));
   ASSERT_EQ(by_link.size(), 5U);
   EXPECT_EQ(by_link[0], by_path[0]);
-  EXPECT_EQ(by_link[2], "  peakmark list scale.toml --worker build/scale");
+  EXPECT_EQ(by_link[2], "  peakmark list scale.toml");
 }
 
 TEST_F(Init, WritesOverNothing) {

@@ -256,6 +256,17 @@ TEST_F(RecordFailures, TheProgramGoesToTheBackground) {
   expect_one_line(result);
 }
 
+TEST_F(RecordFailures, AScriptWithMarksFindsTheModuleOrIsToldHow) {
+  std::ofstream(file("mean.py")) << "import peakmark\nprint(peakmark.__file__)\n";
+  const Result found = record("-- python3 " + file("mean.py"));
+  EXPECT_THAT(found.out, HasSubstr("/share/peakmark/python/peakmark/"));
+  EXPECT_THAT(found.err, HasSubstr("no recorder came up")) << "it allocates nothing";
+  const Result missing = record("-- python3 -I " + file("mean.py"));
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_THAT(missing.err, AllOf(HasSubstr(file("mean.py") + " imports the Python module peakmark"),
+                                 HasSubstr("pip install"), Not(HasSubstr("no recorder came up"))));
+}
+
 TEST_F(RecordFailures, NoLoaderIsLoaded) {
   const Result result = record("-- true");
   EXPECT_EQ(result.code, 5);

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/allow_growth_option.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/history_option.hpp"
@@ -25,6 +27,7 @@ struct ReportOptions {
   std::string output;
   std::string history;
   std::string title;
+  std::optional<std::string> allow_growth;
   CLI::Option* step_summary = nullptr;
   std::string step_summary_file;
   /// ReportOptions of Python's that name a file or a text, as they are called there.
@@ -39,6 +42,7 @@ std::vector<std::string> report_words(const ReportOptions& options) {
   };
   add("output", options.output);
   add("title", options.title);
+  if (options.allow_growth) add("allow-growth", allowed_growth(options.allow_growth).text);
   for (const auto& [name, value] : options.forms) add(name, value);
   if (options.step_summary->count() > 0) {
     words.push_back(options.step_summary_file.empty() ? "--step-summary"
@@ -74,6 +78,7 @@ void remove_earlier_reports(const ReportOptions& options) {
 }
 
 [[noreturn]] void report(const ReportOptions& options) {
+  (void)allowed_growth(options.allow_growth);  // a mistake leaves earlier reports as they are
   remove_earlier_reports(options);
   become_python_reports(report_words(options), options.history);
 }
@@ -91,6 +96,7 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
       ->check(kFileName);
   add_history_option(*command, options->history);
   command->add_option("--title", options->title, "Text above the verdict");
+  add_allow_growth_option(*command, options->allow_growth);
   options->step_summary = command
                               ->add_option("--step-summary", options->step_summary_file,
                                            "Markdown, added to this file; else to $GITHUB_STEP_SUMMARY")

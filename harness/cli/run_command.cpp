@@ -132,7 +132,7 @@ void add_run_command(CLI::App& app, Result& result) {
       ->add_option(
           "--worker", options->workers,
           "Program that measures; of several each has a label, with which the names of its variants end; "
-          "default: peakmark-bench beside peakmark")
+          "default: that of the suite, or peakmark-bench beside peakmark")
       ->type_name(value_name::kNamedProgram)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -147,9 +147,8 @@ void add_run_command(CLI::App& app, Result& result) {
                     "Write the name of this machine into the run file; else a mark that is not its name");
   command->add_flag("--json", options->json, "Print the run file on standard output as well");
   command->footer(
-      "Names leave out axes at their default, so --filter finds a word that is a default in none; `peakmark "
-      "list\n"
-      "SUITE` shows the names.\n"
+      "--filter finds axes at their default too, which names leave out: `peakmark list SUITE --full-names` "
+      "prints them.\n"
       "A run that is killed leaves RUN.partial, with all that was measured; --resume goes on from there.\n"
       "Runs on one device queue: each waits until the one before it has ended, or exits 4 with --no-wait.\n"
       "Ctrl-C writes the run file and ends; a second one ends at once, and RUN.partial stays.\n"

@@ -6,7 +6,9 @@ namespace peakmark::cli {
 
 std::array<CLI::Option*, 3> add_selection_options(CLI::App& command, SelectionOptions& selection) {
   return {
-      command.add_option("--filter", selection.filter, "Only cases whose name this regular expression finds")
+      command
+          .add_option("--filter", selection.filter,
+                      "Only cases in whose name, or full name, this regular expression is found")
           ->type_name(value_name::kRegex),
       command.add_option("--backend", selection.backend, "opencl, cuda or dry, instead of the suite's own")
           ->type_name(value_name::kBackend),

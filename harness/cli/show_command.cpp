@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "cli/output_file.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
+#include "run/progress.hpp"
 #include "run/run_file.hpp"
 #include "run/run_summary.hpp"
 #include "run/throughput.hpp"
@@ -174,11 +176,14 @@ void add_show_command(CLI::App& app, Result& /*result*/) {
       ->add_option("--by", options->by, "What the table sums: names, or the sites that allocated (--stacks)")
       ->check(CLI::IsMember({"name", "site"}))
       ->capture_default_str();
-  command
-      ->add_option("--frames", options->report.frames,
-                   "Tell sites apart by this many innermost frames, Python's where there is Python")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
-      ->capture_default_str();
+  const CLI::Option* const frames =
+      command
+          ->add_option(
+              "--frames", options->report.frames,
+              "Tell sites apart by this many innermost frames, Python's where there is Python; without "
+              "it the table of --by site skips functions through which most allocations go")
+          ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
+          ->capture_default_str();
   auto* trace = command->add_option("--trace", options->trace, "Write a timeline that ui.perfetto.dev opens")
                     ->type_name(value_name::kFile)
                     ->check(kFileName);
@@ -191,8 +196,10 @@ void add_show_command(CLI::App& app, Result& /*result*/) {
       "Exit code: 0 clean, 2 wrong usage, or a file cannot be read or written, 5 a profile has no events "
       "that\n"
       "can be read.");
-  command->callback([options] {
+  command->callback([options, frames] {
+    options->report.skips_wrappers = frames->count() == 0;
     options->report.by_site = options->by == "site";
+    if (is_terminal(stdout)) options->report.max_width = terminal_width(stdout);
     show(*options);
   });
 }

@@ -25,6 +25,14 @@ TEST_F(SuiteCommands, ListNamesTheCases) {
   EXPECT_EQ(with_worker({"list", path, "--shard", "1/2"}).output, "fake/case/dry\n");
 }
 
+TEST_F(SuiteCommands, ListPrintsFullNamesAndFiltersSeeThem) {
+  const std::string path = suite({"ok", "abort"});
+  const Answer answer = with_worker({"list", path, "--full-names"});
+  EXPECT_THAT(answer.output,
+              AllOf(HasSubstr("fake/case/dry/does:ok/n:1"), HasSubstr("fake/case/dry/does:abort/n:2")));
+  EXPECT_EQ(with_worker({"list", path, "--filter", "does:ok"}).output, "fake/case/dry\n");
+}
+
 TEST_F(SuiteCommands, ListAsJson) {
   const Answer answer = with_worker({"list", suite({"ok", "abort"}), "--json"});
   EXPECT_THAT(answer.output,

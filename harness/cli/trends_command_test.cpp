@@ -181,5 +181,99 @@ TEST_F(TrendsCommand, ARunOfARenamedDeviceIsHeldAgainstAllOfItsNights) {
   EXPECT_TRUE(read_run(run_file_).observations.at(0).gpu_time_again);
 }
 
+/// Runs in which both cases need more, since the third of them.
+class TrendsAccept : public TrendsCommand {
+ protected:
+  void SetUp() override {
+    TrendsCommand::SetUp();
+    for (int day = 1; day <= 3; ++day) {
+      peakmark::Run of_day = read_run(run_file_);
+      of_day.context.id = "run-" + std::to_string(day);
+      of_day.context.date = "2026-01-0" + std::to_string(day) + "T02:00:00Z";
+      of_day.context.commit = day == 3 ? "feedface" : "c0ffee";
+      for (Observation& one : of_day.observations) *one.requested_peak_bytes += day == 3 ? 256 : 0;
+      const std::string path = folder_.path() / (of_day.context.id + ".json");
+      write_run(of_day, path);
+      ASSERT_EQ(on_history("history", {"add", path}).end.exit_code, 0);
+    }
+    ASSERT_EQ(trends().end.exit_code, 1);
+  }
+  Answer accept(std::vector<std::string> words) const {
+    words.insert(words.begin(), "accept");
+    return trends(words);
+  }
+  std::string accepted() const { return accept({"--list"}).output; }
+};
+
+TEST_F(TrendsAccept, TrendsAreGroupedByCause) {
+  const Answer told = trends({"--markdown", folder_.path() / "trends.md"});
+  EXPECT_THAT(told.output,
+              AllOf(HasSubstr("new since the previous run:\n"), HasSubstr("fake/case, 2 cases, most: "),
+                    HasSubstr("c0ffee..feedface"), Not(HasSubstr("still open"))));
+  EXPECT_THAT(
+      read_text_file(folder_.path() / "trends.md"),
+      AllOf(HasSubstr("**new since the previous run**"), HasSubstr("`fake/case`, 2 cases, most: `fake/")));
+  const Json json = Json::parse(trends({"--json"}).output);
+  ASSERT_EQ(json.at("findings").size(), 1U);
+  EXPECT_EQ(json.at("findings")[0].at("cases").size(), 2U);
+  EXPECT_EQ(json.at("changes").size(), 2U);
+}
+
+TEST_F(TrendsAccept, TakesAPatternACommitOrAllOfAFinding) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"fake/*"}, {"--commit", "feedf"}, {kGrown, "--all"}}) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"--reason", "a cache", "--who", "ada"});
+    const Answer answer = accept(all);
+    EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+    const Answer told = trends();
+    EXPECT_EQ(told.end.exit_code, 0) << words[0];
+    EXPECT_THAT(told.output,
+                HasSubstr("accepted: fake/case, 2 cases, requested_peak_bytes, from run run-3 on, by ada: "
+                          "a cache\n"));
+    EXPECT_EQ(accept({"--undo", "fake/*"}).end.exit_code, 0);
+    EXPECT_EQ(trends().end.exit_code, 1) << "open again";
+  }
+  EXPECT_THAT(accept({"fake/case/dry/n:none*", "--reason", "x"}).errors, HasSubstr("no open change"));
+  EXPECT_THAT(accept({"--commit", "c0ffee", "--reason", "x"}).errors, HasSubstr("no open change"));
+}
+
+TEST_F(TrendsAccept, ListsAndUndoes) {
+  EXPECT_EQ(accepted(), "no change is accepted\n");
+  ASSERT_EQ(accept({kGrown, "--reason", "a cache", "--who", "ada"}).end.exit_code, 0);
+  EXPECT_EQ(trends().end.exit_code, 1) << "the other case is open";
+  EXPECT_THAT(accepted(), AllOf(HasSubstr("ada"), HasSubstr(kGrown), HasSubstr("a cache")));
+  EXPECT_EQ(accept({"--undo", "no/*"}).end.exit_code, 2);
+  const Answer undone = accept({"--undo", "--commit", "feedface"});
+  EXPECT_EQ(undone.end.exit_code, 0) << undone.errors;
+  EXPECT_THAT(undone.errors, HasSubstr(std::string("no longer accepted: ") + kGrown));
+  EXPECT_EQ(accepted(), "no change is accepted\n");
+}
+
+TEST_F(TrendsAccept, WrongUsageChangesNothing) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--reason", "x"},
+                                                {"fake/*"},
+                                                {"--undo"},
+                                                {"--list", "fake/*"},
+                                                {"fake/*", "--undo", "--reason", "x"},
+                                                {"fake/*", "--from", "run-3", "--reason", "x"}}) {
+    EXPECT_EQ(accept(words).end.exit_code, 2) << words[0];
+  }
+  EXPECT_EQ(accepted(), "no change is accepted\n");
+}
+
+TEST_F(TrendsAccept, GrowthMayBeAllowed) {
+  const Answer allowed = trends({"--allow-growth", "256"});
+  EXPECT_EQ(allowed.end.exit_code, 0) << allowed.errors;
+  EXPECT_THAT(allowed.output,
+              AllOf(StartsWith("nothing to do"), HasSubstr("allowed growth: 256 (--allow-growth)\n"),
+                    HasSubstr("2 figures grew by no more than is allowed: ")));
+  const Json json = Json::parse(trends({"--allow-growth", "256", "--json"}).output);
+  EXPECT_EQ(json.at("allow_growth"), "256");
+  EXPECT_EQ(json.at("allowed_growth").size(), 2U);
+  EXPECT_EQ(trends({"--allow-growth", "255"}).end.exit_code, 1);
+  EXPECT_THAT(trends({"--allow-growth", "a lot"}).errors, HasSubstr("--allow-growth: "));
+}
+
 }  // namespace
 }  // namespace peakmark

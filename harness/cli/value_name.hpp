@@ -23,6 +23,7 @@ inline constexpr const char* kShard = "I/N";
 inline constexpr const char* kSeconds = "SECONDS";
 inline constexpr const char* kWindow = "WINDOW";
 inline constexpr const char* kSize = "SIZE";
+inline constexpr const char* kGrowth = "GROWTH";  ///< a size or a percentage
 /// Not checked where the command line is read: a word that is none is told with the nearest one.
 inline constexpr const char* kBackend = "{auto,opencl,cuda,dry}";
 

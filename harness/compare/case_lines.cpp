@@ -39,8 +39,9 @@ void add_bytes(std::vector<std::string>& remarks, const BytesComparison& bytes) 
   }
   if (*bytes.change == Change::same) return;
   remarks.push_back(
-      fmt::format("{} {} by {} B: {} -> {} B{}", short_name(bytes.metric), name_of(*bytes.change),
+      fmt::format("{} {} by {} B: {} -> {} B{}{}", short_name(bytes.metric), name_of(*bytes.change),
                   std::abs(checked_subtract(*bytes.next, *bytes.base)), *bytes.base, *bytes.next,
+                  bytes.allowed ? "; allowed by --allow-growth" : "",
                   bytes.unsteady ? "; it is not the same in two passes of one run either" : ""));
   for (std::size_t i = 0; i < std::min(kMostMoved, bytes.moved.size()); ++i) {
     remarks.push_back("  " + plain_text(in_words(bytes.moved[i])));
@@ -95,7 +96,10 @@ std::string peak_text(const CaseComparison& one) {
   const BytesComparison* const peak = one.find("requested_peak_bytes");
   if (peak == nullptr || !peak->change) return "–";
   if (*peak->change == Change::same) return format_size(*peak->next);
-  return fmt::format("{} -> {}{}", format_size(*peak->base), format_size(*peak->next),
+  const std::string before = format_size(*peak->base);
+  const std::string after = format_size(*peak->next);
+  if (before == after) return fmt::format("{} {:+} B", after, checked_subtract(*peak->next, *peak->base));
+  return fmt::format("{} -> {}{}", before, after,
                      peak->relative ? fmt::format(" ({:+.2f} %)", 100 * *peak->relative) : "");
 }
 
@@ -126,7 +130,8 @@ std::string verdict_text(const CaseComparison& one) {
   if (one.base_outcome != one.new_outcome) words.emplace_back(name_of(one.new_outcome));
   for (const BytesComparison& bytes : one.bytes) {
     if (!bytes.change || *bytes.change == Change::same) continue;
-    words.push_back(short_name(bytes.metric) + " " + name_of(*bytes.change));
+    words.push_back(short_name(bytes.metric) + " " + name_of(*bytes.change) +
+                    (bytes.allowed ? " (allowed)" : ""));
   }
   if (one.time && one.time->verdict == TimeVerdict::not_comparable) {
     words.emplace_back("times not comparable");

@@ -15,7 +15,10 @@ std::string comparison_json(const RecordingComparison& comparison) {
                 {"interval", nullptr},
                 {"verdict", name_of(metric.change)},
                 {"allocations", nullptr}};
-    if (&metric == &comparison.metrics.front()) one["allocations"] = moved_json(comparison.moved);
+    if (&metric == &comparison.metrics.front()) {
+      one["allocations"] = moved_json(comparison.moved);
+      one["allowed"] = comparison.peak_grew() && !comparison.is_regression();
+    }
     cases.push_back(std::move(one));
   }
   Json refused = Json::array();
@@ -33,6 +36,7 @@ std::string comparison_json(const RecordingComparison& comparison) {
   Json json = json_fields::begin(format::kComparison);
   json.update(Json{{"base", {{"file", comparison.base.file}, {"program", comparison.base.program}}},
                    {"new", {{"file", comparison.next.file}, {"program", comparison.next.program}}},
+                   {"allow_growth", comparison.allowed_growth.text},
                    {"cases", std::move(cases)},
                    {"refused", std::move(refused)}});
   return json_fields::pretty(json);

@@ -74,6 +74,10 @@ std::string refused_text(const std::vector<RefusedInBoth>& all) {
 
 std::string comparison_table(const RecordingComparison& comparison) {
   std::string text = first_line(comparison.metrics.front());
+  if (!comparison.allowed_growth.is_zero()) {
+    text += comparison.allowed_growth.note() +
+            (comparison.peak_grew() && !comparison.is_regression() ? ": the growth is allowed\n" : "\n");
+  }
   text += fmt::format("\nbase  {}  ({})\nnew   {}  ({})\n\n", one_line(comparison.base.file),
                       one_line(comparison.base.program), one_line(comparison.next.file),
                       one_line(comparison.next.program));

@@ -54,8 +54,9 @@ const char* name_of(Change change) {
   return "unknown";
 }
 
-RecordingComparison compare_recordings(Recorded base, Recorded next) {
+RecordingComparison compare_recordings(Recorded base, Recorded next, GrowthAllowance allowed) {
   RecordingComparison comparison;
+  comparison.allowed_growth = std::move(allowed);
   const LedgerSummary& a = base.summary;
   const LedgerSummary& b = next.summary;
   comparison.metrics = {change_of("requested_peak_bytes", a.peak_bytes, b.peak_bytes),

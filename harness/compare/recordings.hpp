@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/growth_allowance.hpp"
 #include "compare/moved_allocations.hpp"
 
 namespace peakmark {
@@ -44,10 +45,16 @@ struct RecordingComparison {
   std::vector<MovedAllocations> moved;  ///< live at the peak of one of them only, or more often
   std::vector<RefusedInBoth> refused;   ///< largest first
 
+  GrowthAllowance allowed_growth;
+
   [[nodiscard]] bool peak_grew() const { return metrics.front().change == Change::grew; }
+  /// Whether the peak grew by more than is allowed.
+  [[nodiscard]] bool is_regression() const {
+    return allowed_growth.is_exceeded(metrics.front().base, metrics.front().next);
+  }
 };
 
-RecordingComparison compare_recordings(Recorded base, Recorded next);
+RecordingComparison compare_recordings(Recorded base, Recorded next, GrowthAllowance allowed = {});
 
 /// For the console: a line that says what became of the peak, the figures, the allocations that moved.
 std::string comparison_table(const RecordingComparison& comparison);

@@ -129,5 +129,20 @@ TEST(MovedAllocations, NamesWhatOnlyOnePassHeld) {
   EXPECT_THAT(moved_between_passes(first, first), IsEmpty());
 }
 
+TEST(CompareRecordings, AllowedGrowthIsNoRegression) {
+  const Recorded base{"a", "p", summary({live("x", 1000)}, 1000)};
+  const Recorded next{"b", "q", summary({live("x", 1001)}, 1000)};
+  EXPECT_TRUE(compare_recordings(base, next).is_regression());
+  const auto allowed = compare_recordings(base, next, parse_growth_allowance("1 B"));
+  EXPECT_FALSE(allowed.is_regression());
+  EXPECT_THAT(
+      comparison_table(allowed),
+      HasSubstr("the peak grew by 1 B (+0.10 %): 1000 B -> 1001 B\nallowed growth: 1 B (--allow-growth): the "
+                "growth is allowed\n"));
+  const auto json = nlohmann::json::parse(comparison_json(allowed));
+  EXPECT_EQ(json.at("allow_growth"), "1 B");
+  EXPECT_EQ(json.at("cases").at(0).at("allowed"), true);
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -8,6 +8,7 @@
 #include "run/candidates.hpp"
 #include "run/case_pairs.hpp"
 #include "sweep/nearest_word.hpp"
+#include "sweep/variant_pattern.hpp"
 
 namespace peakmark {
 namespace {
@@ -24,7 +25,7 @@ bool passes_overlap(const Observation& one, const Observation& other) {
 
 BytesComparison bytes_of(const char* metric, const std::optional<Size>& base,
                          const std::optional<Size>& next) {
-  BytesComparison bytes{metric, base, next, std::nullopt, std::nullopt, false, {}};
+  BytesComparison bytes{metric, base, next, std::nullopt, std::nullopt, false, false, {}};
   if (!base || !next) return bytes;
   if (*base != 0) {
     bytes.relative = static_cast<double>(checked_subtract(*next, *base)) / static_cast<double>(*base);
@@ -33,7 +34,7 @@ BytesComparison bytes_of(const char* metric, const std::optional<Size>& base,
   return bytes;
 }
 
-CaseComparison case_of(const Observation& base, const Observation& next) {
+CaseComparison case_of(const Observation& base, const Observation& next, const GrowthAllowance& allowed) {
   CaseComparison one;
   one.name = next.case_name;
   one.base_name = base.case_name;
@@ -48,6 +49,9 @@ CaseComparison case_of(const Observation& base, const Observation& next) {
   }
   one.bytes.push_back(std::move(peak));
   one.bytes.push_back(bytes_of("setup_bytes", base.setup_bytes, next.setup_bytes));
+  for (BytesComparison& bytes : one.bytes) {
+    bytes.allowed = bytes.change && allowed.covers(*bytes.base, *bytes.next);
+  }
   one.bytes.push_back(bytes_of("leaked_bytes", base.leaked_bytes, next.leaked_bytes));
   return one;
 }
@@ -125,7 +129,7 @@ void fill(RunComparison& comparison, const RunContext& base_context, const Obser
   const CasePairs pairs = pair_cases(base, next, by);
   std::vector<TimePair> times;
   for (const auto& [base_place, new_place] : pairs.pairs) {
-    comparison.cases.push_back(case_of(*base[base_place], *next[new_place]));
+    comparison.cases.push_back(case_of(*base[base_place], *next[new_place], comparison.allowed_growth));
     times.push_back({base[base_place], next[new_place]});
   }
   const auto compared = compare_times(times, in_turns);
@@ -149,19 +153,26 @@ void check_common(const RunComparison& comparison) {
       first_of(comparison.only_base), first_of(comparison.only_new)));
 }
 
-Observations of_variant(const RunToCompare& run, const std::string& variant) {
-  Observations found = observations_of(run.run, variant);
-  if (!found.empty()) return found;
-  std::set<std::string> names;
-  for (const Observation& one : run.run.observations) names.insert(one.variant);
-  throw UsageError(fmt::format("{}: no case of '{}' was measured{}", run.file, variant,
-                               suggest_word(variant, {names.begin(), names.end()})));
+/// The variant of the run that is meant, which a short name may do.
+std::string variant_of(const RunToCompare& run, const std::string& name) {
+  std::set<std::string> all;
+  for (const Observation& one : run.run.observations) all.insert(one.variant);
+  const std::vector<std::string> known(all.begin(), all.end());
+  std::string variant;
+  try {
+    variant = variant_meant_by(name, known);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", run.file, error.what()));
+  }
+  if (all.contains(variant)) return variant;
+  throw UsageError(
+      fmt::format("{}: no case of '{}' was measured{}", run.file, name, suggest_word(name, known)));
 }
 
 }  // namespace
 
 bool BytesComparison::is_regression() const {
-  return change == Change::grew && !unsteady && metric != "setup_bytes";
+  return change == Change::grew && !unsteady && !allowed && metric != "setup_bytes";
 }
 
 const BytesComparison* CaseComparison::find(std::string_view metric) const {
@@ -189,8 +200,10 @@ bool CaseComparison::is_improvement() const {
   return shrank || (time && time->verdict == TimeVerdict::faster);
 }
 
-RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, bool even_if_different) {
+RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, bool even_if_different,
+                           const GrowthAllowance& allowed) {
   RunComparison comparison;
+  comparison.allowed_growth = allowed;
   const std::string difference = what_differs(base.run.context, next.run.context);
   if (!difference.empty() && !even_if_different) {
     throw UsageError(
@@ -213,9 +226,12 @@ RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, b
   return comparison;
 }
 
-RunComparison compare_variants(const RunToCompare& run, const std::string& old_variant,
-                               const std::string& new_variant) {
+RunComparison compare_variants(const RunToCompare& run, const std::string& old_name,
+                               const std::string& new_name, const GrowthAllowance& allowed) {
   RunComparison comparison;
+  comparison.allowed_growth = allowed;
+  const std::string old_variant = variant_of(run, old_name);
+  const std::string new_variant = variant_of(run, new_name);
   comparison.base = side_of(run, old_variant);
   comparison.next = side_of(run, new_variant);
   note_incomplete(comparison, run);
@@ -227,8 +243,8 @@ RunComparison compare_variants(const RunToCompare& run, const std::string& old_v
     rounds->two_looks = false;
     rounds->second_look.reset();
   }
-  fill(comparison, run.run.context, of_variant(run, old_variant), run.run.context,
-       of_variant(run, new_variant), PairBy::axes, rounds);
+  fill(comparison, run.run.context, observations_of(run.run, old_variant), run.run.context,
+       observations_of(run.run, new_variant), PairBy::axes, rounds);
   check_common(comparison);
   return comparison;
 }

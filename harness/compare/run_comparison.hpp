@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/growth_allowance.hpp"
 #include "compare/peak_entries.hpp"
 #include "compare/recordings.hpp"
 #include "compare/time_comparison.hpp"
@@ -14,7 +15,7 @@
 
 namespace peakmark {
 
-/// One figure of bytes of a case on two sides. Exact: one byte more is `grew`.
+/// One figure of bytes of a case on two sides. Exact: one byte more is `grew`, also where that is allowed.
 struct BytesComparison {
   std::string metric;  ///< `requested_peak_bytes`, `setup_bytes`, `leaked_bytes`
   std::optional<Size> base;
@@ -22,6 +23,7 @@ struct BytesComparison {
   std::optional<double> relative;
   std::optional<Change> change;     ///< none where a side has not measured it
   bool unsteady = false;            ///< the two passes of a side differ by as much as the sides do
+  bool allowed = false;             ///< it grew, and --allow-growth covers that; never of leaks
   std::vector<MovedEntries> moved;  ///< of the peak: what was live at one of them only
 
   /// A peak or a leak that grew. Set-up is part of the peak, and told of on its own.
@@ -60,6 +62,7 @@ struct RunComparison {
   ComparedSide base;
   ComparedSide next;
   bool in_turns = false;
+  GrowthAllowance allowed_growth;
   bool has_throughput = false;         ///< some case moves a known number of bytes
   std::vector<CaseComparison> cases;   ///< in the order of the new side
   std::vector<std::string> only_base;  ///< names of cases that the other side has not
@@ -73,13 +76,15 @@ struct RunToCompare {
   Run run;
 };
 
-/// `even_if_different`: also where device, driver, platform or build type differ, which is a UsageError else,
-/// as are sides without a common case.
-RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, bool even_if_different);
+/// UsageError where device, driver, platform or build type differ without `even_if_different`, and for sides
+/// without a common case.
+RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, bool even_if_different,
+                           const GrowthAllowance& allowed = {});
 
-/// Two variants of one run. UsageError where the run has none of one of them, or they have no case in common.
-RunComparison compare_variants(const RunToCompare& run, const std::string& old_variant,
-                               const std::string& new_variant);
+/// Two variants of one run, by name or by a short name (variant_meant_by()). UsageError where the run has
+/// none of one of them, or they have no case in common.
+RunComparison compare_variants(const RunToCompare& run, const std::string& old_name,
+                               const std::string& new_name, const GrowthAllowance& allowed = {});
 
 /// verdict: a peak or a leak grew, a time is slower, a case finds no memory or is not supported any more;
 /// measurement: a case that went well crashes, hangs or is wrong; nothing: the new side

@@ -45,6 +45,7 @@ Json bytes_json(const CaseComparison& one, const BytesComparison& bytes) {
   row["verdict"] = bytes.change ? Json(name_of(*bytes.change)) : Json(nullptr);
   row["allocations"] = bytes.metric == "requested_peak_bytes" ? allocations_json(bytes.moved) : Json(nullptr);
   row["unsteady"] = bytes.unsteady;
+  row["allowed"] = bytes.allowed;
   return row;
 }
 
@@ -101,6 +102,7 @@ std::string comparison_json(const RunComparison& comparison) {
                    {"base", side_json(comparison.base)},
                    {"new", side_json(comparison.next)},
                    {"in_turns", comparison.in_turns},
+                   {"allow_growth", comparison.allowed_growth.text},
                    {"cases", std::move(cases)},
                    {"only_base", comparison.only_base},
                    {"only_new", comparison.only_new},

@@ -45,6 +45,9 @@ std::string comparison_markdown(const RunComparison& comparison) {
   if (!comparison.in_turns) {
     text += "\nThe sides were not measured in turns: bytes are exact, times end at `suspicious`.\n";
   }
+  if (!comparison.allowed_growth.is_zero()) {
+    text += "\n" + markdown_cell(comparison.allowed_growth.note()) + ".\n";
+  }
   for (const std::string& note : comparison.notes) text += "\n- " + markdown_cell(note) + "\n";
   std::size_t left_out = 0;
   for (const auto& [standing, cases] : by_standing(comparison)) {

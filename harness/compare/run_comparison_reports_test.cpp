@@ -64,5 +64,29 @@ TEST(ComparisonMarkdown, StaysSmall) {
   EXPECT_THAT(text, HasSubstr("more rows were left out"));
 }
 
+TEST(CompareRuns, AllowedGrowthFailsNothingAndIsToldInEveryForm) {
+  MeasuredRun base;
+  base.add("pad/old", 20, 1'363'149);
+  MeasuredRun next;
+  next.add("pad/old", 20, 1'363'150);
+  const RunComparison exact = compare_runs(base.get(), next.get(), false);
+  EXPECT_EQ(exit_code_of(exact), ExitCode::verdict);
+  EXPECT_THAT(comparison_table(exact), HasSubstr("  1.3 MiB +1 B  ")) << "not 1.3 MiB -> 1.3 MiB";
+  EXPECT_EQ(nlohmann::json::parse(comparison_json(exact)).at("allow_growth"), "0 B");
+  const RunComparison allowed = compare_runs(base.get(), next.get(), false, parse_growth_allowance("0.1%"));
+  EXPECT_EQ(exit_code_of(allowed), ExitCode::clean);
+  EXPECT_THAT(headline(allowed), StartsWith("nothing regressed in 1 case: 1 changed otherwise"));
+  for (const std::string& text : {comparison_table(allowed), comparison_markdown(allowed)}) {
+    EXPECT_THAT(text,
+                AllOf(HasSubstr("allowed growth: 0.1% (--allow-growth)"), HasSubstr("peak grew (allowed)"),
+                      HasSubstr("peak grew by 1 B: 1363149 -> 1363150 B; allowed by --allow-growth")));
+  }
+  const auto json = nlohmann::json::parse(comparison_json(allowed));
+  EXPECT_EQ(json.at("allow_growth"), "0.1%");
+  EXPECT_EQ(json.at("exit_code"), 0);
+  EXPECT_EQ(json.at("cases")[0].at("verdict"), "grew") << "bytes are exact";
+  EXPECT_EQ(json.at("cases")[0].at("allowed"), true);
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -94,6 +94,7 @@ std::string comparison_table(const RunComparison& comparison) {
   if (!comparison.in_turns) {
     text += "not measured in turns: bytes are exact, times end at `suspicious`\n";
   }
+  if (!comparison.allowed_growth.is_zero()) text += comparison.allowed_growth.note() + "\n";
   for (const std::string& note : comparison.notes) text += plain_text(note) + "\n";
   for (const auto& [standing, cases] : by_standing(comparison)) {
     text += group_text(standing, cases, comparison.has_throughput);

@@ -188,5 +188,31 @@ TEST(CompareRuns, AnotherDeviceDriverOrBuildIsRefused) {
   }
 }
 
+TEST(CompareRuns, NoGrowthOfALeakIsAllowed) {
+  MeasuredRun base;
+  base.add("pad/old", 20);
+  MeasuredRun next;
+  next.add("pad/old", 20).leaked_bytes = 1;
+  EXPECT_EQ(exit_code_of(compare_runs(base.get(), next.get(), false, parse_growth_allowance("64KiB"))),
+            ExitCode::verdict);
+}
+
+TEST(CompareVariants, AShortNameThatIsUniqueIsEnough) {
+  MeasuredRun measured;
+  for (const char* const variant :
+       {"nabu_padding/2023.1.0", "nabu_padding/2023.2.0", "pad/fast.old", "fft/fast.old"}) {
+    measured.add(variant, 20);
+  }
+  const RunComparison comparison = compare_variants(measured.get(), "2023.1.0", "2023.2.0");
+  EXPECT_EQ(comparison.base.variant, "nabu_padding/2023.1.0");
+  EXPECT_EQ(comparison.next.variant, "nabu_padding/2023.2.0");
+  EXPECT_THAT([&] { compare_variants(measured.get(), "fast.old", "2023.2.0"); },
+              ThrowsMessage<UsageError>(HasSubstr("run.json: 'fast.old' is short for several variants: "
+                                                  "fft/fast.old, pad/fast.old; write one of them")));
+  EXPECT_THAT([&] { compare_variants(measured.get(), "23.2.0", "2023.2.0"); },
+              ThrowsMessage<UsageError>(HasSubstr("no case of '23.2.0' was measured")))
+      << "part of a word";
+}
+
 }  // namespace
 }  // namespace peakmark

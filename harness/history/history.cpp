@@ -158,20 +158,38 @@ Run History::run(const std::string& id) {
   });
 }
 
-void History::add_acceptance(const trend::Acceptance& acceptance) {
+namespace {
+
+void remove(soci::session& sql, const trend::Acceptance& acceptance) {
+  sql << "DELETE FROM acceptances WHERE case_name = :c AND metric = :m AND from_run = :r",
+      soci::use(acceptance.case_name), soci::use(acceptance.metric), soci::use(acceptance.from_run);
+}
+
+}  // namespace
+
+void History::add_acceptances(const std::vector<trend::Acceptance>& acceptances) {
   inside_->database.told([&] {
     Transaction transaction(inside_->database, Access::write);
     soci::session& sql = inside_->sql();
-    inside_->number_of(acceptance.from_run);
-    if (!ask<std::int64_t>(sql, "SELECT number FROM cases WHERE name = :name", acceptance.case_name)) {
-      inside_->database.fail(fmt::format("has no case '{}'", acceptance.case_name));
+    for (const trend::Acceptance& acceptance : acceptances) {
+      inside_->number_of(acceptance.from_run);
+      if (!ask<std::int64_t>(sql, "SELECT number FROM cases WHERE name = :name", acceptance.case_name)) {
+        inside_->database.fail(fmt::format("has no case '{}'", acceptance.case_name));
+      }
+      remove(sql, acceptance);
+      sql << "INSERT INTO acceptances (case_name, metric, from_run, accepted_by, accepted_at, reason) VALUES "
+             "(:c, :m, :r, :w, :a, :reason)",
+          soci::use(acceptance.case_name), soci::use(acceptance.metric), soci::use(acceptance.from_run),
+          soci::use(acceptance.who), soci::use(acceptance.when), soci::use(acceptance.reason);
     }
-    sql << "DELETE FROM acceptances WHERE case_name = :c AND metric = :m AND from_run = :r",
-        soci::use(acceptance.case_name), soci::use(acceptance.metric), soci::use(acceptance.from_run);
-    sql << "INSERT INTO acceptances (case_name, metric, from_run, accepted_by, accepted_at, reason) VALUES "
-           "(:c, :m, :r, :w, :a, :reason)",
-        soci::use(acceptance.case_name), soci::use(acceptance.metric), soci::use(acceptance.from_run),
-        soci::use(acceptance.who), soci::use(acceptance.when), soci::use(acceptance.reason);
+    transaction.commit();
+  });
+}
+
+void History::remove_acceptances(const std::vector<trend::Acceptance>& acceptances) {
+  inside_->database.told([&] {
+    Transaction transaction(inside_->database, Access::write);
+    for (const trend::Acceptance& acceptance : acceptances) remove(inside_->sql(), acceptance);
     transaction.commit();
   });
 }

@@ -97,9 +97,12 @@ class History {
   /// What was live at the peak of a case in a run; empty where the history does not know it.
   std::vector<Allocation> at_peak(const std::string& case_name, const std::string& run_id);
 
-  /// UsageError where the history has not the case or the run. Accepting a change again replaces reason, who
-  /// and when.
-  void add_acceptance(const trend::Acceptance& acceptance);
+  /// All or none. UsageError where the history has not the case or the run. Accepting a change again replaces
+  /// reason, who and when.
+  void add_acceptances(const std::vector<trend::Acceptance>& acceptances);
+  void add_acceptance(const trend::Acceptance& acceptance) { add_acceptances({acceptance}); }
+  /// All or none: by case, metric and run.
+  void remove_acceptances(const std::vector<trend::Acceptance>& acceptances);
   std::vector<trend::Acceptance> acceptances();
 
   /// The name under which a device of this name is shown and read: another where it was renamed.

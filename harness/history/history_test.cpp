@@ -255,6 +255,25 @@ TEST_P(HistoryTest, AcceptancesAreKeptOnce) {
   EXPECT_THAT(message_of([&] { open().add_acceptance(acceptance); }), HasSubstr("has no case 'op/z'"));
 }
 
+TEST_P(HistoryTest, AcceptancesAreAddedAndRemovedTogether) {
+  open().add(sample_night(1).run);
+  const trend::Acceptance time{"op/a/opencl", "gpu_time_ns", "night-01", "me", "2026-01-02T00:00:00Z", "a"};
+  trend::Acceptance peak = time;
+  peak.metric = "requested_peak_bytes";
+  trend::Acceptance wrong = time;
+  wrong.case_name = "op/z";
+  EXPECT_THAT(message_of([&] {
+                open().add_acceptances({time, peak, wrong});
+              }),
+              HasSubstr("has no case 'op/z'"));
+  EXPECT_THAT(open().acceptances(), IsEmpty()) << "all or none";
+  open().add_acceptances({time, peak});
+  EXPECT_EQ(open().acceptances().size(), 2U);
+  open().remove_acceptances({peak});
+  ASSERT_EQ(open().acceptances().size(), 1U);
+  EXPECT_EQ(open().acceptances()[0].metric, "gpu_time_ns");
+}
+
 TEST_P(HistoryTest, PruningDropsOldRunsThatNothingNeeds) {
   for (int day = 1; day <= 20; ++day) open().add(sample_night(day, day < 8 ? 1 : 2, 1000 + day).run);
   open().add_acceptance({"op/a/opencl", "", "night-03", "me", "2026-01-20T00:00:00Z", "why"});

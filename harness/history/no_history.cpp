@@ -48,7 +48,10 @@ std::vector<KnownCase> History::cases() {
 std::vector<Allocation> History::at_peak(const std::string& /*case_name*/, const std::string& /*run_id*/) {
   refuse();
 }
-void History::add_acceptance(const trend::Acceptance& /*acceptance*/) {
+void History::add_acceptances(const std::vector<trend::Acceptance>& /*acceptances*/) {
+  refuse();
+}
+void History::remove_acceptances(const std::vector<trend::Acceptance>& /*acceptances*/) {
   refuse();
 }
 std::vector<trend::Acceptance> History::acceptances() {

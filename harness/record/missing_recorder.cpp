@@ -7,7 +7,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <string_view>
+
+#include "base/own_program.hpp"
 
 namespace peakmark {
 namespace {
@@ -124,6 +127,19 @@ std::string why_not_with(pid_t process, const SeenProcess& seen, const RecorderL
   return who + ", and made no call into it, or it found no OpenCL driver (see `clinfo -l`)";
 }
 
+/// Of a script with marks that failed; empty for any other program.
+std::string what_a_missing_module_says(const MissingRecorder& evidence) {
+  if (!evidence.script_with_marks || evidence.program_code == 0) return "";
+  const auto folder = folder_of_python_module();
+  return fmt::format(
+      "the program ended with exit code {} before it used OpenCL or CUDA, so nothing was recorded; {} "
+      "imports "
+      "the Python module peakmark: if Python did not find that (as with -I and -E, which ignore PYTHONPATH), "
+      "install it for that Python: python -m pip install {}",
+      evidence.program_code, evidence.script_with_marks->string(),
+      folder ? folder->string() : "PREFIX/share/peakmark/python, where peakmark is installed in PREFIX");
+}
+
 std::string what_was_seen(const MissingRecorder& evidence) {
   for (const auto& [process, seen] : evidence.seen) {
     if (!seen.loaders.empty()) return why_not_with(process, seen, evidence.libraries);
@@ -160,6 +176,21 @@ std::string what_this_system_lacks(const RecorderLibraries& libraries) {
 
 }  // namespace
 
+std::optional<fs::path> script_that_imports_peakmark(const std::vector<std::string>& command) {
+  static const std::regex import_line(R"((^|\n)[ \t]*(import|from)[ \t]+peakmark\b)");
+  constexpr std::streamsize kMaxBytes = 1 << 20;
+  for (const std::string& word : command) {
+    std::error_code error;
+    if (!word.ends_with(".py") || !fs::is_regular_file(word, error)) continue;
+    std::string text(kMaxBytes, '\0');
+    std::ifstream file(word, std::ios::binary);
+    file.read(text.data(), kMaxBytes);
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    if (std::regex_search(text, import_line)) return word;
+  }
+  return std::nullopt;
+}
+
 bool knows_layers(const fs::path& loader) {
   std::ifstream file(loader, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -186,6 +217,7 @@ std::string why_no_recorder(const MissingRecorder& evidence) {
         "foreground to have it recorded",
         head, fmt::join(evidence.still_running, ", "));
   }
+  if (const std::string text = what_a_missing_module_says(evidence); !text.empty()) return text;
   if (const std::string text = what_was_seen(evidence); !text.empty()) return head + text;
   return head + what_this_system_lacks(libraries);
 }

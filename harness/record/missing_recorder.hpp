@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "record/program_watch.hpp"
 #include "record/recorder_libraries.hpp"
@@ -17,7 +18,12 @@ struct MissingRecorder {
   std::optional<std::filesystem::path> static_program;  ///< the program, where nothing can be loaded into it
   std::map<pid_t, SeenProcess> seen;
   std::set<pid_t> still_running;  ///< processes of the program that live on
+  int program_code = 0;
+  std::optional<std::filesystem::path> script_with_marks = std::nullopt;  ///< script_that_imports_peakmark()
 };
+
+/// The Python script of a command that imports the module `peakmark`, for phases and names.
+std::optional<std::filesystem::path> script_that_imports_peakmark(const std::vector<std::string>& command);
 
 /// One line: why no recorder came up, and what to do. The surest reason wins: what is wrong with the
 /// recorders, then with the program, then what was seen of its processes while they ran, then what this

@@ -119,5 +119,20 @@ TEST_F(MissingRecorderTest, NoLoaderAtAll) {
   EXPECT_THAT(why(evidence), HasSubstr("loader of OpenCL or CUDA"));
 }
 
+TEST_F(MissingRecorderTest, AScriptWithMarksThatDidNotFindTheModule) {
+  MissingRecorder evidence = loaded(loader_file("libOpenCL.so.1", "OPENCL_LAYERS"));
+  const std::string script = loader_file("mean.py", "import os\n  from peakmark import phase\n");
+  evidence.script_with_marks = script_that_imports_peakmark({"python3", "-I", script, "--n", "3"});
+  ASSERT_TRUE(evidence.script_with_marks);
+  EXPECT_THAT(why(evidence), Not(HasSubstr("pip install"))) << "it ended well";
+  evidence.program_code = 1;
+  EXPECT_THAT(why(evidence), HasSubstr("the program ended with exit code 1 before it used OpenCL or CUDA"));
+  EXPECT_THAT(why(evidence),
+              HasSubstr(script + " imports the Python module peakmark: if Python did not find that"));
+  EXPECT_THAT(why(evidence), HasSubstr("python -m pip install "));
+  const std::string other = loader_file("other.py", "import peakmarkets  # and import peakmark\n");
+  EXPECT_FALSE(script_that_imports_peakmark({"python3", other, "missing.py"}));
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -14,6 +14,7 @@
 
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
+#include "base/own_program.hpp"
 #include "base/program_trouble.hpp"
 #include "base/quantity.hpp"
 #include "base/word_pointers.hpp"
@@ -223,6 +224,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   const TroubleFile troubles(name);
   add_recorders(environment, libraries, name, request.sync, request.stacks);
   add_ranges(environment, libraries);
+  add_python_module(environment);
   if (request.max_bytes != 0)
     set_variable(environment, "PEAKMARK_MAX_BYTES", std::to_string(request.max_bytes));
   set_variable(environment, "PEAKMARK_TROUBLE", troubles.path().string());
@@ -268,7 +270,8 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
     const auto file = program_in(environment, request.command[0]);
     if (recording.trouble.empty())
       recording.trouble = why_no_recorder({libraries, file && is_static_program(*file) ? file : std::nullopt,
-                                           watch.seen(), running_with(variable)});
+                                           watch.seen(), running_with(variable), recording.program_code,
+                                           script_that_imports_peakmark(request.command)});
   }
   if (recording.trouble.empty()) recording.trouble = what_was_cut_off(name);
   if (recording.trouble.empty()) recording.trouble = troubles.first_line();

@@ -27,9 +27,11 @@ std::optional<Size> read_number(const Json& answer, const char* key) {
   if (value.is_null()) return std::nullopt;
   if (!value.is_number())
     throw NoEstimateError(NoEstimate::wrong_type, fmt::format("{} is {}", key, value.dump()));
+  const NoEstimate negative =
+      std::string_view(key) == "slices" ? NoEstimate::negative_slices : NoEstimate::negative;
   if (value.is_number_float()) {
     const double number = value.get<double>();
-    const NoEstimate reason = number < 0                        ? NoEstimate::negative
+    const NoEstimate reason = number < 0                        ? negative
                               : number >= 9223372036854775808.0 ? NoEstimate::too_large
                                                                 : NoEstimate::wrong_type;
     throw NoEstimateError(reason, fmt::format("{} is {}, no 64-bit integer", key, value.dump()));
@@ -39,7 +41,7 @@ std::optional<Size> read_number(const Json& answer, const char* key) {
     throw NoEstimateError(NoEstimate::too_large, fmt::format("{} is {}, more than 2^63", key, value.dump()));
   }
   const Size number = value.get<Size>();
-  if (number < 0) throw NoEstimateError(NoEstimate::negative, fmt::format("{} is {}", key, number));
+  if (number < 0) throw NoEstimateError(negative, fmt::format("{} is {}", key, number));
   return number;
 }
 
@@ -122,6 +124,7 @@ std::string_view name_of(NoEstimate reason) {
     case NoEstimate::died:
       return "died";
     case NoEstimate::negative:
+    case NoEstimate::negative_slices:
       return "negative";
     case NoEstimate::too_large:
       return "too_large";

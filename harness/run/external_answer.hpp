@@ -18,6 +18,7 @@ enum class NoEstimate : std::uint8_t {
   no_answer_in_time,  ///< its process wrote nothing within its time
   died,               ///< its process ended before it answered
   negative,
+  negative_slices,  ///< the number of slices: `negative` in messages
   too_large,
   zero_per_slice,
   wrong_type,

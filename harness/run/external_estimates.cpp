@@ -4,6 +4,7 @@
 #include "run/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -157,7 +158,12 @@ ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQ
     return read_external_answer(
         line, {!estimator.call.starts_with("python:"), available_bytes.has_value(), question.slices});
   } catch (const NoEstimateError& error) {
-    return failed(error.what());
+    if (error.reason() != NoEstimate::negative_slices) return failed(error.what());
+    return failed(
+        fmt::format("{}, for {} bytes of available memory, other_dimensions=({}), slice_dimension={}, {}; "
+                    "answer max(0, slices): 0 says that not even one slice fits",
+                    error.what(), available_bytes.value_or(0), fmt::join(question.other_dimensions, ", "),
+                    question.slice_dimension, question.dtype));
   } catch (const UsageError& error) {  // what it is called with
     return failed(error.what());
   } catch (const IoError& error) {  // it cannot be started

@@ -87,7 +87,10 @@ TEST_F(ExternalEstimates, WhatIsNoAnswerIsAnErrorWithAName) {
   EXPECT_THAT(error_of("[9]"), StartsWith("wrong_type: the answer is no JSON object"));
   EXPECT_THAT(error_of(R"({"slices": "9", "bytes": 1})"), StartsWith("wrong_type: slices is"));
   EXPECT_THAT(error_of(R"({"slices": 1.5, "bytes": 1})"), StartsWith("wrong_type: slices is 1.5"));
-  EXPECT_THAT(error_of(R"({"slices": -1, "bytes": 1})"), StartsWith("negative: slices is -1"));
+  EXPECT_THAT(error_of(R"({"slices": -1, "bytes": 1})"), StartsWith("negative: slices is -1, for "));
+  EXPECT_THAT(
+      error_of(R"({"slices": -1, "bytes": 1})"),
+      AllOf(HasSubstr(" bytes of available memory, other_dimensions=("), HasSubstr("answer max(0, slices)")));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": -1e30})"), StartsWith("negative: bytes"));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 1e19})"), StartsWith("too_large: bytes"));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 9223372036854775808})"), StartsWith("too_large: bytes"));

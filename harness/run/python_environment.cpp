@@ -19,16 +19,6 @@ fs::path folder_of(const std::string& name, const fs::path& suite_folder) {
   return fs::absolute(folder != nullptr && *folder != '\0' ? folder : "build/environments") / name;
 }
 
-/// Where the module of marks stands.
-std::optional<fs::path> marks_folder() {
-  for (const fs::path& prefix : prefixes_of_own_program()) {
-    std::error_code error;
-    const fs::path folder = prefix / "share" / "peakmark" / "python";
-    if (fs::is_directory(folder / "peakmark", error)) return folder;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 PythonEnvironment find_python(const std::string& name, const fs::path& suite_folder,
@@ -54,10 +44,7 @@ void add_python(std::vector<std::string>& environment, const PythonEnvironment& 
     set_variable(environment, "PATH", (*python.folder / "bin").string() + ":" + path);
     set_variable(environment, "VIRTUAL_ENV", python.folder->string());
   }
-  if (const auto marks = marks_folder()) {
-    const std::string path = variable_of(environment, "PYTHONPATH").value_or("");
-    set_variable(environment, "PYTHONPATH", path.empty() ? marks->string() : marks->string() + ":" + path);
-  }
+  add_python_module(environment);
 }
 
 }  // namespace peakmark

@@ -89,12 +89,15 @@ std::vector<PlannedCase> filtered(std::vector<PlannedCase> cases, const std::str
     throw UsageError("--filter '" + expression + "' is no regular expression: " + error.what());
   }
   const std::size_t all = cases.size();
-  const std::string first = cases.empty() ? "none" : cases.front().name;
-  std::erase_if(cases, [&](const PlannedCase& planned) { return !std::regex_search(planned.name, pattern); });
+  const std::string first = cases.empty() ? "none" : full_name_of(cases.front().the_case);
+  std::erase_if(cases, [&](const PlannedCase& planned) {
+    return !std::regex_search(planned.name, pattern) &&
+           !std::regex_search(full_name_of(planned.the_case), pattern);
+  });
   if (cases.empty()) {
     throw UsageError("--filter '" + expression + "' leaves none of the " + quantity(all, "case") +
                      "; the first is " + first +
-                     "\nnames leave out axes at their default; `peakmark list SUITE` shows them all");
+                     "\n`peakmark list SUITE --full-names` prints what an expression can find");
   }
   return cases;
 }

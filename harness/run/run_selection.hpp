@@ -15,7 +15,7 @@ namespace peakmark {
 /// What a user asks to be measured, and on what.
 struct SelectionOptions {
   std::vector<std::filesystem::path> suites;
-  std::optional<std::string> filter;   ///< a regular expression (ECMAScript), found anywhere in a case's name
+  std::optional<std::string> filter;   ///< a regular expression (ECMAScript); see filtered()
   std::optional<std::string> backend;  ///< replaces the suite's backend axis
   std::string device;                  ///< index or part of a name
   std::optional<std::string> require;  ///< `cuda` or `gpu`
@@ -34,7 +34,8 @@ struct Selection {
   std::optional<Shard> shard;
 };
 
-/// The cases whose names hold the expression. UsageError when it is none, or leaves no case.
+/// The cases in whose name, or full name, the expression is found. UsageError when it is none, or leaves no
+/// case.
 std::vector<PlannedCase> filtered(std::vector<PlannedCase> cases, const std::string& expression);
 
 /// Chooses device and cases among what is here. `check` sees every case of the suites, before filter and

@@ -93,7 +93,7 @@ TEST_F(RunSelection, FilterThenShard) {
   EXPECT_THAT(error_of<UsageError>(options, cpu_), HasSubstr("no regular expression"));
   options.filter = "n:4";
   EXPECT_THAT(error_of<UsageError>(options, cpu_),
-              AllOf(HasSubstr("leaves none of the 3 cases"), HasSubstr("leave out axes at their default"),
+              AllOf(HasSubstr("leaves none of the 3 cases"), HasSubstr("list SUITE --full-names"),
                     HasSubstr("peakmark list SUITE")));
 }
 
@@ -129,6 +129,20 @@ TEST_F(RunSelection, CasesOfAnotherBackendAreTold) {
   EXPECT_FALSE(is_of_another_backend(planned, device(Backend::opencl, "pocl", true)));
   planned.the_case.backend = "dry";
   EXPECT_FALSE(is_of_another_backend(planned, device(Backend::opencl, "pocl", true)));
+}
+
+TEST_F(RunSelection, AFilterFindsAxesAtTheirDefault) {
+  const DeviceList devices = list({});
+  SelectionOptions options = suite("backend = \"dry\"");
+  options.filter = "n:1";
+  EXPECT_THAT(names(select(options, description(), devices)), ElementsAre("fake/case/dry"))
+      << "by its full name, and stored by its own";
+  options.filter = "^fake/case/dry$";
+  EXPECT_THAT(names(select(options, description(), devices)), ElementsAre("fake/case/dry"))
+      << "the name alone, as `run` prints it to repeat a case";
+  options.filter = "n:[12]$";
+  EXPECT_THAT(names(select(options, description(), devices)),
+              ElementsAre("fake/case/dry", "fake/case/dry/n:2"));
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/environment_list.hpp"
 #include "base/error.hpp"
+#include "base/program_trouble.hpp"
 #include "run/case_check.hpp"
 #include "run/worker_program.hpp"
 
@@ -26,7 +28,7 @@ std::string with_underlines(std::string label) {
 
 RunWorkers::RunWorkers(const SweepOptions& options, int interrupt) {
   if (options.labelled_workers.empty()) {
-    calls_ = {{find_worker(options.worker), {}}};
+    calls_ = {{find_worker_for(options), {}}};
     descriptions_ = {describe_worker(calls_[0].program, interrupt)};
     description_ = descriptions_[0];
     calls_[0].tells_steps = description_.tells_steps;
@@ -114,6 +116,16 @@ std::vector<PlannedCase> RunWorkers::cases_of(std::size_t index,
   std::ranges::copy_if(cases, std::back_inserter(kept),
                        [&](const PlannedCase& planned) { return index_of(planned) == index; });
   return kept;
+}
+
+std::filesystem::path find_worker_for(const SweepOptions& options) {
+  if (options.worker) return find_worker(options.worker);
+  const auto named = worker_of_suites(options.selection.suites);
+  if (!named) return find_worker(std::nullopt);
+  const std::string trouble = program_trouble(current_environment(), named->program.string());
+  if (trouble.empty()) return named->program;
+  fail(named->place,
+       fmt::format("{}: {}; build it, or name another with --worker", named->program.string(), trouble));
 }
 
 void set_workers(SweepOptions& options, const std::vector<std::string>& typed) {

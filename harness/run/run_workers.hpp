@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,10 @@ class RunWorkers {
   std::vector<Description> descriptions_;
   Description description_;
 };
+
+/// The one worker of a run: `options.worker`, or else the one that its suites name, or else the default one.
+/// UsageError where it is not there.
+std::filesystem::path find_worker_for(const SweepOptions& options);
 
 /// `--worker` as it was typed: PROGRAM, once, or LABEL=PROGRAM, once or more, into `options`. UsageError for
 /// a mixture, a label with a point (of_worker() could not tell it from a variant's name) or without a

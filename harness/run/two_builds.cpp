@@ -16,6 +16,7 @@
 #include "run/orphans.hpp"
 #include "run/run_context.hpp"
 #include "run/run_summary.hpp"
+#include "run/run_workers.hpp"
 #include "run/worker_program.hpp"
 
 namespace peakmark {
@@ -36,10 +37,27 @@ struct Side {
   Selection selection;
 };
 
+std::filesystem::path worker_of_base(const TwoBuildsOptions& options) {
+  if (options.sweep.worker) return find_worker_of(options.other, *options.sweep.worker);
+  const auto named = worker_of_suites(options.sweep.selection.suites);
+  return named ? find_worker_of(options.other, named->named, false) : find_worker_of(options.other);
+}
+
 SweepOptions base_options(const TwoBuildsOptions& options) {
   SweepOptions base = options.sweep;
   base.run_file = options.base_run_file;
   return base;
+}
+
+/// `build/bin/blur`, `bin/blur`, `blur`, without `.` and `..`.
+std::vector<std::filesystem::path> ends_of(const std::filesystem::path& path) {
+  std::vector<std::filesystem::path> ends;
+  for (const std::filesystem::path& part : path.lexically_normal().relative_path()) {
+    if (part == ".." || part == "." || part.empty()) continue;
+    for (std::filesystem::path& end : ends) end /= part;
+    ends.push_back(part);
+  }
+  return ends;
 }
 
 class TwoBuilds {
@@ -53,7 +71,7 @@ class TwoBuilds {
     if (!options_.sweep.resume) {
       for (Side* side : {&base_, &next_}) side->journal.set_earlier_run_aside();
     }
-    base_.options.worker = find_worker_of(options_.other).string();
+    base_.options.worker = worker_of_base(options_).string();
     const std::vector<std::string> environment = current_environment();
     const MachineFacts facts = gather_machine_facts();
     describe();
@@ -86,7 +104,7 @@ class TwoBuilds {
  private:
   void describe() {
     for (Side* side : {&base_, &next_}) {
-      side->worker = find_worker(side->options.worker);
+      side->worker = find_worker_for(side->options);
       side->description = describe_worker(side->worker, signals_.descriptor());
       say(fmt::format("{}: {} ({}{})", side->name, side->worker.string(), side->description.build,
                       side->description.commit.empty() ? "" : ", commit " + side->description.commit));
@@ -287,19 +305,25 @@ std::filesystem::path checked_worker(const std::filesystem::path& other,
 
 }  // namespace
 
-std::filesystem::path find_worker_of(const std::filesystem::path& other) {
+std::filesystem::path find_worker_of(const std::filesystem::path& other, const std::filesystem::path& named,
+                                     bool or_default) {
   std::error_code error;
   if (std::filesystem::is_regular_file(other, error)) return checked_worker(other, other);
+  std::vector<std::filesystem::path> places = ends_of(named);
+  if (!places.empty()) places.push_back("bin" / named.filename());
+  if (or_default) {
+    places.insert(places.end(), {"bench/peakmark-bench", "bin/peakmark-bench", "peakmark-bench",
+                                 "build/prefix/bin/peakmark-bench", "build/release/bench/peakmark-bench"});
+  }
   std::string looked;
-  for (const char* place : {"bench/peakmark-bench", "bin/peakmark-bench", "peakmark-bench",
-                            "build/prefix/bin/peakmark-bench", "build/release/bench/peakmark-bench"}) {
+  for (const std::filesystem::path& place : places) {
     const std::filesystem::path worker = other / place;
     if (std::filesystem::is_regular_file(worker, error)) return checked_worker(other, worker);
-    looked += std::string(looked.empty() ? "" : ", ") + place;
+    looked += (looked.empty() ? "" : ", ") + place.string();
   }
   throw UsageError(
-      fmt::format("--build {}: no worker is there; it may be a build tree, an install prefix or a "
-                  "worker itself (looked for {})",
+      fmt::format("--build {}: no worker is there; it may be a checkout, a build tree, an install prefix "
+                  "or a worker itself (looked for {})",
                   other.string(), looked));
 }
 

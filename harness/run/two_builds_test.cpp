@@ -79,5 +79,26 @@ TEST(FindWorkerOf, TakesTreesPrefixesAndWorkers) {
   }
 }
 
+TEST(FindWorkerOf, FindsAProjectsOwnWorkerInACheckoutATreeOrAPrefix) {
+  const TemporaryFolder folder;
+  const auto before = folder.path() / "before";
+  for (const char* const place : {"build/release", "bin"}) {
+    std::filesystem::create_directories(before / place);
+    const auto worker = before / place / "blur";
+    std::ofstream(worker) << "#!/bin/sh\n";
+    std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+  }
+  const auto built = before / "build/release/blur";
+  for (const char* const named : {"build/release/blur", "../build/release/blur", "./build/release/blur"}) {
+    EXPECT_EQ(find_worker_of(before, named, false), built) << named;
+    EXPECT_EQ(find_worker_of(before / "build", named, false), built) << named;
+    EXPECT_EQ(find_worker_of(before / "build/release", named, false), built) << named;
+  }
+  EXPECT_EQ(find_worker_of(before, "other/blur", false), before / "bin/blur") << "an install prefix";
+  EXPECT_THAT([&] { find_worker_of(before, "build/other", false); },
+              ThrowsMessage<UsageError>(AllOf(HasSubstr("looked for build/other, other, bin/other)"),
+                                              testing::Not(HasSubstr("peakmark-bench")))));
+}
+
 }  // namespace
 }  // namespace peakmark

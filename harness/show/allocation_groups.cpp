@@ -15,9 +15,11 @@ std::vector<AllocationGroup> group(const std::vector<Allocation>& allocations) {
   for (const Allocation& allocation : allocations) {
     const auto [found, inserted] =
         place.try_emplace({allocation.name, allocation.phase, allocation.kind}, groups.size());
-    if (inserted) groups.push_back({allocation.name, allocation.phase, allocation.kind, 0, 0});
-    groups[found->second].bytes += allocation.bytes;
-    ++groups[found->second].count;
+    if (inserted) groups.push_back({allocation.name, allocation.phase, allocation.kind, 0, 0, 0});
+    AllocationGroup& group = groups[found->second];
+    group.bytes += allocation.bytes;
+    group.largest_bytes = std::max(group.largest_bytes, allocation.bytes);
+    ++group.count;
   }
   std::stable_sort(groups.begin(), groups.end(),
                    [](const AllocationGroup& a, const AllocationGroup& b) { return a.bytes > b.bytes; });

@@ -16,6 +16,7 @@ struct AllocationGroup {
   MemoryKind kind = MemoryKind::none;
   Size bytes = 0;
   std::int64_t count = 0;
+  Size largest_bytes = 0;  ///< of one of them
 };
 
 /// Largest first; equals in the order in which they first appear.

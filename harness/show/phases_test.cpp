@@ -43,5 +43,15 @@ TEST(PhaseGroups, TheTableHasALineAName) {
   EXPECT_THAT(table, HasSubstr("step       5  4.883 KiB"));
 }
 
+TEST(PhaseGroups, TheTableBeginsWithTheLargestPeak) {
+  ProcessByHand process(1);
+  process.say(EventType::phase, 1, 0, "load").allocate(2, 16, 10);
+  process.say(EventType::phase, 3, 0, "call").allocate(4, 32, 1000).release(5, 32);
+  process.say(EventType::phase, 6, 0, "save").allocate(7, 48, 100);
+  const std::string table = profile_table({{process.process()}});
+  EXPECT_LT(table.find("\n  call "), table.find("\n  save "));
+  EXPECT_LT(table.find("\n  save "), table.find("\n  load "));
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -15,6 +15,8 @@ namespace peakmark {
 struct ReportOptions {
   bool by_site = false;                ///< the table lists sites instead of names
   std::size_t frames = 1;              ///< innermost frames by which sites differ
+  bool skips_wrappers = false;         ///< the table begins behind frames that most sites share
+  std::size_t max_width = SIZE_MAX;    ///< of the console's table of processes, whose command lines are cut
   std::size_t most_phases = SIZE_MAX;  ///< of more than these JSON lists none, only phases_by_name
 };
 

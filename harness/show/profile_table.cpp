@@ -2,7 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/first_rows.hpp"
@@ -33,11 +35,13 @@ std::string groups_text(const std::vector<Allocation>& allocations) {
                            {"kind"},
                            {"phase"},
                            {"count", Align::right},
+                           {"largest", Align::right},
                            {"bytes", Align::right},
                            {"", Align::right}});
   return first_rows(columns, kMostRows, group(allocations), [](TextTable& table, const AllocationGroup& one) {
     table.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), name_of(one.kind), one.phase,
-               std::to_string(one.count), std::to_string(one.bytes), format_size(one.bytes)});
+               std::to_string(one.count), format_size(one.largest_bytes), std::to_string(one.bytes),
+               format_size(one.bytes)});
   });
 }
 
@@ -47,14 +51,15 @@ std::string process_groups_text(const std::vector<ProcessGroup>& groups) {
                            {"kind"},
                            {"phase"},
                            {"count", Align::right},
+                           {"largest", Align::right},
                            {"bytes", Align::right},
                            {"", Align::right}});
   if (groups.empty()) return {};
   return first_rows(columns, kMostRows, groups, [](TextTable& table, const ProcessGroup& of_process) {
     const AllocationGroup& one = of_process.group;
     table.add({fmt::format("  {}", of_process.pid), one.name.empty() ? "(unnamed)" : one.name,
-               name_of(one.kind), one.phase, std::to_string(one.count), std::to_string(one.bytes),
-               format_size(one.bytes)});
+               name_of(one.kind), one.phase, std::to_string(one.count), format_size(one.largest_bytes),
+               std::to_string(one.bytes), format_size(one.bytes)});
   });
 }
 
@@ -94,7 +99,9 @@ std::string refused_text(const std::vector<RefusedAllocation>& refused) {
                     });
 }
 
-std::string phases_text(const std::vector<PhaseGroup>& phases) {
+/// The largest peak first; equals in the order in which they first appear.
+std::string phases_text(std::vector<PhaseGroup> phases) {
+  std::ranges::stable_sort(phases, std::ranges::greater(), &PhaseGroup::peak_bytes);
   TextTable table({{"  phase"},
                    {"times", Align::right},
                    {"peak", Align::right},
@@ -112,7 +119,10 @@ std::string phases_text(const std::vector<PhaseGroup>& phases) {
 std::string kinds_text(const LedgerSummary& summary) {
   TextTable table(
       {{"  kind"}, {"peak", Align::right}, {"total", Align::right}, {"allocations", Align::right}, {""}});
-  for (const auto& [kind, one] : summary.by_kind) {
+  std::vector<std::pair<MemoryKind, KindSummary>> kinds(summary.by_kind.begin(), summary.by_kind.end());
+  std::ranges::stable_sort(kinds, std::ranges::greater(),
+                           [](const auto& one) { return one.second.peak_bytes; });
+  for (const auto& [kind, one] : kinds) {
     table.add({std::string("  ") + name_of(kind), format_size(one.peak_bytes), format_size(one.total_bytes),
                std::to_string(one.allocations), counts_into_peak(kind) ? "" : "beside the peak"});
   }
@@ -126,8 +136,9 @@ std::string contents_text(const RecordedProcess& process, const LedgerSummary& s
   if (options.by_site && summary.stacks.empty()) {
     text += "\nno call stacks are in this profile: record it with --stacks\n";
   }
-  const auto stacks =
+  auto stacks =
       options.by_site ? caller_stacks(process, summary) : decltype(caller_stacks(process, summary)){};
+  if (options.skips_wrappers) stacks = without_wrappers(std::move(stacks));
   const auto list = [&](const std::vector<Allocation>& allocations) {
     return stacks.empty() ? groups_text(allocations)
                           : sites_text(sites_of(allocations, stacks, options.frames));
@@ -173,12 +184,20 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
   return text;
 }
 
+/// What is left for a program's command line beside its figures.
+std::size_t width_of_program(const ReportOptions& options, std::size_t indent) {
+  constexpr std::size_t kFigures = 45;  // pid, peak and what is live at the end, with the blanks between
+  constexpr std::size_t kMinWidth = 20;
+  return std::max(kMinWidth, options.max_width - std::min(options.max_width, kFigures + indent));
+}
+
 }  // namespace
 
 std::string profile_table(const RecordedTree& tree, const ReportOptions& options) {
-  std::string text = process_text(tree.processes.front(), options);
-  if (tree.processes.size() == 1) return text;
-  text += "\nprocesses\n";
+  if (tree.processes.size() == 1) return process_text(tree.processes.front(), options);
+  const LedgerSummary together = summarise_together(tree);
+  std::string text = fmt::format("peak of all together  {}\n", both(together.peak_bytes)) +
+                     process_groups_text(group_by_process(tree, together.at_peak)) + "\nprocesses\n";
   TextTable table(
       {{"  program"}, {"pid", Align::right}, {"peak", Align::right}, {"live at the end", Align::right}});
   std::string refused;  // of the first process it is above
@@ -189,15 +208,13 @@ std::string profile_table(const RecordedTree& tree, const ReportOptions& options
       refused += fmt::format("\nrefused by the driver in process {}\n", process.header.pid) +
                  refused_text(refused_by_site(process, summary, options.frames));
     }
-    table.add(
-        {std::string(static_cast<std::size_t>(2 + 2 * place.depth), ' ') + line_of(process.command_line),
-         std::to_string(process.header.pid), format_size(summary.peak_bytes),
-         format_size(summary.live_at_end_bytes)});
+    const std::size_t indent = 2 + 2 * static_cast<std::size_t>(place.depth);
+    table.add({std::string(indent, ' ') +
+                   cut_in_middle(line_of(process.command_line), width_of_program(options, indent)),
+               std::to_string(process.header.pid), format_size(summary.peak_bytes),
+               format_size(summary.live_at_end_bytes)});
   }
-  text += table.text();
-  const LedgerSummary together = summarise_together(tree);
-  text += fmt::format("\npeak of all together  {}\n", both(together.peak_bytes));
-  return text + process_groups_text(group_by_process(tree, together.at_peak)) + refused;
+  return text + table.text() + "\n" + process_text(tree.processes.front(), options) + refused;
 }
 
 }  // namespace peakmark

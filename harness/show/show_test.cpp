@@ -174,6 +174,24 @@ TEST(Show, OfATreeRefusalsKeepThePhaseOfTheirProcess) {
   EXPECT_THAT(profile_table(tree), testing::ContainsRegex("refused by the driver in process 2\n.*\n +300 "));
 }
 
+TEST(Show, TheTotalOfProcessesIsFirstAndCommandLinesAreCutInTheMiddle) {
+  RecordedTree tree{{Process(1).allocate(10, 16, 100).allocate(11, 32, 50).process(), Process(2).process()}};
+  tree.processes[0].command_line = {"/opt/environments/python3", "/home/me/a/long/way/to/reconstruct.py",
+                                    "--slices=20"};
+  ReportOptions options;
+  options.max_width = 80;
+  const std::string text = profile_table(tree, options);
+  EXPECT_TRUE(text.starts_with("peak of all together  ")) << text;
+  EXPECT_THAT(text, testing::ContainsRegex("buffer +2 +100 B +150  150 B")) << "count, largest, sum";
+  EXPECT_LT(text.find("\nprocesses\n"), text.find("(pid 1, ")) << "then each process, then the program";
+  const std::size_t begin = text.find("\n  program ") + 1;
+  const std::string table = text.substr(begin, text.find("\n\n", begin) - begin);
+  EXPECT_NE(table.find("…"), std::string::npos) << table;
+  EXPECT_NE(table.find("--slices=20"), std::string::npos) << "the end tells most";
+  std::istringstream lines(table);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U + 2) << line;  // … is 3 bytes
+}
+
 /// Two processes of 100 bytes each that never overlap need 100, not 200; two that do need 200, though their
 /// handles are the same number.
 TEST(Show, ATreesPeakIsMergedByTime) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <set>
 #include <tuple>
 
 #include "show/elf_symbols.hpp"
@@ -10,12 +11,18 @@
 namespace peakmark {
 namespace {
 
+/// The kind of the frames that tell sites apart: Python's where there is Python.
+CallFrame::Kind telling_kind(const std::vector<CallFrame>& chain) {
+  const bool python =
+      std::ranges::any_of(chain, [](const CallFrame& one) { return one.kind == CallFrame::Kind::python; });
+  return python ? CallFrame::Kind::python : CallFrame::Kind::native;
+}
+
 /// The frames by which a chain is grouped: Python's innermost, then the native one that they called; without
 /// Python the innermost native ones, and why there is no Python.
 std::vector<std::string> key_of(const std::vector<CallFrame>& chain, std::size_t frames) {
-  const bool python =
-      std::ranges::any_of(chain, [](const CallFrame& one) { return one.kind == CallFrame::Kind::python; });
-  const CallFrame::Kind wanted = python ? CallFrame::Kind::python : CallFrame::Kind::native;
+  const CallFrame::Kind wanted = telling_kind(chain);
+  const bool python = wanted == CallFrame::Kind::python;
   std::vector<std::string> key;
   for (const CallFrame& frame : chain) {
     if (frame.kind == wanted && key.size() < frames) key.push_back(text_of(frame));
@@ -27,7 +34,40 @@ std::vector<std::string> key_of(const std::vector<CallFrame>& chain, std::size_t
   return key;
 }
 
+/// The texts of the frames that tell sites apart, innermost first.
+std::vector<std::string> telling_frames(const std::vector<CallFrame>& chain) {
+  const CallFrame::Kind wanted = telling_kind(chain);
+  std::vector<std::string> frames;
+  for (const CallFrame& frame : chain) {
+    if (frame.kind == wanted) frames.push_back(text_of(frame));
+  }
+  return frames;
+}
+
 }  // namespace
+
+std::map<std::uint64_t, std::vector<CallFrame>> without_wrappers(
+    std::map<std::uint64_t, std::vector<CallFrame>> stacks) {
+  constexpr int kMaxWrappers = 16;  // deeper than that a program is not made of wrappers
+  for (int skipped = 0; skipped < kMaxWrappers; ++skipped) {
+    std::map<std::string, std::set<std::vector<std::string>>> chains;  // by their innermost frame
+    for (const auto& [id, chain] : stacks) {
+      std::vector<std::string> frames = telling_frames(chain);
+      if (!frames.empty()) chains[std::string(frames.front())].insert(std::move(frames));
+    }
+    std::size_t all = 0;
+    for (const auto& [frame, with_callers] : chains) all += with_callers.size();
+    const auto wrapper = std::ranges::find_if(
+        chains, [&](const auto& one) { return one.second.size() > 1 && 2 * one.second.size() > all; });
+    if (wrapper == chains.end()) break;
+    for (auto& [id, chain] : stacks) {
+      const std::vector<std::string> frames = telling_frames(chain);
+      if (frames.size() < 2 || frames.front() != wrapper->first) continue;
+      chain.erase(std::ranges::find(chain, telling_kind(chain), &CallFrame::kind));
+    }
+  }
+  return stacks;
+}
 
 std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const LedgerSummary& summary,
                                                               const Symbols& symbols) {

@@ -27,6 +27,11 @@ struct Site {
   std::int64_t count = 0;
 };
 
+/// The same chains without wrappers, so that sites differ: an innermost frame that more than half of all
+/// chains share, with different callers, is left out, such as `Array.__init__` of pyopencl.
+std::map<std::uint64_t, std::vector<CallFrame>> without_wrappers(
+    std::map<std::uint64_t, std::vector<CallFrame>> stacks);
+
 /// Sums the allocations by where they were made, largest first: by that many innermost frames of the chain,
 /// which are Python's where there is Python, and then the native one that Python called stands behind them.
 std::vector<Site> sites_of(const std::vector<Allocation>& allocations,

@@ -161,5 +161,37 @@ TEST(ElfSymbols, FilesThatAreNoneHaveNoNames) {
   }
 }
 
+TEST(WithoutWrappers, BeginsWhereSitesDiffer) {
+  const CallFrame buffer = native("create_buffer", "/site-packages/_cl.so");
+  const CallFrame init = python("Array.__init__", 530);
+  const CallFrame zeros = python("zeros", 2000);
+  const auto at = [](std::uint64_t line) { return python("main", line); };
+  const std::map<std::uint64_t, std::vector<CallFrame>> stacks{{1, {buffer, init, zeros, at(10)}},
+                                                               {2, {buffer, init, zeros, at(11)}},
+                                                               {3, {buffer, init, zeros, at(12)}},
+                                                               {4, {buffer, init, at(20)}},
+                                                               {5, {buffer, at(30)}}};
+  const auto without = without_wrappers(stacks);
+  EXPECT_THAT(without.at(1), ElementsAre(buffer, at(10))) << "behind Array.__init__ and zeros";
+  EXPECT_THAT(without.at(2), ElementsAre(buffer, at(11)));
+  EXPECT_THAT(without.at(4), ElementsAre(buffer, at(20)));
+  EXPECT_THAT(without.at(5), ElementsAre(buffer, at(30)));
+}
+
+TEST(WithoutWrappers, KeepsFramesThatTellSitesApart) {
+  // Two lines of one function that two places call: four chains, and no frame that more than half of them
+  // share.
+  const std::map<std::uint64_t, std::vector<CallFrame>> stacks{{1, {python("step", 5), python("main", 10)}},
+                                                               {2, {python("step", 5), python("main", 20)}},
+                                                               {3, {python("step", 6), python("main", 10)}},
+                                                               {4, {python("step", 6), python("main", 20)}}};
+  EXPECT_EQ(without_wrappers(stacks), stacks);
+  const std::map<std::uint64_t, std::vector<CallFrame>> one{{1, {python("step", 5), python("main", 10)}}};
+  EXPECT_EQ(without_wrappers(one), one) << "a single site tells all there is";
+  const std::map<std::uint64_t, std::vector<CallFrame>> outermost{{1, {native("main")}},
+                                                                  {2, {native("main")}}};
+  EXPECT_EQ(without_wrappers(outermost), outermost);
+}
+
 }  // namespace
 }  // namespace peakmark

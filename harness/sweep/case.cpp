@@ -92,6 +92,14 @@ std::string name_of(const Case& the_case, const VariantDescription& variant) {
   return name;
 }
 
+std::string full_name_of(const Case& the_case) {
+  std::string name = the_case.variant + "/" + the_case.backend;
+  for (const auto& [axis, value] : the_case.parameters.values()) {
+    name += fmt::format("/{}:{}", axis, to_text(value));
+  }
+  return name;
+}
+
 Case parse_case(std::string_view name, const Description& description) {
   try {
     return parse_checked(name, description);

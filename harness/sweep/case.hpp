@@ -21,8 +21,11 @@ struct Case {
 /// padding: `edge`, 20, 512) left out. Values hold no `/` or `:` (UsageError).
 std::string name_of(const Case& the_case, const VariantDescription& variant);
 
-/// The inverse; axes may stand in any order, and at their default. Throws UsageError that says what is wrong
-/// and suggests the nearest variant, backend, axis or word.
+/// The same with every axis, in the order of the parameters: `padding/coords1d/opencl/mode:edge/n:20/…`.
+std::string full_name_of(const Case& the_case);
+
+/// The inverse of both; axes may stand in any order, and at their default. Throws UsageError that says what
+/// is wrong and suggests the nearest variant, backend, axis or word.
 Case parse_case(std::string_view name, const Description& description);
 
 }  // namespace peakmark

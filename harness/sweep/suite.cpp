@@ -115,4 +115,23 @@ Suite load_suites(const std::vector<std::filesystem::path>& files, const Descrip
   return expand_suites(documents, description, options);
 }
 
+std::optional<SuiteWorker> worker_of_suites(const std::vector<std::filesystem::path>& files) {
+  std::optional<SuiteWorker> found;
+  for (const std::filesystem::path& file : files) {
+    const SuiteDocument document = read_suite_document(file);
+    if (!document.worker) continue;
+    const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+    SuiteWorker worker{document.worker->value, (folder / document.worker->value).lexically_normal(),
+                       document.worker->place};
+    if (found && found->program != worker.program) {
+      fail(worker.place,
+           fmt::format("'{}' is not the worker of {}:{}, '{}'; run the suites one after the other, or "
+                       "name one worker with --worker",
+                       worker.named.string(), found->place.file, found->place.line, found->named.string()));
+    }
+    found = std::move(worker);
+  }
+  return found;
+}
+
 }  // namespace peakmark

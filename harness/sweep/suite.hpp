@@ -7,6 +7,7 @@
 
 #include "sweep/case.hpp"
 #include "sweep/description.hpp"
+#include "sweep/place.hpp"
 #include "sweep/vocabulary.hpp"
 #include "sweep/window.hpp"
 
@@ -47,6 +48,16 @@ inline constexpr std::size_t kMostCases = 2'000'000;
 /// Throws UsageError with `file:line: key: what, and the nearest word`.
 Suite load_suites(const std::vector<std::filesystem::path>& files, const Description& description,
                   const ExpandOptions& options);
+
+/// The worker that a suite names for its variants.
+struct SuiteWorker {
+  std::filesystem::path named;    ///< as it is written: `build/blur`
+  std::filesystem::path program;  ///< seen from the suite's folder
+  Place place;
+};
+
+/// Of the suites that name one; nullopt where none does. Throws UsageError where two name different ones.
+std::optional<SuiteWorker> worker_of_suites(const std::vector<std::filesystem::path>& files);
 
 /// The I-th of N parts (1-based), cut so that each part has every N-th case. Throws UsageError.
 struct Shard {

@@ -72,6 +72,7 @@ struct SweepDocument {
 struct SuiteDocument {
   std::filesystem::path file;
   std::string name;
+  std::optional<Placed<std::string>> worker;  ///< as it is written: relative to the file's folder
   std::optional<std::vector<Placed<std::string>>> backends;
   Expectation expectation;
   std::vector<std::shared_ptr<const ProgramDescription>> programs;

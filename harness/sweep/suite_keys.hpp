@@ -12,7 +12,7 @@ using Keys = std::vector<std::string>;
 
 /// Of the file.
 inline const Keys& suite() {
-  static const Keys keys{"name",    "window",  "expect",    "estimators",
+  static const Keys keys{"name",    "worker",  "window",    "expect", "estimators",
                          "backend", "program", "estimator", "sweep"};
   return keys;
 }

@@ -31,6 +31,9 @@ class Reader : private TomlReader {
       if (entry.key == "name") {
         suite.name = word(*entry.node, place);
         if (suite.name.empty()) fail(place, "the name is empty");
+      } else if (entry.key == "worker") {
+        suite.worker = {word(*entry.node, place), place};
+        if (suite.worker->value.empty()) fail(place, "the path is empty: worker = \"build/blur\"");
       } else if (entry.key == "backend") {
         suite.backends = backends(*entry.node, place);
       } else if (entry.key == "sweep") {

@@ -1,7 +1,12 @@
 #include "sweep/variant_pattern.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
+
+#include "base/error.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {
@@ -56,6 +61,17 @@ bool matches_pattern(std::string_view pattern, std::string_view text) {
     }
   }
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+std::string variant_meant_by(const std::string& name, const std::vector<std::string>& names) {
+  if (name.empty() || std::ranges::find(names, name) != names.end()) return name;
+  std::vector<std::string> meant;
+  std::ranges::copy_if(names, std::back_inserter(meant), [&](const std::string& variant) {
+    return variant.ends_with("/" + name) || variant.ends_with("." + name);
+  });
+  if (meant.size() < 2) return meant.empty() ? "" : meant.front();
+  throw UsageError(
+      fmt::format("'{}' is short for several variants: {}; write one of them", name, fmt::join(meant, ", ")));
 }
 
 std::string suggest_pattern(std::string_view pattern, const std::vector<std::string>& names) {

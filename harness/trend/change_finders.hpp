@@ -11,8 +11,15 @@
 
 namespace peakmark::trend {
 
-/// Changes of one series whose values repeat exactly.
-std::vector<Change> find_exact_changes(const DeviceHistory& history, const Series& series);
+/// What one series shows whose values repeat exactly.
+struct ExactChanges {
+  std::vector<Change> changes;
+  std::optional<AllowedGrowth> allowed_growth;  ///< in its newest value
+};
+
+/// `allowed` is not asked of leaks.
+ExactChanges find_exact_changes(const DeviceHistory& history, const Series& series,
+                                const GrowthAllowance& allowed);
 
 /// What a replay of all times gives.
 struct TimeTrends {
@@ -36,7 +43,9 @@ class OpenRegressions {
   explicit OpenRegressions(Badness badness = bad_as_it_is) : badness_(badness) {}
   /// Decides verdict and state of `change`, and the state of those of `earlier` that it undoes; `change` is
   /// to become the last of `earlier`. `tolerance`: levels so near, as a part of the former, are the same.
-  void judge(Change& change, std::vector<Change>& earlier, double tolerance);
+  /// `allowed`: so much worse than the former level is back at it.
+  void judge(Change& change, std::vector<Change>& earlier, double tolerance,
+             const GrowthAllowance& allowed = {});
   [[nodiscard]] bool any() const { return !open_.empty(); }
 
  private:

@@ -50,7 +50,8 @@ std::optional<double> Change::relative() const {
   return (after - before) / before;
 }
 
-void OpenRegressions::judge(Change& change, std::vector<Change>& earlier, double tolerance) {
+void OpenRegressions::judge(Change& change, std::vector<Change>& earlier, double tolerance,
+                            const GrowthAllowance& allowed) {
   const double after = badness_(change.after);
   if (after > badness_(change.before)) {
     change.verdict = Verdict::regression;
@@ -63,7 +64,9 @@ void OpenRegressions::judge(Change& change, std::vector<Change>& earlier, double
   while (!open_.empty()) {
     Change& regression = earlier[open_.back()];
     const double good = badness_(regression.before);
-    if (after > good + tolerance * std::abs(good)) break;  // not back yet
+    const bool is_near =
+        !allowed.is_zero() && allowed.covers(static_cast<Size>(good), static_cast<Size>(after));
+    if (after > good + tolerance * std::abs(good) && !is_near) break;  // not back yet
     regression.state = State::recovered;
     const bool is_back = after >= good - tolerance * std::abs(good);
     change.verdict = is_back ? Verdict::recovery : Verdict::improvement;

@@ -30,14 +30,28 @@ bool within_window(const Change& change) {
 
 }  // namespace
 
-std::vector<Change> find_exact_changes(const DeviceHistory& history, const Series& series) {
+ExactChanges find_exact_changes(const DeviceHistory& history, const Series& series,
+                                const GrowthAllowance& allowed_growth) {
   const bool is_bytes = metric::is_exact(series.metric);
-  std::vector<Change> changes;
+  const GrowthAllowance allowed =
+      is_bytes && series.metric != metric::leaked_bytes ? allowed_growth : GrowthAllowance{};
+  ExactChanges found;
+  std::vector<Change>& changes = found.changes;
   OpenRegressions open(is_bytes ? bad_as_it_is : badness_of_ratio);
   std::optional<std::size_t> last;
   for (std::size_t run = 0; run < history.runs.size(); ++run) {
     const std::optional<double>& value = series.values[run];
     if (!value || !std::isfinite(*value)) continue;
+    found.allowed_growth.reset();
+    if (last && !allowed.is_zero()) {
+      // The level stays: growth by small steps must not pass unseen.
+      const auto level = static_cast<Size>(*series.values[*last]);
+      const auto now = static_cast<Size>(*value);
+      if (allowed.covers(level, now)) {
+        found.allowed_growth = {series.case_name, series.metric, run, level, now};
+        continue;
+      }
+    }
     if (last && !same(*series.values[*last], *value, is_bytes)) {
       Change change;
       change.case_name = series.case_name;
@@ -52,13 +66,13 @@ std::vector<Change> find_exact_changes(const DeviceHistory& history, const Serie
         change.verdict = change.after > change.before ? Verdict::improvement : Verdict::suspicious;
         change.state = State::past;
       } else {
-        open.judge(change, changes, is_bytes ? 0 : kSameRatio);
+        open.judge(change, changes, is_bytes ? 0 : kSameRatio, allowed);
       }
       changes.push_back(std::move(change));
     }
     last = run;
   }
-  return changes;
+  return found;
 }
 
 }  // namespace peakmark::trend

@@ -11,6 +11,7 @@
 namespace peakmark::trend {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -134,14 +135,31 @@ TEST_F(TrendReports, AnAcceptanceNamesWhatItIsOf) {
   history_.acceptances = {{"a/b/cuda", "gpu_time_ns", "run2", "ada", "2026-02-09T00:00:00Z", "why not"},
                           {"a/b/cuda", "", "run2", "bob", "2026-02-09T00:00:00Z", "all of it"}};
   EXPECT_THAT(trends_table(trends()),
-              HasSubstr("a/b/cuda gpu_time_ns by ada: why not, a/b/cuda by bob: all of it"));
+              AllOf(HasSubstr("\naccepted: a/b/cuda, gpu_time_ns, from run run2 on, by ada: why not\n"),
+                    HasSubstr("\naccepted: a/b/cuda, from run run2 on, by bob: all of it\n")));
+}
+
+TEST_F(TrendReports, WhatIsNewIsApartFromWhatIsStillOpen) {
+  history_.series.push_back({"a/old/cuda/n:1", "requested_peak_bytes", {1024, 2048, 2048}, {}});
+  history_.series.push_back({"a/old/cuda/n:2", "requested_peak_bytes", {1024, 4096, 4096}, {}});
+  for (const std::string& text : {trends_table(trends()), trends_markdown(trends())}) {
+    const std::size_t is_new = text.find("new since the previous run");
+    const std::size_t is_open = text.find("still open");
+    ASSERT_NE(is_open, std::string::npos) << text;
+    EXPECT_LT(is_new, text.find("a/b/cuda"));
+    EXPECT_LT(text.find("+256 B"), is_open);
+    EXPECT_LT(is_open, text.find("a/old")) << "two cases in one row";
+    EXPECT_THAT(text, HasSubstr("2 cases, most: "));
+    EXPECT_THAT(text, HasSubstr("+1024 B to +3072 B"));
+    EXPECT_THAT(text, Not(HasSubstr("a/old/cuda/n:1")));
+  }
 }
 
 TEST_F(TrendReports, MarkdownStaysBelowWhatASummaryMayHave) {
   const std::string name(200, 'x');
   for (int i = 0; i < 5000; ++i) {
     history_.series.push_back(
-        {fmt::format("a/{}/n:{}", name, i), "requested_peak_bytes", {1024, 1024, 1280}, {}});
+        {fmt::format("a/{}{}/cuda", name, i), "requested_peak_bytes", {1024, 1024, 1280}, {}});
   }
   const std::string markdown = trends_markdown(trends());
   EXPECT_LE(markdown.size(), kMarkdownLimit);

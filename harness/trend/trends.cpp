@@ -88,9 +88,12 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
                    const AllocationsAtPeak& at_peak) {
   check(history);
   Trends trends;
+  trends.allowance = options.allowed_growth;
   for (const Series& series : history.series) {
     if (series.metric == metric::gpu_time_ns) continue;
-    std::ranges::move(find_exact_changes(history, series), std::back_inserter(trends.changes));
+    ExactChanges found = find_exact_changes(history, series, options.allowed_growth);
+    std::ranges::move(found.changes, std::back_inserter(trends.changes));
+    if (found.allowed_growth) trends.allowed_growth.push_back(std::move(*found.allowed_growth));
   }
   const Plans plans(history);
   TimeTrends times = find_time_changes(history, plans, options);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/growth_allowance.hpp"
 #include "compare/moved_allocations.hpp"
 #include "trend/level_watch.hpp"
 #include "trend/series.hpp"
@@ -73,9 +74,20 @@ struct EnvironmentChange {
   std::optional<std::string> after;
 };
 
+/// The newest value of a metric is above its level, by no more than is allowed.
+struct AllowedGrowth {
+  std::string case_name;
+  std::string metric;
+  std::size_t run = 0;  ///< the last that has a value
+  Size level = 0;       ///< what growth is counted from: the value after the last change
+  Size value = 0;
+};
+
 /// All that is to be told of one device. Its lists are in order of runs, then of cases.
 struct Trends {
   std::vector<Change> changes;  ///< every one since the first run; suspicions of the last runs alone
+  GrowthAllowance allowance;    ///< TrendOptions::allowed_growth
+  std::vector<AllowedGrowth> allowed_growth;
   std::vector<NotEnoughData> not_enough_data;
   std::vector<Vanished> vanished;
   std::vector<NewCase> new_cases;
@@ -91,6 +103,8 @@ struct TrendOptions {
   double false_discoveries = 0.2;
   /// A ratio to a reference is taken where its noise is at most this part of the plain time's.
   double quieter = 0.8;
+  /// Of the peak and of setup, since the last change that was found: many small steps are one large one.
+  GrowthAllowance allowed_growth = {};
 };
 
 /// Looks for changes along the runs of a device, as one would have in each night with the runs up to it:

@@ -1,5 +1,6 @@
 #include "compare/moved_json.hpp"
 #include "trend/change_finders.hpp"
+#include "trend/findings.hpp"
 #include "trend/reports.hpp"
 
 namespace peakmark::trend {
@@ -17,8 +18,8 @@ Json level(const std::string& metric, double value) {
 class Writer {
  public:
   explicit Writer(Json& json) : json_(json) {
-    for (const char* list :
-         {"changes", "cases", "not_enough_data", "vanished", "new", "accepted", "environment_changes"}) {
+    for (const char* list : {"changes", "cases", "not_enough_data", "vanished", "new", "accepted",
+                             "environment_changes", "findings", "allowed_growth"}) {
       json_[list] = Json::array();
     }
   }
@@ -27,6 +28,16 @@ class Writer {
     history_ = device.history;
     for (const Change& change : device.trends.changes) add(change);
     for (const CaseStanding& one : device.standings) add(one);
+    std::vector<const Change*> changes;
+    for (const Change& change : device.trends.changes) changes.push_back(&change);
+    for (const Finding& finding : find_findings(changes)) add(finding);
+    for (const AllowedGrowth& one : device.trends.allowed_growth) {
+      Json entry = of_case(one.case_name, one.run);
+      entry["metric"] = one.metric;
+      entry["before"] = one.level;
+      entry["after"] = one.value;
+      json_["allowed_growth"].push_back(std::move(entry));
+    }
     for (const NotEnoughData& one : device.trends.not_enough_data) {
       Json entry{{"case", one.case_name}, {"metric", one.metric}};
       add_device(entry);
@@ -91,6 +102,21 @@ class Writer {
     json_["changes"].push_back(std::move(entry));
   }
 
+  /// What `changes` has of it in full, once: the worst case, and the names of all.
+  void add(const Finding& finding) {
+    const Change& worst = finding.worst();
+    Json entry = of_case(worst.case_name, worst.first);
+    entry["variant"] = finding.variant;
+    entry["metric"] = worst.metric;
+    entry["verdict"] = name_of(worst.verdict);
+    entry["state"] = worst.state ? Json(name_of(*worst.state)) : Json(nullptr);
+    entry["new"] = worst.is_news;
+    entry["relative"] = or_null(worst.relative());
+    entry["cases"] = Json::array();
+    for (const Change* const change : finding.changes) entry["cases"].push_back(change->case_name);
+    json_["findings"].push_back(std::move(entry));
+  }
+
   /// Of a case that is steady there is nothing to say, nor of a young one, which `not_enough_data` has.
   void add(const CaseStanding& standing) {
     if (standing.state >= CaseState::young) return;
@@ -124,11 +150,13 @@ class Writer {
 
 std::string trends_json(const std::vector<DeviceTrends>& devices) {
   Json json = json_fields::begin(format::kTrends);
-  json.update(Json{{"headline", headline(devices)},
-                   {"tally", tally(devices)},
-                   {"need_a_look", cases_to_look_at(devices)},
-                   {"exit_code", 0},
-                   {"nights", 0}});
+  json.update(
+      Json{{"headline", headline(devices)},
+           {"tally", tally(devices)},
+           {"need_a_look", cases_to_look_at(devices)},
+           {"exit_code", 0},
+           {"allow_growth", devices.empty() ? GrowthAllowance{}.text : devices.front().trends.allowance.text},
+           {"nights", 0}});
   json["devices"] = Json::array();
   std::size_t nights = 0;
   Writer writer(json);

@@ -346,5 +346,43 @@ TEST(Trends, WhatCameAndWentIsToldOnce) {
   }
 }
 
+/// Of 1000 bytes that grow, with 50 allowed.
+Trends allowing_50(std::vector<std::optional<double>> values,
+                   std::string_view name = metric::requested_peak_bytes) {
+  DeviceHistory history = history_of(values.size());
+  add_bytes(history, std::move(values), name);
+  TrendOptions options;
+  options.allowed_growth = parse_growth_allowance("50");
+  return find_trends(history, options);
+}
+
+TEST(Trends, AllowedGrowthIsNoChangeAndIsTold) {
+  const Trends trends = allowing_50({1000, 1030, 1050});
+  EXPECT_THAT(trends.changes, IsEmpty());
+  ASSERT_THAT(trends.allowed_growth, SizeIs(1));
+  EXPECT_EQ(trends.allowed_growth[0].level, 1000);
+  EXPECT_EQ(trends.allowed_growth[0].value, 1050);
+  EXPECT_THAT(allowing_50({1000, 1030, 1000}).allowed_growth, IsEmpty()) << "it is back";
+  EXPECT_THAT(allowing_50({0, 1}, metric::leaked_bytes).changes, SizeIs(1)) << "a leak is none";
+}
+
+TEST(Trends, SmallStepsThatTogetherAreMoreThanAllowedAreARegression) {
+  const Trends trends = allowing_50({1000, 1000, 1030, 1060});
+  ASSERT_THAT(trends.changes, SizeIs(1));
+  EXPECT_TRUE(is_open(trends.changes[0]));
+  EXPECT_EQ(trends.changes[0].before, 1000);
+  EXPECT_EQ(trends.changes[0].after, 1060);
+  EXPECT_EQ(trends.changes[0].last_before, 1U) << "the last run of the level that it grew from";
+  EXPECT_EQ(trends.changes[0].first, 3U);
+  EXPECT_THAT(trends.allowed_growth, IsEmpty());
+}
+
+TEST(Trends, BackAtWhatIsAllowedIsRecovered) {
+  const Trends trends = allowing_50({1000, 2000, 1040});
+  ASSERT_THAT(trends.changes, SizeIs(2));
+  EXPECT_EQ(trends.changes[0].state, State::recovered);
+  EXPECT_FALSE(has_open_regression(trends));
+}
+
 }  // namespace
 }  // namespace peakmark::trend

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <string_view>
 
 #include "base/duration.hpp"
@@ -12,6 +13,7 @@
 #include "base/short_commit.hpp"
 #include "base/size.hpp"
 #include "base/text_table.hpp"
+#include "trend/findings.hpp"
 #include "trend/reports.hpp"
 
 namespace peakmark::trend {
@@ -74,27 +76,77 @@ std::string why(const DeviceTrends& device, const Change& change) {
 
 using Row = std::vector<std::string>;
 
-std::vector<Row> rows_of(const DeviceTrends& device) {
-  std::vector<Row> rows;
+/// `padding/coords1d, 12 cases, most: padding/coords1d/opencl/n:20`; of one case its name. `code` marks
+/// names.
+template <typename Code>
+std::string what(const Finding& finding, Code code) {
+  const std::string name = code(plain_text(finding.worst().case_name));
+  if (finding.changes.size() == 1) return name;
+  return fmt::format("{}, {} cases, most: {}", code(plain_text(finding.variant)), finding.changes.size(),
+                     name);
+}
+
+/// Of the smallest change to the largest, where they differ: `+256 B to +1024 B`.
+std::string steps_text(const Finding& finding) {
+  const std::string least = step_text(*finding.changes.back());
+  const std::string most = step_text(finding.worst());
+  return least == most ? most : least + " to " + most;
+}
+
+/// The days of the runs from the first to the last that a member has of this kind.
+std::string days_text(const DeviceTrends& device, const Finding& finding, std::size_t Change::*run) {
+  const auto [first, last] =
+      std::ranges::minmax(finding.changes, {}, [run](const Change* change) { return change->*run; });
+  const auto day = [&](const Change* change) { return day_of(device.history->runs[change->*run].date); };
+  return day(first) == day(last) ? day(first) : day(first) + " to " + day(last);
+}
+
+/// Of the worst case, then what else changed with it, a metric each.
+std::string why(const DeviceTrends& device, const Finding& finding) {
+  std::string text = why(device, finding.worst());
+  std::vector<std::string> told;
+  for (const Change* const other : finding.with_it) {
+    if (std::ranges::find(told, other->metric) != told.end()) continue;
+    told.push_back(other->metric);
+    text += fmt::format("{}with it {} {}", text.empty() ? "" : "; ", other->metric, step_text(*other));
+  }
+  return text;
+}
+
+template <typename Code>
+Row row_of(const DeviceTrends& device, const Finding& finding, Code code) {
+  const Change& worst = finding.worst();
+  return {verdict_text(worst),
+          what(finding, code),
+          worst.metric,
+          level_text(worst, worst.before),
+          level_text(worst, worst.after),
+          steps_text(finding),
+          days_text(device, finding, &Change::first),
+          days_text(device, finding, &Change::raised),
+          why(device, finding)};
+}
+
+/// A part of a device's findings, under a title.
+struct Section {
+  const char* title;
+  std::vector<Finding> findings;
+};
+
+/// What is new since the previous run is apart from what is still open.
+std::vector<Section> sections_of(const DeviceTrends& device) {
   std::vector<const Change*> shown;
   for (const Change& change : device.trends.changes) {
     if (is_open(change) || change.is_news) shown.push_back(&change);
   }
-  // What is to be looked at comes first, the largest step of it before others.
-  std::ranges::stable_sort(shown, [](const Change* a, const Change* b) {
-    const bool first = needs_a_look(*a);
-    const bool second = needs_a_look(*b);
-    if (first != second) return first;
-    return std::abs(a->relative().value_or(1)) > std::abs(b->relative().value_or(1));
-  });
-  rows.reserve(shown.size());
-  for (const Change* const change : shown) {
-    rows.push_back({verdict_text(*change), plain_text(change->case_name), change->metric,
-                    level_text(*change, change->before), level_text(*change, change->after),
-                    step_text(*change), day_of(device.history->runs[change->first].date),
-                    day_of(device.history->runs[change->raised].date), why(device, *change)});
+  std::vector<Section> sections{
+      {"new since the previous run", {}}, {"still open", {}}, {"no action needed", {}}};
+  for (Finding& finding : find_findings(shown)) {
+    const bool needs = needs_a_look(finding.worst());
+    sections[!needs ? 2 : finding.worst().is_news ? 0 : 1].findings.push_back(std::move(finding));
   }
-  return rows;
+  std::erase_if(sections, [](const Section& section) { return section.findings.empty(); });
+  return sections;
 }
 
 const std::vector<std::string> kTitles{"verdict", "case",  "metric", "before", "after",
@@ -131,6 +183,22 @@ void add_standings(const DeviceTrends& device, std::vector<std::string>& lines) 
   add("case is as expected", "cases are as expected", {CaseState::as_expected});
 }
 
+/// `accepted: padding/coords1d, 12 cases, gpu_time_ns, from run 1a2b on, by ada: a table saves time`
+std::string accepted_text(const AcceptedFinding& finding) {
+  const Acceptance& first = *finding.acceptances.front();
+  std::set<std::string> cases;
+  std::set<std::string> metrics;
+  for (const Acceptance* const one : finding.acceptances) {
+    cases.insert(one->case_name);
+    if (!one->metric.empty()) metrics.insert(one->metric);
+  }
+  return plain_text(fmt::format(
+      "accepted: {}{}{}, from run {} on{}: {}",
+      cases.size() == 1 ? first.case_name : fmt::format("{}, {} cases", finding.variant, cases.size()),
+      metrics.empty() ? "" : ", ", fmt::join(metrics, ", "), first.from_run,
+      first.who.empty() ? "" : ", by " + first.who, first.reason));
+}
+
 /// The lists that are no table, a line each.
 std::vector<std::string> remarks(const DeviceTrends& device) {
   const Trends& trends = device.trends;
@@ -161,13 +229,17 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
       [](const EnvironmentChange& one) {
         return fmt::format("{}: {} → {}", one.what, one.before.value_or("–"), one.after.value_or("–"));
       }));
-  if (!device.history->acceptances.empty()) {
-    add(list_of<Acceptance>(
-        device.history->acceptances, "change accepted", "changes accepted", [](const Acceptance& one) {
-          return fmt::format("{}{}{}: {}", one.case_name, one.metric.empty() ? "" : " " + one.metric,
-                             one.who.empty() ? "" : " by " + one.who, one.reason);
-        }));
-  }
+  if (!trends.allowance.is_zero()) add(trends.allowance.note());
+  add(list_of<AllowedGrowth>(trends.allowed_growth, "figure grew by no more than is allowed",
+                             "figures grew by no more than is allowed", [](const AllowedGrowth& one) {
+                               return fmt::format("{} ({} {:+} B)", one.case_name, one.metric,
+                                                  one.value - one.level);
+                             }));
+  const std::vector<AcceptedFinding> accepted = group_acceptances(device.history->acceptances);
+  const std::size_t first = accepted.size() - std::min(accepted.size(), kMostOfAList);
+  for (std::size_t i = first; i < accepted.size(); ++i) add(accepted_text(accepted[i]));
+  if (first > 0)
+    add(fmt::format("accepted earlier: {} more (`peakmark trends accept --list` has all)", first));
   return lines;
 }
 
@@ -177,6 +249,29 @@ std::string title_of(const DeviceTrends& device) {
                                   quantity(runs.size(), "run"));
   if (!runs.empty()) title += fmt::format(", {} to {}", day_of(runs.front().date), day_of(runs.back().date));
   return title;
+}
+
+/// Rows that would make a text of `size` bytes too long are left out, and counted.
+std::string section_markdown(const DeviceTrends& device, const Section& section, std::size_t size) {
+  std::string text = fmt::format("**{}**\n\n| {} |\n|", section.title, fmt::join(kTitles, " | "));
+  for (std::size_t i = 0; i < kTitles.size(); ++i) text += "---|";
+  text += "\n";
+  std::size_t left_out = 0;
+  for (const Finding& finding : section.findings) {
+    Row row = row_of(device, finding, [](const std::string& name) { return markdown_code(name); });
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      if (column != kCaseColumn) row[column] = markdown_cell(row[column]);
+    }
+    const std::string line = fmt::format("| {} |\n", fmt::join(row, " | "));
+    if (left_out > 0 || size + text.size() + line.size() > kMostInRows) {
+      ++left_out;
+    } else {
+      text += line;
+    }
+  }
+  if (left_out > 0)
+    text += "\n" + quantity(left_out, "more row was", "more rows were") + " left out (--json has all)\n";
+  return text + "\n";
 }
 
 }  // namespace
@@ -215,13 +310,16 @@ std::string trends_table(const std::vector<DeviceTrends>& devices) {
   std::string text = headline(devices) + "; " + tally(devices) + "\n";
   for (const DeviceTrends& device : devices) {
     text += "\n" + title_of(device) + "\n";
-    std::vector<TextTable::Column> columns;
-    columns.reserve(kTitles.size());
-    for (const std::string& title : kTitles) columns.push_back({title, TextTable::Align::left});
-    TextTable table(columns);
-    const std::vector<Row> rows = rows_of(device);
-    for (const Row& row : rows) table.add(row);
-    if (!rows.empty()) text += table.text();
+    for (const Section& section : sections_of(device)) {
+      std::vector<TextTable::Column> columns;
+      columns.reserve(kTitles.size());
+      for (const std::string& title : kTitles) columns.push_back({title, TextTable::Align::left});
+      TextTable table(columns);
+      for (const Finding& finding : section.findings) {
+        table.add(row_of(device, finding, [](const std::string& name) { return name; }));
+      }
+      text += fmt::format("{}:\n{}", section.title, table.text());
+    }
     for (const std::string& line : remarks(device)) text += line + "\n";
   }
   return text;
@@ -231,29 +329,7 @@ std::string trends_markdown(const std::vector<DeviceTrends>& devices) {
   std::string text = "## " + headline(devices) + "\n\n" + markdown_cell(tally(devices)) + ".\n";
   for (const DeviceTrends& device : devices) {
     text += "\n### " + markdown_cell(title_of(device)) + "\n\n";
-    const std::vector<Row> rows = rows_of(device);
-    if (!rows.empty()) {
-      text += fmt::format("| {} |\n|{}\n", fmt::join(kTitles, " | "), [] {
-        std::string line;
-        for (std::size_t i = 0; i < kTitles.size(); ++i) line += "---|";
-        return line;
-      }());
-      std::size_t left_out = 0;
-      for (Row row : rows) {
-        for (std::size_t column = 0; column < row.size(); ++column) {
-          row[column] = column == kCaseColumn ? markdown_code(row[column]) : markdown_cell(row[column]);
-        }
-        const std::string line = fmt::format("| {} |\n", fmt::join(row, " | "));
-        if (left_out > 0 || text.size() + line.size() > kMostInRows) {
-          ++left_out;
-        } else {
-          text += line;
-        }
-      }
-      if (left_out > 0)
-        text += "\n" + quantity(left_out, "more row was", "more rows were") + " left out (--json has all)\n";
-      text += "\n";
-    }
+    for (const Section& section : sections_of(device)) text += section_markdown(device, section, text.size());
     for (const std::string& line : remarks(device)) text += "- " + markdown_cell(line) + "\n";
   }
   return text;

@@ -45,6 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     source = parser.add_argument_group("where from")
     source.add_argument("--history", metavar="FILE or URL", help="default: $PEAKMARK_HISTORY")
     source.add_argument("--peakmark", default="peakmark", metavar="PROGRAM", help="that is asked")
+    source.add_argument("--allow-growth", metavar="GROWTH", help="of `trends`: growth of a peak that is no regression")
     source.add_argument("--series", type=Path, metavar="FILE", help="instead: what history export --format series wrote")
     source.add_argument("--trends", type=Path, metavar="FILE", help="and what trends --json wrote")
     source.add_argument("--run", type=Path, action="append", default=[], metavar="RUN", help="and the newest runs")
@@ -67,7 +68,7 @@ def _sources(options: argparse.Namespace) -> Sources:
     if options.series is None:
         if options.trends is not None or options.run:
             raise ReportError("--trends and --run go with --series; without it peakmark is asked for all three")
-        return ask_peakmark(options.peakmark, options.history)
+        return ask_peakmark(options.peakmark, options.history, options.allow_growth)
     if options.history is not None:
         raise ReportError("--series and --history name two sources; leave one out")
     return read_files(options.series, options.trends, options.run)

@@ -91,13 +91,14 @@ def _is_current(run: Run, history: History) -> bool:
     return True
 
 
-def ask_peakmark(peakmark: str, history: str | None) -> Sources:
-    """Asks the program for all three. Raises SourceError, and what parsing raises."""
+def ask_peakmark(peakmark: str, history: str | None, allow_growth: str | None = None) -> Sources:
+    """Asks the program for all three; `allow_growth` is for `trends`. Raises SourceError, and what parsing raises."""
     with _lines(peakmark, ["history", "export", "--format", "series"], history) as lines:
         found = parse_history(lines, "history export --format series")
     if not found.devices:
         return Sources(found, Trends(), [])
-    with _lines(peakmark, ["trends", "--json"], history) as lines:
+    allowance = [f"--allow-growth={allow_growth}"] if allow_growth else []
+    with _lines(peakmark, ["trends", "--json", *allowance], history) as lines:
         trends = parse_trends(lines.read(), "trends --json")
     with _lines(peakmark, ["history", "export", "--run", "latest", "--format", "run"], history) as lines:
         runs = parse_runs(lines.read(), "history export --run latest --format run")

@@ -303,6 +303,21 @@ esac
     assert main(["report", "--peakmark", str(program), "--history", "H", "-o", str(tmp_path / "report")]) == 0
     asked = (tmp_path / "asked").read_text()
     assert len(asked.splitlines()) == 3
+    assert "--allow-growth" not in asked
     assert "H" not in asked  # arguments can be read by everybody, and a URL may hold a password
     assert main(["report", "--peakmark", str(program), "--history", "H2", "-o", str(tmp_path / "report")]) == 2
     assert "history export --format series: H2: no such history" in capsys.readouterr().err
+
+
+def test_allowed_growth_is_that_of_trends(tmp_path):
+    write_files(tmp_path, series_text([night(0)], [case("padding/a", 1)]), trends_text(), run_text(shapes()))
+    program = tmp_path / "peakmark"
+    program.write_text(
+        f"""#!/bin/sh
+echo "$*" >>{tmp_path}/asked
+case "$*" in *series*) cat {tmp_path}/series.jsonl ;; *trends*) cat {tmp_path}/trends.json ;; *) cat {tmp_path}/run.json ;; esac
+"""
+    )
+    program.chmod(0o700)
+    assert main(["report", "--peakmark", str(program), "--allow-growth", "0.1%", "-o", str(tmp_path / "report")]) == 0
+    assert "trends --json --allow-growth=0.1%" in (tmp_path / "asked").read_text().splitlines()

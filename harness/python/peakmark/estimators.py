@@ -181,7 +181,17 @@ class Documented(Form):
             question.slice_dimension, question.other_dimensions, question.dtype, available, **question.parameters
         )
         slices, dtype = pair(answer, "(slices, output dtype)")
-        return whole(slices, "the number of slices", math.floor), dtype_name(dtype)
+        try:
+            return whole(slices, "the number of slices", math.floor), dtype_name(dtype)
+        except EstimatorError as error:
+            if error.name != "negative":
+                raise
+            raise EstimatorError(
+                "negative",
+                f"the number of slices is {slices}, for {available} bytes of available memory, "
+                f"other_dimensions={question.other_dimensions}, slice_dimension={question.slice_dimension}, "
+                f"{question.dtype.name}; return max(0, slices): 0 says that not even one slice fits",
+            ) from None
 
     def bytes(self, slices: int) -> int:
         """The least memory for which it answers so many."""

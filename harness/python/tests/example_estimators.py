@@ -117,3 +117,7 @@ def dies(other_dims, dtype, **kwargs):
 
 def hangs(other_dims, dtype, **kwargs):
     time.sleep(1000)
+
+
+def negative_slices(slice_dim, other_dims, dtype, available_memory, **kwargs):
+    return (available_memory - 1000) // 800, dtype

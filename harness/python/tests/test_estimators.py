@@ -90,6 +90,15 @@ def test_what_is_no_answer_is_an_error_with_a_name(function, form, name):
         assert told["error"].endswith("ZeroDivisionError: of its own making")
 
 
+def test_negative_slices_are_told_with_the_question_and_the_remedy():
+    """A documented one is asked with little memory too, to find the least that is enough."""
+    told = asked("negative_slices", "documented", available_bytes=100)
+    assert told["error"].startswith("negative: the number of slices is -2, for 100 bytes of available memory, ")
+    assert "other_dimensions=(10, 20), slice_dimension=0, float32; return max(0, slices): " in told["error"]
+    told = asked("negative_slices", "documented", available_bytes=None, slices=3)
+    assert told["error"].startswith("negative: the number of slices is -2, for 0 bytes of available memory, ")
+
+
 @pytest.mark.parametrize(
     ("function", "slices", "expected"),
     [

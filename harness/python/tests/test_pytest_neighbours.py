@@ -23,14 +23,14 @@ def test_with_xdist_the_report_has_the_tests_of_all_workers(project):
     options = ("-n", "2", "--device-memory", "--device-memory-json", "memory.json", "--device-memory-fail-on-increase")
     said = project.pytest(*options, code=1)
     assert outcomes(said) == {"failed": 1, "passed": 3}
-    assert "Test took 301 B of device memory, out of a limit of 300 B" in said
+    assert "301 B of device memory at the peak, limit 300 B" in said
     assert said.count("Device memory results for") == 4
     told = project.told()
     assert sorted(one["memory"]["peak_bytes"] for one in told.values()) == [100, 200, 300, 301]
     assert all(one["memory"]["notes"] == [] for one in told.values())
     said = project.write(test_shared=SHARED.format([100, 201, 30, 3])).pytest(*options, code=1)
     assert outcomes(said) == {"failed": 1, "passed": 3}
-    assert "Test took 201 B of device memory, more than the 200 B of the last run in which it passed" in said
+    assert "201 B of device memory at the peak, 200 B in the last run in which it passed" in said
 
 
 def test_pyclesperanto_which_calls_opencl_when_it_is_imported(project):
@@ -58,7 +58,7 @@ def test_one_byte_too_low():
     )
     said = project.pytest("--device-memory", "--device-memory-sync", code=1)
     assert outcomes(said) == {"failed": 1, "passed": 1}
-    assert "Test took 768 KiB (786432 B) of device memory, out of a limit of 768 KiB (786431 B)" in said
+    assert "768 KiB (786432 B) of device memory at the peak, limit 768 KiB (786431 B)" in said
     assert "\t- (unnamed): buffer x 3 -> 768 KiB (786432 B)" in said
 
 

@@ -61,7 +61,7 @@ def test_a_project_passes_and_fails_one_byte_lower(installed, tmp_path):
     assert outcomes(said) == {"passed": 1}
     test.write_text(TEST.format(size="8388607 B"))
     said = installed.run(installed.bin / "python", "-m", "pytest", "--device-memory", cwd=tmp_path, code=1)
-    assert "Test took 8 MiB (8388608 B) of device memory, out of a limit of 8 MiB (8388607 B)" in said
+    assert "8 MiB (8388608 B) of device memory at the peak, limit 8 MiB (8388607 B)" in said
     assert "test_images.py D" in said and "DEVICE MEMORY REPORT" in said
 
 

@@ -204,13 +204,13 @@ def problems(
     found = []
     if limits.peak_bytes is not None and window.peak_bytes > limits.peak_bytes:
         found.append(
-            f"Test took {exact_size(window.peak_bytes)} of device memory, out of a limit of {exact_size(limits.peak_bytes)}\n"
+            f"{exact_size(window.peak_bytes)} of device memory at the peak, limit {exact_size(limits.peak_bytes)}\n"
             + listed("Live at the peak:", window.at_peak(), window.pools)
         )
     if limits.left_bytes is not None and window.left_bytes > limits.left_bytes:
         found.append(
-            f"Test left {exact_size(window.left_bytes)} of device memory behind, out of a limit of "
-            f"{exact_size(limits.left_bytes)}\n" + listed("Still live:", window.left(), window.pools)
+            f"{exact_size(window.left_bytes)} of device memory left behind, limit {exact_size(limits.left_bytes)}\n"
+            + listed("Still live:", window.left(), window.pools)
         )
     for mark in limits.estimators:
         found += _estimator_problems(mark, window, windows, arguments)

@@ -217,8 +217,8 @@ class Measuring:
         before = told["previous_peak_bytes"]
         if before is not None and window.peak_bytes > before:
             found.append(
-                f"Test took {exact_size(window.peak_bytes)} of device memory, more than the {exact_size(before)} of the "
-                "last run in which it passed\n" + listed("Live at the peak:", window.at_peak(), window.pools)
+                f"{exact_size(window.peak_bytes)} of device memory at the peak, {exact_size(before)} in the last run in "
+                "which it passed\n" + listed("Live at the peak:", window.at_peak(), window.pools)
             )
         if found:
             told["problem"] = True

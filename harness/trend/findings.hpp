@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "trend/series.hpp"
+#include "trend/trends.hpp"
+
+namespace peakmark::trend {
+
+/// Changes of one device with one cause: one variant, verdict, state and metric. Bytes and estimates changed
+/// between the same two runs, times within 3 runs of each other.
+struct Finding {
+  std::string variant;
+  std::vector<const Change*> changes;  ///< one a case, the largest step first
+  std::vector<const Change*> with_it;  ///< other metrics that changed in the same cases and run
+
+  [[nodiscard]] const Change& worst() const { return *changes.front(); }
+  [[nodiscard]] bool has_case(const std::string& name) const;
+};
+
+/// Every change is in one finding. Findings that need a look come first, then the largest steps. Points into
+/// `changes`.
+std::vector<Finding> find_findings(const std::vector<const Change*>& changes);
+
+/// `padding/coords1d` of `padding/coords1d/opencl/n:20`.
+std::string variant_of_case(const std::string& case_name);
+
+/// Acceptances of one reason by one person for one variant and run: what somebody did once.
+struct AcceptedFinding {
+  std::string variant;
+  std::vector<const Acceptance*> acceptances;
+};
+std::vector<AcceptedFinding> group_acceptances(const std::vector<Acceptance>& acceptances);
+
+}  // namespace peakmark::trend

@@ -1,0 +1,94 @@
+#include "trend/findings.hpp"
+
+#include <gmock/gmock.h>
+
+namespace peakmark::trend {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// An open regression of `case_name` that began with run `first`.
+Change grown(const std::string& case_name, double step, std::size_t first = 3,
+             std::string_view metric = metric::requested_peak_bytes) {
+  Change change;
+  change.case_name = case_name;
+  change.metric = metric;
+  change.first = change.raised = first;
+  change.last_before = first - 1;
+  change.before = 1000;
+  change.after = 1000 + step;
+  change.verdict = Verdict::regression;
+  change.state = State::open;
+  return change;
+}
+
+std::vector<Finding> findings_of(const std::vector<Change>& changes) {
+  std::vector<const Change*> all;
+  for (const Change& change : changes) all.push_back(&change);
+  return find_findings(all);
+}
+
+TEST(Findings, ShapesOfOneVariantThatOneCommitMovedAreOne) {
+  const std::vector<Change> changes{grown("pad/a/opencl/n:1", 10), grown("pad/a/opencl/n:2", 30),
+                                    grown("pad/b/opencl/n:1", 20), grown("pad/a/opencl/n:3", 20, 5)};
+  const std::vector<Finding> findings = findings_of(changes);
+  ASSERT_THAT(findings, SizeIs(3));
+  EXPECT_EQ(findings[0].variant, "pad/a");
+  ASSERT_THAT(findings[0].changes, SizeIs(2));
+  EXPECT_EQ(findings[0].worst().case_name, "pad/a/opencl/n:2") << "the largest step first";
+  EXPECT_TRUE(findings[0].has_case("pad/a/opencl/n:1"));
+  EXPECT_FALSE(findings[0].has_case("pad/a/opencl/n:3")) << "of another run";
+}
+
+TEST(Findings, OtherMetricsOfACaseInTheSameRunAreWithIt) {
+  const std::vector<Change> changes{grown("pad/a/dry", 1, 3, metric::estimate_ratio), grown("pad/a/dry", 10),
+                                    grown("pad/a/dry", 500, 3, metric::gpu_time_ns)};
+  const std::vector<Finding> findings = findings_of(changes);
+  ASSERT_THAT(findings, SizeIs(2)) << "times are one of their own";
+  EXPECT_EQ(findings[0].worst().metric, metric::gpu_time_ns);
+  EXPECT_EQ(findings[1].worst().metric, metric::requested_peak_bytes);
+  ASSERT_THAT(findings[1].with_it, SizeIs(1));
+  EXPECT_EQ(findings[1].with_it[0]->metric, metric::estimate_ratio);
+}
+
+TEST(Findings, TimesMayChangeSomeRunsApart) {
+  std::vector<Change> changes;
+  for (const std::size_t run : {30, 33, 37}) {
+    changes.push_back(grown("pad/a/dry/n:" + std::to_string(run), 100, run, metric::gpu_time_ns));
+  }
+  const std::vector<Finding> findings = findings_of(changes);
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].changes.size() + findings[1].changes.size(), 3U);
+}
+
+TEST(Findings, WhatIsNewOrAcceptedIsAFindingOfItsOwn) {
+  std::vector<Change> changes{grown("pad/a/dry/n:1", 10), grown("pad/a/dry/n:2", 10),
+                              grown("pad/a/dry/n:3", 99)};
+  changes[1].is_news = true;
+  changes[2].state = State::accepted;
+  const std::vector<Finding> findings = findings_of(changes);
+  ASSERT_THAT(findings, SizeIs(3));
+  EXPECT_EQ(findings[2].worst().case_name, "pad/a/dry/n:3") << "what needs a look comes first";
+  EXPECT_THAT(findings_of({}), IsEmpty());
+}
+
+TEST(Findings, TheVariantIsWhatComesBeforeTheBackend) {
+  EXPECT_EQ(variant_of_case("padding/coords1d/opencl/mode:wrap/n:24"), "padding/coords1d");
+  EXPECT_EQ(variant_of_case("a/b/c/dry"), "a/b/c");
+  EXPECT_EQ(variant_of_case("one/cuda/n:1"), "one");
+}
+
+TEST(Findings, WhatSomebodyAcceptedAtOnceIsOne) {
+  const std::vector<Acceptance> acceptances{
+      {"pad/a/dry/n:1", "gpu_time_ns", "run3", "ada", "2026-01-04", "why"},
+      {"pad/a/dry/n:2", "leaked_bytes", "run3", "ada", "2026-01-04", "why"},
+      {"pad/a/dry/n:3", "gpu_time_ns", "run4", "ada", "2026-01-04", "why"}};
+  const std::vector<AcceptedFinding> accepted = group_acceptances(acceptances);
+  ASSERT_THAT(accepted, SizeIs(2));
+  EXPECT_THAT(accepted[0].acceptances, ElementsAre(&acceptances[0], &acceptances[1]));
+}
+
+}  // namespace
+}  // namespace peakmark::trend
