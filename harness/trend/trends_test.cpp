@@ -349,7 +349,7 @@ TEST(Trends, WhatCameAndWentIsToldOnce) {
 /// Of 1000 bytes that grow, with 50 allowed.
 Trends allowing_50(std::vector<std::optional<double>> values,
                    std::string_view name = metric::requested_peak_bytes) {
-  DeviceHistory history = history_of(values.size());
+  DeviceHistory history = nightly_history(values.size());
   add_bytes(history, std::move(values), name);
   TrendOptions options;
   options.allowed_growth = parse_growth_allowance("50");
