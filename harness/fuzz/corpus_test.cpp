@@ -23,7 +23,9 @@ TEST_P(Corpus, IsReadOrRefused) {
   for (const fs::directory_entry& one : fs::directory_iterator(fs::path(PEAKMARK_CORPUS) / name)) {
     std::ifstream in(one.path(), std::ios::binary);
     const std::string input((std::istreambuf_iterator<char>(in)), {});
-    EXPECT_NO_THROW(read(input)) << one.path();
+    for (unsigned form = 0; form < kFuzzForms; ++form) {
+      EXPECT_NO_THROW(read(input, form)) << one.path() << ", form " << form;
+    }
     ++inputs;
   }
   EXPECT_GE(inputs, 2) << "the corpus of " << name;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string_view>
 
 #include "fuzz/fuzz_targets.hpp"
@@ -35,6 +36,8 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  target->read({reinterpret_cast<const char*>(data), size});
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  // The same form each time that an input is read.
+  target->read(input, static_cast<unsigned>(std::hash<std::string_view>()(input) % peakmark::kFuzzForms));
   return 0;
 }

@@ -37,14 +37,14 @@ std::filesystem::path file_with(std::string_view input) {
   return path;
 }
 
-void read_suite(std::string_view input) {
+void read_suite(std::string_view input, unsigned /*form*/) {
   try {
     (void)expand_suites({parse_suite_document(input, "s.toml")}, example_description(), {});
   } catch (const UsageError&) {
   }
 }
 
-void read_profile(std::string_view input) {
+void read_profile(std::string_view input, unsigned form) {
   const std::filesystem::path path = file_with(input);
   RecordedTree tree;
   try {
@@ -52,15 +52,29 @@ void read_profile(std::string_view input) {
   } catch (const UsageError&) {
     return;
   }
-  // What could be read can be shown, in every form.
   std::ostringstream out;
-  out << profile_table(tree) << profile_table(tree, {.by_site = true, .frames = 2}) << profile_json(tree);
-  write_events(tree, out);
-  write_trace(tree, {}, out);
-  write_page(tree, {}, out);
+  switch (form) {
+    case 0:
+      out << profile_table(tree);
+      break;
+    case 1:
+      out << profile_table(tree, {.by_site = true, .frames = 2});
+      break;
+    case 2:
+      out << profile_json(tree);
+      break;
+    case 3:
+      write_events(tree, out);
+      break;
+    case 4:
+      write_trace(tree, {}, out);
+      break;
+    default:
+      write_page(tree, {}, out);
+  }
 }
 
-void read_run_file(std::string_view input) {
+void read_run_file(std::string_view input, unsigned form) {
   const std::filesystem::path path = file_with(input);
   Run run;
   try {
@@ -68,17 +82,25 @@ void read_run_file(std::string_view input) {
   } catch (const UsageError&) {
     return;
   }
-  try {
-    const auto verdicts = judge(run, {});
-    (void)(console_table(run, verdicts) + markdown(run, verdicts) + junit(run, verdicts) +
-           verdicts_json(run, verdicts));
-  } catch (const UsageError&) {  // two observations of a case
+  if (form < 4) {
+    try {
+      const auto verdicts = judge(run, {});
+      (void)(form == 0   ? console_table(run, verdicts)
+             : form == 1 ? markdown(run, verdicts)
+             : form == 2 ? junit(run, verdicts)
+                         : verdicts_json(run, verdicts));
+    } catch (const UsageError&) {  // two observations of a case
+    }
+    return;
   }
-  const std::string text = run_file_text(run, -1);
-  try {
-    (void)read_run(file_with(text));
-  } catch (const UsageError&) {
-    expect_readable(false, text);
+  if (form == 4) {
+    const std::string text = run_file_text(run, -1);
+    try {
+      (void)read_run(file_with(text));
+    } catch (const UsageError&) {
+      expect_readable(false, text);
+    }
+    return;
   }
   try {
     (void)history::to_run(history::to_record(run));
@@ -86,7 +108,7 @@ void read_run_file(std::string_view input) {
   }
 }
 
-void read_description(std::string_view input) {
+void read_description(std::string_view input, unsigned /*form*/) {
   Description description;
   try {
     description = description_from_json(input);
@@ -101,7 +123,7 @@ void read_description(std::string_view input) {
   }
 }
 
-void read_estimator_answer(std::string_view input) {
+void read_estimator_answer(std::string_view input, unsigned /*form*/) {
   for (const bool is_asked : {false, true}) {
     try {
       (void)read_external_answer(std::string(input),
@@ -112,7 +134,7 @@ void read_estimator_answer(std::string_view input) {
 }
 
 /// The context, what is planned, and the facts of the observations, a line each, as a history has them.
-void read_history_record(std::string_view input) {
+void read_history_record(std::string_view input, unsigned /*form*/) {
   std::vector<std::string> lines;
   std::istringstream in{std::string(input)};
   for (std::string line; std::getline(in, line);) lines.push_back(line);
