@@ -16,7 +16,7 @@ namespace peakmark {
 class RecordingFollower {
  public:
   virtual ~RecordingFollower() = default;
-  /// The program is about to start; `name` is absolute, and no profile of that name is there.
+  /// The program has just started; `name` is absolute, and has no profiles of an earlier recording.
   virtual void begin(const std::filesystem::path& name) = 0;
   /// The program has ended; its profiles still have their names NAME.<pid>.
   virtual void end() = 0;

@@ -33,24 +33,39 @@ std::uint64_t mask_in(std::string_view status, std::string_view name) {
   return std::strtoull(std::string(status.substr(at + name.size(), 32)).c_str(), nullptr, 16);
 }
 
-}  // namespace
-
-bool is_stuck(pid_t process) {
-  if (state_in(proc_folder(process)) == 'Z') return true;
+/// True for any of its threads.
+template <typename Predicate>
+bool any_thread(pid_t process, Predicate is_so) {
   std::error_code error;
   for (fs::directory_iterator thread(proc_folder(process) / "task", error), end; !error && thread != end;
        thread.increment(error)) {
-    const char state = state_in(thread->path());
-    if (state == 'D' || state == 't') return true;
+    if (is_so(thread->path())) return true;
   }
   return false;
 }
 
+/// It has ended, and somebody else than its parent must take notice first. A main thread that has ended
+/// before others (pthread_exit) looks so too.
+bool is_dead(pid_t process) {
+  return state_in(proc_folder(process)) == 'Z' &&
+         !any_thread(process, [](const fs::path& thread) { return state_in(thread) != 'Z'; });
+}
+
+}  // namespace
+
+bool is_stuck(pid_t process) {
+  return is_dead(process) || any_thread(process, [](const fs::path& thread) {
+           const char state = state_in(thread);
+           return state == 'D' || state == 't';
+         });
+}
+
 bool is_being_killed(pid_t process) {
-  if (state_in(proc_folder(process)) == 'Z') return true;
-  const std::string status = read_proc_file(proc_folder(process) / "status").value_or("");
-  const std::uint64_t pending = mask_in(status, "\nSigPnd:") | mask_in(status, "\nShdPnd:");
-  return (pending >> (SIGKILL - 1) & 1U) != 0;
+  return is_dead(process) || any_thread(process, [](const fs::path& thread) {
+           const std::string status = read_proc_file(thread / "status").value_or("");
+           const std::uint64_t pending = mask_in(status, "\nSigPnd:") | mask_in(status, "\nShdPnd:");
+           return (pending >> (SIGKILL - 1) & 1U) != 0;
+         });
 }
 
 }  // namespace peakmark

@@ -4,13 +4,17 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
+#include <thread>
 
 #include "base/temporary_folder.hpp"
 #include "record/record_program.hpp"
@@ -87,6 +91,26 @@ TEST(IsStuck, NotOneThatSleeps) {
   }
   // Until it sleeps it may do anything for a moment.
   while (is_stuck(child)) {
+  }
+  EXPECT_FALSE(is_being_killed(child));
+  ::kill(child, SIGKILL);
+  EXPECT_EQ(::waitpid(child, nullptr, 0), child);
+}
+
+TEST(IsStuck, NotOneWhoseMainThreadHasEnded) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::thread([] {
+      for (;;) ::pause();
+    }).detach();
+    ::syscall(SYS_exit, 0);  // the thread alone; pthread_exit() would unwind through GoogleTest
+  }
+  const std::string stat = "/proc/" + std::to_string(child) + "/stat";
+  const auto main_thread_has_ended = [&] {
+    std::ifstream file(stat);
+    return std::string(std::istreambuf_iterator<char>(file), {}).find(") Z ") != std::string::npos;
+  };
+  while (!main_thread_has_ended() || is_stuck(child)) {
   }
   EXPECT_FALSE(is_being_killed(child));
   ::kill(child, SIGKILL);
