@@ -220,7 +220,7 @@ TEST(BaselineRule, AllowedGrowthIsCountedAndToldInEveryForm) {
     options.allowed_growth = parse_growth_allowance(text);
     const auto verdicts = judge(sample.run, options);
     EXPECT_EQ(exit_code_of(sample.run, verdicts), ExitCode::clean) << text;
-    EXPECT_EQ(headline(sample.run, verdicts), "1 cases: 0 pass, 1 counted (1 allowed growth), 0 fail");
+    EXPECT_EQ(headline(sample.run, verdicts), "1 case: 0 pass, 1 counted (1 allowed growth), 0 fail");
     const std::string note = std::string("allowed growth: ") + text + " (--allow-growth)";
     EXPECT_THAT(console_table(sample.run, verdicts, 1000, options),
                 AllOf(HasSubstr("\n" + note + "\n"), HasSubstr("256 more; came: cache (buffer)")));

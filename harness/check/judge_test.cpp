@@ -238,7 +238,7 @@ TEST(Judge, AWindowHasAToleranceInBytes) {
   options.window_tolerance = 1;
   const auto verdicts = judge(sample.run, options);
   EXPECT_EQ(exit_code_of(sample.run, verdicts), ExitCode::clean);
-  EXPECT_EQ(headline(sample.run, verdicts), "1 cases: 0 pass, 1 counted (1 tolerance), 0 fail");
+  EXPECT_EQ(headline(sample.run, verdicts), "1 case: 0 pass, 1 counted (1 tolerance), 0 fail");
   for (const std::string& text :
        {console_table(sample.run, verdicts, 1000, options), markdown(sample.run, verdicts, options),
         junit(sample.run, verdicts, options)}) {

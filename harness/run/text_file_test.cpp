@@ -135,7 +135,7 @@ TEST_F(TextFile, ALineInPiecesIsWholeOrNotThere) {
   EXPECT_TRUE(read_text_file(path_) == line);
   {
     const FullDisk full(1'000'000);
-    EXPECT_THROW(file.append([&](const TextSink& sink) { sink(line); }), UsageError);
+    EXPECT_THROW(file.append([&](const TextSink& sink) { sink(line); }), IoError);
   }
   EXPECT_TRUE(read_text_file(path_) == line);
 }
@@ -154,7 +154,7 @@ TEST_F(TextFile, ReplacingInPiecesLeavesTheOldOneWhenTheyEndEarly) {
       sink(piece);
       sink(piece);
     };
-    EXPECT_THROW(replace_text_file(path_, writes), UsageError);
+    EXPECT_THROW(replace_text_file(path_, writes), IoError);
   }
   EXPECT_EQ(read_text_file(path_), "old");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
@@ -183,9 +183,9 @@ TEST_F(TextFile, ABufferKnowsThePlaceOfAByte) {
   EXPECT_EQ(read, "three");
   EXPECT_EQ(file.bytes(), text.size() + 3);
   EXPECT_EQ(file.place_of(file.bytes()), "line 4, column 5");
-  EXPECT_THROW(FileBuffer(folder_ / "absent"), UsageError);
+  EXPECT_THROW(FileBuffer(folder_ / "absent"), IoError);
   FileBuffer no_file(folder_);
-  EXPECT_THROW(no_file.sgetc(), UsageError) << "a folder is opened, and cannot be read";
+  EXPECT_THROW(no_file.sgetc(), IoError) << "a folder is opened, and cannot be read";
 }
 
 TEST_F(TextFile, IsHeldByOneAtATime) {
