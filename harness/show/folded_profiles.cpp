@@ -113,7 +113,7 @@ std::optional<FoldedProfiles> read_folded(const fs::path& path) {
   const FoldedFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
     if (errno == ENOENT) return std::nullopt;
-    throw UsageError(fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno)));
+    throw io_error(path, "cannot be opened", errno);
   }
   const auto check = [&](bool is_right) {
     if (!is_right) {
