@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "bench/whole_number.hpp"
-#include "record/profile_writer.hpp"
+#include "recorders/profile_writer.hpp"
 
 namespace {
 

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "base/temporary_folder.hpp"
-#include "record/attached_recorder.hpp"
-#include "record/profile_writer.hpp"
-#include "record/recorder_libraries.hpp"
+#include "recorders/attached_recorder.hpp"
+#include "recorders/profile_writer.hpp"
+#include "recorders/recorder_libraries.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/operations.hpp"
-#include "record/profile.hpp"
+#include "profile/profile.hpp"
 #include "sweep/case.hpp"
 #include "sweep/formula.hpp"
 #include "worker/pass_record.hpp"

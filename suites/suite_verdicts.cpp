@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "check/judge.hpp"
-#include "run/run_file.hpp"
+#include "runfile/run_file.hpp"
 
 namespace {
 

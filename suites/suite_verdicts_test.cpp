@@ -11,7 +11,7 @@
 
 #include "base/environment_list.hpp"
 #include "base/temporary_folder.hpp"
-#include "run/worker_process.hpp"
+#include "subprocess/worker_process.hpp"
 
 namespace peakmark {
 namespace {

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "base/temporary_folder.hpp"
-#include "run/run_file.hpp"
-#include "run/worker_line.hpp"
+#include "runfile/run_file.hpp"
+#include "supervise/worker_line.hpp"
 
 // The worker program as its supervisor sees it, on `dry` and on OpenCL under the recorder.
 namespace peakmark {

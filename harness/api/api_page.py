@@ -33,7 +33,7 @@ SECTIONS = [
     ("Help for OpenCL", f"{INCLUDE}/opencl.hpp", "opencl.hpp"),
     ("Help for CUDA", f"{INCLUDE}/cuda.hpp", "cuda.hpp"),
     ("Memory of a Google Benchmark", f"{INCLUDE}/benchmark.hpp", "benchmark.hpp"),
-    ("Marks of phases", "harness/record/phase.h", "record/phase.h"),
+    ("Marks of phases", "harness/recorders/phase.h", "phase.h"),
 ]
 # Namespaces within peakmark, with which names are called.
 CALLED_WITH = ("opencl",)

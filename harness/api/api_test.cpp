@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "run/description_json.hpp"
+#include "runfile/description_json.hpp"
 
 namespace peakmark {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "base/environment_list.hpp"
 #include "base/temporary_folder.hpp"
-#include "run/run_file.hpp"
-#include "run/worker_process.hpp"
+#include "runfile/run_file.hpp"
+#include "subprocess/worker_process.hpp"
 
 namespace peakmark {
 

@@ -1,6 +1,6 @@
 #include "check/baseline.hpp"
 
-#include "run/json_fields.hpp"
+#include "runfile/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/file_kind.hpp"
-#include "run/text_file.hpp"
+#include "base/text_file.hpp"
 
 namespace peakmark {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "run/run_file.hpp"
+#include "runfile/run_file.hpp"
 
 namespace peakmark {
 

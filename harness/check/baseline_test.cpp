@@ -7,8 +7,8 @@
 
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
+#include "base/text_file.hpp"
 #include "check/sample_run.hpp"
-#include "run/text_file.hpp"
 
 namespace peakmark {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/text_table.hpp"
 #include "check/reports.hpp"
 #include "check/tally.hpp"
-#include "run/run_summary.hpp"
-#include "run/throughput.hpp"
+#include "runfile/run_summary.hpp"
+#include "runfile/throughput.hpp"
 
 namespace peakmark {
 namespace {

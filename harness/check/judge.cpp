@@ -12,8 +12,8 @@
 #include "base/quantity.hpp"
 #include "base/size.hpp"
 #include "check/baseline_rule.hpp"
-#include "run/kernel_time.hpp"
-#include "run/run_summary.hpp"
+#include "runfile/kernel_time.hpp"
+#include "runfile/run_summary.hpp"
 
 namespace peakmark {
 namespace {

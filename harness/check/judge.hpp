@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/growth_allowance.hpp"
 #include "check/baseline.hpp"
-#include "run/run_file.hpp"
+#include "runfile/run_file.hpp"
 
 namespace peakmark {
 
@@ -23,7 +23,7 @@ enum class Rule : std::uint8_t {
   dtype,          ///< the estimator's output dtype is the real output's
   leak,           ///< nothing is live after the case; figure: bytes
   repeat,         ///< both memory passes had one peak; figure: the difference in bytes
-  kernel_time,    ///< the device's records agree with its events (run/kernel_time.hpp); figure: records /
+  kernel_time,    ///< the device's records agree with its events (runfile/kernel_time.hpp); figure: records /
                   ///< events
   baseline,  ///< peak and set-up are no more than the baseline's (baseline_rule.hpp); figure: by how many
              ///< bytes the peak is more
@@ -78,7 +78,7 @@ std::unordered_map<std::string_view, const Observation*> by_name(const Run& run)
 /// judge: console, JUnit, markdown and GoogleTest show its verdicts.
 std::vector<Verdict> judge(const Run& run, const JudgeOptions& options);
 
-/// `nothing` where no case was measured (is_unmeasured() of run/run_summary.hpp), else `measurement`,
+/// `nothing` where no case was measured (is_unmeasured() of runfile/run_summary.hpp), else `measurement`,
 /// `verdict` or `clean`.
 ExitCode exit_code_of(const Run& run, const std::vector<Verdict>& verdicts);
 

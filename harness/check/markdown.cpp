@@ -9,7 +9,7 @@
 #include "base/quantity.hpp"
 #include "base/size.hpp"
 #include "check/reports.hpp"
-#include "run/throughput.hpp"
+#include "runfile/throughput.hpp"
 
 namespace peakmark {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "run/run_file.hpp"
+#include "runfile/run_file.hpp"
 
 namespace peakmark {
 

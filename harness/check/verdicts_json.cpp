@@ -1,6 +1,6 @@
 #include "check/reports.hpp"
-#include "run/json_fields.hpp"
-#include "run/observation_json.hpp"
+#include "runfile/json_fields.hpp"
+#include "runfile/observation_json.hpp"
 
 namespace peakmark {
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "cli/seconds.hpp"
-#include "run/sweep_run.hpp"
+#include "supervise/sweep_run.hpp"
 
 namespace peakmark::cli {
 

@@ -23,8 +23,8 @@
 #include "cli/output_file.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
-#include "run/progress.hpp"
-#include "run/run_file.hpp"
+#include "runfile/run_file.hpp"
+#include "supervise/progress.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/environment_list.hpp"
 #include "base/temporary_folder.hpp"
-#include "run/descriptor.hpp"
-#include "run/run_file.hpp"
-#include "run/text_file.hpp"
-#include "run/worker_process.hpp"
+#include "base/text_file.hpp"
+#include "runfile/run_file.hpp"
+#include "subprocess/worker_process.hpp"
 
 namespace peakmark {
 

@@ -21,9 +21,9 @@
 #include "cli/value_name.hpp"
 #include "compare/recordings.hpp"
 #include "compare/run_comparison.hpp"
-#include "run/two_builds.hpp"
 #include "show/process_tree.hpp"
 #include "show/sites.hpp"
+#include "supervise/two_builds.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command_test.hpp"
-#include "run/run_journal.hpp"
+#include "runfile/run_journal.hpp"
 
 namespace peakmark {
 namespace {

@@ -5,7 +5,7 @@
 #include "cli/command.hpp"
 #include "cli/command_words.hpp"
 #include "cli/standard_output.hpp"
-#include "run/run_workers.hpp"
+#include "supervise/run_workers.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/standard_output.hpp"
 #include "device/device.hpp"
-#include "run/json_fields.hpp"
+#include "runfile/json_fields.hpp"
 
 namespace peakmark::cli {
 namespace {

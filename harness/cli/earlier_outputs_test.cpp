@@ -2,8 +2,8 @@
 // one.
 #include <fstream>
 
+#include "base/text_file.hpp"
 #include "cli/command_test.hpp"
-#include "run/text_file.hpp"
 
 namespace peakmark {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "base/error.hpp"
 #include "base/file_kind.hpp"
-#include "record/profile.hpp"
-#include "run/run_file.hpp"
+#include "profile/profile.hpp"
+#include "runfile/run_file.hpp"
 
 namespace peakmark::cli {
 

@@ -19,6 +19,7 @@
 #include "base/plain_text.hpp"
 #include "base/quantity.hpp"
 #include "base/short_commit.hpp"
+#include "base/text_file.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
@@ -28,8 +29,7 @@
 #include "cli/value_name.hpp"
 #include "history/exports.hpp"
 #include "history/history.hpp"
-#include "run/json_fields.hpp"
-#include "run/text_file.hpp"
+#include "runfile/json_fields.hpp"
 #include "trend/pruning.hpp"
 
 namespace peakmark::cli {

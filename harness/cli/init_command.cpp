@@ -9,11 +9,11 @@
 
 #include "base/error.hpp"
 #include "base/own_program.hpp"
+#include "base/text_file.hpp"
 #include "cli/command.hpp"
 #include "cli/first_files.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/typed_words.hpp"
-#include "run/text_file.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <set>
 
+#include "base/descriptor.hpp"
 #include "base/pseudo_terminals.hpp"
+#include "base/text_file.hpp"
 #include "cli/command_test.hpp"
-#include "run/descriptor.hpp"
-#include "run/text_file.hpp"
 
 namespace peakmark {
 namespace {

@@ -5,9 +5,9 @@
 #include "cli/selection_options.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
-#include "run/list_json.hpp"
-#include "run/run_selection.hpp"
-#include "run/run_workers.hpp"
+#include "runfile/list_json.hpp"
+#include "supervise/run_selection.hpp"
+#include "supervise/run_workers.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "base/text_file.hpp"
 #include "cli/command.hpp"
 #include "cli/command_words.hpp"
 #include "cli/file_name.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
-#include "run/text_file.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark::cli {

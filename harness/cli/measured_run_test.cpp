@@ -9,10 +9,10 @@
 #include "base/environment_list.hpp"
 #include "base/temporary_folder.hpp"
 #include "device/device.hpp"
-#include "record/recorder_libraries.hpp"
-#include "run/device_lock.hpp"
-#include "run/run_file.hpp"
-#include "run/worker_process.hpp"
+#include "recorders/recorder_libraries.hpp"
+#include "runfile/run_file.hpp"
+#include "subprocess/worker_process.hpp"
+#include "supervise/device_lock.hpp"
 
 namespace peakmark {
 namespace {

@@ -9,8 +9,8 @@
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/value_name.hpp"
-#include "run/merge.hpp"
-#include "run/run_summary.hpp"
+#include "runfile/merge.hpp"
+#include "runfile/run_summary.hpp"
 
 namespace peakmark::cli {
 namespace {

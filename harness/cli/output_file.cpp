@@ -8,9 +8,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/descriptor.hpp"
 #include "base/error.hpp"
 #include "base/file_kind.hpp"
-#include "run/descriptor.hpp"
 
 namespace peakmark::cli {
 namespace {

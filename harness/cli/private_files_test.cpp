@@ -11,7 +11,7 @@
 
 #include "base/private_text.hpp"
 #include "cli/command_test.hpp"
-#include "record/profile.hpp"
+#include "profile/profile.hpp"
 
 namespace peakmark {
 namespace {

@@ -22,12 +22,12 @@
 #include "cli/usage_message.hpp"
 #include "cli/value_name.hpp"
 #include "compare/repeated_peaks.hpp"
-#include "record/profile.hpp"
-#include "record/profile_files.hpp"
-#include "record/record_program.hpp"
-#include "record/recording_name.hpp"
+#include "launch/profile_folding.hpp"
+#include "launch/record_program.hpp"
+#include "profile/profile.hpp"
+#include "profile/profile_files.hpp"
+#include "profile/recording_name.hpp"
 #include "show/process_tree.hpp"
-#include "show/profile_folding.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -18,7 +18,7 @@
 #include <string>
 #include <utility>
 
-#include "record/profile_files.hpp"
+#include "profile/profile_files.hpp"
 
 namespace peakmark {
 namespace {

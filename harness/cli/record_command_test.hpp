@@ -11,7 +11,7 @@
 
 #include "base/temporary_folder.hpp"
 #include "ledger/ledger.hpp"
-#include "record/profile.hpp"
+#include "profile/profile.hpp"
 
 namespace peakmark {
 

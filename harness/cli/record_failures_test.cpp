@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "cli/record_command_test.hpp"
-#include "record/profile_files.hpp"
+#include "profile/profile_files.hpp"
 
 namespace peakmark {
 namespace {

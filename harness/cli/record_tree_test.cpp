@@ -9,7 +9,7 @@
 
 #include "base/pseudo_terminals.hpp"
 #include "cli/record_command_test.hpp"
-#include "record/profile_files.hpp"
+#include "profile/profile_files.hpp"
 
 namespace peakmark {
 namespace {

@@ -9,20 +9,20 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
 #include "base/file_kind.hpp"
 #include "base/message.hpp"
 #include "base/quantity.hpp"
+#include "base/text_file.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/output_file.hpp"
 #include "cli/value_name.hpp"
 #include "history/history.hpp"
-#include "record/profile.hpp"
-#include "run/descriptor.hpp"
-#include "run/redact.hpp"
-#include "run/text_file.hpp"
+#include "profile/profile.hpp"
+#include "runfile/redact.hpp"
 
 namespace peakmark::cli {
 namespace {

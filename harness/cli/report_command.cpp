@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text_file.hpp"
 #include "cli/allow_growth_option.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
@@ -16,7 +17,6 @@
 #include "cli/output_file.hpp"
 #include "cli/python_reports.hpp"
 #include "cli/value_name.hpp"
-#include "run/text_file.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/message.hpp"
+#include "base/text_file.hpp"
 #include "cli/case_limit_option.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
@@ -15,10 +16,9 @@
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
 #include "history/suspicious_cases.hpp"
-#include "run/rounds.hpp"
-#include "run/run_workers.hpp"
-#include "run/sweep_run.hpp"
-#include "run/text_file.hpp"
+#include "runfile/rounds.hpp"
+#include "supervise/run_workers.hpp"
+#include "supervise/sweep_run.hpp"
 
 namespace peakmark::cli {
 namespace {

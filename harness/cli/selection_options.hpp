@@ -3,7 +3,7 @@
 #include <CLI/App.hpp>
 #include <array>
 
-#include "run/run_selection.hpp"
+#include "supervise/run_selection.hpp"
 
 namespace peakmark::cli {
 

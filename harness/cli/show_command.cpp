@@ -19,13 +19,13 @@
 #include "cli/output_file.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
-#include "run/progress.hpp"
-#include "run/run_file.hpp"
-#include "run/run_summary.hpp"
-#include "run/throughput.hpp"
+#include "runfile/run_file.hpp"
+#include "runfile/run_summary.hpp"
+#include "runfile/throughput.hpp"
 #include "show/page.hpp"
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"
+#include "supervise/progress.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -1,6 +1,6 @@
 // The commands around `run`: list, merge, estimate.
+#include "base/text_file.hpp"
 #include "cli/command_test.hpp"
-#include "run/text_file.hpp"
 
 namespace peakmark {
 namespace {

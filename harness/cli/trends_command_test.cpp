@@ -2,8 +2,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/text_file.hpp"
 #include "cli/history_command_test.hpp"
-#include "run/text_file.hpp"
 
 namespace peakmark {
 namespace {

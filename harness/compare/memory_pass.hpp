@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ledger/ledger.hpp"
-#include "run/observation.hpp"
+#include "runfile/observation.hpp"
 
 namespace peakmark {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // For .cpp files only.
-#include "run/json_fields.hpp"
+#include "runfile/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <cstdint>
 #include <string>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "run/observation.hpp"
+#include "runfile/observation.hpp"
 
 namespace peakmark {
 

@@ -8,7 +8,7 @@
 #include "base/first_rows.hpp"
 #include "base/quantity.hpp"
 #include "base/text_table.hpp"
-#include "run/json_fields.hpp"
+#include "runfile/json_fields.hpp"
 
 namespace peakmark {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "run/candidates.hpp"
-#include "run/case_pairs.hpp"
+#include "runfile/candidates.hpp"
+#include "runfile/case_pairs.hpp"
 #include "sweep/nearest_word.hpp"
 #include "sweep/variant_pattern.hpp"
 

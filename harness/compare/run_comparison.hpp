@@ -9,9 +9,9 @@
 #include "compare/peak_entries.hpp"
 #include "compare/recordings.hpp"
 #include "compare/time_comparison.hpp"
-#include "run/case_pairs.hpp"
-#include "run/run_file.hpp"
-#include "run/throughput.hpp"
+#include "runfile/case_pairs.hpp"
+#include "runfile/run_file.hpp"
+#include "runfile/throughput.hpp"
 
 namespace peakmark {
 

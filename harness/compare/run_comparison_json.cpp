@@ -1,6 +1,6 @@
 #include "compare/moved_json.hpp"
 #include "compare/run_comparison.hpp"
-#include "run/observation_json.hpp"
+#include "runfile/observation_json.hpp"
 
 namespace peakmark {
 namespace {

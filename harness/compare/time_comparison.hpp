@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "run/observation.hpp"
-#include "run/rounds.hpp"
+#include "runfile/observation.hpp"
+#include "runfile/rounds.hpp"
 #include "statistics/time_change.hpp"
 
 namespace peakmark {

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "base/error.hpp"
-#include "record/event_source.hpp"
+#include "profile/event_source.hpp"
 
 namespace peakmark {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "base/error.hpp"
 #include "device/device.hpp"
-#include "record/event_source.hpp"
+#include "profile/event_source.hpp"
 #include "test_kernels_source.hpp"
 
 namespace peakmark {

@@ -8,7 +8,7 @@
 
 #include "compare/memory_pass.hpp"
 #include "ledger/ledger.hpp"
-#include "record/event.hpp"
+#include "profile/event.hpp"
 #include "show/process_tree.hpp"
 
 namespace peakmark {

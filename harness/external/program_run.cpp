@@ -11,12 +11,12 @@
 #include <csignal>
 #include <deque>
 
+#include "base/descriptor.hpp"
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
 #include "base/program_trouble.hpp"
-#include "run/descriptor.hpp"
-#include "run/orphans.hpp"
-#include "run/spawn.hpp"
+#include "subprocess/orphans.hpp"
+#include "subprocess/spawn.hpp"
 
 namespace peakmark {
 namespace {

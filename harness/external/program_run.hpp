@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "run/worker_process.hpp"
+#include "subprocess/worker_process.hpp"
 
 namespace peakmark {
 

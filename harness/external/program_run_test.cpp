@@ -13,8 +13,8 @@
 
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
-#include "run/orphans.hpp"
-#include "run/without_pidfd.hpp"
+#include "subprocess/orphans.hpp"
+#include "subprocess/without_pidfd.hpp"
 
 namespace peakmark {
 namespace {

@@ -13,13 +13,13 @@
 #include "external/note_on_marks.hpp"
 #include "external/program_record.hpp"
 #include "external/program_run.hpp"
-#include "record/missing_recorder.hpp"
-#include "record/process_ends.hpp"
-#include "record/profile_files.hpp"
-#include "record/program_file.hpp"
-#include "record/trouble_file.hpp"
-#include "run/python_environment.hpp"
+#include "launch/missing_recorder.hpp"
+#include "launch/process_ends.hpp"
+#include "launch/program_file.hpp"
+#include "profile/profile_files.hpp"
+#include "recorders/trouble_file.hpp"
 #include "show/process_tree.hpp"
+#include "supervise/python_environment.hpp"
 
 namespace peakmark {
 namespace {

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
-#include "record/recorder_libraries.hpp"
-#include "run/observation.hpp"
+#include "recorders/recorder_libraries.hpp"
+#include "runfile/observation.hpp"
 #include "sweep/case.hpp"
 #include "sweep/program.hpp"
 

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/scratch_folder.hpp"
 #include "external/program_run.hpp"
 #include "external/program_trial.hpp"
-#include "run/description_json.hpp"
-#include "run/observation_writer.hpp"
-#include "run/orphans.hpp"
-#include "run/scratch_folder.hpp"
+#include "runfile/description_json.hpp"
+#include "runfile/observation_writer.hpp"
+#include "subprocess/orphans.hpp"
 #include "sweep/suite_document.hpp"
 #include "sweep/vocabulary.hpp"
 

@@ -1,6 +1,6 @@
 #include "history/exports.hpp"
 
-#include "run/json_fields.hpp"
+#include "runfile/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
 

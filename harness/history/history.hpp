@@ -14,7 +14,7 @@
 #include "base/private_text.hpp"
 #include "history/place.hpp"
 #include "history/run_head.hpp"
-#include "run/run_file.hpp"
+#include "runfile/run_file.hpp"
 #include "trend/series.hpp"
 
 namespace peakmark::history {
@@ -114,7 +114,7 @@ class History {
   /// is decided. `dry`: only reports what would go.
   Pruned prune(const std::string& date, const RunsToKeep& runs_to_keep, bool dry);
 
-  /// Removes from all runs what is not published (run/redact.hpp), and the names of those who accepted
+  /// Removes from all runs what is not published (runfile/redact.hpp), and the names of those who accepted
   /// changes. Returns how many runs changed. Nothing of it stays in the database's file.
   std::int64_t redact(const PrivateTexts& texts);
 

@@ -10,10 +10,10 @@
 #include <functional>
 #include <stdexcept>
 
+#include "base/descriptor.hpp"
 #include "base/error.hpp"
 #include "history/sample_runs.hpp"
 #include "history/test_databases.hpp"
-#include "run/descriptor.hpp"
 
 namespace peakmark::history {
 namespace {

@@ -1,4 +1,4 @@
-#include "run/redact.hpp"
+#include "runfile/redact.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "run/json_fields.hpp"
+#include "runfile/json_fields.hpp"
 // json_fields.hpp first: it sets how nlohmann is compiled.
 #include <fmt/format.h>
 
@@ -14,10 +14,10 @@
 #include "base/private_text.hpp"
 #include "base/quantile.hpp"
 #include "history/run_record.hpp"
-#include "run/context_json.hpp"
-#include "run/long_lists.hpp"
-#include "run/observation_json.hpp"
-#include "run/rounds.hpp"
+#include "runfile/context_json.hpp"
+#include "runfile/long_lists.hpp"
+#include "runfile/observation_json.hpp"
+#include "runfile/rounds.hpp"
 
 namespace peakmark::history {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "history/run_head.hpp"
-#include "run/run_file.hpp"
+#include "runfile/run_file.hpp"
 #include "trend/series.hpp"
 
 namespace peakmark::history {

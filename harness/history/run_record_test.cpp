@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/fingerprint.hpp"
 #include "history/sample_runs.hpp"
-#include "run/run_example.hpp"
+#include "runfile/run_example.hpp"
 
 namespace peakmark::history {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "run/run_file.hpp"
+#include "runfile/run_file.hpp"
 
 // Runs made by hand, for the tests of this room.
 namespace peakmark::history {

@@ -8,11 +8,11 @@
 #include <functional>
 
 #include "base/error.hpp"
+#include "base/full_disk.hpp"
 #include "base/temporary_folder.hpp"
+#include "base/text_file.hpp"
 #include "history/history.hpp"
 #include "history/sample_runs.hpp"
-#include "run/full_disk.hpp"
-#include "run/text_file.hpp"
 
 namespace peakmark::history {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "run/run_file.hpp"
+#include "runfile/run_file.hpp"
 #include "trend/series.hpp"
 
 namespace peakmark::history {

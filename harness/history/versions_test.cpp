@@ -2,11 +2,11 @@
 // The folder versions/ holds one of each version, in SQL that both databases take.
 #include <gmock/gmock.h>
 
+#include "base/text_file.hpp"
 #include "history/run_record.hpp"
 #include "history/sample_runs.hpp"
 #include "history/schema.hpp"
 #include "history/test_databases.hpp"
-#include "run/text_file.hpp"
 
 namespace peakmark::history {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "record/event.hpp"
+#include "profile/event.hpp"
 
 namespace peakmark {
 

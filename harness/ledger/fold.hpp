@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "record/event.hpp"
+#include "profile/event.hpp"
 
 namespace peakmark {
 

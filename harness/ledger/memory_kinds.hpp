@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "record/event.hpp"
+#include "profile/event.hpp"
 
 namespace peakmark {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/size.hpp"
-#include "record/event.hpp"
+#include "profile/event.hpp"
 
 namespace peakmark {
 

@@ -1,6 +1,6 @@
 // For tests: a recorder that records what the test tells it, in a library of its own, as the real ones are.
-#include "record/marks.h"
-#include "record/profile_writer.hpp"
+#include "recorders/marks.h"
+#include "recorders/profile_writer.hpp"
 
 #define PEAKMARK_EXPORT __attribute__((visibility("default")))
 

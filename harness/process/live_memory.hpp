@@ -7,7 +7,7 @@
 
 #include "base/size.hpp"
 #include "ledger/address_map.hpp"
-#include "record/event.hpp"
+#include "profile/event.hpp"
 
 namespace peakmark {
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "ledger/ledger.hpp"
-#include "record/event_test.hpp"
+#include "profile/event_test.hpp"
 
 namespace peakmark {
 namespace {

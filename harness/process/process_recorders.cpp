@@ -13,10 +13,10 @@
 
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "record/attached_recorder.hpp"
-#include "record/marks.h"
-#include "record/missing_recorder.hpp"
-#include "record/profile.hpp"
+#include "launch/missing_recorder.hpp"
+#include "profile/profile.hpp"
+#include "recorders/attached_recorder.hpp"
+#include "recorders/marks.h"
 
 namespace peakmark {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "process/live_memory.hpp"
-#include "record/recorder_libraries.hpp"
+#include "recorders/recorder_libraries.hpp"
 
 namespace peakmark {
 

@@ -12,7 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/file_kind.hpp"
-#include "record/profile_files.hpp"
+#include "profile/profile_files.hpp"
 
 namespace peakmark {
 namespace {

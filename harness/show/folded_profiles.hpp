@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "record/event.hpp"
-#include "record/profile.hpp"
+#include "profile/event.hpp"
+#include "profile/profile.hpp"
 
 namespace peakmark {
 

@@ -14,8 +14,8 @@
 
 #include "base/error.hpp"
 #include "base/quantity.hpp"
-#include "record/profile_files.hpp"
-#include "record/stop_reason.hpp"
+#include "profile/profile_files.hpp"
+#include "profile/stop_reason.hpp"
 #include "show/folded_profiles.hpp"
 
 namespace peakmark {

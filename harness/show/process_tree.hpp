@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ledger/ledger.hpp"
-#include "record/profile.hpp"
+#include "profile/profile.hpp"
 
 namespace peakmark {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "record/event.hpp"
+#include "profile/event.hpp"
 
 namespace peakmark {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include "run/run_file.hpp"
+#include "runfile/run_file.hpp"
 #include "trend/change_finders.hpp"
 
 namespace peakmark::trend {

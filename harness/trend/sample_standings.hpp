@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "run/run_file.hpp"
+#include "runfile/run_file.hpp"
 #include "trend/standings.hpp"
 
 // Runs made by hand, for the tests of this module.

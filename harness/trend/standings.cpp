@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "run/run_summary.hpp"
+#include "runfile/run_summary.hpp"
 
 namespace peakmark::trend {
 namespace {

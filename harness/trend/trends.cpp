@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "run/observation.hpp"
+#include "runfile/observation.hpp"
 #include "trend/change_finders.hpp"
 
 namespace peakmark::trend {

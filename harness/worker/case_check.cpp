@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "device/dry/dry_device.hpp"
-#include "run/json_fields.hpp"
+#include "runfile/json_fields.hpp"
 #include "sweep/case.hpp"
 
 namespace peakmark {

@@ -7,7 +7,7 @@
 #include <ostream>
 
 #include "base/error.hpp"
-#include "run/json_fields.hpp"
+#include "runfile/json_fields.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {

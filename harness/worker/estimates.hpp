@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "run/observation.hpp"
+#include "runfile/observation.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {

@@ -5,7 +5,7 @@
 
 #include "base/size.hpp"
 #include "compare/memory_pass.hpp"
-#include "record/event.hpp"
+#include "profile/event.hpp"
 
 namespace peakmark {
 

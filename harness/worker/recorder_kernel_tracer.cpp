@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "record/marks.h"
+#include "recorders/marks.h"
 
 namespace peakmark {
 

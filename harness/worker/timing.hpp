@@ -7,7 +7,7 @@
 
 #include "device/clock_source.hpp"
 #include "device/device.hpp"
-#include "run/observation.hpp"
+#include "runfile/observation.hpp"
 #include "worker/cache_flush.hpp"
 #include "worker/stopping_rule.hpp"
 #include "worker/variant.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "record/event_source.hpp"
-#include "run/observation.hpp"
+#include "profile/event_source.hpp"
+#include "runfile/observation.hpp"
 #include "worker/pass_record.hpp"
 #include "worker/timing.hpp"
 #include "worker/variant.hpp"

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "device/dry/dry_device.hpp"
-#include "record/attached_recorder.hpp"
+#include "recorders/attached_recorder.hpp"
 #include "worker/recorder_kernel_tracer.hpp"
 
 namespace peakmark {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "device/device.hpp"
-#include "record/event_source.hpp"
+#include "profile/event_source.hpp"
 #include "worker/timing.hpp"
 #include "worker/worker_options.hpp"
 

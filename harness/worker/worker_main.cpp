@@ -12,8 +12,8 @@
 #include <iostream>
 
 #include "base/error.hpp"
-#include "run/description_json.hpp"
-#include "run/json_fields.hpp"
+#include "runfile/description_json.hpp"
+#include "runfile/json_fields.hpp"
 #include "worker/build_info.hpp"
 #include "worker/case_benchmarks.hpp"
 #include "worker/case_check.hpp"

@@ -22,13 +22,13 @@ WorkerProgram this_program(const char* path);
 /// options.
 ///
 /// Between worker and supervisor:
-/// - `--describe` prints the Description as JSON (run/description_json.hpp);
+/// - `--describe` prints the Description as JSON (runfile/description_json.hpp);
 /// - `--estimate` answers questions on standard input, a line each (worker/estimate_service.hpp);
 /// - `--label L`, with any of these, has the names of all variants end with `.L`;
 /// - `--cases -` reads the names of all cases, a line each, until the end of standard input;
 /// - `--observations-fd N` gets, for each case, the line {"start": "<case>"} before anything is done for it,
 /// and
-///   its observation (run/run_file.hpp, `to_json_line`) when it is through;
+///   its observation (runfile/run_file.hpp, `to_json_line`) when it is through;
 /// - `--reference` gives the line {"reference_ns": …, "arithmetic_ns": …, "copy_bytes": …} before the first
 /// case, and without
 ///   --cases nothing else. A supervised worker that times cases writes such lines between them, too.

@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "base/cuda_folders.hpp"
 #include "base/error.hpp"
-#include "record/cuda_folders.hpp"
 
 namespace peakmark {
 

@@ -8,9 +8,9 @@
 #include <fstream>
 #include <thread>
 
+#include "base/cuda_folders.hpp"
 #include "device/doctor/doctor.hpp"
-#include "record/cuda_folders.hpp"
-#include "record/recorder_libraries.hpp"
+#include "recorders/recorder_libraries.hpp"
 
 namespace peakmark {
 namespace {

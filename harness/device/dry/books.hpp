@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/size.hpp"
-#include "record/event_source.hpp"
+#include "profile/event_source.hpp"
 
 namespace peakmark {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "device/device.hpp"
-#include "record/event_source.hpp"
+#include "profile/event_source.hpp"
 
 namespace peakmark {
 

@@ -20,7 +20,7 @@ KINDS = {
 #: Kinds that are reported beside the peak, never inside.
 BESIDE_THE_PEAK = frozenset((0, 6, 22, 23, 26, 27))
 
-#: Names of the errors with which allocations are refused, as harness/record/event.cpp has them.
+#: Names of the errors with which allocations are refused, as harness/profile/event.cpp has them.
 ERROR_NAMES = {
     -4: "CL_MEM_OBJECT_ALLOCATION_FAILURE", -5: "CL_OUT_OF_RESOURCES", -6: "CL_OUT_OF_HOST_MEMORY",
     -10: "CL_IMAGE_FORMAT_NOT_SUPPORTED", -13: "CL_MISALIGNED_SUB_BUFFER_OFFSET", -30: "CL_INVALID_VALUE",

@@ -238,7 +238,7 @@ def test_a_forked_child_does_not_begin_in_its_parents_phase(tmp_path):
 
 
 MARKS_OF_THREADS = """
-    #include <peakmark/record/phase.h>
+    #include <peakmark/phase.h>
     #include <pthread.h>
     #include <stdio.h>
     extern char** environ;
@@ -305,7 +305,7 @@ def test_a_c_program_marks_with_a_header(tmp_path):
     source = tmp_path / "program.c"
     source.write_text(
         """
-        #include <peakmark/record/phase.h>
+        #include <peakmark/phase.h>
         #include <CL/cl.h>
         int main(void) {
           cl_platform_id platform; cl_device_id device;

@@ -1,0 +1,282 @@
+#include "launch/profile_folding.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <span>
+#include <system_error>
+
+#include "base/error.hpp"
+#include "ledger/fold.hpp"
+#include "profile/profile_files.hpp"
+
+namespace peakmark {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMaxSlotsAPass = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kExtentBytes = std::uint64_t{1} << 20U;  // by which a profile grows
+
+std::int64_t monotonic_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+std::uint64_t bytes_of_slots(std::uint64_t slots) {
+  return ProfileHeader::kBytes + slots * sizeof(Event);
+}
+
+bool is_text_head(EventType type) {
+  return type == EventType::name || type == EventType::phase || type == EventType::note ||
+         type == EventType::stack;
+}
+
+/// The first `count` events, less a text at their end whose continuations are not all among them.
+std::size_t without_cut_text(std::span<const Event> events, std::size_t count) {
+  std::size_t head = count;
+  while (head > 0 && events[head - 1].type == EventType::text) --head;
+  if (head == 0) return count;
+  --head;
+  const std::size_t slots =
+      std::max<std::size_t>(1, (events[head].text_bytes + sizeof(Event::text) - 1) / sizeof(Event::text));
+  return is_text_head(events[head].type) && head + slots > count ? head : count;
+}
+
+bool has_end(const ProfileHeader& header) {
+  return header.closed == 1 || header.end_monotonic_ns != 0;
+}
+
+/// What a process has written and is not folded yet.
+struct NewEvents {
+  std::vector<Event> events;
+  bool is_all = true;  ///< nothing else is in its profile now
+};
+
+NewEvents new_events(ProfileReader& reader, std::uint64_t first) {
+  NewEvents found{reader.events(first, first + kMaxSlotsAPass)};
+  std::vector<Event>& events = found.events;
+  if (!events.empty() && events.back().commit >= first + kMaxSlotsAPass) found.is_all = false;
+  // Behind a slot that is not written yet nothing is taken.
+  const auto gap = std::ranges::find_if(
+      events, [next = first](const Event& event) mutable { return event.commit != ++next; });
+  if (gap != events.end()) found.is_all = false;
+  events.erase(gap, events.end());
+  return found;
+}
+
+/// All processes, each with its events up to one moment, so that what comes later may be merged later.
+/// `now_ns`: before the files were listed.
+RecordedTree take(const std::vector<fs::path>& files, const FoldedProfiles& folded, std::int64_t now_ns,
+                  std::int64_t margin_ns) {
+  const bool is_one = files.size() == 1 && folded.processes.size() <= 1;
+  std::int64_t limit_ns = is_one ? now_ns : now_ns - margin_ns;
+  RecordedTree tree;
+  std::vector<NewEvents> written;
+  for (const fs::path& file : files) {
+    ProfileReader reader(file);
+    const FoldedProcess* const before = find_folded(folded, reader.header());
+    RecordedProcess process;
+    process.path = file;
+    process.folded_slots = before == nullptr ? 0 : before->slots;
+    process.header = reader.header();  // before its events: a process that has ended writes no more
+    process.command_line = reader.command_line();
+    NewEvents found = new_events(reader, process.folded_slots);
+    if (!found.is_all && !is_one) {
+      limit_ns = std::min(limit_ns, found.events.empty() ? INT64_MIN : found.events.back().time_ns);
+    }
+    written.push_back(std::move(found));
+    tree.processes.push_back(std::move(process));
+  }
+  for (std::size_t p = 0; p < written.size(); ++p) {
+    std::vector<Event>& events = written[p].events;
+    const auto later =
+        std::ranges::find_if(events, [&](const Event& event) { return event.time_ns >= limit_ns; });
+    const std::size_t whole = without_cut_text(events, static_cast<std::size_t>(later - events.begin()));
+    if (whole < events.size()) written[p].is_all = false;
+    events.resize(whole);
+    RecordedProcess& process = tree.processes[p];
+    const FoldedProcess* const before = find_folded(folded, process.header);
+    process.folded_slots += events.size();
+    process.releases_at_end = written[p].is_all && (before == nullptr || !before->end_is_in_together);
+    if (before != nullptr) {
+      process.folded_events = before->events.size();
+      events.insert(events.begin(), before->events.begin(), before->events.end());
+    }
+    process.events = std::move(events);
+  }
+  // What a process holds at its end is released when that has come, with all its events.
+  for (RecordedProcess& process : tree.processes) {
+    const std::optional<std::int64_t> end = end_of(process, tree);
+    process.releases_at_end = process.releases_at_end && end && *end < limit_ns;
+  }
+  std::ranges::sort(tree.processes, {},
+                    [](const RecordedProcess& one) { return one.header.start_monotonic_ns; });
+  add_folded_together(tree, folded);
+  return tree;
+}
+
+bool has_news(const RecordedTree& tree, const FoldedProfiles& folded) {
+  return std::ranges::any_of(tree.processes, [&](const RecordedProcess& process) {
+    const FoldedProcess* const before = find_folded(folded, process.header);
+    return process.folded_slots > (before == nullptr ? 0 : before->slots);
+  });
+}
+
+FoldedProfiles fold_tree(const RecordedTree& tree, const FoldedProfiles& before) {
+  FoldedProfiles folded;
+  if (tree.processes.size() > 1) folded.together = fold(merge_by_time(tree));
+  for (const RecordedProcess& process : tree.processes) {
+    const FoldedProcess* const earlier = find_folded(before, process.header);
+    const bool end_is_in_together = (earlier != nullptr && earlier->end_is_in_together) ||
+                                    (tree.processes.size() > 1 && process.releases_at_end);
+    folded.processes.push_back({process.header.pid, process.header.start_monotonic_ns, process.folded_slots,
+                                end_is_in_together, fold(process.events)});
+  }
+  return folded;
+}
+
+std::uint64_t folded_bytes(const FoldedProfiles& folded) {
+  std::uint64_t events = folded.together.size();
+  for (const FoldedProcess& one : folded.processes) events += one.events.size();
+  return events * sizeof(Event);
+}
+
+}  // namespace
+
+ProfileFolding::ProfileFolding() : ProfileFolding(Options()) {}
+
+ProfileFolding::ProfileFolding(Options options) : options_(std::move(options)) {}
+
+ProfileFolding::~ProfileFolding() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void ProfileFolding::begin(const fs::path& name) {
+  name_ = name;
+  folded_ = {};
+  spaces_.clear();
+  trouble_.clear();
+  is_ending_ = false;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    // No thread is to be had: the profiles are folded at the end.
+  }
+}
+
+void ProfileFolding::run() {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, std::chrono::milliseconds(50), [this] { return is_ending_; })) {
+    lock.unlock();
+    fold(name_, false);
+    lock.lock();
+  }
+}
+
+void ProfileFolding::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  fold(name_, true);
+}
+
+void ProfileFolding::fold(const fs::path& name, bool is_over) {
+  name_ = name;
+  try {
+    while (trouble_.empty()) {
+      // Before the files are listed: a profile that is not found has no older events.
+      const std::int64_t now_ns = monotonic_ns();
+      const std::vector<fs::path> files = profiles_beside(name);
+      if (!is_worth_it(files, is_over)) return;
+      const RecordedTree tree = take(files, folded_, now_ns, is_over ? 0 : options_.margin_ns);
+      if (!has_news(tree, folded_)) return;
+      folded_ = fold_tree(tree, folded_);
+      const int error = write_folded(folded_, folded_beside(name), [this] { done(Step::written); });
+      if (error != 0) {
+        trouble_ = fmt::format("{}: cannot be written: {}; the profile keeps its size",
+                               folded_beside(name).string(), std::strerror(error));
+        return;
+      }
+      done(Step::renamed);
+      for (const RecordedProcess& process : tree.processes) free_space(process);
+      done(Step::freed);
+    }
+  } catch (const std::exception& error) {
+    trouble_ = error.what();  // a profile was removed, or no memory is left
+  }
+}
+
+/// As much must have come as is folded already, or writing that again and again would take all the time.
+bool ProfileFolding::is_worth_it(const std::vector<fs::path>& files, bool is_over) const {
+  std::uint64_t left = 0;
+  for (const fs::path& file : files) {
+    const FoldedProcess* const before = find_folded(folded_, ProfileReader(file).header());
+    const std::uint64_t done = bytes_of_slots(before == nullptr ? 0 : before->slots);
+    const std::uint64_t bytes = fs::file_size(file);
+    left += bytes - std::min(bytes, done);
+  }
+  if (is_over && !folded_.processes.empty()) return left > 0;
+  return left >= std::max(options_.min_bytes, folded_bytes(folded_));
+}
+
+void ProfileFolding::free_space(const RecordedProcess& process) {
+  const int file = ::open(process.path.c_str(), O_RDWR | O_CLOEXEC);
+  struct stat status {};
+  if (file < 0 || ::fstat(file, &status) != 0) {
+    if (file >= 0) ::close(file);
+    return;
+  }
+  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  Space& space = spaces_[{process.header.pid, process.header.start_monotonic_ns}];
+  std::uint64_t end = bytes_of_slots(process.folded_slots);
+  const bool has_ended = has_end(process.header);
+  if (!has_ended) {
+    // The recorder looks at an extent until it unmaps it, which it does while it maps another one. Where the
+    // file has grown twice since all of the extent was seen to be written, one such growth began after that
+    // and is over.
+    space.waiting.emplace_back(end / kExtentBytes * kExtentBytes, file_bytes);
+    end = space.freed_bytes;
+    while (!space.waiting.empty() && file_bytes >= space.waiting.front().second + 2 * kExtentBytes) {
+      end = std::max(end, space.waiting.front().first);
+      space.waiting.pop_front();
+    }
+  }
+  const std::uint64_t from = std::max<std::uint64_t>(space.freed_bytes, ProfileHeader::kBytes);
+  int error = 0;
+  if (process.header.closed == 1 && process.folded_slots >= process.header.end) {
+    if (::ftruncate(file, ProfileHeader::kBytes) != 0) error = errno;
+  } else if (end > from && ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                       static_cast<off_t>(from), static_cast<off_t>(end - from)) != 0) {
+    error = errno;
+  }
+  ::close(file);
+  space.freed_bytes = std::max(space.freed_bytes, end);
+  if (error != 0) {
+    trouble_ = fmt::format(
+        "{}: its file system cannot give back the space of folded events ({}); the profile "
+        "keeps its size",
+        process.path.string(), std::strerror(error));
+  }
+}
+
+}  // namespace peakmark

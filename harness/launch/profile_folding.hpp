@@ -1,0 +1,85 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "launch/record_program.hpp"
+#include "show/folded_profiles.hpp"
+#include "show/process_tree.hpp"
+
+namespace peakmark {
+
+/// Keeps a recording small while its program runs (`record --compact`): folds what the program has written,
+/// writes it to NAME.folded, and then gives the disk space of the folded slots back. Killed at any moment it
+/// leaves profiles in which every event counts once: a reader takes the slots that NAME.folded has from there
+/// and the others from the profile.
+///
+/// The program is not involved. Only such extents are given back that its recorder has unmapped.
+class ProfileFolding : public RecordingFollower {
+ public:
+  /// What a pass has just done; for tests, which kill the process there.
+  enum class Step { written, renamed, freed };
+
+  struct Options {
+    std::uint64_t min_bytes = std::uint64_t{8} << 20U;  ///< fewer bytes of new events are not folded
+    /// Of several processes events are merged when they are that old. A thread takes the time of an event
+    /// before it reserves its slot: what it may still write is not older.
+    std::int64_t margin_ns = 1'000'000'000;
+    std::function<void(Step)> after = {};
+  };
+
+  ProfileFolding();
+  explicit ProfileFolding(Options options);
+  ~ProfileFolding() override;
+  ProfileFolding(const ProfileFolding&) = delete;
+  ProfileFolding& operator=(const ProfileFolding&) = delete;
+
+  /// Starts a thread that calls fold() every 50 ms.
+  void begin(const std::filesystem::path& name) override;
+  /// Ends the thread, and folds what is left.
+  void end() override;
+
+  /// One pass over the profiles of `name`. `is_over`: the program has ended.
+  void fold(const std::filesystem::path& name, bool is_over);
+
+  /// Why the profiles are larger than they need be; empty where they are not. Ask after end().
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+
+ private:
+  using Identity = std::pair<std::int32_t, std::int64_t>;  // pid, start
+
+  /// How far a profile was given back, and what may be once its file has grown.
+  struct Space {
+    std::uint64_t freed_bytes = 0;
+    std::deque<std::pair<std::uint64_t, std::uint64_t>> waiting = {};  // bytes to free, of the file then
+  };
+  void run();
+  [[nodiscard]] bool is_worth_it(const std::vector<std::filesystem::path>& files, bool is_over) const;
+  void free_space(const RecordedProcess& process);
+
+  void done(Step step) const {
+    if (options_.after) options_.after(step);
+  }
+
+  Options options_;
+  std::filesystem::path name_;
+  FoldedProfiles folded_;
+  std::map<Identity, Space> spaces_;
+  std::string trouble_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool is_ending_ = false;  // with mutex_
+  std::thread thread_;
+};
+
+}  // namespace peakmark

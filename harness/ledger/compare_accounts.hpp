@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profile/event.hpp"
+
+namespace peakmark {
+
+/// What two accounts of one process do not agree on, a line each: peaks, sums and counts of each kind of
+/// memory, and each allocation that only one of them has. Kinds that activity records cannot tell apart are
+/// taken together: pitched with device memory, registered with pinned host memory, physical with device
+/// memory. Empty: they agree to the byte.
+std::vector<std::string> compare_accounts(std::span<const Event> callbacks, std::span<const Event> records);
+
+}  // namespace peakmark

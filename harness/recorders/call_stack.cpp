@@ -1,0 +1,147 @@
+#include "recorders/call_stack.hpp"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "recorders/profile_writer.hpp"
+#include "recorders/python_frames.hpp"
+#include "recorders/stack_text.hpp"
+
+namespace peakmark {
+namespace {
+
+std::atomic<CallStacks*> followed_stacks{nullptr};
+thread_local bool inside = false;
+
+/// Guards against calls that come out of the unwinder or the interpreter.
+class Inside {
+ public:
+  Inside() { inside = true; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  ~Inside() { inside = false; }
+};
+
+const void* base_of(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+/// Where this recorder was loaded; null when it is a part of the program itself, as in tests.
+const void* own_base() {
+  static const void* const base = [] {
+    const void* const own = base_of(reinterpret_cast<const void*>(&own_base));
+    const void* const program = base_of(reinterpret_cast<const void*>(getauxval(AT_ENTRY)));
+    return own == program ? nullptr : own;
+  }();
+  return base;
+}
+
+/// The mixing step of splitmix64, of each word in turn.
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) + 0x9e3779b97f4a7c15U;
+  hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9U;
+  hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebU;
+  return hash ^ (hash >> 31U);
+}
+
+std::uint64_t hash_of(void* const* frames, std::size_t count, const char* text, std::size_t bytes) {
+  std::uint64_t hash = count;
+  for (std::size_t i = 0; i < count; ++i) hash = mix(hash, reinterpret_cast<std::uint64_t>(frames[i]));
+  for (std::size_t i = 0; i < bytes; i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text + i, std::min(sizeof(word), bytes - i));
+    hash = mix(hash, word);
+  }
+  return std::max<std::uint64_t>(hash, 1);
+}
+
+void add_native(StackText& text, const void* address) {
+  // A return address is that of the next line, or of the next function: the call stands before it.
+  const auto call = reinterpret_cast<std::uint64_t>(address) - 1;
+  Dl_info info{};
+  const bool known = dladdr(reinterpret_cast<const void*>(call), &info) != 0 && info.dli_fname != nullptr;
+  const auto from = [&](const void* start) { return call - reinterpret_cast<std::uint64_t>(start); };
+  text.field("N").field(known && info.dli_sname != nullptr ? info.dli_sname : "");
+  text.hexadecimal(known && info.dli_sname != nullptr ? from(info.dli_saddr) : 0);
+  text.field(known ? info.dli_fname : "").hexadecimal(known ? from(info.dli_fbase) : call);
+  text.end_line();
+}
+
+}  // namespace
+
+void CallStacks::start() {
+  void* frames[4];
+  backtrace(frames, 4);
+  own_base();
+  look_for_python();
+  static std::atomic<bool> registered{false};
+  followed_stacks.store(this);
+  if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, forget_in_child);
+}
+
+void CallStacks::forget_in_child() {
+  CallStacks* const stacks = followed_stacks.load();
+  if (stacks == nullptr) return;
+  inside = false;
+  for (std::atomic<std::uint64_t>& hash : stacks->hashes_) {
+    // Not written where there is nothing: the pages of a table are taken when they are touched.
+    if (hash.load(std::memory_order_relaxed) != 0) hash.store(0, std::memory_order_relaxed);
+  }
+  stacks->told_full_.store(false);
+}
+
+CallStacks::Found CallStacks::find(std::uint64_t hash) {
+  constexpr std::size_t kMostSteps = 64;
+  for (std::size_t step = 0; step < kMostSteps; ++step) {
+    const std::size_t place = (hash + step) % kMost;
+    std::uint64_t there = hashes_[place].load(std::memory_order_relaxed);
+    if (there == 0 && hashes_[place].compare_exchange_strong(there, hash)) return {place + 1, true};
+    if (there == hash) return {place + 1, false};
+  }
+  return {0, false};
+}
+
+std::uint64_t CallStacks::id_of_caller(ProfileWriter& writer) {
+  if (inside) return 0;
+  const int saved = errno;
+  const Inside guard;
+  void* frames[kMostFrames];
+  char python[8192];
+  const int got = backtrace(frames, kMostFrames);
+  const auto count = static_cast<std::size_t>(std::max(got, 0));
+  const std::size_t bytes = python_frames(python, sizeof(python));
+  Found found = find(hash_of(frames, count, python, bytes));
+  if (found.is_new) write(writer, found.id, frames, count, python, bytes);
+  if (found.id == 0 && !told_full_.exchange(true)) {
+    writer.note("more different call stacks than there is room for: the rest are unknown");
+  }
+  errno = saved;
+  return found.id;
+}
+
+void CallStacks::write(ProfileWriter& writer, std::uint64_t id, void* const* frames, std::size_t count,
+                       const char* python_text, std::size_t python_bytes) {
+  look_for_python();
+  // Too large for the stack of a thread, and stacks are new seldom enough for a call of the system.
+  const std::size_t room = ProfileWriter::kMaxStackBytes;
+  void* const memory = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return writer.stack(id, "", 0);
+  auto* const buffer = static_cast<char*>(memory);
+  std::memcpy(buffer, python_text, python_bytes);
+  StackText text(buffer + python_bytes, room - python_bytes);
+  std::size_t first = 0;
+  while (first < count && own_base() != nullptr && base_of(frames[first]) == own_base()) ++first;
+  for (std::size_t i = first; i < count && !text.is_full(); ++i) add_native(text, frames[i]);
+  if (count == kMostFrames) text.field("R").field("deeper than is recorded").end_line();
+  writer.stack(id, buffer, python_bytes + text.bytes());
+  munmap(memory, room);
+}
+
+}  // namespace peakmark

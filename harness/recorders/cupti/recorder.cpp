@@ -1,0 +1,317 @@
+#include "recorders/cupti/recorder.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
+#include "recorders/cupti/profile_sink.hpp"
+#include "recorders/trouble.hpp"
+
+namespace peakmark {
+namespace {
+
+// In static storage, for it is large, and needs no destructor.
+ProfileWriter profile_writer;
+ProfileWriter activity_writer;
+
+// Copies and fills too: whoever compares kernels with the time of a call must know what else was in it.
+constexpr std::array kTimedKinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                 CUPTI_ACTIVITY_KIND_MEMSET};
+
+thread_local bool has_seen_call = false;
+
+bool is_set(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
+void say(const std::string& text) {
+  dprintf(STDERR_FILENO, "peakmark: %s\n", text.c_str());
+}
+
+}  // namespace
+
+Recorder::Recorder(ProfileWriter& profile) : profile_(profile) {}
+
+Recorder* Recorder::start() {
+  static Recorder* const recorder = new Recorder(profile_writer);  // also where it fails: CUPTI may know it
+  std::string reason;
+  const auto fail = [&]() -> Recorder* {
+    tell_trouble(("CUDA is not recorded: " + reason).c_str());
+    return nullptr;
+  };
+  const auto attempt = [&](const CuptiLibrary& library, const std::string&, std::string& why) {
+    return recorder->use_library(library, why);
+  };
+  if (!load_cupti(recorder->cupti_, attempt, reason)) return fail();
+  char name[sizeof(ProfileHeader::recorder)];
+  std::snprintf(name, sizeof(name), "cupti %u", recorder->version_);
+  if (!profile_writer.open_from_environment(name)) return nullptr;
+
+  recorder->sink_ = std::make_unique<ProfileSink>(profile_writer);
+  recorder->driver_ = std::make_unique<LoadedDriver>(recorder->cupti_);
+  recorder->calls_ =
+      std::make_unique<CallRecorder>(*recorder->sink_, *recorder->driver_, is_set("PEAKMARK_SYNC"));
+  recorder->open_activity();
+  recorder->is_recording_ = true;
+  return recorder;
+}
+
+/// CUDA calls us while it comes up, before the program can allocate: what comes until the profile is open is
+/// no memory.
+CuptiAttempt Recorder::use_library(const CuptiLibrary& library, std::string& reason) {
+  cupti_ = library;
+  version_ = 0;
+  cupti_.get_version(&version_);
+  const CuptiAttempt result = subscribe(reason);
+  if (result != CuptiAttempt::taken || enable_calls(reason)) return result;
+  if (cupti_.unsubscribe != nullptr) cupti_.unsubscribe(subscriber_);
+  return CuptiAttempt::refused;
+}
+
+CuptiAttempt Recorder::subscribe(std::string& reason) {
+  char other[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 64] = "";
+  CUptiResult result = CUPTI_ERROR_UNKNOWN;
+  if (cupti_.subscribe_v2 != nullptr) {
+    CUpti_SubscriberParams parameters{};
+    parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+    parameters.subscriberName = "peakmark";
+    parameters.oldSubscriberName = other;
+    parameters.oldSubscriberSize = sizeof(other);
+    result = cupti_.subscribe_v2(&subscriber_, on_callback, this, &parameters);
+  } else {
+    result = cupti_.subscribe(&subscriber_, on_callback, this);
+  }
+  if (result == CUPTI_SUCCESS) return CuptiAttempt::taken;
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    reason =
+        std::string("CUPTI has a subscriber already, ") +
+        (*other != '\0' ? other : "such as Nsight, cuda-gdb, compute-sanitizer or a framework's profiler") +
+        ", and takes only one: run without it";
+    return CuptiAttempt::hopeless;
+  }
+  reason = "cuptiSubscribe: " + cupti_.text(result);
+  return CuptiAttempt::refused;
+}
+
+bool Recorder::enable_calls(std::string& reason) {
+  const auto enable = [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+    const CUptiResult result = cupti_.enable_callback(1, subscriber_, domain, id);
+    if (result != CUPTI_SUCCESS) {
+      reason = "CUPTI does not show driver call " + std::to_string(id) + ": " + cupti_.text(result);
+    }
+    return result == CUPTI_SUCCESS;
+  };
+  for (const CUpti_CallbackId id : memory_calls()) {
+    // A call that this libcupti does not know yet is one that its driver does not have.
+    if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, id) && version_ >= CUPTI_API_VERSION) return false;
+  }
+  if (is_set("PEAKMARK_SYNC")) {
+    for (const CUpti_CallbackId id : enqueueing_calls()) {
+      if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, id) && version_ >= CUPTI_API_VERSION) return false;
+    }
+  }
+  // A libcupti that does not know these has a driver that lacks them.
+  for (const CUpti_CallbackId id : kNewerMemoryCalls) enable(CUPTI_CB_DOMAIN_DRIVER_API, id);
+  enable(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+  enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+  enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
+  return true;
+}
+
+void Recorder::open_activity() {
+  const bool check = is_set("PEAKMARK_ACTIVITY_CHECK");
+  const bool work = !check && is_set("PEAKMARK_WORK");
+  if (!check && !work && !is_set("PEAKMARK_KERNEL_RECORDS")) {
+    no_activity_ = "set PEAKMARK_KERNEL_RECORDS=1 before the program starts";
+    return;
+  }
+  const auto consume = [this](const CUpti_Activity& record) {
+    if (use_ == Use::work) return note_work(record);
+    kernels_.add(record);
+    memory_.add(record);
+  };
+  bool opened = activity_.open(cupti_, consume, no_activity_);
+  if (opened && check) opened = activity_.enable(CUPTI_ACTIVITY_KIND_MEMORY2, no_activity_);
+  for (const CUpti_ActivityKind kind : kTimedKinds) {
+    if (opened && work) opened = activity_.enable(kind, no_activity_);
+  }
+  if (!opened) {
+    say(no_activity_);
+    profile_.note(no_activity_.c_str());
+    return;
+  }
+  use_ = check ? Use::check : work ? Use::work : Use::kernels;
+  if (work) no_activity_ = "PEAKMARK_WORK is set: kernels go into the profile one by one";
+  if (check) no_activity_ = "PEAKMARK_ACTIVITY_CHECK is set: kernels are not recorded beside memory";
+}
+
+/// CUPTI tells when the device began, not when it was asked.
+void Recorder::note_work(const CUpti_Activity& record) {
+  const std::optional<DeviceWork> work = work_of(record);
+  if (!work) return;
+  if (!work->is_timed()) {
+    ++untimed_work_;
+    return;
+  }
+  profile_.work(static_cast<std::int64_t>(work->end - work->start), static_cast<std::int64_t>(work->start));
+}
+
+/// While CUDA still stands.
+void Recorder::finish_work() {
+  driver_->synchronise_context();
+  activity_.flush();
+  disable_timed_kinds();
+  const std::uint64_t dropped = activity_.dropped();
+  std::uint64_t untimed = 0;
+  activity_.between_records([&] { untimed = untimed_work_; });
+  if (dropped == 0 && untimed == 0) return;
+  tell_trouble(("the device's times are not whole: CUPTI dropped " + std::to_string(dropped) +
+                " records of kernels, and " + std::to_string(untimed) + " have no times")
+                   .c_str());
+}
+
+void Recorder::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  auto& recorder = *static_cast<Recorder*>(self);
+  // A forked child has none of the parent's memory, and may have inherited a lock that nobody opens any more.
+  if (!recorder.process_.is_here()) return;
+  if (!recorder.is_recording_) return;
+  if (domain == CUPTI_CB_DOMAIN_STATE) {
+    recorder.has_lost_cupti_ = true;
+    recorder.sink_->invalid("CUPTI met a fatal error and has ended: what follows is missing");
+    return;
+  }
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
+    const auto* const module = static_cast<const CUpti_ModuleResourceData*>(resource.resourceDescriptor);
+    if (module == nullptr) return;
+    if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED && module->pCubin != nullptr) {
+      recorder.calls_->on_module_loaded(
+          module->moduleId, std::as_bytes(std::span(module->pCubin, module->cubinSize)), resource.context);
+    } else if (id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING) {
+      recorder.calls_->on_module_unloading(module->moduleId);
+    }
+    return;
+  }
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
+  has_seen_call = true;
+  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+  const bool entering = call.callbackSite == CUPTI_API_ENTER;
+  recorder.calls_->on_call(
+      {.id = id,
+       .entering = entering,
+       .parameters = call.functionParams,
+       .result = entering ? CUDA_SUCCESS : *static_cast<const CUresult*>(call.functionReturnValue),
+       .correlation = call.correlationData,
+       .context = call.context,
+       .context_id = call.contextUid});
+}
+
+bool Recorder::sees_calls() {
+  has_seen_call = false;
+  // A release of no memory does nothing in the driver, and a driver that has gone proves nothing.
+  return !driver_->free_nothing() || has_seen_call;
+}
+
+/// CUPTI takes one subscriber. If it took another one now, ours is gone.
+bool Recorder::is_subscribed() {
+  CUpti_SubscriberHandle other = nullptr;
+  const CUptiResult result = cupti_.subscribe(&other, on_callback, this);
+  if (result == CUPTI_SUCCESS && cupti_.unsubscribe != nullptr) cupti_.unsubscribe(other);
+  return result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+}
+
+void Recorder::check_that_calls_are_seen() {
+  if (has_doubt_ || has_lost_cupti_ || sees_calls() || has_doubt_.exchange(true)) return;
+  if (is_subscribed()) {
+    // A driver that does not show this call would look the same.
+    return sink_->note(
+        "CUPTI does not show every call: if another tool has ended it, what came after that is missing");
+  }
+  has_lost_cupti_ = true;
+  sink_->invalid("another tool has ended CUPTI (cuptiFinalize): what came after that is missing");
+}
+
+const char* Recorder::synchronise() {
+  if (!process_.is_here()) return "a forked child has no CUDA";
+  driver_->synchronise_context();
+  check_that_calls_are_seen();
+  return has_lost_cupti_ ? "CUPTI has ended, so that CUDA is not recorded any more" : nullptr;
+}
+
+bool Recorder::start_kernels(std::string& reason) {
+  if (use_ != Use::kernels) {
+    reason = no_activity_;
+    return false;
+  }
+  activity_.between_records([&] { kernels_.clear(); });
+  activity_.forget_dropped();
+  for (const CUpti_ActivityKind kind : kTimedKinds) {
+    if (!activity_.enable(kind, reason)) {
+      disable_timed_kinds();
+      return false;
+    }
+  }
+  // Whoever reads bytes from this part of the profile should know that CUPTI holds memory of its own.
+  profile_.note("kernel records begin");
+  return true;
+}
+
+void Recorder::disable_timed_kinds() {
+  for (const CUpti_ActivityKind kind : kTimedKinds) activity_.disable(kind);
+}
+
+bool Recorder::stop_kernels(std::vector<KernelTotal>& totals, std::string& reason) {
+  if (use_ != Use::kernels) {
+    reason = no_activity_;
+    return false;
+  }
+  driver_->synchronise_context();
+  activity_.flush();
+  disable_timed_kinds();
+  profile_.note("kernel records end");
+  std::uint64_t untimed = 0;
+  activity_.between_records([&] {
+    totals = kernels_.totals();
+    untimed = kernels_.untimed();
+  });
+  if (activity_.dropped() > 0) {
+    reason = "CUPTI dropped " + std::to_string(activity_.dropped()) + " kernel records";
+  } else if (untimed > 0) {
+    reason = std::to_string(untimed) + " kernel records have no times";
+  } else {
+    return true;
+  }
+  return false;
+}
+
+void Recorder::finish_activity() {
+  // A forked child has none of CUPTI's threads: it would wait for them for ever.
+  if (!process_.is_here()) return;
+  calls_->process_ends();
+  check_that_calls_are_seen();
+  if (use_ == Use::work) finish_work();
+  if (use_ != Use::check) return;
+  use_ = Use::none;
+  driver_->synchronise_context();
+  activity_.flush();
+  activity_.disable(CUPTI_ACTIVITY_KIND_MEMORY2);
+  const char* const path = std::getenv("PEAKMARK_PROFILE");
+  if (path == nullptr) return;
+  char name[sizeof(ProfileHeader::recorder)];
+  std::snprintf(name, sizeof(name), "cupti %u activity", version_);
+  if (!activity_writer.open((std::string(path) + ".activity").c_str(), name)) return;
+  ProfileSink sink(activity_writer);
+  activity_.between_records([&] { memory_.tell(sink, activity_.dropped()); });
+  activity_writer.close();
+}
+
+void Recorder::finish() {
+  if (process_.is_here()) profile_.close();
+}
+
+}  // namespace peakmark

@@ -1,0 +1,155 @@
+#include "recorders/opencl/layer.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+#include "recorders/nvtx.hpp"
+#include "recorders/opencl/loaders.hpp"
+#include "recorders/opencl/queues.hpp"
+
+namespace peakmark::opencl_layer {
+
+constinit Layer layer;
+
+namespace {
+
+constexpr char kName[] = "peakmark recorder";
+constexpr cl_uint kSlots = sizeof(cl_icd_dispatch) / sizeof(void*);
+
+pthread_mutex_t initialising = PTHREAD_MUTEX_INITIALIZER;
+bool asked_for_profile = false;
+bool recording = false;
+
+// As many as loaders that each bring slots which the others lack: more than anybody has seen.
+constexpr std::size_t kMaxTables = 8;
+std::array<Tables, kMaxTables> all_tables;
+std::size_t used_tables = 0;
+
+/// A process can hold several loaders (pyopencl brings its own beside the system's), which all come here.
+/// Their functions are interchangeable, since each finds the driver through the handle; so the first loader's
+/// stay, and a later one only fills what the first lacks. False where it brings nothing new.
+bool adopt(cl_icd_dispatch& next, const cl_icd_dispatch& target, cl_uint entries) {
+  std::array<void*, kSlots> have{};
+  std::array<void*, kSlots> offered{};
+  std::memcpy(have.data(), &next, sizeof(have));
+  std::memcpy(offered.data(), &target, std::min(entries, kSlots) * sizeof(void*));
+  bool is_new = false;
+  for (cl_uint i = 0; i < kSlots; ++i) {
+    if (have[i] != nullptr || offered[i] == nullptr) continue;
+    have[i] = offered[i];
+    is_new = true;
+  }
+  std::memcpy(&next, have.data(), sizeof(have));
+  return is_new;
+}
+
+void hook_all() {
+  hook_memory_objects();
+  hook_svm();
+  hook_extensions();
+  const char* const sync = std::getenv("PEAKMARK_SYNC");
+  if (sync != nullptr && std::strcmp(sync, "1") == 0) hook_enqueues();
+  hook_arrivals();
+  hook_user_events();
+  hook_queues();
+  const char* const work = std::getenv("PEAKMARK_WORK");
+  if (work != nullptr && std::strcmp(work, "1") == 0) hook_work();
+}
+
+/// With `initialising` held. Threads of the program may call through the tables that are published already,
+/// so new slots come in a copy.
+void publish(const cl_icd_dispatch& target, cl_uint entries) {
+  if (used_tables == kMaxTables) return;
+  Tables& draft = all_tables[used_tables];
+  draft = *layer.tables.load(std::memory_order_relaxed);
+  if (!adopt(draft.next, target, entries)) return;
+  ++used_tables;
+  layer.draft = &draft;
+  hook_all();
+  layer.draft = nullptr;
+  layer.tables.store(&draft, std::memory_order_release);
+}
+
+cl_int initialise(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entries_ret,
+                  const cl_icd_dispatch** layer_ret, const void* caller) {
+  if (target == nullptr || entries_ret == nullptr || layer_ret == nullptr) return CL_INVALID_VALUE;
+  pthread_mutex_lock(&initialising);
+  if (!asked_for_profile) {
+    asked_for_profile = true;
+    recording = layer.writer.open_from_environment("opencl-layer 1");
+    if (recording) follow_other_recorder(&layer);
+  }
+  note_reached(caller);
+  if (recording) publish(*target, entries);
+  pthread_mutex_unlock(&initialising);
+  *layer_ret = &layer.hooks();
+  *entries_ret = std::min(entries, kSlots);
+  if (recording) reach_loaders();
+  return CL_SUCCESS;
+}
+
+/// At the very end of the process: after its exit handlers and the destructors of its globals, which may
+/// still release memory.
+__attribute__((destructor)) void close_profile() {
+  if (recording) tell_of_unreached(Moment::end);
+  layer.writer.close();
+}
+
+}  // namespace
+}  // namespace peakmark::opencl_layer
+
+using peakmark::opencl_layer::initialise;
+
+#ifdef CL_LAYER_PROPERTIES_LIST_END
+using LayerProperties = const cl_layer_properties*;
+#else
+using LayerProperties = const void*;
+#endif
+
+extern "C" {
+
+PEAKMARK_EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void* value,
+                                                  size_t* size_ret) {
+  const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+  if (name == CL_LAYER_API_VERSION) {
+    from = &version;
+    bytes = sizeof(version);
+  } else if (name == CL_LAYER_NAME) {
+    from = peakmark::opencl_layer::kName;
+    bytes = sizeof(peakmark::opencl_layer::kName);
+  } else {
+    return CL_INVALID_VALUE;
+  }
+  if (value != nullptr) {
+    if (size < bytes) return CL_INVALID_VALUE;
+    std::memcpy(value, from, bytes);
+  }
+  if (size_ret != nullptr) *size_ret = bytes;
+  return CL_SUCCESS;
+}
+
+PEAKMARK_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch* target,
+                                               cl_uint* entries_ret, const cl_icd_dispatch** layer_ret) {
+  return initialise(entries, target, entries_ret, layer_ret, __builtin_return_address(0));
+}
+
+// Newer loaders of Khronos ask for this one and refuse a layer that has only the one above.
+PEAKMARK_EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint entries, const cl_icd_dispatch* target,
+                                                             cl_uint* entries_ret,
+                                                             const cl_icd_dispatch** layer_ret,
+                                                             LayerProperties /*properties*/) {
+  return initialise(entries, target, entries_ret, layer_ret, __builtin_return_address(0));
+}
+
+// The loader has ended; drivers and the program's globals have not. close_profile() comes later.
+PEAKMARK_EXPORT cl_int CL_API_CALL clDeinitLayer() {
+  return CL_SUCCESS;
+}
+
+}  // extern "C"

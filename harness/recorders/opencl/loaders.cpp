@@ -1,0 +1,254 @@
+#include "recorders/opencl/loaders.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+#include "recorders/opencl/layer.hpp"
+#include "recorders/trouble.hpp"
+
+namespace peakmark::opencl_layer {
+namespace {
+
+constexpr int kMost = 32;  // loaders a process, many more than anybody has seen
+
+/// A loader is told by where it is mapped.
+struct Loader {
+  const void* base = nullptr;
+  bool reached = false;  ///< it has handed us its table
+  bool asked = false;    ///< for its platforms
+  bool answered = false;
+  bool told = false;  ///< that it is not reached
+};
+
+std::atomic<pid_t> recorded_process{0};
+pthread_mutex_t guarding = PTHREAD_MUTEX_INITIALIZER;
+Loader known[kMost];
+
+class Lock {
+ public:
+  Lock() { pthread_mutex_lock(&guarding); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  ~Lock() { pthread_mutex_unlock(&guarding); }
+};
+
+/// With `guarding` held; null where there is no room.
+Loader* known_at(const void* base) {
+  for (Loader& loader : known) {
+    if (loader.base == nullptr) loader.base = base;
+    if (loader.base == base) return &loader;
+  }
+  return nullptr;
+}
+
+const void* base_of(const void* code) {
+  Dl_info info{};
+  return dladdr(code, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+struct Found {
+  char path[kMost][512];
+  int count = 0;
+};
+
+int collect(dl_phdr_info* info, std::size_t /*size*/, void* data) {
+  auto& found = *static_cast<Found*>(data);
+  const char* const path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+  const char* const slash = std::strrchr(path, '/');
+  if (std::strncmp(slash == nullptr ? path : slash + 1, "libOpenCL", 9) == 0 && found.count < kMost) {
+    snprintf(found.path[found.count++], sizeof(found.path[0]), "%s", path);
+  }
+  return 0;
+}
+
+using GetPlatforms = cl_int(CL_API_CALL*)(cl_uint, cl_platform_id*, cl_uint*);
+
+/// Calls `use(path, base, get_platforms)` for each loader that is mapped now.
+template <typename Use>
+void for_each_loader(Use use) {
+  Found found;
+  dl_iterate_phdr(collect, &found);
+  for (int i = 0; i < found.count; ++i) {
+    void* const handle = dlopen(found.path[i], RTLD_NOLOAD | RTLD_LAZY);
+    if (handle == nullptr) continue;
+    void* const function = dlsym(handle, "clGetPlatformIDs");
+    // Not one that it has from a library which it needs.
+    if (function != nullptr) {
+      const void* const base = base_of(function);
+      Dl_info info{};
+      if (base != nullptr && dladdr(function, &info) != 0 &&
+          std::strcmp(info.dli_fname, found.path[i]) == 0) {
+        use(found.path[i], base, reinterpret_cast<GetPlatforms>(function));
+      }
+    }
+    dlclose(handle);
+  }
+}
+
+/// Without it no loader would load us, asked or not.
+bool is_wanted() {
+  const char* const layers = std::getenv("OPENCL_LAYERS");
+  return layers != nullptr && *layers != '\0';
+}
+
+/// How many libraries this process has loaded so far: where that has not changed, no loader has come.
+unsigned long long libraries_loaded() {
+  unsigned long long loaded = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t /*size*/, void* result) {
+        *static_cast<unsigned long long*>(result) = info->dlpi_adds;
+        return 1;
+      },
+      &loaded);
+  return loaded;
+}
+
+void reach_newcomers() {
+  static std::atomic<unsigned long long> seen{0};
+  const unsigned long long loaded = libraries_loaded();
+  if (seen.exchange(loaded, std::memory_order_relaxed) == loaded) return;
+  reach_loaders();
+  tell_of_unreached(Moment::running);
+}
+
+template <auto Slot, typename Function>
+struct Arriving;
+
+template <auto Slot, typename Result, typename... Arguments>
+struct Arriving<Slot, Result(CL_API_CALL*)(Arguments...)> {
+  static Result CL_API_CALL call(Arguments... arguments) {
+    reach_newcomers();
+    return (layer.next().*Slot)(arguments...);
+  }
+};
+
+template <auto Slot>
+void look_before() {
+  hook(Slot, Arriving<Slot, std::remove_cvref_t<decltype(layer.next().*Slot)>>::call);
+}
+
+/// Asks those that have not come to us for their platforms.
+void ask_loaders() {
+  for_each_loader([](const char* /*path*/, const void* base, GetPlatforms get_platforms) {
+    Loader* loader = nullptr;
+    {
+      const Lock lock;
+      loader = known_at(base);
+      if (loader == nullptr || loader->reached || loader->asked) return;
+      loader->asked = true;  // before it is asked: it answers by coming here, on this thread
+    }
+    cl_uint count = 0;
+    get_platforms(0, nullptr, &count);
+    const Lock lock;
+    loader->answered = true;
+  });
+}
+
+/// The loader that a library linked to libOpenCL.so.1 will get. It stays in the process where it comes to us.
+/// One that does not, since it knows no layers, goes again where the program had not loaded it: it would be
+/// taken for one that the program uses.
+class SystemLoader {
+ public:
+  SystemLoader()
+      : was_here_(dlopen(kName, RTLD_NOLOAD | RTLD_LAZY) != nullptr),
+        library_(dlopen(kName, RTLD_LAZY | RTLD_LOCAL)) {}
+
+  void leave_if_useless() const {
+    if (was_here_ || library_ == nullptr) return;
+    const void* const function = dlsym(library_, "clGetPlatformIDs");
+    const void* const base = function == nullptr ? nullptr : base_of(function);
+    {
+      const Lock lock;
+      Loader* const loader = base == nullptr ? nullptr : known_at(base);
+      if (loader != nullptr && loader->reached) return;
+      if (loader != nullptr) *loader = {base};  // another may come to stand at its place
+    }
+    dlclose(library_);
+  }
+
+ private:
+  static constexpr const char* kName = "libOpenCL.so.1";
+  bool was_here_;
+  void* library_;
+};
+
+}  // namespace
+
+void note_reached(const void* caller) {
+  const void* const base = base_of(caller);
+  if (base == nullptr) return;
+  const Lock lock;
+  if (Loader* const loader = known_at(base)) loader->reached = true;
+}
+
+void reach_loaders() {
+  if (!is_wanted()) return;
+  static std::atomic<bool> first{true};
+  if (first.exchange(false)) {
+    recorded_process = getpid();
+    // A child must not inherit the lock from a thread that it does not have.
+    const auto unlock = [] { pthread_mutex_unlock(&guarding); };
+    pthread_atfork([] { pthread_mutex_lock(&guarding); }, unlock, unlock);
+    SystemLoader system;
+    ask_loaders();
+    system.leave_if_useless();
+  } else {
+    ask_loaders();
+  }
+}
+
+void tell_of_unreached(Moment moment) {
+  // A forked child has no profile until its first event, and gets none for this.
+  if (!is_wanted() || (getpid() != recorded_process && layer.writer.count() == 0)) return;
+  const void* const foremost = base_of(dlsym(RTLD_DEFAULT, "clCreateBuffer"));
+  char reached[512] = "libOpenCL.so.1";
+  for_each_loader([&](const char* path, const void* base, GetPlatforms /*get_platforms*/) {
+    const Lock lock;
+    const Loader* const loader = known_at(base);
+    if (loader != nullptr && loader->reached) snprintf(reached, sizeof(reached), "%s", path);
+  });
+  for_each_loader([&](const char* path, const void* base, GetPlatforms /*get_platforms*/) {
+    {
+      const Lock lock;
+      Loader* const loader = known_at(base);
+      const Loader* const first = foremost == nullptr ? nullptr : known_at(foremost);
+      const bool is_hidden = base != foremost && first != nullptr && first->reached;
+      if (loader == nullptr || loader->reached || loader->told || is_hidden) return;
+      if (!loader->answered && moment != Moment::end) return;
+      loader->told = true;
+    }
+    char text[ProfileWriter::kMaxTextBytes];
+    snprintf(text, sizeof(text),
+             "%s what the program allocates through the OpenCL loader %s; set LD_PRELOAD=%s to make it use "
+             "that one",
+             kNotCountedNote.data(), path, reached);
+    layer.writer.note(text);
+    tell_trouble(text);
+  });
+}
+
+bool has_unreached() {
+  const Lock lock;
+  return std::any_of(std::begin(known), std::end(known), [](const Loader& loader) { return loader.told; });
+}
+
+void hook_arrivals() {
+  look_before<&cl_icd_dispatch::clCreateContext>();
+  look_before<&cl_icd_dispatch::clCreateContextFromType>();
+  look_before<&cl_icd_dispatch::clCreateCommandQueue>();
+  look_before<&cl_icd_dispatch::clCreateCommandQueueWithProperties>();
+  look_before<&cl_icd_dispatch::clCreateProgramWithSource>();
+  look_before<&cl_icd_dispatch::clCreateProgramWithBinary>();
+  look_before<&cl_icd_dispatch::clCreateKernel>();
+}
+
+}  // namespace peakmark::opencl_layer

@@ -1,0 +1,136 @@
+// The queues of this process, so that whoever reads its profile while it runs can wait for what was asked
+// for: what a command works on lives until the command is done.
+#include "recorders/opencl/queues.hpp"
+
+#include <pthread.h>
+
+#include "recorders/marks.h"
+#include "recorders/opencl/layer.hpp"
+#include "recorders/opencl/loaders.hpp"
+
+namespace peakmark::opencl_layer {
+namespace {
+
+constexpr int kMostQueues = 1024;
+
+/// References are the program's own: what it has given back it will not use, and we must not either.
+struct KnownQueue {
+  cl_command_queue handle = nullptr;
+  std::int64_t references = 0;
+};
+
+pthread_mutex_t guarding_queues = PTHREAD_MUTEX_INITIALIZER;  // of what follows
+KnownQueue known_queues[kMostQueues];
+bool too_many_queues = false;
+
+class QueuesLock {
+ public:
+  QueuesLock() { pthread_mutex_lock(&guarding_queues); }
+  QueuesLock(const QueuesLock&) = delete;
+  QueuesLock& operator=(const QueuesLock&) = delete;
+  ~QueuesLock() { pthread_mutex_unlock(&guarding_queues); }
+};
+
+/// With `guarding_queues` held. A null handle finds a free place; null where there is none.
+KnownQueue* find_queue(cl_command_queue handle) {
+  for (KnownQueue& queue : known_queues) {
+    if (queue.handle == handle) return &queue;
+  }
+  return nullptr;
+}
+
+cl_command_queue note_made(cl_command_queue handle) {
+  if (handle == nullptr) return handle;
+  const QueuesLock lock;
+  KnownQueue* queue = find_queue(handle);  // the default queue of a device is handed out again
+  if (queue == nullptr) queue = find_queue(nullptr);
+  if (queue == nullptr) {
+    too_many_queues = true;
+  } else {
+    queue->handle = handle;
+    ++queue->references;
+  }
+  return handle;
+}
+
+decltype(cl_icd_dispatch::clCreateCommandQueue) create_plain = nullptr;
+decltype(cl_icd_dispatch::clCreateCommandQueueWithProperties) create_with_properties = nullptr;
+
+cl_command_queue CL_API_CALL create_known_queue(cl_context context, cl_device_id device,
+                                                cl_command_queue_properties properties, cl_int* errcode_ret) {
+  return note_made(create_plain(context, device, properties, errcode_ret));
+}
+
+cl_command_queue CL_API_CALL create_known_queue_with_properties(cl_context context, cl_device_id device,
+                                                                const cl_queue_properties* properties,
+                                                                cl_int* errcode_ret) {
+  return note_made(create_with_properties(context, device, properties, errcode_ret));
+}
+
+cl_int CL_API_CALL retain_known_queue(cl_command_queue handle) {
+  const cl_int result = layer.next().clRetainCommandQueue(handle);
+  const QueuesLock lock;
+  KnownQueue* const queue = handle == nullptr || result != CL_SUCCESS ? nullptr : find_queue(handle);
+  if (queue != nullptr) ++queue->references;
+  return result;
+}
+
+cl_int CL_API_CALL release_known_queue(cl_command_queue handle) {
+  {
+    // Before the driver is asked, which may give the handle to another thread at once.
+    const QueuesLock lock;
+    KnownQueue* const queue = handle == nullptr ? nullptr : find_queue(handle);
+    if (queue != nullptr && --queue->references == 0) *queue = {};
+  }
+  return layer.next().clReleaseCommandQueue(handle);
+}
+
+/// The queue at this place, retained, or null. The driver is asked under our lock: a release by another
+/// thread must not come in between, and a retain never calls back.
+cl_command_queue retained_queue(int place) {
+  const QueuesLock lock;
+  const cl_command_queue handle = known_queues[place].handle;
+  return handle != nullptr && layer.next().clRetainCommandQueue(handle) == CL_SUCCESS ? handle : nullptr;
+}
+
+void follow_forks_of_queues() {
+  static bool follows = false;
+  if (follows) return;
+  follows = true;
+  const auto unlock = [] { pthread_mutex_unlock(&guarding_queues); };
+  pthread_atfork([] { pthread_mutex_lock(&guarding_queues); }, unlock,
+                 [] {
+                   // A child has none of the driver's threads: its parent's queues would never be done.
+                   for (KnownQueue& queue : known_queues) queue = {};
+                   pthread_mutex_unlock(&guarding_queues);
+                 });
+}
+
+}  // namespace
+
+void hook_queues() {
+  using Slots = cl_icd_dispatch;
+  follow_forks_of_queues();
+  put_before(&Slots::clCreateCommandQueue, create_known_queue, create_plain);
+  put_before(&Slots::clCreateCommandQueueWithProperties, create_known_queue_with_properties,
+             create_with_properties);
+  hook(&Slots::clRetainCommandQueue, retain_known_queue);
+  hook(&Slots::clReleaseCommandQueue, release_known_queue);
+}
+
+const char* synchronise() {
+  if (layer.next().clFinish == nullptr) return "the recorder has not come up";
+  if (has_unset_events()) return "a user event is not set yet, and a queue may be waiting for it";
+  // It may have released a queue that we still know.
+  if (has_unreached()) return "a loader of OpenCL in this process is not reached";
+  for (int place = 0; place < kMostQueues; ++place) {
+    const cl_command_queue queue = retained_queue(place);
+    if (queue == nullptr) continue;
+    layer.next().clFinish(queue);
+    layer.next().clReleaseCommandQueue(queue);
+  }
+  const QueuesLock lock;
+  return too_many_queues ? "the program has made more queues than the recorder can know" : nullptr;
+}
+
+}  // namespace peakmark::opencl_layer

@@ -1,0 +1,81 @@
+/* What a C or C++ program marks its phases with. A header, nothing to link:
+ *
+ *     #include <peakmark/phase.h>
+ *     peakmark_phase("call");
+ *     ...
+ *     peakmark_phase("");                                        // in no phase any more
+ *     peakmark_name((uint64_t)(uintptr_t)buffer, "filter");      // a cl_mem, an SVM or a device pointer
+ *
+ * Where nothing is recorded they do nothing. A phase marked before the first call into OpenCL or CUDA is not lost: the
+ * mark loads the recorder, which keeps it in memory and begins in it. A name needs a recorder that is there. Both may be
+ * called from any thread; a phase is one of the whole process. They read the environment and never change it. On systems
+ * without dlopen in the C library (glibc before 2.34) link with -ldl.
+ */
+#ifndef PEAKMARK_RECORD_PHASE_H
+#define PEAKMARK_RECORD_PHASE_H
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "marks.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The recorder of OpenCL (0) or CUDA (1) in this process, or NULL. With `load` it is loaded here where it is not yet: the
+ * loader of OpenCL or CUDA later gets the same library. A layer of somebody else is never loaded here. */
+static inline void* peakmark_recorder_(int which, int load) {
+  static void* found[2];
+  const char* named;
+  const char* file;
+  char path[4096];
+  size_t length;
+  void* recorder = __atomic_load_n(&found[which], __ATOMIC_ACQUIRE);
+  if (recorder != NULL) return recorder;
+  named = getenv(which == 0 ? "OPENCL_LAYERS" : "CUDA_INJECTION64_PATH");
+  if (named == NULL || getenv("PEAKMARK_PROFILE") == NULL) return NULL;
+  length = which == 0 ? strcspn(named, ":") : strlen(named); /* the recorder is the first of several layers */
+  if (length == 0 || length >= sizeof(path)) return NULL;
+  memcpy(path, named, length);
+  path[length] = '\0';
+  file = strrchr(path, '/');
+  file = file == NULL ? path : file + 1;
+  load = load && strncmp(file, PEAKMARK_RECORDER_FILE, strlen(PEAKMARK_RECORDER_FILE)) == 0;
+  recorder = dlopen(path, load ? RTLD_LAZY : RTLD_NOLOAD | RTLD_LAZY);
+  if (recorder != NULL) __atomic_store_n(&found[which], recorder, __ATOMIC_RELEASE);
+  return recorder;
+}
+
+/* From now on the program is in this phase. */
+static inline void peakmark_phase(const char* name) {
+  int which;
+  for (which = 0; which < 2; ++which) {
+    void* const recorder = peakmark_recorder_(which, 1);
+    void* symbol;
+    peakmark_phase_t tell;
+    if (recorder == NULL || (symbol = dlsym(recorder, PEAKMARK_PHASE_SYMBOL)) == NULL) continue;
+    memcpy(&tell, &symbol, sizeof(tell)); /* ISO C has no cast from a pointer to an object to one to a function */
+    tell(name);
+  }
+}
+
+/* Names the allocation at this address. */
+static inline void peakmark_name(uint64_t address, const char* name) {
+  int which;
+  for (which = 0; which < 2; ++which) {
+    void* const recorder = peakmark_recorder_(which, 0);
+    void* symbol;
+    peakmark_name_t tell;
+    if (recorder == NULL || (symbol = dlsym(recorder, PEAKMARK_NAME_SYMBOL)) == NULL) continue;
+    memcpy(&tell, &symbol, sizeof(tell));
+    tell(address, name);
+  }
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,332 @@
+// The file under a ProfileWriter: created, extended, closed.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "profile/stop_reason.hpp"
+#include "recorders/call_stack.hpp"
+#include "recorders/marks.h"
+#include "recorders/open_ranges.hpp"
+#include "recorders/profile_writer.hpp"
+#include "recorders/recorder_file.hpp"
+#include "recorders/trouble.hpp"
+
+namespace peakmark {
+namespace {
+
+constinit CallStacks call_stacks;
+
+std::int64_t clock_ns(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+/// Holds the mutex with the program's signals blocked: a handler that waits, or that allocates itself, must
+/// not run while its thread holds it.
+class Lock {
+ public:
+  explicit Lock(pthread_mutex_t& mutex) : mutex_(mutex) {
+    sigset_t signals;
+    sigfillset(&signals);
+    // These are the thread's own faults, and blocked they would end the program without its handler.
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&signals, fault);
+    pthread_sigmask(SIG_BLOCK, &signals, &before_);
+    pthread_mutex_lock(&mutex_);
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  ~Lock() {
+    pthread_mutex_unlock(&mutex_);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  pthread_mutex_t& mutex_;
+  sigset_t before_{};
+};
+
+}  // namespace
+
+bool ProfileWriter::open_from_environment(const char* recorder) {
+  const char* const path = std::getenv("PEAKMARK_PROFILE");
+  if (path == nullptr || *path == '\0') {
+    dprintf(STDERR_FILENO,
+            "peakmark: nothing is recorded: set PEAKMARK_PROFILE to the file to write, or start the program "
+            "with `peakmark record`\n");
+    return false;
+  }
+  const char* const stacks = std::getenv("PEAKMARK_STACKS");
+  if (stacks != nullptr && std::strcmp(stacks, "1") == 0) {
+    call_stacks.start();
+    stacks_ = &call_stacks;
+  }
+  if (const char* const bytes = std::getenv("PEAKMARK_MAX_BYTES"); bytes != nullptr && *bytes != '\0') {
+    max_extents_ =
+        std::clamp<std::uint64_t>(std::strtoull(bytes, nullptr, 10) / kExtentBytes, 1, kMaxExtents);
+  }
+  if (const char* const id = std::getenv("PEAKMARK_RECORDING");
+      id != nullptr && std::strlen(id) + 1 == sizeof(recording_)) {
+    std::memcpy(recording_, id, sizeof(recording_));
+  }
+  if (!open(path, recorder)) return false;
+  // A mark of a program built with an older phase.h (marks.h). Only of this process: a parent's mark does not
+  // hold here.
+  if (const char* const mark = std::getenv(PEAKMARK_PHASE_VARIABLE); mark != nullptr) {
+    char* text = nullptr;
+    if (std::strtol(mark, &text, 10) == getpid() && *text == ':') open_ranges().mark(text + 1);
+  }
+  open_ranges().attach(*this);
+  return true;
+}
+
+bool ProfileWriter::open(const char* path, const char* recorder) {
+  const int saved = errno;
+  bool opened = false;
+  {
+    const Lock lock(growing_);
+    // The program may change its folder before a forked child opens a file of its own.
+    char folder[kMaxPath] = "";
+    if (path[0] != '/' && getcwd(folder, sizeof(folder)) == nullptr) folder[0] = '\0';
+    const int length = snprintf(base_, sizeof(base_), path[0] == '/' ? "%s%s" : "%s/%s", folder, path);
+    snprintf(recorder_, sizeof(recorder_), "%s", recorder);
+    if (length < 0 || static_cast<std::size_t>(length) + 32 > sizeof(base_)) {
+      snprintf(path_, sizeof(path_), "PEAKMARK_PROFILE");
+      state_ = State::stopped;
+      report("its path is too long", ENAMETOOLONG);
+    } else {
+      opened = create_file();
+    }
+  }
+  if (opened) follow_forks();
+  errno = saved;
+  return opened;
+}
+
+/// A process may outlive its recording, which was killed, and come to its first event when another recording
+/// has the name: its memory is not that one's.
+bool ProfileWriter::is_of_another_recording() const {
+  char text[kMaxPath + 32];
+  snprintf(text, sizeof(text), "%s%s", base_, kRecordingLockEnding);
+  const int file = recording_[0] == '\0' ? -1 : ::open(text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return false;
+  constexpr std::size_t kDigits = sizeof(recording_) - 1;
+  const bool has_id = ::pread(file, text, kDigits, 0) == static_cast<ssize_t>(kDigits);
+  ::close(file);
+  return has_id && std::memcmp(text, recording_, kDigits) != 0;
+}
+
+/// Creates the file, maps its header and its first extent.
+bool ProfileWriter::create_file() {
+  if (is_of_another_recording()) {
+    state_ = State::stopped;
+    return false;
+  }
+  int created = -1;
+  for (int attempt = 1; attempt < 1000; ++attempt) {
+    if (attempt == 1) {
+      snprintf(path_, sizeof(path_), "%.*s.%d", static_cast<int>(sizeof(path_) - 32), base_, getpid());
+    } else {
+      snprintf(path_, sizeof(path_), "%.*s.%d.%d", static_cast<int>(sizeof(path_) - 32), base_, getpid(),
+               attempt);
+    }
+    created = ::open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (created >= 0 || errno != EEXIST) break;
+  }
+  struct stat status {};
+  if (created < 0 || fstat(created, &status) != 0) {
+    const int error = errno;
+    if (created >= 0) ::close(created);
+    state_ = State::stopped;
+    report("it cannot be created", error);
+    return false;
+  }
+  // Held by the mapping of the header too: it outlives a descriptor that the program closes.
+  // is_being_written() may hold it for a moment.
+  for (int attempt = 0; attempt < 10 && flock(created, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+       ++attempt) {
+    usleep(1000);
+  }
+  descriptor_ = with_high_number(created);
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+  state_ = State::open;
+  extend();
+  if (state_ != State::open || !map_header()) return false;
+  fill_header();
+  return true;
+}
+
+bool ProfileWriter::map_header() {
+  void* const memory =
+      mmap(nullptr, ProfileHeader::kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  if (memory == MAP_FAILED) {
+    stop(errno);
+    return false;
+  }
+  header_.store(static_cast<ProfileHeader*>(memory), std::memory_order_release);
+  return true;
+}
+
+void ProfileWriter::fill_header() {
+  ProfileHeader& header = *header_.load(std::memory_order_relaxed);
+  header.version = ProfileHeader::kVersion;
+  header.minor = ProfileHeader::kMinor;
+  header.header_bytes = ProfileHeader::kBytes;
+  header.pid = getpid();
+  header.parent_pid = getppid();
+  header.start_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+  header.start_realtime_ns = clock_ns(CLOCK_REALTIME);
+  std::memcpy(header.recorder, recorder_, sizeof(header.recorder));
+  for (std::size_t i = 0; i < sizeof(header.recording) && recording_[0] != '\0'; ++i) {
+    const char digits[3] = {recording_[2 * i], recording_[2 * i + 1], '\0'};
+    header.recording[i] = static_cast<unsigned char>(std::strtoul(digits, nullptr, 16));
+  }
+  if (const int descriptor = ::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC); descriptor >= 0) {
+    std::size_t done = 0;
+    ssize_t got = 0;
+    while (done < sizeof(header.command_line) &&
+           (got = ::read(descriptor, header.command_line + done, sizeof(header.command_line) - done)) > 0) {
+      done += static_cast<std::size_t>(got);
+    }
+    ::close(descriptor);
+  }
+  std::memcpy(header.magic, ProfileHeader::kMagic, sizeof(header.magic));
+}
+
+/// The slot's extent is not mapped yet, or cannot be.
+void ProfileWriter::put_slowly(const Event& event, std::uint64_t index) {
+  const int saved = errno;
+  {
+    const Lock lock(growing_);
+    if (state_ == State::inherited) create_file();
+    const std::uint64_t position = index + kHeaderSlots;
+    const std::uint64_t extent = position / kSlotsPerExtent;
+    while (state_ == State::open && extents_ <= extent && index < kClosed) extend();
+    int error = EOVERFLOW;  // or that of extend(), which has reported it
+    if (extent < extents_) {
+      Event* slots = table_[extent].load(std::memory_order_relaxed);
+      if (slots == nullptr && state_ == State::open) slots = map(extent);
+      if (slots != nullptr) commit(slots[position % kSlotsPerExtent], event, index);
+      error = slots != nullptr ? 0 : write_unmapped(event, index);
+    }
+    if (error != 0 && index < kClosed) {
+      if (state_ == State::open) stop(error);
+      if (ProfileHeader* const header = header_.load(std::memory_order_relaxed)) ++header->lost;
+    }
+  }
+  errno = saved;
+}
+
+/// Allocates the next extent on the disk, and maps it where that can be.
+void ProfileWriter::extend() {
+  if (extents_ == max_extents_) return stop(EOVERFLOW);
+  const int file = descriptor();
+  if (file < 0) return stop(-file);
+  if (const int error = allocate_on_disk(file, extents_ * kExtentBytes, kExtentBytes); error != 0) {
+    return stop(error);
+  }
+  map(extents_++);
+}
+
+/// Writes the commit last, as commit() does. Returns the error, or 0.
+int ProfileWriter::write_unmapped(const Event& event, std::uint64_t index) {
+  const int file = descriptor();
+  if (file < 0) return -file;
+  const std::uint64_t offset = ProfileHeader::kBytes + index * sizeof(Event);
+  Event written = event;
+  written.commit = index + 1;
+  const auto* const bytes = reinterpret_cast<const char*>(&written);
+  constexpr std::size_t kCommit = sizeof(written.commit);
+  const int error = write_whole(file, bytes + kCommit, sizeof(Event) - kCommit, offset + kCommit);
+  return error != 0 ? error : write_whole(file, bytes, kCommit, offset);
+}
+
+bool ProfileWriter::is_own(int descriptor) const {
+  struct stat status {};
+  return descriptor >= 0 && fstat(descriptor, &status) == 0 && status.st_dev == device_ &&
+         status.st_ino == inode_;
+}
+
+/// Returns the descriptor of the file, opened again where the program has closed it; the negative error where
+/// that cannot be.
+int ProfileWriter::descriptor() {
+  if (is_own(descriptor_)) return descriptor_;
+  const int file = ::open(path_, O_RDWR | O_CLOEXEC);
+  if (file < 0) return -errno;
+  if (!is_own(file)) {
+    ::close(file);
+    return -EEXIST;
+  }
+  return descriptor_ = with_high_number(file);
+}
+
+void ProfileWriter::close_descriptor() {
+  if (is_own(descriptor_)) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+void ProfileWriter::stop(int error) {
+  if (state_ == State::stopped) return;
+  state_ = State::stopped;
+  if (ProfileHeader* const header = header_.load(std::memory_order_relaxed)) header->stop_error = error;
+  report(stop_reason(error), error);
+}
+
+void ProfileWriter::report(const char* what, int error) const {
+  char why[256];
+  const bool is_known = error != EOVERFLOW;  // not an error of the system
+  snprintf(why, sizeof(why), "%s%s%s%s; %s", what, is_known ? " (" : "", is_known ? strerror(error) : "",
+           is_known ? ")" : "", stop_advice(error));
+  char text[kMaxPath + sizeof(why) + 32];
+  snprintf(text, sizeof(text), "recording into %s stops here: %s", path_, why);
+  tell_trouble(text, Trouble::stopped, why);
+}
+
+void ProfileWriter::close() {
+  const int saved = errno;
+  {
+    const Lock lock(growing_);
+    ProfileHeader* const header = header_.load(std::memory_order_relaxed);
+    if (header != nullptr && state_ != State::inherited && header->closed == 0) {
+      // From here on no slot is given out inside the file, so that what is cut off can never be written to.
+      std::uint64_t end = reserved_.fetch_add(kClosed, std::memory_order_acq_rel);
+      // Whoever holds such a slot beyond what is mapped waits for the lock.
+      const auto room = [this] { return extents_ * kSlotsPerExtent - kHeaderSlots; };
+      while (state_ == State::open && room() < end) extend();
+      if (room() < end) end = room();
+      header->end = end;
+      header->end_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+      std::atomic_ref(header->closed).store(1, std::memory_order_release);
+      if (const int file = descriptor(); file >= 0) {
+        if (ftruncate(file, static_cast<off_t>(ProfileHeader::kBytes + end * sizeof(Event))) != 0) {
+          // Left longer than it need be: `end` tells the reader where the events stop.
+        }
+        flock(file, LOCK_UN);
+      }
+      close_descriptor();
+      state_ = State::stopped;
+    }
+  }
+  errno = saved;
+}
+
+const char* ProfileWriter::path() {
+  const int saved = errno;
+  const Lock lock(growing_);
+  if (state_ == State::inherited) create_file();
+  errno = saved;
+  return header_.load(std::memory_order_relaxed) == nullptr ? nullptr : path_;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,132 @@
+#include "runfile/merge.hpp"
+
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "runfile/run_example.hpp"
+#include "runfile/same_run.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+NamedRun shard(int index, int count, const std::vector<std::string>& names) {
+  NamedRun named{"part" + std::to_string(index) + ".json", example_run()};
+  RunContext& context = named.run.context;
+  context.shard = Shard{index, count};
+  PlannedCase planned = context.planned.front();
+  context.planned.clear();
+  named.run.observations.clear();
+  for (const std::string& name : names) {
+    planned.name = name;
+    context.planned.push_back(planned);
+    named.run.observations.push_back(example_observation(name));
+  }
+  context.host_name = "host" + std::to_string(index);
+  context.warnings = {"of all", "of " + std::to_string(index)};
+  context.environment = {{"same", "x"}, {"different", std::to_string(index)}};
+  return named;
+}
+
+std::string error_of(const std::vector<NamedRun>& shards) {
+  try {
+    merge_runs(shards);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Merge, PutsTheCasesInTheSuitesOrder) {
+  const peakmark::Run merged =
+      merge_runs({shard(2, 3, {"b", "e"}), shard(3, 3, {"c"}), shard(1, 3, {"a", "d"})});
+  std::vector<std::string> planned;
+  for (const PlannedCase& one : merged.context.planned) planned.push_back(one.name);
+  std::vector<std::string> measured;
+  for (const Observation& one : merged.observations) measured.push_back(one.case_name);
+  EXPECT_THAT(planned, ElementsAre("a", "b", "c", "d", "e"));
+  EXPECT_EQ(measured, planned);
+  EXPECT_TRUE(merged.context.complete);
+  EXPECT_FALSE(merged.context.shard);
+  EXPECT_FALSE(merged.context.reference.first_ns);
+  EXPECT_EQ(merged.context.host_name, "host1+host2+host3");
+  EXPECT_THAT(merged.context.warnings, ElementsAre("of all", "of 1", "of 2", "of 3"));
+  EXPECT_EQ(merged.context.environment, (std::map<std::string, std::string>{{"same", "x"}}));
+  EXPECT_NE(merged.context.id, example_run().context.id);
+}
+
+TEST(Merge, TheSameShardsGiveTheSameIdInAnyOrder) {
+  NamedRun one = shard(1, 2, {"a"});
+  one.run.context.id = "20260131T020000Z-0000000000000001";
+  const std::string id = merge_runs({one, shard(2, 2, {"b"})}).context.id;
+  EXPECT_THAT(id, testing::MatchesRegex("[0-9]{8}T[0-9]{6}Z-[0-9a-f]{16}"));
+  EXPECT_EQ(merge_runs({shard(2, 2, {"b"}), one}).context.id, id);
+  one.run.context.id = "20260131T020000Z-0000000000000002";
+  EXPECT_NE(merge_runs({one, shard(2, 2, {"b"})}).context.id, id) << "measured again";
+}
+
+TEST(Merge, WhatDiffersBetweenMachinesIsUnknownOfTheWhole) {
+  NamedRun other = shard(2, 2, {"b"});
+  EXPECT_EQ(merge_runs({shard(1, 2, {"a"}), other}).context.largest_allocation_bytes, 31);
+  other.run.context.device_memory_bytes = 124;
+  other.run.context.largest_allocation_bytes.reset();
+  other.run.context.clocks.sm_mhz = 345;
+  const RunContext merged = merge_runs({shard(1, 2, {"a"}), other}).context;
+  EXPECT_EQ(merged.device_memory_bytes, std::nullopt);
+  EXPECT_EQ(merged.largest_allocation_bytes, std::nullopt);
+  EXPECT_EQ(merged.clocks, Clocks{});
+}
+
+TEST(Merge, RefusesGaps) {
+  EXPECT_THAT(error_of({shard(1, 3, {"a"}), shard(3, 3, {"c"})}), HasSubstr("part 2 of 3 is missing"));
+  NamedRun cut = shard(2, 2, {"b", "d"});
+  cut.run.observations.pop_back();
+  EXPECT_THAT(error_of({shard(1, 2, {"a", "c"}), cut}),
+              AllOf(HasSubstr("part2.json"), HasSubstr("d; finish it")));
+  NamedRun whole = shard(1, 1, {"a"});
+  whole.run.context.shard.reset();
+  EXPECT_THAT(error_of({whole}), HasSubstr("is no shard"));
+  EXPECT_THAT(error_of({}), HasSubstr("nothing to merge"));
+}
+
+TEST(Merge, RefusesDuplicates) {
+  EXPECT_THAT(error_of({shard(1, 2, {"a"}), shard(1, 2, {"a"})}), HasSubstr("are both part 1"));
+  EXPECT_THAT(error_of({shard(1, 2, {"a"}), shard(2, 2, {"a"})}), HasSubstr("which another part has too"));
+  NamedRun twice = shard(1, 1, {"a"});
+  twice.run.observations.push_back(twice.run.observations.front());
+  EXPECT_THAT(error_of({twice}), HasSubstr("a twice"));
+}
+
+TEST(Merge, RefusesMixtures) {
+  const auto mixed = [](auto&& change) {
+    NamedRun other = shard(2, 2, {"b"});
+    change(other.run.context);
+    return error_of({shard(1, 2, {"a"}), other});
+  };
+  EXPECT_EQ(mixed([](RunContext&) {}), "no error");
+  EXPECT_THAT(mixed([](RunContext& context) { context.device = "H200"; }),
+              AllOf(HasSubstr("another device"), HasSubstr("H200")));
+  EXPECT_THAT(mixed([](RunContext& context) { context.driver = "9"; }), HasSubstr("another driver"));
+  EXPECT_THAT(mixed([](RunContext& context) { context.backend = "cuda"; }), HasSubstr("another backend"));
+  EXPECT_THAT(mixed([](RunContext& context) { context.commit = "ff"; }), HasSubstr("another commit"));
+  EXPECT_THAT(mixed([](RunContext& context) { context.fingerprint = "ff"; }), HasSubstr("another suite"));
+  EXPECT_THAT(mixed([](RunContext& context) { context.filter = "x"; }), HasSubstr("another --filter"));
+  EXPECT_THAT(mixed([](RunContext& context) { context.memory_only = false; }), HasSubstr("passes"));
+  EXPECT_THAT(mixed([](RunContext& context) { context.shard->count = 4; }), HasSubstr("number of shards"));
+}
+
+// So neither `merge` nor `--resume` puts cold and hot times into one run.
+TEST(FirstDifference, IsTheCacheThatWasAskedFor) {
+  RunContext one;
+  RunContext other;
+  EXPECT_FALSE(first_difference(one, other));
+  other.asked_cache = "cold";
+  ASSERT_TRUE(first_difference(one, other));
+  EXPECT_EQ(first_difference(one, other)->what, std::string("--cache"));
+}
+
+}  // namespace
+}  // namespace peakmark

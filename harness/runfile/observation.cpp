@@ -1,0 +1,62 @@
+#include "runfile/observation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/quantile.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr std::array<std::pair<Outcome, std::string_view>, 6> kOutcomes{{
+    {Outcome::ok, "ok"},
+    {Outcome::wrong_answer, "wrong_answer"},
+    {Outcome::out_of_memory, "out_of_memory"},
+    {Outcome::timeout, "timeout"},
+    {Outcome::crashed, "crashed"},
+    {Outcome::unsupported, "unsupported"},
+}};
+
+}  // namespace
+
+std::string_view name_of(Outcome outcome) {
+  for (const auto& [value, name] : kOutcomes) {
+    if (value == outcome) return name;
+  }
+  throw std::logic_error("no such outcome");
+}
+
+Outcome parse_outcome(std::string_view name) {
+  std::string all;
+  for (const auto& [value, known] : kOutcomes) {
+    if (known == name) return value;
+    if (!all.empty()) all += ", ";
+    all += known;
+  }
+  throw UsageError("unknown outcome '" + std::string(name) + "'; the outcomes are " + all);
+}
+
+std::string cache_of(const Observation& observation) {
+  return observation.cache.value_or(std::string(cache_state::hot));
+}
+
+GpuTime summarise_blocks(std::vector<std::vector<double>> blocks) {
+  std::vector<double> samples;
+  for (const auto& block : blocks) samples.insert(samples.end(), block.begin(), block.end());
+  GpuTime time;
+  time.median_ns = quantile(samples, 0.5);
+  time.min_ns = *std::min_element(samples.begin(), samples.end());
+  time.max_ns = *std::max_element(samples.begin(), samples.end());
+  time.blocks = std::move(blocks);
+  return time;
+}
+
+bool is_unasked(const Observation& observation) {
+  return (observation.estimate && !observation.estimate->is_asked) ||
+         std::ranges::any_of(observation.other_estimates,
+                             [](const EstimateObservation& one) { return !one.is_asked; });
+}
+
+}  // namespace peakmark

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runfile/observation.hpp"
+#include "runfile/reference_times.hpp"
+
+namespace peakmark {
+
+/// {"reference_ns": …, "arithmetic_ns": …, "copy_bytes": …}, on one line.
+std::string to_json_line(const ReferenceTime& time);
+
+/// Writes lines to the supervisor's descriptor, each with one write where the pipe lets it, so that a worker
+/// that dies has left whole lines. A descriptor of −1 swallows them.
+class ObservationWriter {
+ public:
+  explicit ObservationWriter(int descriptor) : descriptor_(descriptor) {}
+
+  /// {"start": NAME, "bytes": …}: from here on, NAME is to blame when this process dies. `bytes` is what the
+  /// case needs; null where that is unknown.
+  void start(std::string_view case_name, std::optional<Size> bytes = std::nullopt);
+  /// {"step": TEXT}: what of that case begins now, as "`verify`".
+  void step(std::string_view text);
+  void observation(const Observation& observation);
+  /// The reference case, timed before or between cases.
+  void reference(const ReferenceTime& time);
+  /// A line made elsewhere, without its newline. Throws IoError when the supervisor is gone.
+  void line(std::string text);
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace peakmark

@@ -1,0 +1,406 @@
+#include "runfile/run_file.hpp"
+
+#include "runfile/json_fields.hpp"
+// json_fields.hpp before these: it sets how nlohmann is compiled.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <limits>
+
+#include "base/error.hpp"
+#include "base/temporary_folder.hpp"
+#include "base/text_file.hpp"
+#include "runfile/run_example.hpp"
+
+namespace peakmark {
+namespace {
+
+using json_fields::Json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class RunFile : public testing::Test {
+ protected:
+  std::filesystem::path put(const std::string& text) const {
+    std::ofstream(path_) << text;
+    return path_;
+  }
+  std::string message_of_reading(const std::string& text) const {
+    try {
+      read_run(put(text));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "it was read without an error";
+  }
+  Json written(const peakmark::Run& run) const {
+    write_run(run, path_);
+    return Json::parse(read_text_file(path_));
+  }
+
+  const TemporaryFolder temporary_;
+  const std::filesystem::path path_ = temporary_.path() / "run.json";
+};
+
+TEST(ObservationLine, ComesBackAsItWas) {
+  const Observation observation = example_observation("a/b/dry");
+  const std::string line = to_json_line(observation);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const Json json = Json::parse(line);
+  EXPECT_EQ(to_json_line(observation_from_json_line(line)), line);
+
+  // Field by field, since a field forgotten in both directions would not show above.
+  EXPECT_EQ(json.at("case"), "a/b/dry");
+  EXPECT_EQ(json.at("axes"), Json({{"n", 20}, {"ny", 512}, {"mode", "edge"}}));
+  EXPECT_EQ(json.at("outcome"), "wrong_answer");
+  EXPECT_EQ(json.at("requested_peak_bytes"), 1099511627776);
+  EXPECT_EQ(json.at("first_call_peak_bytes"), 12);
+  EXPECT_EQ(json.at("setup_bytes"), 0);
+  EXPECT_EQ(json.at("leaked_bytes"), 3);
+  EXPECT_EQ(json.at("allocations"), 5);
+  EXPECT_EQ(json.at("at_peak").size(), 3u);
+  EXPECT_EQ(json.at("at_peak").at(2), Json({{"name", "output"}, {"kind", "image"}, {"bytes", 8}}));
+  EXPECT_EQ(json.at("by_kind"), Json({{"buffer", 20}, {"host_pointer", 4}}));
+  EXPECT_EQ(json.at("pool_reserved_peak_bytes"), 21);
+  EXPECT_EQ(json.at("resident_peak_bytes"), 22);
+  EXPECT_EQ(json.at("destroys_input"), true);
+  EXPECT_EQ(json.at("gpu_time_ns").at("median"), 105.0);
+  EXPECT_EQ(json.at("gpu_time_ns").at("blocks"), Json({{100.0, 90.0, 110.0}, {130.0, 100.0}}));
+  EXPECT_EQ(json.at("kernels").at(0), Json({{"name", "pad"}, {"count", 4}, {"ns", 400}}));
+  EXPECT_EQ(json.at("cache"), "cold");
+  EXPECT_EQ(json.at("gpu_time_hot_ns").at("median"), 70.0);
+  EXPECT_EQ(json.at("throttled_blocks"), 2);
+  EXPECT_EQ(json.at("bytes_moved"), 4096);
+  EXPECT_EQ(json.at("flops"), 1024.0);
+  EXPECT_EQ(json.at("estimate").at("slices_estimated"), 19);
+  EXPECT_TRUE(json.at("estimate").at("error").is_null());
+  EXPECT_EQ(json.at("other_estimates").at(0).at("error"), "no such");
+  EXPECT_TRUE(json.at("other_estimates").at(0).at("bytes_estimated").is_null());
+}
+
+TEST(ObservationLine, WhatIsUnknownIsNull) {
+  const Json json = Json::parse(to_json_line(Observation{}));
+  for (const char* key :
+       {"requested_peak_bytes", "first_call_peak_bytes", "setup_bytes", "leaked_bytes", "allocations",
+        "pool_reserved_peak_bytes", "resident_peak_bytes", "gpu_time_ns", "cache", "gpu_time_hot_ns",
+        "throttled_blocks", "bytes_moved", "flops", "estimate"}) {
+    EXPECT_TRUE(json.at(key).is_null()) << key;
+  }
+  const Observation back = observation_from_json_line(json.dump());
+  EXPECT_FALSE(back.requested_peak_bytes);
+  EXPECT_FALSE(back.gpu_time);
+  EXPECT_FALSE(back.estimate);
+}
+
+TEST(ObservationLine, SaysWhichEstimatorWasNotAsked) {
+  Observation observation = example_observation("a");
+  observation.estimate->error = "not_asked: the run ended before";
+  observation.estimate->is_asked = false;
+  EXPECT_FALSE(observation_from_json_line(to_json_line(observation)).estimate->is_asked);
+  Json before_1_3 = Json::parse(to_json_line(observation));
+  before_1_3["estimate"].erase("asked");
+  EXPECT_FALSE(observation_from_json_line(before_1_3.dump()).estimate->is_asked);
+  // What an estimator answers decides nothing.
+  observation.estimate->is_asked = true;
+  EXPECT_TRUE(observation_from_json_line(to_json_line(observation)).estimate->is_asked);
+  observation.estimate->error.reset();
+  EXPECT_FALSE(Json::parse(to_json_line(observation))["estimate"].contains("asked"));
+}
+
+TEST(ObservationLine, NamesWhatIsWrong) {
+  Json json = Json::parse(to_json_line(Observation{}));
+  const auto message = [](const std::string& line) -> std::string {
+    try {
+      observation_from_json_line(line);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(message("{\"case\": \"x\""), HasSubstr("no observation"));
+  json["requested_peak_bytes"] = 1.5;
+  EXPECT_THAT(message(json.dump()),
+              AllOf(HasSubstr("/requested_peak_bytes"), HasSubstr("must be an integer")));
+  json["requested_peak_bytes"] = 18446744073709551615u;
+  EXPECT_THAT(message(json.dump()), HasSubstr("fits 64 bits"));
+  json["requested_peak_bytes"] = -5;
+  EXPECT_THAT(message(json.dump()), HasSubstr("requested_peak_bytes is -5; bytes are 0 or more"));
+  json["requested_peak_bytes"] = 1;
+  json["outcome"] = "fine";
+  EXPECT_THAT(message(json.dump()), AllOf(HasSubstr("'fine'"), HasSubstr("out_of_memory")));
+  json.erase("outcome");
+  EXPECT_THAT(message(json.dump()), HasSubstr("'outcome' not found"));
+}
+
+// PassRecord tells of such a step, and the run file of it is to be read again.
+TEST(ObservationLine, InputsMayReleaseMoreThanTheyAdd) {
+  Observation observation;
+  observation.input_bytes = -30;
+  observation.output_bytes = -1;
+  const Observation back = observation_from_json_line(to_json_line(observation));
+  EXPECT_EQ(back.input_bytes, -30);
+  EXPECT_EQ(back.output_bytes, -1);
+}
+
+TEST_F(RunFile, ComesBackAsItWas) {
+  const Json first = written(example_run());
+  const peakmark::Run back = read_run(path_);
+  EXPECT_EQ(written(back).at("benchmarks"), first.at("benchmarks"));
+  EXPECT_EQ(written(back).at("context").at("peakmark"), first.at("context").at("peakmark"));
+  EXPECT_EQ(back.context.id, "20260131T020000Z-0011223344556677");
+  EXPECT_TRUE(back.context.complete);
+  EXPECT_EQ(back.context.shard->count, 3);
+  EXPECT_EQ(back.context.planned.at(0).window, (Window{0.7, 1.1}));
+  EXPECT_EQ(back.context.planned.at(0).expected_outcome, "out_of_memory");
+  EXPECT_EQ(back.context.planned.at(0).figure, "growth");
+  EXPECT_EQ(back.context.planned.at(0).the_case.parameters,
+            example_run().context.planned[0].the_case.parameters);
+  EXPECT_EQ(back.context.reference.first_ns, 1000.5);
+  EXPECT_FALSE(back.context.reference.last_ns);
+  EXPECT_EQ(back.context.reference.median(), (ReferenceTime{1000.5, 20.5, 96}));
+  EXPECT_EQ(back.context.environment.at("POCL_MEMORY_LIMIT"), "8");
+  EXPECT_EQ(back.context.largest_allocation_bytes, 31);
+  EXPECT_EQ(back.context.clocks, (Clocks{1200, 1980, std::nullopt, 3201, 5120}));
+  EXPECT_EQ(back.observations.size(), 1u);
+}
+
+// 4096 bytes in 105 ns; the copy moves 96 bytes in 1000.5 ns.
+TEST_F(RunFile, HasTheThroughputOfEachCase) {
+  const Json throughput = written(example_run()).at("benchmarks").back().at("peakmark").at("throughput");
+  EXPECT_DOUBLE_EQ(throughput.at("bytes_per_second"), 4096 / 105e-9);
+  EXPECT_DOUBLE_EQ(throughput.at("share_of_copy"), (4096 / 105.) / (96 / 1000.5));
+  EXPECT_DOUBLE_EQ(throughput.at("share_of_peak"), 4096 / 105e-9 / (3201 * 2e6 * 5120 / 8));
+  EXPECT_DOUBLE_EQ(throughput.at("flops_per_second"), 1024 / 105e-9);
+}
+
+TEST_F(RunFile, HasGoogleBenchmarksSchema) {
+  peakmark::Run run = example_run();
+  run.observations.push_back(example_observation("padding/coords1d/opencl/n:21"));
+  run.observations.back().gpu_time.reset();
+  const Json json = written(run);
+  EXPECT_EQ(json.at("context").at("peakmark").at("version"), format::kRunFile.major);
+  const Json& rows = json.at("benchmarks");
+  ASSERT_EQ(rows.size(), 4u);
+  for (int index : {0, 1}) {
+    EXPECT_EQ(rows[index].at("run_type"), "iteration");
+    EXPECT_EQ(rows[index].at("name"), "padding/coords1d/opencl/n:20/ny:512");
+    EXPECT_EQ(rows[index].at("repetitions"), 2);
+    EXPECT_EQ(rows[index].at("repetition_index"), index);
+    EXPECT_EQ(rows[index].at("time_unit"), "ns");
+    EXPECT_FALSE(rows[index].contains("peakmark"));
+  }
+  EXPECT_EQ(rows[0].at("real_time"), 100.0);
+  EXPECT_EQ(rows[0].at("iterations"), 3);
+  EXPECT_EQ(rows[1].at("real_time"), 115.0);
+  for (int index : {2, 3}) {
+    EXPECT_EQ(rows[index].at("run_type"), "aggregate");
+    EXPECT_TRUE(rows[index].contains("peakmark"));
+    for (const char* key : {"real_time", "cpu_time", "time_unit"})
+      EXPECT_FALSE(rows[index].contains(key)) << key;
+  }
+}
+
+// Written by the first peakmark that had `run` (b9d90c6), on PoCL; cut by hand to four blocks a case, and
+// without the names of its machine.
+TEST_F(RunFile, OfVersion1_0IsReadAndWhatItLacksIsUnknown) {
+  const peakmark::Run run = read_run(std::filesystem::path(PEAKMARK_RUN_VERSIONS) / "run-1.0.json");
+  EXPECT_EQ(run.context.commit, "b9d90c6");
+  EXPECT_EQ(run.context.planned.size(), 2u);
+  EXPECT_EQ(run.context.filter, std::nullopt);
+  EXPECT_EQ(run.context.largest_allocation_bytes, std::nullopt);
+  EXPECT_EQ(run.context.clocks, Clocks{});
+  EXPECT_FALSE(run.context.rounds);
+  ASSERT_EQ(run.observations.size(), 2u);
+  const Observation& padding = run.observations[1];
+  EXPECT_EQ(padding.variant, "padding/coords1d");
+  EXPECT_EQ(padding.requested_peak_bytes, 656928);
+  EXPECT_EQ(padding.at_peak.size(), 3u);
+  EXPECT_EQ(padding.gpu_time->blocks.size(), 4u);
+  EXPECT_EQ(padding.estimate->bytes_estimated, 656928);
+  // Read, written by this peakmark and read again it says the same, and that it is of this version.
+  const Json again = written(run);
+  EXPECT_EQ(again.at("context").at("peakmark").at("minor"), format::kRunFile.minor);
+  EXPECT_EQ(to_json_line(read_run(path_).observations[1]), to_json_line(padding));
+}
+
+// What a later peakmark of the same MAJOR may have written.
+TEST_F(RunFile, OfALaterMinorIsReadAndWhatIsNewInItIsSkipped) {
+  Json json = written(example_run());
+  Json& context = json["context"]["peakmark"];
+  EXPECT_EQ(context.at("minor"), format::kRunFile.minor);
+  context["minor"] = format::kRunFile.minor + 1;
+  context["later"] = {{"than", "this"}};
+  context["planned"][0]["later"] = 1;
+  context["reference"]["later"] = 1;
+  for (Json& row : json["benchmarks"]) {
+    if (row.contains("peakmark")) row["peakmark"]["later"] = nullptr;
+  }
+  const peakmark::Run read = read_run(put(json.dump()));
+  EXPECT_EQ(read.context.id, example_run().context.id);
+  EXPECT_EQ(read.observations.size(), 1u);
+}
+
+// Planned cases and rows are written one by one.
+TEST_F(RunFile, IsWrittenAsOneValueWouldBe) {
+  peakmark::Run run = example_run();
+  run.context.planned.push_back(run.context.planned.front());
+  for (const int indent : {-1, 1}) {
+    const std::string text = run_file_text(run, indent);
+    EXPECT_EQ(text, Json::parse(text).dump(indent));
+    run.context.planned.resize(1);
+  }
+}
+
+TEST_F(RunFile, AWrongPlannedCaseIsNamed) {
+  Json json = written(example_run());
+  json["context"]["peakmark"]["planned"][0]["axes"] = 7;
+  EXPECT_THAT(message_of_reading(json.dump()), HasSubstr("/context/peakmark/planned/0: "));
+}
+
+TEST_F(RunFile, ReaderSaysWhatIsWrong) {
+  const std::string good = written(example_run()).dump(1);
+  EXPECT_THAT(message_of_reading(""), AllOf(StartsWith(path_.string()), HasSubstr("empty")));
+  EXPECT_THAT(message_of_reading(good.substr(0, good.size() / 2)), HasSubstr("cut short: it ends at line"));
+  EXPECT_THAT(message_of_reading("{\n\"context\": oops}"), HasSubstr("not JSON: line 2, column 1"));
+  EXPECT_THAT(message_of_reading("[1, 2]"), HasSubstr("no run of peakmark"));
+  EXPECT_THAT(message_of_reading(R"({"context": {"date": "today"}, "benchmarks": []})"),
+              HasSubstr("no run of peakmark"));
+
+  Json json = Json::parse(good);
+  json["context"]["peakmark"]["version"] = format::kRunFile.major + 1;
+  EXPECT_THAT(message_of_reading(json.dump()),
+              AllOf(HasSubstr("has version 2"), HasSubstr("reads version 1")));
+  json["context"]["peakmark"]["version"] = format::kRunFile.major;
+  json["context"]["peakmark"]["id"] = 7;
+  EXPECT_THAT(message_of_reading(json.dump()),
+              AllOf(HasSubstr("/context/peakmark/id"), HasSubstr("must be a string")));
+
+  std::filesystem::remove(path_);
+  EXPECT_THROW(read_run(path_), IoError);
+  EXPECT_THROW(read_run(temporary_.path()), IoError);
+}
+
+/// A run of so many cases, of each a row of JSON.
+peakmark::Run large_run(int cases) {
+  peakmark::Run run = example_run();
+  PlannedCase planned = run.context.planned.front();
+  run.context.planned.clear();
+  run.observations.clear();
+  for (int n = 1; n <= cases; ++n) {
+    planned.name = "padding/coords1d/opencl/n:" + std::to_string(n);
+    planned.the_case.parameters = Parameters({{"n", Size{n}}, {"mode", std::string("edge")}});
+    run.context.planned.push_back(planned);
+    run.observations.push_back(example_observation(planned.name));
+    run.observations.back().axes = Parameters({{"n", Size{n}}, {"mode", std::string("edge")}});
+  }
+  return run;
+}
+
+// Of a file that is larger than what is read of it at once.
+TEST_F(RunFile, ALargeOneComesBackAsItWas) {
+  const peakmark::Run run = large_run(500);
+  write_run(run, path_);
+  const std::string text = read_text_file(path_);
+  ASSERT_GT(text.size(), 1'000'000u);
+  EXPECT_TRUE(text == run_file_text(run, 1) + "\n");
+  const peakmark::Run back = read_run(path_);
+  EXPECT_TRUE(run_file_text(back, 1) == run_file_text(run, 1));
+  ASSERT_EQ(back.observations.size(), 500u);
+  for (std::size_t i = 0; i < 500; ++i) {  // the axes are in memory once
+    EXPECT_EQ(&back.observations[i].axes.values(), &back.context.planned[i].the_case.parameters.values());
+  }
+  const std::string line = run_file_text(run, -1);
+  EXPECT_TRUE(run_file_text(read_run(put(line)), -1) == line);
+}
+
+TEST_F(RunFile, AMistakeInALargeOneIsNamedWithItsLine) {
+  const std::string good = run_file_text(large_run(500), 1);
+  std::size_t line = 1;
+  std::size_t start = 0;
+  for (std::size_t end = good.find('\n'); end != std::string::npos; end = good.find('\n', start)) {
+    if (line % 3001 == 0) {
+      EXPECT_THAT(message_of_reading(good.substr(0, start) + "oops" + good.substr(start)),
+                  HasSubstr("not JSON: line " + std::to_string(line) + ", column 1"));
+      EXPECT_THAT(message_of_reading(good.substr(0, end)),
+                  HasSubstr("cut short: it ends at line " + std::to_string(line) + ", column " +
+                            std::to_string(end - start) + " in the middle"));
+    }
+    ++line;
+    start = end + 1;
+  }
+  EXPECT_GT(line, 10'000u);
+}
+
+TEST_F(RunFile, EveryStartOfOneIsCutShort) {
+  const std::string good = run_file_text(example_run(), 1);
+  for (std::size_t size = 1; size < good.size(); ++size) {
+    ASSERT_THAT(message_of_reading(good.substr(0, size)), HasSubstr("cut short: it ends at line")) << size;
+  }
+}
+
+TEST_F(RunFile, NumbersComeBackExactly) {
+  peakmark::Run run = large_run(1);
+  Observation& observation = run.observations.front();
+  observation.requested_peak_bytes = std::numeric_limits<Size>::max();
+  observation.input_bytes = std::numeric_limits<Size>::min();
+  observation.gpu_time = summarise_blocks({{0.1, 1e-300, 1.0 / 3, 123456789.123456789, 5e-324}});
+  write_run(run, path_);
+  const Observation back = read_run(path_).observations.front();
+  EXPECT_EQ(back.requested_peak_bytes, observation.requested_peak_bytes);
+  EXPECT_EQ(back.input_bytes, observation.input_bytes);
+  EXPECT_EQ(back.gpu_time->blocks, observation.gpu_time->blocks);
+}
+
+// Lists of what is no case, and objects where a list is expected.
+TEST_F(RunFile, ListsOfOtherThingsAreRefused) {
+  const Json good = written(example_run());
+  const auto message = [&](const auto& spoil) {
+    Json json = good;
+    spoil(json);
+    return message_of_reading(json.dump());
+  };
+  EXPECT_THAT(message([](Json& json) {
+                json["benchmarks"] = {{"a", {{"b", 1}}}};
+              }),
+              HasSubstr("must be a list"));
+  EXPECT_THAT(message([](Json& json) {
+                json["context"]["peakmark"]["planned"] = {{"a", {{"b", 1}}}};
+              }),
+              HasSubstr("must be a list"));
+  EXPECT_THAT(message([](Json& json) { json["context"]["peakmark"]["planned"].push_back(7); }),
+              HasSubstr("not as a run file must be"));
+  EXPECT_THAT(message([](Json& json) { json["context"]["peakmark"].erase("planned"); }),
+              HasSubstr("'planned' not found"));
+  EXPECT_THAT(message([](Json& json) {
+                json["benchmarks"].push_back({{"peakmark", 7}});
+              }),
+              HasSubstr("/benchmarks/3: "));
+}
+
+TEST_F(RunFile, ReplacesRunFilesAndEmptyOnesOnly) {
+  const auto is_replaced = [&](const std::string& text) {
+    put(text);
+    try {
+      write_run(example_run(), path_);
+      return true;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), AllOf(StartsWith(path_.string()), HasSubstr("is no run file of peakmark"),
+                                      HasSubstr("name another file")));
+      EXPECT_EQ(read_text_file(path_), text);
+      return false;
+    }
+  };
+  const std::string good = written(example_run()).dump(1);
+  EXPECT_TRUE(is_replaced(good));
+  EXPECT_TRUE(is_replaced(""));
+  EXPECT_TRUE(is_replaced("\n"));
+  EXPECT_TRUE(is_replaced(good.substr(0, good.size() / 2))) << "a run file cut short";
+  EXPECT_FALSE(is_replaced("name = \"smoke\"\n"));
+  EXPECT_FALSE(is_replaced("[1, 2]"));
+  EXPECT_FALSE(is_replaced("{\"cases\": ["));
+  EXPECT_FALSE(is_replaced(R"({"context": {"date": "today"}, "benchmarks": []})")) << "Google Benchmark's";
+}
+
+}  // namespace
+}  // namespace peakmark

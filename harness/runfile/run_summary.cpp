@@ -1,0 +1,111 @@
+#include "runfile/run_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/quantity.hpp"
+
+namespace peakmark {
+namespace {
+
+using Property = bool(const PlannedCase&, const Observation&);
+
+using Counts = std::map<std::string_view, std::size_t>;
+
+std::size_t total(const Counts& counts) {
+  std::size_t sum = 0;
+  for (const auto& [outcome, count] : counts) sum += count;
+  return sum;
+}
+
+/// `1 out_of_memory, 1 unsupported`
+std::string list_of(const Counts& counts) {
+  std::string text;
+  for (const auto& [outcome, count] : counts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, outcome);
+  }
+  return text;
+}
+
+/// Of the cases planned.
+bool any_of(const Run& run, Property* property) {
+  const auto planned = planned_by_name(run);
+  return std::any_of(run.observations.begin(), run.observations.end(), [&](const Observation& observation) {
+    const auto found = planned.find(observation.case_name);
+    return found != planned.end() && property(*found->second, observation);
+  });
+}
+
+}  // namespace
+
+CaseEnd end_of(const PlannedCase& planned, const Observation& observation) {
+  if (observation.outcome == Outcome::ok) return CaseEnd::measured;
+  if (observation.outcome == Outcome::unsupported) return CaseEnd::skipped;
+  if (name_of(observation.outcome) == planned.expected_outcome) return CaseEnd::as_expected;
+  return observation.outcome == Outcome::out_of_memory ? CaseEnd::skipped : CaseEnd::failed;
+}
+
+std::unordered_map<std::string_view, const PlannedCase*> planned_by_name(const Run& run) {
+  std::unordered_map<std::string_view, const PlannedCase*> planned;
+  for (const PlannedCase& one : run.context.planned) planned.emplace(one.name, &one);
+  return planned;
+}
+
+std::string text_of(CaseEnd end, Outcome outcome) {
+  const std::string name(name_of(outcome));
+  if (end == CaseEnd::as_expected) return "as expected (" + name + ")";
+  return end == CaseEnd::skipped ? "skipped (" + name + ")" : name;
+}
+
+std::string reason_of(const Observation& observation) {
+  const std::string outcome(name_of(observation.outcome));
+  return observation.message.empty() ? outcome : outcome + ": " + observation.message;
+}
+
+bool is_failure(const PlannedCase& planned, const Observation& observation) {
+  return end_of(planned, observation) == CaseEnd::failed;
+}
+
+std::string summary(const Run& run) {
+  const auto planned = planned_by_name(run);
+  std::map<CaseEnd, Counts> ends;
+  for (const Observation& observation : run.observations) {
+    const auto found = planned.find(observation.case_name);
+    const CaseEnd end = end_of(found == planned.end() ? PlannedCase{} : *found->second, observation);
+    ++ends[end][name_of(observation.outcome)];
+  }
+  std::string text = quantity(run.observations.size(), "case") + ": ";
+  const char* separator = "";
+  for (const CaseEnd end : {CaseEnd::measured, CaseEnd::failed}) {
+    if (!ends.contains(end)) continue;
+    text += separator + list_of(ends[end]);
+    separator = ", ";
+  }
+  for (const auto& [end, name] :
+       {std::pair{CaseEnd::as_expected, "as expected"}, {CaseEnd::skipped, "skipped"}}) {
+    if (!ends.contains(end)) continue;
+    text += fmt::format("{}{} {} ({})", separator, total(ends[end]), name, list_of(ends[end]));
+    separator = ", ";
+  }
+  return text;
+}
+
+bool has_measurement(const Run& run) {
+  return any_of(run, [](const PlannedCase& planned, const Observation& observation) {
+    return end_of(planned, observation) != CaseEnd::skipped;
+  });
+}
+
+bool is_unmeasured(const Run& run) {
+  return !run.context.shard && !has_measurement(run);
+}
+
+ExitCode exit_code_of(const Run& run) {
+  if (is_unmeasured(run)) return ExitCode::nothing;
+  return any_of(run, is_failure) ? ExitCode::measurement : ExitCode::clean;
+}
+
+}  // namespace peakmark

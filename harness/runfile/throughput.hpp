@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runfile/run_file.hpp"
+
+namespace peakmark {
+
+/// How fast a case moves its bytes, of its median time. Each figure is null where something that it needs is
+/// unknown.
+struct Throughput {
+  std::optional<double> bytes_per_second;  ///< `bytes_moved` a call
+  std::optional<double> share_of_copy;     ///< of the run's own reference copy; above 1: faster than it
+  std::optional<double> share_of_peak;     ///< of the device's theoretical bandwidth
+  std::optional<double> flops_per_second;  ///< of variants that declare their flops
+
+  bool operator==(const Throughput&) const = default;
+};
+
+/// Returns the throughput of `gpu_time_ns`. Pure: every figure follows from the run file's other facts.
+Throughput throughput_of(const Observation& observation, const RunContext& context);
+/// The same at `ns` a call.
+Throughput throughput_at(const std::optional<double>& ns, const Observation& observation,
+                         const RunContext& context);
+
+/// Returns the bytes that the reference copy moves a second, by the median of its times over the run.
+std::optional<double> copy_bandwidth(const RunContext& context);
+
+/// Returns the theoretical bandwidth in bytes a second: twice the highest memory clock times the width of the
+/// bus. Null on a CPU, and where NVML does not report one of the two.
+std::optional<double> peak_bandwidth(const Clocks& clocks);
+
+/// Writes bytes a second in GB/s (10⁹ bytes), with at most four digits: `1234`, `98.7`; `–` where unknown.
+std::string gigabytes_text(const std::optional<double>& bytes_per_second);
+
+/// Writes GB/s and the share of the copy for people: `98.7 (0.97)`, `98.7` without a copy, `–` where unknown.
+std::string rate_text(const Throughput& throughput);
+
+/// Writes the median time of a case for people, with the state of the cache where it is cold: `1.5 ms`,
+/// `12.3 us cold`; `–` without a time.
+std::string time_text(const Observation& observation);
+
+/// Writes a share for people: `0.97`; `–` where unknown.
+std::string share_text(const std::optional<double>& share);
+
+}  // namespace peakmark

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <chrono>
+
+#include "subprocess/worker_process.hpp"
+
+namespace peakmark {
+
+/// How long the system may take to begin a program. Only one on a file system that does not answer takes
+/// longer.
+inline constexpr std::chrono::milliseconds kStartLimit{60'000};
+
+struct SpawnOptions {
+  bool own_group = true;  ///< in a process group of its own
+  std::chrono::milliseconds limit = kStartLimit;
+};
+
+/// Starts a program with `descriptors` as its 0, 1, 2 and 3 and no others; a negative one is left out. It is
+/// killed when this process ends. Throws IoError when it cannot be started, and StartTimeout when the system
+/// has not begun it within the limit; then the process is killed, or given up (child_end.hpp).
+pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
+            const SpawnOptions& options = {});
+
+}  // namespace peakmark

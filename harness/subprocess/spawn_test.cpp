@@ -1,0 +1,99 @@
+// What starts processes, where the system does not answer or has no descriptor left.
+#include "subprocess/spawn.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+
+#include "base/descriptor.hpp"
+#include "base/temporary_folder.hpp"
+#include "subprocess/child_end.hpp"
+#include "subprocess/signal_watch.hpp"
+
+namespace peakmark {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Whoever opens a file of which another holds a lease waits until it is given back: as on a file system that
+// does not answer, but without one.
+TEST(Spawn, AProgramThatTheSystemDoesNotBeginIsATimeout) {
+  const TemporaryFolder folder;
+  const std::filesystem::path program = folder.path() / "program";
+  std::filesystem::copy_file("/bin/true", program);
+  const Descriptor leased(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  std::signal(SIGIO, SIG_IGN);  // that somebody waits
+  if (::fcntl(leased.get(), F_SETLEASE, F_WRLCK) != 0) {
+    GTEST_SKIP() << "no lease of a file is given here: " << std::strerror(errno);
+  }
+  try {
+    spawn({program, {}, {"PATH=/usr/bin:/bin"}, ""}, {-1, -1, -1, -1}, {.limit = 100ms});
+    FAIL() << "it was begun";
+  } catch (const StartTimeout& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("program: cannot be started: the system has not begun it after 0.1 s"));
+  }
+  EXPECT_THAT(given_up_children(), IsEmpty());
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "it is killed and reaped";
+  std::signal(SIGIO, SIG_DFL);
+}
+
+std::ptrdiff_t open_descriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+/// Makes and destroys an object with room for 0, 1, 2 … descriptors until it can be made. Returns how often
+/// it could not; each time no descriptor may be left open.
+int failures_without_a_leak(const std::function<void()>& make) {
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const std::ptrdiff_t open_before = open_descriptors();
+  int failures = 0;
+  for (rlim_t limit = 3; limit < 100; ++limit) {
+    const rlimit lower{limit, before.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &lower);
+    bool is_made = true;
+    try {
+      make();
+    } catch (const Error&) {
+      is_made = false;
+    }
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_EQ(open_descriptors(), open_before) << "left open at a limit of " << limit;
+    if (is_made) return failures;
+    ++failures;
+  }
+  ADD_FAILURE() << "it cannot be made at all";
+  return failures;
+}
+
+TEST(Descriptors, NoneIsLeftOpenByAWorkerThatCannotBeMade) {
+  EXPECT_GE(failures_without_a_leak([] {
+              WorkerProcess({"/bin/true", {}, {"PATH=/usr/bin:/bin"}, "input"});
+            }),
+            8);
+}
+
+TEST(Descriptors, NoneIsLeftOpenByAWatchOfSignalsThatCannotBeMade) {
+  sigset_t before{};
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  EXPECT_GE(failures_without_a_leak([] { const SignalWatch signals; }), 3);
+  sigset_t after{};
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  for (int signal = 1; signal < SIGRTMAX; ++signal) {
+    EXPECT_EQ(sigismember(&after, signal), sigismember(&before, signal)) << signal;
+  }
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,120 @@
+#include "supervise/estimate_question.hpp"
+
+#include "runfile/json_fields.hpp"
+// json_fields.hpp before these: it sets how nlohmann is compiled.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark {
+
+using json_fields::Json;
+
+Parameters parse_parameters(const VariantDescription& variant, const std::vector<std::string>& texts) {
+  Parameters parameters = variant.defaults();
+  std::vector<std::string> given;
+  for (const std::string& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) throw UsageError("'" + text + "' is no key=value, such as n=20");
+    const std::string name = text.substr(0, equals);
+    const AxisDescription* axis = variant.axis(name);
+    if (axis == nullptr) {
+      throw UsageError(variant.name + " has no axis '" + name + "'" +
+                       suggest_word(name, variant.axis_names()));
+    }
+    if (std::find(given.begin(), given.end(), name) != given.end()) {
+      throw UsageError("axis '" + name + "' is given twice");
+    }
+    given.push_back(name);
+    parameters.set(name, parse_axis_value(*axis, text.substr(equals + 1)));
+  }
+  return parameters;
+}
+
+std::string estimate_question(const VariantDescription& variant, const Parameters& parameters,
+                              std::optional<Size> available_bytes,
+                              const std::optional<std::string>& estimator) {
+  Json question{{"variant", variant.name}, {"parameters", json_fields::to_json(parameters)}};
+  if (available_bytes) question["available_bytes"] = *available_bytes;
+  if (estimator) question["estimator"] = *estimator;
+  return json_fields::one_line(question);
+}
+
+EstimateReply parse_estimate_reply(const std::string& line) {
+  EstimateReply reply;
+  try {
+    const Json json = Json::parse(line);
+    json_fields::field(json, "slices", reply.slices);
+    json_fields::field(json, "bytes", reply.bytes);
+    json_fields::field(json, "dtype", reply.dtype);
+    json_fields::field(json, "error", reply.error);
+    const Json& terms = json.at("terms");
+    if (!terms.is_null() && !terms.is_array()) json_fields::wrong_type(terms, "a list");
+    for (const Json& term : terms) {
+      EstimateTerm& one = reply.terms.emplace_back();
+      json_fields::field(term, "name", one.name);
+      json_fields::field(term, "per_slice_bytes", one.per_slice_bytes);
+      json_fields::field(term, "fixed_bytes", one.fixed_bytes);
+    }
+  } catch (const Json::exception& error) {
+    throw ProtocolError(
+        "what the worker answers is no estimate (and nothing else may be printed to standard output): " +
+        json_fields::message_of(error));
+  }
+  return reply;
+}
+
+std::string parse_arguments(const std::vector<std::string>& texts) {
+  Json arguments = Json::object();
+  for (const std::string& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) throw UsageError("'" + text + "' is no key=value, such as n=20");
+    const std::string name = text.substr(0, equals);
+    if (arguments.contains(name)) throw UsageError("'" + name + "' is given twice");
+    const std::string value = text.substr(equals + 1);
+    arguments[name] = Json::accept(value) ? Json::parse(value) : Json(value);
+  }
+  return json_fields::one_line(arguments);
+}
+
+std::string to_arguments(const Parameters& parameters) {
+  return json_fields::one_line(json_fields::to_json(parameters));
+}
+
+std::string estimate_json(const std::string& variant, const std::string& parameters,
+                          std::optional<Size> available_bytes, const EstimateReply& reply) {
+  Json terms(nullptr);
+  for (const EstimateTerm& term : reply.terms) {
+    terms.push_back(Json{
+        {"name", term.name}, {"per_slice_bytes", term.per_slice_bytes}, {"fixed_bytes", term.fixed_bytes}});
+  }
+  Json json = json_fields::begin(format::kEstimate);
+  json.update(Json{
+      {"variant", variant},
+      {"parameters", Json::parse(parameters)},
+      {"available_bytes", json_fields::or_null(available_bytes)},
+      {"slices", json_fields::or_null(reply.slices)},
+      {"bytes", json_fields::or_null(reply.bytes)},
+      {"dtype", json_fields::or_null(reply.dtype)},
+      {"terms", terms},
+      {"output_dimensions", reply.output_dimensions.empty() ? Json(nullptr) : Json(reply.output_dimensions)},
+      {"padding", reply.padding.empty() ? Json(nullptr) : Json(reply.padding)}});
+  return json_fields::pretty(json, 1);
+}
+
+EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question,
+                            std::chrono::milliseconds limit) {
+  const std::string by_hand = "; by hand: echo '" + question + "' | " + worker.string() + " --estimate";
+  Answer answer;
+  try {
+    answer = ask({worker, {"--estimate"}, {}, question + "\n"}, limit);
+  } catch (const NoAnswer& late) {
+    throw ProtocolError(late.what() + by_hand);
+  }
+  if (answer.end.exit_code == 0 && !answer.output.empty()) return parse_estimate_reply(answer.output);
+  throw ProtocolError(worker.string() + " --estimate gave no answer and ended with " + answer.how_it_ended() +
+                      by_hand);
+}
+
+}  // namespace peakmark

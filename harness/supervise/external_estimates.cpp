@@ -1,0 +1,207 @@
+#include "supervise/external_estimates.hpp"
+
+#include "base/environment_list.hpp"
+#include "runfile/json_fields.hpp"
+// json_fields.hpp before these: it sets how nlohmann is compiled.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.hpp"
+#include "base/plain_text.hpp"
+#include "base/program_trouble.hpp"
+#include "subprocess/worker_process.hpp"
+#include "supervise/python_environment.hpp"
+
+namespace peakmark {
+
+using json_fields::Json;
+
+namespace {
+
+constexpr std::size_t kMostWordsBytes = 400;
+
+std::string request_line(const ExternalEstimator& estimator, const EstimatorQuestion& question,
+                         std::optional<Size> available_bytes, const std::string& parameters) {
+  const std::string& call = estimator.call;
+  const auto or_none = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  return json_fields::one_line({{"function", call.substr(call.find(':') + 1)},
+                                {"form", estimator.form},
+                                {"slice_dimension", question.slice_dimension},
+                                {"other_dimensions", question.other_dimensions},
+                                {"dtype", question.dtype},
+                                {"parameters", parameters.empty() ? json_fields::to_json(question.parameters)
+                                                                  : Json::parse(parameters)},
+                                {"available_bytes", json_fields::or_null(available_bytes)},
+                                {"slices", question.slices},
+                                {"output_dimensions", or_none(estimator.output_dimensions)},
+                                {"padding", or_none(estimator.padding)}}) +
+         "\n";
+}
+
+PythonEnvironment python_of(const ExternalEstimator& estimator) {
+  try {
+    return find_python(estimator.python, estimator.suite_folder, estimator.python_made_by);
+  } catch (const EnvironmentError& error) {
+    throw NoEstimateError(NoEstimate::not_found, error.what());
+  }
+}
+
+// Python puts the working folder first in its path, and files there would replace modules of its library. Not
+// -P, which is younger than 3.10.
+constexpr const char* kEstimatorsOfPython =
+    "import sys\n"
+    "sys.path[:] = [path for path in sys.path if path not in ('', '.')]\n"
+    "from peakmark.estimators import main\n"
+    "main()";
+
+/// The program that answers, ready to be started. NoEstimateError where it is not there.
+WorkerCommand command_for(const ExternalEstimator& estimator, const std::string& request) {
+  WorkerCommand command;
+  command.environment = current_environment();
+  // A URL in it may hold a password, and no estimator needs it.
+  std::erase_if(command.environment,
+                [](const std::string& entry) { return entry.starts_with("PEAKMARK_HISTORY="); });
+  command.input = request;
+  const PythonEnvironment python = python_of(estimator);
+  add_python(command.environment, python);
+  std::vector<std::string> words;
+  if (estimator.call.starts_with("python:")) {
+    words = {python.interpreter.string(), "-c", kEstimatorsOfPython};
+    if (const auto path = variable_of(command.environment, "PYTHONPATH")) {
+      set_variable(command.environment, "PYTHONPATH", without_empty_folders(*path));
+    }
+    if (!estimator.suite_folder.empty())
+      words.insert(words.end(), {"--path", estimator.suite_folder.string()});
+  } else {
+    words = estimator_command_words(estimator.call.substr(estimator.call.find(':') + 1));
+  }
+  // A path of a command is seen from the suite, wherever peakmark was started.
+  std::string program = words.front();
+  if (program.find('/') != std::string::npos) program = (estimator.suite_folder / program).string();
+  const std::string trouble = program_trouble(command.environment, program);
+  if (!trouble.empty()) throw NoEstimateError(NoEstimate::not_found, program + ": " + trouble);
+  command.program = program_in(command.environment, program).value();
+  command.arguments.assign(words.begin() + 1, words.end());
+  return command;
+}
+
+ExternalAnswer failed(std::string error) {
+  ExternalAnswer answer;
+  answer.error = std::move(error);
+  return answer;
+}
+
+/// What the process answers on one line; its last words where it does not.
+std::string answer_of(const WorkerCommand& command, double seconds, const AskLimits& limits) {
+  using Clock = WorkerProcess::Clock;
+  const auto check_deadline = [&limits] {
+    if (limits.deadline && Clock::now() >= *limits.deadline) throw DeadlineError("the deadline came");
+  };
+  check_deadline();
+  WorkerProcess process(command);
+  auto until = Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+  if (limits.deadline) until = std::min(until, *limits.deadline);
+  std::string last_words;
+  for (;;) {
+    const WorkerEvent event = process.next(until, limits.interrupt);
+    switch (event.kind) {
+      case WorkerEvent::Kind::output:
+        return event.text;
+      case WorkerEvent::Kind::error:
+        if (!event.text.empty()) last_words = "; the last it said: " + shortened(event.text, kMostWordsBytes);
+        break;
+      case WorkerEvent::Kind::observation:
+        break;
+      case WorkerEvent::Kind::ended:
+        throw NoEstimateError(NoEstimate::died,
+                              "its process ended with " + process.end().text() + last_words);
+      case WorkerEvent::Kind::late:
+        check_deadline();
+        throw NoEstimateError(NoEstimate::no_answer_in_time,
+                              fmt::format("nothing within {:g} s{}", seconds, last_words));
+      case WorkerEvent::Kind::interrupted:
+        throw Interrupted("interrupted");
+    }
+  }
+}
+
+EstimateObservation observe(const ExternalEstimator& estimator, const VariantDescription& variant,
+                            const Observation& observation, const AskLimits& limits) {
+  EstimateObservation observed;
+  observed.estimator = estimator.name;
+  observed.form = estimator.form;
+  try {
+    const EstimatorQuestion question = question_of(estimator, variant, observation.axes);
+    observed.slices_used = question.slices;
+    ExternalAnswer answer = ask_external(estimator, question, observation.requested_peak_bytes, "", limits);
+    observed.slices_estimated = answer.slices;
+    observed.bytes_estimated = answer.bytes;
+    observed.dtype = std::move(answer.dtype);
+    observed.error = std::move(answer.error);
+  } catch (const UsageError& error) {
+    observed.error = error.what();
+  }
+  return observed;
+}
+
+}  // namespace
+
+ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,
+                            std::optional<Size> available_bytes, const std::string& parameters,
+                            const AskLimits& limits) {
+  try {
+    const std::string request = request_line(estimator, question, available_bytes, parameters);
+    const std::string line = answer_of(command_for(estimator, request), estimator.seconds, limits);
+    return read_external_answer(
+        line, {!estimator.call.starts_with("python:"), available_bytes.has_value(), question.slices});
+  } catch (const NoEstimateError& error) {
+    if (error.reason() != NoEstimate::negative_slices) return failed(error.what());
+    return failed(
+        fmt::format("{}, for {} bytes of available memory, other_dimensions=({}), slice_dimension={}, {}; "
+                    "answer max(0, slices): 0 says that not even one slice fits",
+                    error.what(), available_bytes.value_or(0), fmt::join(question.other_dimensions, ", "),
+                    question.slice_dimension, question.dtype));
+  } catch (const UsageError& error) {  // what it is called with
+    return failed(error.what());
+  } catch (const IoError& error) {  // it cannot be started
+    return failed(error.what());
+  }
+}
+
+void note_external_estimates(const PlannedCase& planned, const Vocabulary& vocabulary,
+                             Observation& observation) {
+  if (observation.outcome != Outcome::ok) return;
+  const std::string& variant = planned.the_case.variant;
+  const auto unasked = [&](const std::string& name) -> std::optional<EstimateObservation> {
+    const auto estimator = vocabulary.estimator(name, variant);
+    if (!estimator || vocabulary.description.variant(variant) == nullptr) return std::nullopt;
+    EstimateObservation estimate;
+    estimate.estimator = estimator->name;
+    estimate.form = estimator->form;
+    estimate.error = "not_asked: the run ended before; `peakmark run --resume` asks it";
+    estimate.is_asked = false;
+    return estimate;
+  };
+  const ProgramDescription* program = vocabulary.program(variant);
+  if (program != nullptr && !program->estimator.empty()) observation.estimate = unasked(program->estimator);
+  for (const std::string& name : planned.judged_estimators) {
+    if (auto estimate = unasked(name)) observation.other_estimates.push_back(std::move(*estimate));
+  }
+}
+
+void ask_external_estimates(const Vocabulary& vocabulary, Observation& observation, const AskLimits& limits) {
+  const VariantDescription* const variant = vocabulary.description.variant(observation.variant);
+  const auto ask = [&](EstimateObservation& estimate) {
+    if (variant == nullptr || estimate.is_asked) return;
+    if (const auto estimator = vocabulary.estimator(estimate.estimator, variant->name)) {
+      estimate = observe(*estimator, *variant, observation, limits);
+    }
+  };
+  if (observation.estimate) ask(*observation.estimate);
+  for (EstimateObservation& estimate : observation.other_estimates) ask(estimate);
+}
+
+}  // namespace peakmark

@@ -1,0 +1,50 @@
+#include "supervise/python_environment.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "base/environment_list.hpp"
+#include "base/error.hpp"
+#include "base/own_program.hpp"
+
+namespace peakmark {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder_of(const std::string& name, const fs::path& suite_folder) {
+  if (name.find('/') != std::string::npos) return (suite_folder / name).lexically_normal();
+  const char* const folder = std::getenv("PEAKMARK_ENVIRONMENTS");
+  return fs::absolute(folder != nullptr && *folder != '\0' ? folder : "build/environments") / name;
+}
+
+}  // namespace
+
+PythonEnvironment find_python(const std::string& name, const fs::path& suite_folder,
+                              const std::string& made_by) {
+  if (name.empty()) {
+    const auto found = program_in(current_environment(), "python3");
+    return {found.value_or("python3"), std::nullopt};
+  }
+  const fs::path folder = folder_of(name, suite_folder);
+  const fs::path interpreter = folder / "bin" / "python";
+  std::error_code error;
+  if (fs::exists(interpreter, error)) return {interpreter, folder};
+  const std::string how = !made_by.empty() ? made_by
+                                           : fmt::format("python3 -m venv {} && {}/bin/pip install PACKAGES",
+                                                         folder.string(), folder.string());
+  throw EnvironmentError(
+      fmt::format("the Python environment {} is not there; make it with: {}", folder.string(), how));
+}
+
+void add_python(std::vector<std::string>& environment, const PythonEnvironment& python) {
+  if (python.folder) {
+    const std::string path = variable_of(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+    set_variable(environment, "PATH", (*python.folder / "bin").string() + ":" + path);
+    set_variable(environment, "VIRTUAL_ENV", python.folder->string());
+  }
+  add_python_module(environment);
+}
+
+}  // namespace peakmark

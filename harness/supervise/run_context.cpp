@@ -1,0 +1,111 @@
+#include "supervise/run_context.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+
+#include "base/duration.hpp"
+#include "base/private_text.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr double kReferenceTolerance = 0.05;
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    const auto value = line.find(": ");
+    if (value != std::string::npos) return line.substr(value + 2);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string make_run_id() {
+  std::random_device random;
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y%m%dT%H%M%SZ}-{:08x}{:08x}", fmt::gmtime(now), random(), random());
+}
+
+std::map<std::string, std::string> measurement_environment() {
+  std::map<std::string, std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) continue;
+    const std::string name = text.substr(0, equals);
+    const std::string value = text.substr(equals + 1);
+    if (is_public_variable(name, value)) environment[name] = value;
+  }
+  utsname system{};
+  if (::uname(&system) == 0) environment["kernel"] = std::string(system.sysname) + " " + system.release;
+  if (const std::string cpu = cpu_name(); !cpu.empty()) environment["cpu"] = cpu;
+  return environment;
+}
+
+RunContext make_run_context(const Selection& selection, const Description& description, bool memory_only,
+                            bool host_name) {
+  RunContext context;
+  context.id = make_run_id();
+  context.date = utc_date();
+  context.host_name = host_name ? this_host() : host_mark();
+  context.suite = selection.suite.name;
+  context.fingerprint = selection.suite.fingerprint;
+  context.filter = selection.filter;
+  context.asked_backend = selection.asked_backend;
+  context.planned = selection.planned;
+  context.shard = selection.shard;
+  context.commit = description.commit;
+  context.build = description.build;
+  context.worker = description.worker;
+  context.backend = name_of(selection.device.backend);
+  context.device = selection.device.name;
+  context.driver = selection.device.driver;
+  context.platform = selection.device.platform;
+  context.device_is_cpu = selection.device.is_cpu;
+  context.device_memory_bytes = selection.device.memory_bytes;
+  context.largest_allocation_bytes = selection.device.max_allocation_bytes;
+  context.memory_only = memory_only;
+  context.environment = measurement_environment();
+  if (!selection.device.version.empty()) context.environment["device version"] = selection.device.version;
+  return context;
+}
+
+void add_machine_facts(RunContext& context, const MachineFacts& facts, const DeviceInfo& device) {
+  const auto add = [&context](const char* name, const auto& value) {
+    if (value) context.environment[name] = fmt::format("{}", *value);
+  };
+  context.environment["cpus"] = std::to_string(facts.cpus);
+  add("cpu governor", facts.governor);
+  add(environment_key::load_average, facts.load_average);
+  if (facts.nvml) context.environment["nvidia driver"] = facts.nvml->driver;
+  const GpuFacts* const gpu = find_gpu(facts, device);
+  if (gpu == nullptr) return;
+  context.clocks = {gpu->sm_clock_mhz, gpu->max_sm_clock_mhz, gpu->memory_clock_mhz,
+                    gpu->max_memory_clock_mhz, gpu->memory_bus_bits};
+  add(environment_key::memory_used, gpu->used_bytes);
+  add(environment_key::other_processes, gpu->other_processes);
+}
+
+std::string reference_warning(const ReferenceTimes& times) {
+  if (!times.first_ns || !times.last_ns || *times.first_ns <= 0) return {};
+  const double change = *times.last_ns / *times.first_ns - 1;
+  if (std::abs(change) <= kReferenceTolerance) return {};
+  return fmt::format(
+      "the reference case took {:.4g} us first and {:.4g} us last, {:+.1f} %: the machine did not keep its "
+      "pace, so times of this run are not to be trusted to less than that",
+      *times.first_ns / 1e3, *times.last_ns / 1e3, change * 100);
+}
+
+}  // namespace peakmark

@@ -1,0 +1,145 @@
+#include "supervise/run_selection.hpp"
+
+#include <algorithm>
+#include <regex>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/quantity.hpp"
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark {
+namespace {
+
+void check_requirement(const std::string& require, const DeviceInfo& device, const DeviceList& devices) {
+  const bool met =
+      require == "cuda" ? device.backend == Backend::cuda : device.backend != Backend::dry && !device.is_cpu;
+  if (met) return;
+  std::string message =
+      "--require " + require + ": " +
+      (require == "cuda" ? "no CUDA device would be measured" : "no GPU would be measured") + ", only " +
+      std::string(name_of(device.backend)) + " " + device.name;
+  for (const std::string& reason : devices.reasons) message += "\n  (" + reason + ")";
+  throw DeviceError(message);
+}
+
+struct Choice {
+  std::optional<DeviceInfo> device;
+  std::string why_none;
+};
+
+Choice choose(const SelectionOptions& options, const DeviceList& devices) {
+  DeviceChoice wanted;
+  wanted.device = options.device;
+  if (options.backend) wanted.backend = parse_backend(*options.backend);
+  try {
+    return {choose_device(wanted, devices), {}};
+  } catch (const DeviceError& error) {
+    return {std::nullopt, error.what()};
+  }
+}
+
+std::vector<PlannedCase> of_variants(std::vector<PlannedCase> cases,
+                                     const std::pair<std::string, std::string>& variants) {
+  std::vector<std::string> known;
+  for (const PlannedCase& planned : cases) {
+    if (std::ranges::find(known, planned.the_case.variant) == known.end()) {
+      known.push_back(planned.the_case.variant);
+    }
+  }
+  if (variants.first == variants.second) throw UsageError("--variants: name two, an old and a new one");
+  for (const std::string& variant : {variants.first, variants.second}) {
+    if (std::ranges::find(known, variant) != known.end()) continue;
+    throw UsageError("--variants: the suite has no case of '" + variant + "'" + suggest_word(variant, known));
+  }
+  std::erase_if(cases, [&](const PlannedCase& planned) {
+    return planned.the_case.variant != variants.first && planned.the_case.variant != variants.second;
+  });
+  return cases;
+}
+
+bool all_dry(const std::vector<PlannedCase>& cases) {
+  return std::all_of(cases.begin(), cases.end(),
+                     [](const PlannedCase& planned) { return planned.the_case.backend == "dry"; });
+}
+
+Listing list_on(const std::optional<DeviceInfo>& device, const SelectionOptions& options,
+                const Description& description, const CaseCheck& check) {
+  ExpandOptions expand;
+  expand.backend = options.backend;
+  if (device) expand.automatic_backend = name_of(device->backend);
+  Listing listing;
+  listing.suite = load_suites(options.suites, description, expand);
+  if (check) check(listing.suite.cases);
+  listing.cases = std::exchange(listing.suite.cases, {});
+  if (options.filter) listing.cases = filtered(std::move(listing.cases), *options.filter);
+  if (options.variants) listing.cases = of_variants(std::move(listing.cases), *options.variants);
+  listing.all_dry = all_dry(listing.cases);
+  if (options.shard) listing.cases = shard_of(std::move(listing.cases), parse_shard(*options.shard));
+  return listing;
+}
+
+}  // namespace
+
+std::vector<PlannedCase> filtered(std::vector<PlannedCase> cases, const std::string& expression) {
+  std::regex pattern;
+  try {
+    pattern = std::regex(expression, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error& error) {
+    throw UsageError("--filter '" + expression + "' is no regular expression: " + error.what());
+  }
+  const std::size_t all = cases.size();
+  const std::string first = cases.empty() ? "none" : full_name_of(cases.front().the_case);
+  std::erase_if(cases, [&](const PlannedCase& planned) {
+    return !std::regex_search(planned.name, pattern) &&
+           !std::regex_search(full_name_of(planned.the_case), pattern);
+  });
+  if (cases.empty()) {
+    throw UsageError("--filter '" + expression + "' leaves none of the " + quantity(all, "case") +
+                     "; the first is " + first +
+                     "\n`peakmark list SUITE --full-names` prints what an expression can find");
+  }
+  return cases;
+}
+
+Listing list_cases(const SelectionOptions& options, const Description& description, const DeviceList& devices,
+                   const CaseCheck& check) {
+  return list_on(choose(options, devices).device, options, description, check);
+}
+
+Selection select(const SelectionOptions& options, const Description& description, const DeviceList& devices,
+                 const CaseCheck& check) {
+  Selection selection;
+  selection.filter = options.filter;
+  selection.asked_backend = options.backend;
+  if (options.shard) selection.shard = parse_shard(*options.shard);
+  Choice choice = choose(options, devices);
+  Listing listing = list_on(choice.device, options, description, check);
+  selection.suite = std::move(listing.suite);
+  selection.planned = std::move(listing.cases);
+  // A sweep of `dry` cases needs no device, and must not claim one. All shards of a run take the same device,
+  // whichever cases they have: else they could not be merged.
+  if (options.device.empty() && listing.all_dry) {
+    choice.device = choose_device({Backend::dry, ""}, devices);
+  } else if (!choice.device) {
+    throw DeviceError(choice.why_none);
+  }
+  selection.device = *choice.device;
+  if (options.require) check_requirement(*options.require, selection.device, devices);
+  return selection;
+}
+
+std::string exactly(const std::string& text) {
+  std::string pattern = "^";
+  for (const char letter : text) {
+    if (std::string_view(R"(^$\.*+?()[]{}|)").find(letter) != std::string_view::npos) pattern += '\\';
+    pattern += letter;
+  }
+  return pattern + "$";
+}
+
+bool is_of_another_backend(const PlannedCase& planned, const DeviceInfo& device) {
+  return planned.the_case.backend != "dry" && planned.the_case.backend != name_of(device.backend);
+}
+
+}  // namespace peakmark

@@ -1,0 +1,168 @@
+#include "supervise/run_workers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/environment_list.hpp"
+#include "base/error.hpp"
+#include "base/program_trouble.hpp"
+#include "supervise/case_check.hpp"
+#include "supervise/worker_program.hpp"
+
+namespace peakmark {
+namespace {
+
+/// `old=a, new=b`; where all are alike, that alone.
+void join(std::string& all, const std::string& label, const std::string& one, bool is_first) {
+  all += fmt::format("{}{}={}", is_first ? "" : ", ", label, one);
+}
+
+std::string with_underlines(std::string label) {
+  std::ranges::replace(label, '.', '_');
+  return label;
+}
+
+}  // namespace
+
+RunWorkers::RunWorkers(const SweepOptions& options, int interrupt) {
+  if (options.labelled_workers.empty()) {
+    calls_ = {{find_worker_for(options), {}}};
+    descriptions_ = {describe_worker(calls_[0].program, interrupt)};
+    description_ = descriptions_[0];
+    calls_[0].tells_steps = description_.tells_steps;
+    set_cache({{&calls_[0], &descriptions_[0]}}, options.cache);
+    return;
+  }
+  for (const LabelledWorker& worker : options.labelled_workers) add(worker, interrupt);
+  std::vector<std::pair<WorkerCall*, const Description*>> workers;
+  for (std::size_t i = 0; i < calls_.size(); ++i) workers.emplace_back(&calls_[i], &descriptions_[i]);
+  set_cache(workers, options.cache);
+  const auto alike = [&](std::string Description::*text) {
+    return std::ranges::all_of(descriptions_,
+                               [&](const Description& one) { return one.*text == description_.*text; });
+  };
+  description_ = descriptions_[0];
+  const bool is_one_build = alike(&Description::build);
+  const bool is_one_commit = alike(&Description::commit);
+  description_.worker.clear();
+  if (!is_one_build) description_.build.clear();
+  if (!is_one_commit) description_.commit.clear();
+  description_.variants.clear();
+  for (std::size_t i = 0; i < descriptions_.size(); ++i) {
+    const Description& one = descriptions_[i];
+    const std::string& label = options.labelled_workers[i].label;
+    join(description_.worker, label, one.worker, i == 0);
+    if (!is_one_build) join(description_.build, label, one.build, i == 0);
+    if (!is_one_commit) join(description_.commit, label, one.commit, i == 0);
+    description_.checks_cases = description_.checks_cases && one.checks_cases;
+    description_.takes_blocks = description_.takes_blocks && one.takes_blocks;
+    description_.variants.insert(description_.variants.end(), one.variants.begin(), one.variants.end());
+  }
+}
+
+void RunWorkers::add(const LabelledWorker& worker, int interrupt) {
+  const std::string typed = worker.label + "=" + worker.program;
+  calls_.push_back({find_worker(worker.program, typed), {"--label", worker.label}});
+  Description& description = descriptions_.emplace_back();
+  try {
+    description = describe_worker(calls_.back().program, interrupt, calls_.back().arguments);
+  } catch (const ProtocolError& error) {
+    throw ProtocolError(
+        fmt::format("--worker {}: {} (each of several must know --label: an older one is built anew against "
+                    "this peakmark)",
+                    typed, error.what()));
+  }
+  calls_.back().tells_steps = description.tells_steps;
+  for (VariantDescription& variant : description.variants) {
+    if (!variant.name.ends_with("." + worker.label)) {
+      throw ProtocolError(
+          fmt::format("{}: told --label {}, it still calls a variant {}; it cannot be one of several",
+                      calls_.back().program.string(), worker.label, variant.name));
+    }
+    variant.label = worker.label;
+  }
+}
+
+std::string RunWorkers::warning() const {
+  for (const Description& one : descriptions_) {
+    if (one.build == descriptions_.front().build) continue;
+    return fmt::format(
+        "the workers are builds of several kinds ({}): that alone makes times differ; build them alike, as "
+        "with -DCMAKE_BUILD_TYPE=Release",
+        description_.build);
+  }
+  return {};
+}
+
+void RunWorkers::check(const std::vector<PlannedCase>& cases, int interrupt) const {
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    check_cases(calls_[i].program, descriptions_[i], cases, interrupt, calls_[i].arguments);
+  }
+}
+
+std::size_t RunWorkers::index_of(const PlannedCase& planned) const {
+  const auto found = std::ranges::find_if(descriptions_, [&](const Description& one) {
+    return one.variant(planned.the_case.variant) != nullptr;
+  });
+  if (found == descriptions_.end()) throw UsageError("no worker has the variant " + planned.the_case.variant);
+  return static_cast<std::size_t>(found - descriptions_.begin());
+}
+
+std::vector<PlannedCase> RunWorkers::cases_of(std::size_t index,
+                                              const std::vector<PlannedCase>& cases) const {
+  std::vector<PlannedCase> kept;
+  std::ranges::copy_if(cases, std::back_inserter(kept),
+                       [&](const PlannedCase& planned) { return index_of(planned) == index; });
+  return kept;
+}
+
+std::filesystem::path find_worker_for(const SweepOptions& options) {
+  if (options.worker) return find_worker(options.worker);
+  const auto named = worker_of_suites(options.selection.suites);
+  if (!named) return find_worker(std::nullopt);
+  const std::string trouble = program_trouble(current_environment(), named->program.string());
+  if (trouble.empty()) return named->program;
+  fail(named->place,
+       fmt::format("{}: {}; build it, or name another with --worker", named->program.string(), trouble));
+}
+
+void set_workers(SweepOptions& options, const std::vector<std::string>& typed) {
+  for (const std::string& word : typed) {
+    const std::size_t sign = word.find('=');
+    const std::string label = sign == std::string::npos ? "" : word.substr(0, sign);
+    if (!is_axis_name(label)) {  // a path may hold a `=` too
+      if (typed.size() > 1) {
+        throw UsageError(fmt::format(
+            "--worker {}: one of several has a label: --worker old={} --worker new=…", word, word));
+      }
+      options.worker = word;
+      return;
+    }
+    if (sign + 1 == word.size()) {
+      throw UsageError(
+          fmt::format("--worker {}: no program stands behind the label; write {}PROGRAM", word, word));
+    }
+    if (label.find('.') != std::string::npos) {
+      throw UsageError(fmt::format(
+          "--worker {}: a label has no point, for one stands before it in the names of variants; write {}",
+          word, with_underlines(label)));
+    }
+    for (const LabelledWorker& other : options.labelled_workers) {
+      if (other.label == label)
+        throw UsageError(fmt::format("--worker {}: the label {} stands twice", word, label));
+    }
+    options.labelled_workers.push_back({label, word.substr(sign + 1)});
+  }
+}
+
+std::vector<std::string> typed_workers(const SweepOptions& options) {
+  std::vector<std::string> typed;
+  if (options.worker) typed.push_back(*options.worker);
+  for (const auto& [label, program] : options.labelled_workers)
+    typed.push_back(fmt::format("{}={}", label, program));
+  return typed;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,320 @@
+#include "supervise/supervisor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <list>
+
+#include "base/error.hpp"
+#include "supervise/worker_line.hpp"
+#include "supervise/worker_words.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr int kMostFailedStarts = 3;
+// A worker gets its cases in batches. A replaced worker gets its cases again, which is quadratic in the size
+// of a batch, and each start costs as much as some hundred cases: a batch grows as long as workers come to
+// its end.
+constexpr std::size_t kFirstBatch = 1000;
+constexpr std::size_t kMaxBatch = 8000;
+constexpr std::chrono::seconds kTick{1};
+
+using Kind = WorkerEvent::Kind;
+using Clock = WorkerProcess::Clock;
+
+std::string seconds_text(std::chrono::milliseconds limit) {
+  return fmt::format("{:g} s", static_cast<double>(limit.count()) / 1000);
+}
+
+Observation failed_observation(const PlannedCase& planned, Outcome outcome, std::string message) {
+  Observation observation;
+  observation.case_name = planned.name;
+  observation.axes = planned.the_case.parameters;
+  observation.variant = planned.the_case.variant;
+  observation.backend = planned.the_case.backend;
+  observation.outcome = outcome;
+  observation.message = std::move(message);
+  return observation;
+}
+
+WorkerCommand command_for(const SupervisorOptions& options, std::vector<std::string> arguments) {
+  WorkerCommand command = options.worker;
+  arguments.insert(arguments.end(),
+                   {"--observations-fd", std::to_string(WorkerProcess::kObservationDescriptor)});
+  command.arguments.insert(command.arguments.begin(), arguments.begin(), arguments.end());
+  return command;
+}
+
+/// The cases of a run that have no observation yet, and the one being measured.
+class Supervision {
+ public:
+  Supervision(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
+              SupervisorListener& listener)
+      : options_(options), listener_(listener), words_(options, listener) {
+    for (const PlannedCase& planned : cases) pending_.push_back(&planned);
+  }
+
+  Stop run() {
+    while (!pending_.empty()) {
+      if (options_.deadline && Clock::now() >= *options_.deadline) return Stop::deadline;
+      const std::size_t batch = std::min(pending_.size(), batch_);
+      const std::size_t left = pending_.size() - batch;
+      listener_.starting(batch);
+      WorkerProcess worker(command());
+      current_ = nullptr;
+      progressed_ = false;
+      words_.forget();
+      limit_from(options_.start_limit);
+      const std::optional<Stop> stop = serve(worker);
+      listener_.ended();
+      if (stop) return *stop;
+      batch_ = pending_.size() == left ? std::min(2 * batch_, kMaxBatch) : kFirstBatch;
+      if (progressed_) {
+        failed_starts_ = 0;
+      } else {
+        note_failed_start(worker.end());
+      }
+    }
+    return Stop::done;
+  }
+
+ private:
+  WorkerCommand command() const {
+    WorkerCommand command = command_for(options_, {"--cases", "-"});
+    command.input.clear();
+    std::size_t cases = 0;
+    for (const PlannedCase* planned : pending_) {
+      if (++cases > batch_) break;
+      command.input += planned->name + "\n";
+    }
+    return command;
+  }
+
+  void limit_from(std::chrono::milliseconds limit) { limit_ = Clock::now() + limit; }
+
+  /// Until the worker has ended, or the run is to stop.
+  std::optional<Stop> serve(WorkerProcess& worker) {
+    for (;;) {
+      const auto until = options_.deadline ? std::min(limit_, *options_.deadline) : limit_;
+      const WorkerEvent event = worker.next(std::min(until, Clock::now() + kTick), options_.interrupt);
+      if (event.kind == Kind::late && Clock::now() < until) {
+        words_.tell();
+        listener_.waiting();
+        continue;
+      }
+      switch (event.kind) {
+        case Kind::observation:
+          words_.tell();
+          if (!take(event.text, worker)) return std::nullopt;
+          break;
+        case Kind::output:
+        case Kind::error:
+          words_.hear(event.text);
+          break;
+        case Kind::ended:
+          note_end(worker.end());
+          return std::nullopt;
+        case Kind::interrupted:
+          words_.tell();
+          if (const std::string left = kill(worker); !left.empty()) listener_.said(left);
+          return Stop::interrupted;
+        case Kind::late: {
+          words_.tell();
+          const std::string left = kill(worker);
+          // A worker that hangs when all is measured costs nothing but its own end.
+          if (options_.deadline && Clock::now() >= *options_.deadline && !pending_.empty()) {
+            if (!left.empty()) listener_.said(left);
+            return Stop::deadline;
+          }
+          note_late(left);
+          return std::nullopt;
+        }
+      }
+    }
+  }
+
+  /// False when the worker was not understood and is dead now.
+  bool take(const std::string& text, WorkerProcess& worker) {
+    try {
+      WorkerLine line = parse_worker_line(text);
+      if (line.start) start(*line.start, line.bytes);
+      if (line.step) begin_step(*line.step);
+      if (line.observation) finish(*line.observation);
+      if (line.reference) note_reference(*line.reference);
+      return true;
+    } catch (const ProtocolError& error) {
+      not_understood(error.what(), worker);
+    }
+    return false;
+  }
+
+  void start(const std::string& name, std::optional<Size> bytes) {
+    if (current_ != nullptr) throw ProtocolError("it starts a case in the middle of another");
+    const auto found = std::ranges::find_if(pending_, [&](const auto* one) { return one->name == name; });
+    if (found == pending_.end())
+      throw ProtocolError("it starts the case " + name + ", which it was not given");
+    current_ = *found;
+    step_.clear();
+    progressed_ = true;
+    words_.forget();
+    bytes_ = bytes;
+    limit_from(options_.case_limit.limit(bytes));
+    listener_.started(**found);
+  }
+
+  void begin_step(const std::string& step) {
+    if (current_ == nullptr) throw ProtocolError("it tells a step of no case");
+    step_ = step;
+  }
+
+  void note_reference(const ReferenceTime& time) {
+    if (current_ != nullptr) throw ProtocolError("it times the reference in the middle of a case");
+    listener_.reference(time);
+    limit_from(options_.start_limit);
+  }
+
+  void finish(Observation& observation) {
+    if (current_ == nullptr || current_->name != observation.case_name) {
+      throw ProtocolError("it observes the case " + observation.case_name + ", which it has not started");
+    }
+    observation.axes.share(current_->the_case.parameters);
+    record(observation);
+    limit_from(options_.start_limit);
+  }
+
+  void record(const Observation& observation) {
+    const auto place = std::ranges::find(pending_, current_);
+    listener_.finished(*current_, observation);
+    pending_.erase(place);
+    current_ = nullptr;
+  }
+
+  void fail_current(Outcome outcome, const std::string& message) {
+    record(failed_observation(*current_, outcome, message));
+  }
+
+  std::string with_last_words(const std::string& message) const {
+    return words_.last().empty() ? message : message + "; the last it said: " + words_.last();
+  }
+
+  /// `60 s (--timeout)`; with what it is made of, where it depends on the case.
+  std::string limit_text() const {
+    const CaseLimit& limit = options_.case_limit;
+    const std::string seconds = seconds_text(limit.limit(bytes_));
+    if (!bytes_ || limit.per_gib.count() == 0) return seconds + " (--timeout)";
+    return fmt::format("{} ({} and {} a GiB for {}; --timeout sets another limit)", seconds,
+                       seconds_text(limit.base), seconds_text(limit.per_gib), format_size(*bytes_));
+  }
+
+  /// Whose code it was, where the worker has told.
+  std::string in_step() const { return step_.empty() ? "" : ", in " + step_; }
+
+  /// Empty, or what to say of a worker that cannot be killed.
+  [[nodiscard]] std::string kill(WorkerProcess& worker) const {
+    return worker.kill(options_.kill_limit) ? ""
+                                            : given_up_text(worker.pid()) + "; the run goes on without it";
+  }
+
+  void not_understood(const std::string& why, WorkerProcess& worker) {
+    const std::string left = kill(worker);
+    words_.stand_for(why);
+    if (current_ != nullptr) {
+      fail_current(Outcome::crashed,
+                   "the worker writes what nobody understands: " + why + (left.empty() ? "" : "; " + left));
+    }
+  }
+
+  void note_end(const WorkerEnd& end) {
+    if (current_ != nullptr) {
+      words_.tell();
+      std::string how = "the worker ended in the middle of the case" + in_step() + ": " + end.text();
+      if (end.signal == SIGKILL) how += ": somebody, or the system for want of memory, killed it";
+      fail_current(Outcome::crashed, with_last_words(how));
+    } else {
+      words_.end(end);
+    }
+  }
+
+  /// `left`: as kill() returns it.
+  void note_late(const std::string& left) {
+    if (current_ != nullptr) {
+      fail_current(Outcome::timeout, with_last_words("no result after " + limit_text() + in_step() + "; " +
+                                                     (left.empty() ? "the worker was killed" : left)));
+    } else if (!pending_.empty()) {
+      words_.stand_for("it started no case within " + seconds_text(options_.start_limit) +
+                       (left.empty() ? "" : "; " + left));
+    }
+  }
+
+  void note_failed_start(const WorkerEnd& end) {
+    const std::string why =
+        with_last_words(options_.worker.program.string() + " ended before its first case: " + end.text());
+    if (end.exit_code) throw_error_of_exit_code(*end.exit_code, why);
+    if (++failed_starts_ < kMostFailedStarts) return;
+    throw ProtocolError("three workers in a row could not start: " + why);
+  }
+
+  const SupervisorOptions& options_;
+  SupervisorListener& listener_;
+  WorkerWords words_;
+  std::list<const PlannedCase*> pending_;
+  std::size_t batch_ = kFirstBatch;
+  const PlannedCase* current_ = nullptr;
+  std::string step_;           ///< of the current case
+  std::optional<Size> bytes_;  ///< that it needs, where the worker has told
+  bool progressed_ = false;
+  int failed_starts_ = 0;
+  Clock::time_point limit_;
+};
+
+}  // namespace
+
+Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
+               SupervisorListener& listener) {
+  return Supervision(options, cases, listener).run();
+}
+
+ReferenceTime measure_reference(const SupervisorOptions& options, SupervisorListener& listener) {
+  auto until = Clock::now() + options.start_limit;
+  if (options.deadline) until = std::min(until, *options.deadline);
+  WorkerWords words(options, listener);
+  WorkerProcess worker(command_for(options, {"--reference"}));
+  for (;;) {
+    const WorkerEvent event = worker.next(until, options.interrupt);
+    switch (event.kind) {
+      case Kind::observation:
+        words.tell();
+        try {
+          if (const auto line = parse_worker_line(event.text); line.reference) {
+            if (!line.reference->copy_ns) listener.said("the reference case: the device gave it no time");
+            return *line.reference;
+          }
+        } catch (const ProtocolError& error) {
+          listener.said(std::string("the reference case: ") + error.what());
+          return {};
+        }
+        break;
+      case Kind::output:
+      case Kind::error:
+        words.hear(event.text);
+        break;
+      case Kind::ended:
+        words.end(worker.end());
+        listener.said("the reference case gave no time: the worker ended with " + worker.end().text());
+        return {};
+      case Kind::late:
+        words.tell();
+        listener.said(options.deadline && Clock::now() >= *options.deadline
+                          ? "the reference case gave no time before the deadline"
+                          : "the reference case gave no time within " + seconds_text(options.start_limit));
+        return {};
+      case Kind::interrupted:
+        words.tell();
+        return {};
+    }
+  }
+}
+
+}  // namespace peakmark

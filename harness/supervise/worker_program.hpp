@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "subprocess/worker_process.hpp"
+#include "sweep/description.hpp"
+
+namespace peakmark {
+
+/// The worker that is meant: `named` as a shell would find it, or else `peakmark-bench` beside this program
+/// (in a build folder: in `bench`). EnvironmentError when there is none, UsageError for one that was named,
+/// with what was typed: `typed`, or `named`.
+std::filesystem::path find_worker(const std::optional<std::string>& named, const std::string& typed = "");
+
+/// The worker of the programs of suites: `peakmark-programs` beside this program (in a build folder: in
+/// `harness/external`). EnvironmentError when it is not there.
+std::filesystem::path find_programs_worker();
+
+/// How long a worker may take for an answer that needs no measurement.
+inline constexpr std::chrono::seconds kAnswerLimit{60};
+
+/// Asks a worker what it can do. ProtocolError when it does not answer, with what it said instead.
+/// `arguments` come before `--describe`.
+Description describe_worker(const std::filesystem::path& program, int interrupt = -1,
+                            const std::vector<std::string>& arguments = {},
+                            std::chrono::milliseconds limit = kAnswerLimit);
+
+}  // namespace peakmark
