@@ -15,7 +15,7 @@ from pathlib import Path
 # The oldest and the newest CUDA 12 whose wheels have all headers.
 WHEELS = ("nvidia-cuda-cupti-cu12=={0}", "nvidia-cuda-runtime-cu12=={0}")
 VERSIONS = ("12.1.105", "12.9.79")
-SOURCES = Path(__file__).resolve().parent.parent / "harness" / "record" / "cupti"
+SOURCES = Path(__file__).resolve().parent.parent / "harness" / "recorders" / "cupti"
 # Activity records are read from one release of CUPTI only, so their layouts may differ.
 ACTIVITY = {"activity.cpp", "kernel_times.cpp", "memory_records.cpp"}
 # Structures that reach the recorder by a pointer in the parameters of a call, or by CUPTI.

@@ -33,7 +33,7 @@ def test_what_is_no_run_is_said(tmp_path, text, message):
 
 
 def test_a_file_of_the_first_version_is_read():
-    run = load_run(Path(__file__).parents[2] / "harness" / "run" / "versions" / "run-1.0.json")
+    run = load_run(Path(__file__).parents[2] / "harness" / "runfile" / "versions" / "run-1.0.json")
     assert list(run.cases["peak"]) == [315456, 656928]
 
 

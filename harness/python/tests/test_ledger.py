@@ -182,7 +182,7 @@ def test_requests_that_are_alike_are_one_line_and_the_largest_comes_first():
 
 
 def test_errors_have_the_names_of_the_recorder_s_own_table():
-    source = pathlib.Path(__file__).parents[2] / "record" / "event.cpp"
+    source = pathlib.Path(__file__).parents[2] / "profile" / "event.cpp"
     table = {int(number): name for number, name in re.findall(r'\{(-?\d+), "(CL_\w+|CUDA_ERROR_\w+)"\}', source.read_text())}
     assert len(table) > 20
     assert table == ERROR_NAMES

@@ -278,8 +278,8 @@ MARKS_OF_THREADS = """
 @pytest.mark.parametrize("sanitizer", [[], ["-fsanitize=thread"]], ids=["plain", "tsan"])
 def test_threads_may_mark_while_others_read_the_environment(sanitizer, tmp_path):
     # setenv in a mark would race with getenv in any thread of the program.
-    (tmp_path / "include" / "peakmark").mkdir(parents=True)
-    (tmp_path / "include" / "peakmark" / "record").symlink_to(ROOT / "harness" / "record")
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "peakmark").symlink_to(ROOT / "harness" / "recorders")
     (tmp_path / "program.c").write_text(MARKS_OF_THREADS)
     program = tmp_path / "program"
     subprocess.run(
@@ -323,8 +323,8 @@ def test_a_c_program_marks_with_a_header(tmp_path):
         """
     )
     include = tmp_path / "include" / "peakmark"
-    include.mkdir(parents=True)
-    (include / "record").symlink_to(ROOT / "harness" / "record")
+    include.parent.mkdir()
+    include.symlink_to(ROOT / "harness" / "recorders")
     program = tmp_path / "program"
     for compiler, standard in (("cc", "c99"), ("cc", "c11"), ("c++", "c++11")):
         subprocess.run(
