@@ -22,7 +22,8 @@ std::int64_t parse_percentage(std::string_view text) {
   if (!is_number || (unit != "%" && unit != " %") || !(percent >= 0 && percent <= 100)) {
     throw UsageError(fmt::format("'{}' is not a percentage: write 0 to 100 and %, such as 0.1%", text));
   }
-  return std::llround(percent * (kBillion / 100));
+  constexpr auto kBillionthsOfAPercent = static_cast<double>(kBillion) / 100;
+  return std::llround(percent * kBillionthsOfAPercent);
 }
 
 }  // namespace

@@ -217,7 +217,7 @@ std::string why_no_recorder(const MissingRecorder& evidence) {
         "foreground to have it recorded",
         head, fmt::join(evidence.still_running, ", "));
   }
-  if (const std::string text = what_a_missing_module_says(evidence); !text.empty()) return text;
+  if (std::string text = what_a_missing_module_says(evidence); !text.empty()) return text;
   if (const std::string text = what_was_seen(evidence); !text.empty()) return head + text;
   return head + what_this_system_lacks(libraries);
 }

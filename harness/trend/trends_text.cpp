@@ -80,7 +80,7 @@ using Row = std::vector<std::string>;
 /// names.
 template <typename Code>
 std::string what(const Finding& finding, Code code) {
-  const std::string name = code(plain_text(finding.worst().case_name));
+  std::string name = code(plain_text(finding.worst().case_name));
   if (finding.changes.size() == 1) return name;
   return fmt::format("{}, {} cases, most: {}", code(plain_text(finding.variant)), finding.changes.size(),
                      name);
