@@ -8,7 +8,7 @@
 // relative width of its middle half. An answer is verified before it is timed.
 #include <string>
 
-#include "in_turns.hpp"
+#include "interleaved.hpp"
 #include "kernels/backprojection/backprojection.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "opencl_bench.hpp"
@@ -46,7 +46,7 @@ void compare(benchmark::State& state, const Scan& scan) {
   add_backprojection(registry);
   const auto parameters = [&](const Variant& variant) { return parameters_of(variant, scan); };
   const auto turns =
-      time_in_turns(state, registry, {"backprojection/linear", "backprojection/tiled"}, parameters);
+      time_interleaved(state, registry, {"backprojection/linear", "backprojection/tiled"}, parameters);
   if (!turns) return;
   const auto pixels = computed_pixels(geometry_of_case(parameters(*registry.find("backprojection/tiled"))));
   const double interpolations =

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "in_turns.hpp"
+#include "interleaved.hpp"
 #include "kernels/fbp/fbp.hpp"
 #include "kernels/fbp/problem.hpp"
 #include "opencl_bench.hpp"
@@ -52,8 +52,8 @@ Parameters parameters_of(const Variant& variant, const Scan& scan) {
 void compare(benchmark::State& state, const Scan& scan) {
   Registry registry;
   add_fbp(registry);
-  const auto turns = time_in_turns(state, registry, {"fbp/whole", "fbp/inplace", "fbp/kept"},
-                                   [&](const Variant& variant) { return parameters_of(variant, scan); });
+  const auto turns = time_interleaved(state, registry, {"fbp/whole", "fbp/inplace", "fbp/kept"},
+                                      [&](const Variant& variant) { return parameters_of(variant, scan); });
   if (!turns) return;
   state.counters["whole_ms"] = turns->median_ns(0) * 1e-6;
   state.counters["inplace_ms"] = turns->median_ns(1) * 1e-6;
@@ -90,7 +90,7 @@ void compare_allowances(benchmark::State& state, const Scan& scan) {
   }
   std::size_t next = 0;
   const std::vector<std::string> variants(batches.size(), "fbp/inplace");
-  const auto turns = time_in_turns(state, registry, variants, [&](const Variant& variant) {
+  const auto turns = time_interleaved(state, registry, variants, [&](const Variant& variant) {
     Parameters parameters = parameters_of(variant, scan);
     parameters.set("batch", batches[next++]);
     return parameters;

@@ -8,7 +8,7 @@
 // within a block, `spread` the relative width of its middle half. An answer is verified before it is timed.
 #include <string>
 
-#include "in_turns.hpp"
+#include "interleaved.hpp"
 #include "kernels/filter/filter.hpp"
 #include "opencl_bench.hpp"
 
@@ -38,8 +38,8 @@ Parameters parameters_of(const Variant& variant, const Scan& scan) {
 void compare(benchmark::State& state, const Scan& scan) {
   Registry registry;
   add_filter(registry);
-  const auto turns = time_in_turns(state, registry, {"filter/whole", "filter/inplace"},
-                                   [&](const Variant& variant) { return parameters_of(variant, scan); });
+  const auto turns = time_interleaved(state, registry, {"filter/whole", "filter/inplace"},
+                                      [&](const Variant& variant) { return parameters_of(variant, scan); });
   if (!turns) return;
   const auto pixels = static_cast<double>(scan.n_z * scan.n_a * scan.w);
   state.counters["whole_ns"] = turns->median_ns(0) / pixels;

@@ -40,8 +40,8 @@ void add(const std::string& backend, Device& device, EventSource& events, const 
   benchmark::RegisterBenchmark(("trial/" + backend).c_str(), [=, &device, &events,
                                                               &variant](benchmark::State& state) {
     for (auto _ : state) {
-      const Case the_case{variant.description.name, backend, parameters};
-      Trial trial(device, &events, variant, the_case, "case", {});
+      const Case sweep_case{variant.description.name, backend, parameters};
+      Trial trial(device, &events, variant, sweep_case, "case", {});
       trial.measure_memory();
       if (trial.observation().outcome != Outcome::ok) {
         state.SkipWithError(trial.observation().message.c_str());
@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   const Variant variant = selftest::selftest_variant("selftest/known_bytes", "");
   const std::unique_ptr<DryDevice> dry = open_dry();
-  add("dry", *dry, dry->books(), variant);
+  add("dry", *dry, dry->allocation_log(), variant);
 
   std::unique_ptr<Device> opencl;
   std::unique_ptr<EventSource> recorder;

@@ -17,7 +17,7 @@
 namespace {
 
 using peakmark::history::History;
-using peakmark::history::SampleNight;
+using peakmark::history::SampleHistoryRun;
 
 double seconds_of(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
@@ -26,8 +26,8 @@ double seconds_of(const std::function<void()>& work) {
 }
 
 /// Times wobble, and half way one case in seven begins to need more.
-SampleNight night(int number, int cases, int nights) {
-  SampleNight night(
+SampleHistoryRun night(int number, int cases, int nights) {
+  SampleHistoryRun night(
       fmt::format("night-{:04}", number),
       fmt::format("20{:02}-{:02}-{:02}T02:00:00Z", 10 + number / 336, 1 + number / 28 % 12, 1 + number % 28));
   for (int i = 0; i < cases; ++i) {
@@ -43,7 +43,7 @@ void measure(const std::string& name, int cases, int nights) {
   if (!history.log().empty()) throw peakmark::UsageError(name + ": is there already");
   double adding = 0;
   for (int number = 0; number < nights; ++number) {
-    const SampleNight one = night(number, cases, nights);
+    const SampleHistoryRun one = night(number, cases, nights);
     adding += seconds_of([&] { history.add(one.run); });
   }
   std::vector<peakmark::trend::DeviceHistory> devices;

@@ -54,7 +54,7 @@ struct Pads {
 };
 
 PaddingProblem problem_of(PaddingMode mode, const Pads& pads, DType dtype = DType::f32) {
-  Parameters parameters({{"mode", std::string(name_of(mode))},
+  Parameters parameters({{"mode", std::string(to_string(mode))},
                          {"n", Size{1}},
                          {"ny", kSide * 4 / size_of(dtype)},
                          {"nx", kSide},
@@ -62,7 +62,7 @@ PaddingProblem problem_of(PaddingMode mode, const Pads& pads, DType dtype = DTyp
                          {"pad_y1", pads.y1},
                          {"pad_x0", pads.x0},
                          {"pad_x1", pads.x1},
-                         {"dtype", std::string(name_of(dtype))}});
+                         {"dtype", std::string(to_string(dtype))}});
   return padding_problem(parameters);
 }
 
@@ -95,8 +95,8 @@ void register_all() {
   for (const DType dtype : {DType::u8, DType::u16, DType::f64})
     for (const auto& [variant, make] : {variants[0], variants[1]})
       for (const std::string& mode : padding_mode_names())
-        register_one(fmt::format("padding/{}/mode:{}/pads:odd/dtype:{}", variant, mode, name_of(dtype)), make,
-                     problem_of(parse_padding_mode(mode), all_pads[2], dtype));
+        register_one(fmt::format("padding/{}/mode:{}/pads:odd/dtype:{}", variant, mode, to_string(dtype)),
+                     make, problem_of(parse_padding_mode(mode), all_pads[2], dtype));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/peakmarkConfig.cmake.in 
   INSTALL_DESTINATION ${package})
 # What a project is compiled against is the API, so find_package(peakmark 1.0) asks for its version: the same MAJOR, and
 # at least that MINOR.
-file(STRINGS ${PROJECT_SOURCE_DIR}/harness/api/include/peakmark/worker_seam.h api REGEX "define PEAKMARK_API_M[AI][JN]OR ")
+file(STRINGS ${PROJECT_SOURCE_DIR}/harness/api/include/peakmark/worker_abi.h api REGEX "define PEAKMARK_API_M[AI][JN]OR ")
 list(TRANSFORM api REPLACE "^.* " "")
 list(JOIN api "." api)
 write_basic_package_version_file(${built}/peakmarkConfigVersion.cmake VERSION ${api} COMPATIBILITY SameMajorVersion)

@@ -40,7 +40,7 @@ Suite load(const std::string& name, const ExpandOptions& options = {}) {
 
 std::set<std::string> variants_of(const Suite& suite) {
   std::set<std::string> variants;
-  for (const PlannedCase& planned : suite.cases) variants.insert(planned.the_case.variant);
+  for (const PlannedCase& planned : suite.cases) variants.insert(planned.sweep_case.variant);
   return variants;
 }
 
@@ -51,8 +51,8 @@ std::set<std::string> all_variants() {
 }
 
 Size slices_of(const PlannedCase& planned) {
-  const Variant* variant = operations().find(planned.the_case.variant);
-  return planned.the_case.parameters.integer(variant->description.slice_axis);
+  const Variant* variant = operations().find(planned.sweep_case.variant);
+  return planned.sweep_case.parameters.integer(variant->description.slice_axis);
 }
 
 TEST(ShippedSuites, HaveTheSizesThatTheyPromise) {
@@ -73,7 +73,7 @@ TEST(ShippedSuites, OfClientsExpand) {
     EXPECT_EQ(suite.name, name);
     EXPECT_EQ(suite.cases.size(), count) << name;
     for (const PlannedCase& planned : suite.cases)
-      EXPECT_NE(suite.vocabulary.program(planned.the_case.variant), nullptr) << planned.name;
+      EXPECT_NE(suite.vocabulary.program(planned.sweep_case.variant), nullptr) << planned.name;
   }
 }
 
@@ -95,8 +95,8 @@ TEST(ShippedSuites, NightlyHasEveryWordOfEveryAxis) {
   std::map<std::string, std::set<std::string>> seen;
   for (const PlannedCase& planned : suite.cases) {
     for (const char* axis : {"mode", "shift"}) {
-      if (planned.the_case.parameters.find(axis) != nullptr) {
-        seen[planned.the_case.variant + " " + axis].insert(planned.the_case.parameters.word(axis));
+      if (planned.sweep_case.parameters.find(axis) != nullptr) {
+        seen[planned.sweep_case.variant + " " + axis].insert(planned.sweep_case.parameters.word(axis));
       }
     }
   }
@@ -115,7 +115,7 @@ TEST(ShippedSuites, NightlyHasTwentySlicesOrOne) {
   std::set<std::string> batches_of_one;
   for (const PlannedCase& planned : load("nightly").cases) {
     if (slices_of(planned) == 1) {
-      batches_of_one.insert(planned.the_case.variant);
+      batches_of_one.insert(planned.sweep_case.variant);
     } else {
       EXPECT_GE(slices_of(planned), 20) << planned.name;
     }
@@ -125,8 +125,8 @@ TEST(ShippedSuites, NightlyHasTwentySlicesOrOne) {
 
 TEST(ShippedSuites, CasesOfLargeNeedMoreThan32Bits) {
   for (const PlannedCase& planned : load("large").cases) {
-    const Variant* variant = operations().find(planned.the_case.variant);
-    const EstimateRequest request = variant->request(planned.the_case.parameters);
+    const Variant* variant = operations().find(planned.sweep_case.variant);
+    const EstimateRequest request = variant->request(planned.sweep_case.parameters);
     EXPECT_GT(variant->estimators.front()->bytes(request, slices_of(planned)), Size{1} << 32) << planned.name;
     EXPECT_LT(variant->estimators.front()->bytes(request, slices_of(planned)), 140'000'000'000)
         << planned.name;
@@ -137,18 +137,18 @@ TEST(ShippedSuites, CasesOfLargeNeedMoreThan32Bits) {
 /// as many pixels, and the coordinates of each of those (int32 rows and columns: images, vectors, or none).
 TEST(ShippedSuites, OneImageNeeds52Or20BytesAPixel) {
   const std::unique_ptr<DryDevice> device = open_dry({});
-  device->tell(&device->books());
+  device->tell(&device->allocation_log());
   const Suite suite = load("one-image", {"dry", "dry"});
   EXPECT_EQ(suite.cases.size(), 24U);
   for (const PlannedCase& planned : suite.cases) {
-    const Variant& variant = *operations().find(planned.the_case.variant);
-    Trial trial(*device, &device->books(), variant, planned.the_case, planned.name, {});
+    const Variant& variant = *operations().find(planned.sweep_case.variant);
+    Trial trial(*device, &device->allocation_log(), variant, planned.sweep_case, planned.name, {});
     trial.measure_memory();
-    const Size ny = planned.the_case.parameters.integer("ny");
+    const Size ny = planned.sweep_case.parameters.integer("ny");
     const std::map<std::string, Size> expected{{"padding/coords2d", 52 * ny * ny},
                                                {"padding/coords1d", 20 * ny * ny + 16 * ny},
                                                {"padding/computed", 20 * ny * ny}};
-    EXPECT_EQ(trial.observation().requested_peak_bytes, expected.at(planned.the_case.variant))
+    EXPECT_EQ(trial.observation().requested_peak_bytes, expected.at(planned.sweep_case.variant))
         << planned.name;
   }
 }
@@ -159,14 +159,14 @@ class ShippedSuiteOnDry : public testing::TestWithParam<std::tuple<const char*, 
 TEST_P(ShippedSuiteOnDry, IsEstimatedExactly) {
   const auto [name, is_cpu] = GetParam();
   const std::unique_ptr<DryDevice> device = open_dry({.is_cpu = is_cpu});
-  device->tell(&device->books());
+  device->tell(&device->allocation_log());
   for (const PlannedCase& planned : load(name, {"dry", "dry"}).cases) {
-    const Variant& variant = *operations().find(planned.the_case.variant);
-    Trial trial(*device, &device->books(), variant, planned.the_case, planned.name, {});
+    const Variant& variant = *operations().find(planned.sweep_case.variant);
+    Trial trial(*device, &device->allocation_log(), variant, planned.sweep_case, planned.name, {});
     trial.measure_memory();
     const Observation& observation = trial.observation();
     if (planned.expected_outcome != "ok") {
-      EXPECT_EQ(name_of(observation.outcome), planned.expected_outcome) << planned.name;
+      EXPECT_EQ(to_string(observation.outcome), planned.expected_outcome) << planned.name;
       continue;
     }
     ASSERT_EQ(observation.outcome, Outcome::ok) << planned.name << ": " << observation.message;

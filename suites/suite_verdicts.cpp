@@ -23,7 +23,7 @@ using peakmark::Verdict;
 
 class CaseTest : public testing::Test {
  public:
-  explicit CaseTest(JudgedCase the_case) : case_(std::move(the_case)) {}
+  explicit CaseTest(JudgedCase sweep_case) : case_(std::move(sweep_case)) {}
 
   void TestBody() override {
     if (case_.observation != nullptr && case_.observation->requested_peak_bytes) {
@@ -31,10 +31,10 @@ class CaseTest : public testing::Test {
     }
     for (const Verdict* const verdict : case_.verdicts) {
       if (verdict->figure) {
-        RecordProperty(std::string(name_of(verdict->rule)), fmt::format("{:.6f}", *verdict->figure));
+        RecordProperty(std::string(to_string(verdict->rule)), fmt::format("{:.6f}", *verdict->figure));
       }
       if (verdict->judgement >= Judgement::fail) {
-        ADD_FAILURE() << name_of(verdict->rule)
+        ADD_FAILURE() << to_string(verdict->rule)
                       << (verdict->estimator.empty() ? "" : " of " + verdict->estimator) << ": "
                       << verdict->advice;
       }
@@ -71,8 +71,8 @@ void register_broken(const std::string& why) {
 void register_cases(const peakmark::Run& run, const std::vector<Verdict>& verdicts) {
   const auto cases = by_case(run, verdicts);
   if (exit_code_of(run, verdicts) == peakmark::ExitCode::nothing) register_broken("nothing was measured");
-  for (const JudgedCase& the_case : cases) {
-    register_test(the_case.name, [the_case] { return new CaseTest(the_case); });
+  for (const JudgedCase& sweep_case : cases) {
+    register_test(sweep_case.name, [sweep_case] { return new CaseTest(sweep_case); });
   }
 }
 

@@ -26,7 +26,7 @@ using namespace peakmark;
 
 FbpWay parse_way(const std::string& name) {
   for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
-    if (name == name_of(way)) return way;
+    if (name == to_string(way)) return way;
   throw UsageError("fbp_host: no way '" + name + "'; write whole, inplace or kept");
 }
 

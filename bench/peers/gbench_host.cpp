@@ -28,7 +28,7 @@ int run(int argc, char** argv) {
   Registry registry;
   add_operations(registry);
   const std::string name = argv[1];
-  const Case the_case = parse_case(name, registry.describe());
+  const Case sweep_case = parse_case(name, registry.describe());
   const std::unique_ptr<Device> device = open_device(choose_device({}, list_devices()));
 
   const Array from = device->create("from", {kCopiedBytes}, DType::u8);
@@ -41,7 +41,7 @@ int run(int argc, char** argv) {
   })->UseRealTime();
 
   const std::unique_ptr<Computation> computation =
-      registry.find(the_case.variant)->make(*device, the_case.parameters);
+      registry.find(sweep_case.variant)->make(*device, sweep_case.parameters);
   computation->set_up();
   computation->create_inputs();
   computation->create_outputs();

@@ -73,7 +73,7 @@ std::unique_ptr<RawMemory> allocate_raw(Device& device, [[maybe_unused]] Size by
       return std::make_unique<RawCudaMemory>(bytes);
 #endif
     default:
-      throw Unsupported(fmt::format("no memory past our arrays on {}", name_of(device.info().backend)));
+      throw Unsupported(fmt::format("no memory past our arrays on {}", to_string(device.info().backend)));
   }
 }
 

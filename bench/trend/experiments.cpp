@@ -126,7 +126,7 @@ void tabulate_finds(std::size_t series) {
                          {"+10 %", Family::ar1, 0.10, 7},
                          {"+10 %", Family::outliers, 0.10, 3},
                          {"+10 %", Family::two_clocks, 0.10, 7}}) {
-    fmt::print("| {} | {} | {} nights | {:.3f} | {:.3f} |\n", row.step, name_of(row.family), row.within,
+    fmt::print("| {} | {} | {} nights | {:.3f} | {:.3f} |\n", row.step, to_string(row.family), row.within,
                found(row.family, kShared, series, ours(true), row.part, row.within),
                found(row.family, kShared, series, ours(false), row.part, row.within));
   }
@@ -140,7 +140,7 @@ void tabulate_finds(std::size_t series) {
       const auto alarms = ours(true)(simulated, kBaseline);
       return tells_slower(alarms);
     });
-    fmt::print("| drift of 10 % over 30 nights | {} | 30 nights | {:.3f} | |\n", name_of(family),
+    fmt::print("| drift of 10 % over 30 nights | {} | 30 nights | {:.3f} | |\n", to_string(family),
                hits / static_cast<double>(series / 4));
   }
   for (const std::size_t gap : {5, 10, 20}) {
@@ -272,7 +272,7 @@ void print_series(std::size_t count) {
   };
   for (const Family family : kFamilies) {
     for (std::size_t i = 0; i < count; ++i) {
-      print(fmt::format("{},0", name_of(family)),
+      print(fmt::format("{},0", to_string(family)),
             simulate(family, seed_of(family, 0, i), kBefore + kCounted, kShared, {}));
     }
   }
@@ -315,7 +315,7 @@ void tabulate_open(std::size_t series) {
   const auto row = [&](const char* what, Family family, std::size_t experiment, std::size_t nights,
                        const Level& level) {
     const OpenShare share = open_share(family, experiment, series, nights, level);
-    fmt::print("| {} | {} | {:.3f} | {:.3f} |\n", what, name_of(family), share.told, share.open);
+    fmt::print("| {} | {} | {:.3f} | {:.3f} |\n", what, to_string(family), share.told, share.open);
     std::fflush(stdout);
   };
   for (const Family family : kFamilies) {

@@ -4,7 +4,7 @@
 
 namespace peakmark::bench {
 
-std::string_view name_of(Family family) {
+std::string_view to_string(Family family) {
   switch (family) {
     case Family::gaussian_1:
       return "gaussian_1";

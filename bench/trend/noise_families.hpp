@@ -13,7 +13,7 @@ namespace peakmark::bench {
 enum class Family { gaussian_1, gaussian_3, heavy_tail, ar1, outliers, two_clocks };
 inline constexpr std::array kFamilies{Family::gaussian_1, Family::gaussian_3, Family::heavy_tail,
                                       Family::ar1,        Family::outliers,   Family::two_clocks};
-std::string_view name_of(Family family);
+std::string_view to_string(Family family);
 
 /// Random numbers that are the same on every machine: std::mt19937_64 is fixed by the standard, its
 /// distributions are not.

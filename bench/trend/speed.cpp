@@ -15,7 +15,7 @@ int main() {
   constexpr std::size_t kNights = 365;
   trend::DeviceHistory history;
   for (std::size_t night = 0; night < kNights; ++night) {
-    trend::NightRun& run = history.runs.emplace_back();
+    trend::HistoryRun& run = history.runs.emplace_back();
     run.id = fmt::format("run{}", night);
     run.date = fmt::format("2026-01-01T{:05}", night);
     run.reference_copy_ns = 1e5 + static_cast<double>(night % 7);

@@ -267,7 +267,7 @@ def page(root: Path = ROOT) -> str:
     for header in sorted((root / INCLUDE).glob("*.hpp")):
         if header.name != "worker.hpp" and f"{INCLUDE}/{header.name}" not in [path for _, path, _ in SECTIONS]:
             raise Mistake(f"{INCLUDE}/{header.name}: a public header that api_page.py does not know; add it to SECTIONS")
-    api = version((root / INCLUDE / "worker_seam.h").read_text())
+    api = version((root / INCLUDE / "worker_abi.h").read_text())
     main = Header(f"{INCLUDE}/worker.hpp", (root / INCLUDE / "worker.hpp").read_bytes())
     parts = [
         "# The API of workers",

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-extern "C" int peakmark_seam_compiles_as_c();
+extern "C" int peakmark_abi_compiles_as_c();
 
 namespace {
 
@@ -268,5 +268,5 @@ int main(int argc, char** argv) {
                                 .variant_count = 0};
     return peakmark_worker_run(&other, argc, argv);
   }
-  return peakmark_seam_compiles_as_c() == PEAKMARK_API_MAJOR ? worker.run(argc, argv) : 1;
+  return peakmark_abi_compiles_as_c() == PEAKMARK_API_MAJOR ? worker.run(argc, argv) : 1;
 }

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <span>
 
-#include "api/foreign_variant.hpp"
+#include "api/user_variant_adapter.hpp"
 #include "base/error.hpp"
-#include "peakmark/worker_seam.h"
+#include "peakmark/worker_abi.h"
 #include "worker/worker_main.hpp"
 
 static_assert(PEAKMARK_API_MAJOR == peakmark::Description::kApiMajor);

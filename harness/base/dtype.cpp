@@ -42,11 +42,11 @@ Size size_of(DType dtype) {
   return entry(dtype).bytes;
 }
 
-std::string_view name_of(DType dtype) {
+std::string_view to_string(DType dtype) {
   return entry(dtype).name;
 }
 
-std::string_view numpy_name_of(DType dtype) {
+std::string_view numpy_name(DType dtype) {
   return entry(dtype).numpy_name;
 }
 

@@ -15,10 +15,10 @@ enum class DType : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f32, f64
 Size size_of(DType dtype);
 
 /// `f32`, `u16`, …
-std::string_view name_of(DType dtype);
+std::string_view to_string(DType dtype);
 
 /// As numpy calls it: `float32`.
-std::string_view numpy_name_of(DType dtype);
+std::string_view numpy_name(DType dtype);
 
 /// From `f32` or numpy's `float32`. Throws UsageError that lists the names when there is no such type.
 DType parse_dtype(std::string_view name);

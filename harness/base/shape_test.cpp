@@ -23,7 +23,7 @@ TEST(Shape, RefusesNegativeExtentsAndOverflow) {
 TEST(DType, NamesGoBothWays) {
   for (const char* name :
        {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "c64", "c128"}) {
-    EXPECT_EQ(name_of(parse_dtype(name)), name);
+    EXPECT_EQ(to_string(parse_dtype(name)), name);
   }
   EXPECT_EQ(parse_dtype("float32"), DType::f32);
   EXPECT_EQ(size_of(DType::c128), 16);

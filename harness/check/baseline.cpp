@@ -38,7 +38,7 @@ Json to_json(const std::vector<PeakEntry>& entries) {
 }
 
 void read(const Json& json, std::vector<PeakEntry>& entries) {
-  constexpr Size kMostOfOneKind = 1'000'000;
+  constexpr Size kMaxOfOneKind = 1'000'000;
   if (!json.is_array()) json_fields::wrong_type(json, "a list");
   for (const Json& group : json) {
     if (!group.is_array() || group.size() < 3 || group.size() > 4) {
@@ -50,19 +50,19 @@ void read(const Json& json, std::vector<PeakEntry>& entries) {
     json_fields::read(group.at(2), entry.bytes);
     Size count = 1;
     if (group.size() == 4) json_fields::read(group.at(3), count);
-    if (count < 1 || count > kMostOfOneKind) json_fields::wrong_type(group.at(3), "1 to 1000000");
+    if (count < 1 || count > kMaxOfOneKind) json_fields::wrong_type(group.at(3), "1 to 1000000");
     entries.insert(entries.end(), static_cast<std::size_t>(count), entry);
   }
   std::ranges::sort(entries, stands_before);
 }
 
-std::string line_of(const std::string& name, const BaselineCase& the_case) {
+std::string line_of(const std::string& name, const BaselineCase& sweep_case) {
   return json_fields::one_line(
       Json{{"case", name},
-           {"outcome", name_of(the_case.outcome)},
-           {"requested_peak_bytes", json_fields::or_null(the_case.requested_peak_bytes)},
-           {"setup_bytes", json_fields::or_null(the_case.setup_bytes)},
-           {"at_peak", to_json(the_case.at_peak)}});
+           {"outcome", to_string(sweep_case.outcome)},
+           {"requested_peak_bytes", json_fields::or_null(sweep_case.requested_peak_bytes)},
+           {"setup_bytes", json_fields::or_null(sweep_case.setup_bytes)},
+           {"at_peak", to_json(sweep_case.at_peak)}});
 }
 
 void check_version(const Json& json) {
@@ -76,15 +76,15 @@ void check_version(const Json& json) {
 
 void read_line(const Json& json, Baseline& baseline) {
   std::string name;
-  BaselineCase the_case;
+  BaselineCase sweep_case;
   json_fields::field(json, "case", name);
   std::string outcome;
   json_fields::field(json, "outcome", outcome);
-  the_case.outcome = parse_outcome(outcome);
-  json_fields::field(json, "requested_peak_bytes", the_case.requested_peak_bytes);
-  json_fields::field(json, "setup_bytes", the_case.setup_bytes);
-  read(json.at("at_peak"), the_case.at_peak);
-  if (!baseline.cases.emplace(name, std::move(the_case)).second) {
+  sweep_case.outcome = parse_outcome(outcome);
+  json_fields::field(json, "requested_peak_bytes", sweep_case.requested_peak_bytes);
+  json_fields::field(json, "setup_bytes", sweep_case.setup_bytes);
+  read(json.at("at_peak"), sweep_case.at_peak);
+  if (!baseline.cases.emplace(name, std::move(sweep_case)).second) {
     throw UsageError(fmt::format("{} stands there twice", name));
   }
 }
@@ -104,11 +104,11 @@ Baseline parse_or_nothing(const std::string& text) {
 
 BaselineChanges changes_between(const Baseline& before, const Baseline& after) {
   BaselineChanges changes;
-  for (const auto& [name, the_case] : after.cases) {
+  for (const auto& [name, sweep_case] : after.cases) {
     const auto earlier = before.cases.find(name);
     if (earlier == before.cases.end()) {
       ++changes.added;
-    } else if (earlier->second != the_case) {
+    } else if (earlier->second != sweep_case) {
       ++changes.changed;
     }
   }
@@ -126,17 +126,17 @@ Baseline baseline_of(const Run& run) {
   }
   Baseline baseline;
   for (const Observation& observation : run.observations) {
-    BaselineCase the_case{observation.outcome, observation.requested_peak_bytes, observation.setup_bytes,
-                          observation.at_peak};
-    std::ranges::sort(the_case.at_peak, stands_before);
-    baseline.cases.emplace(observation.case_name, std::move(the_case));
+    BaselineCase sweep_case{observation.outcome, observation.requested_peak_bytes, observation.setup_bytes,
+                            observation.at_peak};
+    std::ranges::sort(sweep_case.at_peak, stands_before);
+    baseline.cases.emplace(observation.case_name, std::move(sweep_case));
   }
   return baseline;
 }
 
 std::string baseline_text(const Baseline& baseline) {
   std::string text = json_fields::one_line(Json{{kVersionKey, format::kBaseline.major}}) + "\n";
-  for (const auto& [name, the_case] : baseline.cases) text += line_of(name, the_case) + "\n";
+  for (const auto& [name, sweep_case] : baseline.cases) text += line_of(name, sweep_case) + "\n";
   return text;
 }
 

@@ -54,13 +54,13 @@ Verdict verdict_on(const BaselineCase& base, const Observation& now, const Growt
     const bool has_ended = now.outcome == Outcome::out_of_memory || now.outcome == Outcome::unsupported;
     if (was_ok && has_ended) {
       verdict.judgement = Judgement::fail;
-      verdict.advice = fmt::format("{}, and it went well in the baseline", name_of(now.outcome));
+      verdict.advice = fmt::format("{}, and it went well in the baseline", to_string(now.outcome));
     }
     return verdict;
   }
   if (!was_ok) {
     verdict.judgement = Judgement::counted;
-    verdict.advice = fmt::format("goes well now: {} in the baseline{}", name_of(base.outcome), kAdvice);
+    verdict.advice = fmt::format("goes well now: {} in the baseline{}", to_string(base.outcome), kAdvice);
     return verdict;
   }
   if (base.requested_peak_bytes && now.requested_peak_bytes) {
@@ -93,13 +93,13 @@ std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
   std::vector<Verdict> verdicts;
   std::set<std::string> planned;
   bool has_common = false;
-  for (const PlannedCase& the_case : run.context.planned) {
-    planned.insert(the_case.name);
-    const auto found = baseline.cases.find(the_case.name);
-    const auto observed = observations.find(the_case.name);
+  for (const PlannedCase& sweep_case : run.context.planned) {
+    planned.insert(sweep_case.name);
+    const auto found = baseline.cases.find(sweep_case.name);
+    const auto observed = observations.find(sweep_case.name);
     has_common = has_common || found != baseline.cases.end();
     if (found == baseline.cases.end()) {
-      verdicts.push_back({the_case.name, Rule::baseline, Judgement::counted, "", std::nullopt, std::nullopt,
+      verdicts.push_back({sweep_case.name, Rule::baseline, Judgement::counted, "", std::nullopt, std::nullopt,
                           fmt::format("new: the baseline has no such case{}", kAdvice)});
     } else if (observed != observations.end()) {
       verdicts.push_back(verdict_on(found->second, *observed->second, allowed));
@@ -111,7 +111,7 @@ std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
                     "suite or backend ({})?",
                     run.context.backend));
   }
-  for (const auto& [name, the_case] : baseline.cases) {
+  for (const auto& [name, sweep_case] : baseline.cases) {
     if (planned.contains(name)) continue;
     verdicts.push_back({name, Rule::baseline, Judgement::skipped, "", std::nullopt, std::nullopt,
                         fmt::format("vanished: the baseline has this case and the run has not{}", kAdvice)});

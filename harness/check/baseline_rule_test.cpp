@@ -47,7 +47,7 @@ TEST(BaselineRule, TheSameBytesPass) {
   EXPECT_EQ(judged.held[0].judgement, Judgement::pass);
   EXPECT_EQ(judged.held[0].figure, 0);
   EXPECT_EQ(judged.exit_code(), ExitCode::clean);
-  EXPECT_EQ(name_of(judged.held[0].rule), "baseline");
+  EXPECT_EQ(to_string(judged.held[0].rule), "baseline");
 }
 
 TEST(BaselineRule, OneAddedAllocationFailsAndIsNamed) {

@@ -43,14 +43,14 @@ std::string estimate_text(const Observation& observation) {
   return text;
 }
 
-std::string verdict_text(const JudgedCase& the_case) {
-  const Verdict* worst = the_case.worst();
+std::string verdict_text(const JudgedCase& sweep_case) {
+  const Verdict* worst = sweep_case.worst();
   if (worst == nullptr) return "pass";
   if (worst->judgement < Judgement::fail) {
     const Judgement shown = worst->judgement == Judgement::counted ? Judgement::pass : worst->judgement;
     return fmt::format("{} ({})", text_of(shown), worst->reason());
   }
-  return fmt::format("{} {}", worst->judgement == Judgement::fail ? "FAIL" : "ERROR", name_of(worst->rule));
+  return fmt::format("{} {}", worst->judgement == Judgement::fail ? "FAIL" : "ERROR", to_string(worst->rule));
 }
 
 /// In full, below the table.
@@ -65,7 +65,7 @@ bool is_told(const Verdict& verdict) {
 
 std::string headline(const Run& run, const std::vector<Verdict>& verdicts) {
   Tally tally;
-  for (const JudgedCase& the_case : by_case(run, verdicts)) tally.add(the_case);
+  for (const JudgedCase& sweep_case : by_case(run, verdicts)) tally.add(sweep_case);
   return headline(tally) + (has_measurement(run) ? "" : "; nothing was measured");
 }
 
@@ -82,25 +82,25 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, 
                    {"verdict"}});
   std::string advice;
   std::set<std::pair<std::string, std::string>> told;
-  for (const JudgedCase& the_case : by_case(run, verdicts)) {
-    const std::string verdict = verdict_text(the_case);
-    if (the_case.observation == nullptr) {
-      table.add({the_case.name, "–", "–", "–", "–", "–", "–", verdict});
+  for (const JudgedCase& sweep_case : by_case(run, verdicts)) {
+    const std::string verdict = verdict_text(sweep_case);
+    if (sweep_case.observation == nullptr) {
+      table.add({sweep_case.name, "–", "–", "–", "–", "–", "–", verdict});
     } else {
-      const Observation& observation = *the_case.observation;
-      table.add({the_case.name, bytes_text(observation.requested_peak_bytes),
+      const Observation& observation = *sweep_case.observation;
+      table.add({sweep_case.name, bytes_text(observation.requested_peak_bytes),
                  bytes_text(observation.setup_bytes), top_at_peak(observation), time_text(observation),
                  rate_text(throughput_of(observation, run.context)), estimate_text(observation), verdict});
     }
-    for (const Verdict* const verdict_of_case : the_case.verdicts) {
+    for (const Verdict* const verdict_of_case : sweep_case.verdicts) {
       const Verdict& one = *verdict_of_case;
       if (!is_told(one)) continue;
       // What a variant has to say of every case is told of the first.
       if (one.judgement < Judgement::fail && one.rule == Rule::outcome &&
-          !told.emplace(the_case.variant(), one.advice).second) {
+          !told.emplace(sweep_case.variant(), one.advice).second) {
         continue;
       }
-      advice += fmt::format("{}: {}{}: {}\n", one.case_name, name_of(one.rule),
+      advice += fmt::format("{}: {}{}: {}\n", one.case_name, to_string(one.rule),
                             one.estimator.empty() ? "" : " of " + one.estimator, one.advice);
     }
   }

@@ -19,9 +19,9 @@ namespace peakmark {
 namespace {
 
 /// Collects the verdicts on one case.
-class Bench {
+class CaseJudge {
  public:
-  Bench(const PlannedCase& planned, const JudgeOptions& options, std::vector<Verdict>& verdicts)
+  CaseJudge(const PlannedCase& planned, const JudgeOptions& options, std::vector<Verdict>& verdicts)
       : planned_(planned),
         window_(options.window.value_or(planned.window)),
         window_tolerance_(options.window_tolerance),
@@ -43,7 +43,7 @@ class Bench {
  private:
   /// True when the case ended well, so that its figures can be judged.
   bool judge_outcome(const Observation& observation) {
-    const bool is_expected = planned_.expected_outcome == name_of(observation.outcome);
+    const bool is_expected = planned_.expected_outcome == to_string(observation.outcome);
     switch (end_of(planned_, observation)) {
       case CaseEnd::measured:
         if (is_expected) {
@@ -71,7 +71,7 @@ class Bench {
 
   /// A headline counts by what comes before the colon.
   std::string note_on_expectation(const Observation& observation) const {
-    if (planned_.expected_outcome != name_of(observation.outcome)) return "";
+    if (planned_.expected_outcome != to_string(observation.outcome)) return "";
     return observation.message.empty() ? ": as the suite expects" : " (as the suite expects)";
   }
 
@@ -163,10 +163,10 @@ class Bench {
   void judge_slices(const EstimateObservation& estimate) {
     const Size used = estimate.slices_used;
     const Size estimated = *estimate.slices_estimated;
-    if (used < kLeastSlicesToJudge) {
+    if (used < kMinSlicesToJudge) {
       say(Rule::window_slices, Judgement::counted,
           fmt::format("granularity: {} of {} estimated; below {} slices only bytes are judged", estimated,
-                      quantity(used, "slice"), kLeastSlicesToJudge),
+                      quantity(used, "slice"), kMinSlicesToJudge),
           estimate.estimator);
       return;
     }
@@ -243,14 +243,14 @@ class Bench {
 
 }  // namespace
 
-std::string_view name_of(Rule rule) {
+std::string_view to_string(Rule rule) {
   constexpr std::array<std::string_view, 9> names{"present",      "outcome",     "window_slices",
                                                   "window_bytes", "dtype",       "leak",
                                                   "repeat",       "kernel_time", "baseline"};
   return names.at(static_cast<std::size_t>(rule));
 }
 
-std::string_view name_of(Judgement judgement) {
+std::string_view to_string(Judgement judgement) {
   constexpr std::array<std::string_view, 6> names{"pass",    "counted", "as_expected",
                                                   "skipped", "fail",    "failed_measurement"};
   return names.at(static_cast<std::size_t>(judgement));
@@ -258,7 +258,7 @@ std::string_view name_of(Judgement judgement) {
 
 std::string_view text_of(Judgement judgement) {
   if (judgement == Judgement::as_expected) return "as expected";
-  return judgement == Judgement::failed_measurement ? "not measured" : name_of(judgement);
+  return judgement == Judgement::failed_measurement ? "not measured" : to_string(judgement);
 }
 
 std::string Verdict::reason() const {
@@ -289,7 +289,7 @@ void mark_new(const Baseline& baseline,
     if (known == baseline.cases.end() || observed == observations.end()) continue;
     if (known->second.outcome == observed->second->outcome) continue;
     verdict.advice =
-        fmt::format("new: {} in the baseline; {}", name_of(known->second.outcome), verdict.advice);
+        fmt::format("new: {} in the baseline; {}", to_string(known->second.outcome), verdict.advice);
   }
 }
 
@@ -300,7 +300,7 @@ std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
   std::vector<Verdict> verdicts;
   for (const PlannedCase& planned : run.context.planned) {
     const auto found = observations.find(planned.name);
-    Bench(planned, options, verdicts).judge(found == observations.end() ? nullptr : found->second);
+    CaseJudge(planned, options, verdicts).judge(found == observations.end() ? nullptr : found->second);
   }
   if (options.baseline != nullptr) {
     std::ranges::move(judge_baseline(run, *options.baseline, options.allowed_growth),
@@ -337,7 +337,7 @@ ExitCode worse(ExitCode a, ExitCode b) {
 }
 
 std::string JudgedCase::variant() const {
-  if (planned != nullptr) return planned->the_case.variant;
+  if (planned != nullptr) return planned->sweep_case.variant;
   const std::size_t operation = name.find('/');
   return name.substr(0, operation == std::string::npos ? operation : name.find('/', operation + 1));
 }

@@ -28,7 +28,7 @@ enum class Rule : std::uint8_t {
   baseline,  ///< peak and set-up are no more than the baseline's (baseline_rule.hpp); figure: by how many
              ///< bytes the peak is more
 };
-std::string_view name_of(Rule rule);
+std::string_view to_string(Rule rule);
 
 enum class Judgement : std::uint8_t {
   pass,
@@ -39,7 +39,7 @@ enum class Judgement : std::uint8_t {
   fail,                ///< exit 1
   failed_measurement,  ///< exit 3: crashed, timeout, wrong_answer, no observation
 };
-std::string_view name_of(Judgement judgement);
+std::string_view to_string(Judgement judgement);
 /// In words, for people: `as expected`, and `not measured` for a measurement that failed.
 std::string_view text_of(Judgement judgement);
 
@@ -69,7 +69,7 @@ std::vector<std::string> notes_on(const JudgeOptions& options);
 
 /// Below so many slices one slice is more than the window's width, and no over-estimate could pass: the rule
 /// in slices is left out there (`counted`), the rule in bytes stays.
-inline constexpr Size kLeastSlicesToJudge = 5;
+inline constexpr Size kMinSlicesToJudge = 5;
 
 /// The observations of a run by the names of their cases. UsageError where a case has two.
 std::unordered_map<std::string_view, const Observation*> by_name(const Run& run);

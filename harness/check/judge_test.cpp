@@ -16,7 +16,7 @@ Verdict verdict_of(const Run& run, Rule rule, const JudgeOptions& options = {}) 
   for (const Verdict& verdict : judge(run, options)) {
     if (verdict.rule == rule) return verdict;
   }
-  ADD_FAILURE() << "no verdict " << name_of(rule);
+  ADD_FAILURE() << "no verdict " << to_string(rule);
   return {};
 }
 
@@ -88,16 +88,16 @@ TEST(Judge, OutcomesAreCountedOrFailTheMeasurement) {
     SampleRun sample;
     sample.add("good", 20, 2000, 20, 2000);
     sample.add_ended("bad", outcome, "why");
-    EXPECT_EQ(code_of(sample.run), ExitCode::measurement) << name_of(outcome);
+    EXPECT_EQ(code_of(sample.run), ExitCode::measurement) << to_string(outcome);
   }
   for (const Outcome outcome : {Outcome::out_of_memory, Outcome::unsupported}) {
     SampleRun sample;
     sample.add("good", 20, 2000, 20, 2000);
     sample.add_ended("bad", outcome, "why");
-    EXPECT_EQ(code_of(sample.run), ExitCode::clean) << name_of(outcome);
+    EXPECT_EQ(code_of(sample.run), ExitCode::clean) << to_string(outcome);
     const std::vector<Verdict> verdicts = judge(sample.run, {});
     EXPECT_EQ(by_case(sample.run, verdicts)[1].judgement(), Judgement::skipped);
-    EXPECT_EQ(verdicts.back().advice, std::string(name_of(outcome)) + ": why");
+    EXPECT_EQ(verdicts.back().advice, std::string(to_string(outcome)) + ": why");
   }
 }
 
@@ -116,10 +116,10 @@ TEST(Judge, ExpectedOutcomesAreAsExpectedAndTheirAbsenceFails) {
        {Outcome::out_of_memory, Outcome::crashed, Outcome::timeout, Outcome::wrong_answer}) {
     SampleRun sample;
     sample.add_ended("case", outcome, "");
-    sample.run.context.planned[0].expected_outcome = name_of(outcome);
+    sample.run.context.planned[0].expected_outcome = to_string(outcome);
     EXPECT_EQ(code_of(sample.run), ExitCode::clean);
     EXPECT_EQ(verdict_of(sample.run, Rule::outcome).judgement, Judgement::as_expected);
-    EXPECT_EQ(verdict_of(sample.run, Rule::outcome).advice, name_of(outcome));
+    EXPECT_EQ(verdict_of(sample.run, Rule::outcome).advice, to_string(outcome));
   }
   SampleRun good;
   good.add("case", 20, 2000, 20, 2000);

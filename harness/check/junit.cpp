@@ -16,10 +16,10 @@ void add_property(pugi::xml_node& properties, const char* name, const std::strin
   property.append_attribute("value") = value.c_str();
 }
 
-void add_properties(pugi::xml_node& test, const JudgedCase& the_case) {
+void add_properties(pugi::xml_node& test, const JudgedCase& sweep_case) {
   pugi::xml_node properties = test.append_child("properties");
-  const Observation& observation = *the_case.observation;
-  add_property(properties, "outcome", std::string(name_of(observation.outcome)));
+  const Observation& observation = *sweep_case.observation;
+  add_property(properties, "outcome", std::string(to_string(observation.outcome)));
   if (observation.requested_peak_bytes) {
     add_property(properties, "requested_peak_bytes", std::to_string(*observation.requested_peak_bytes));
   }
@@ -28,8 +28,9 @@ void add_properties(pugi::xml_node& test, const JudgedCase& the_case) {
   if (observation.gpu_time)
     add_property(properties, "gpu_time_ns", fmt::format("{:.0f}", observation.gpu_time->median_ns));
   for (const Rule rule : {Rule::window_slices, Rule::window_bytes, Rule::kernel_time, Rule::baseline}) {
-    const auto figure = the_case.figure(rule);
-    if (figure) add_property(properties, std::string(name_of(rule)).c_str(), fmt::format("{:.6f}", *figure));
+    const auto figure = sweep_case.figure(rule);
+    if (figure)
+      add_property(properties, std::string(to_string(rule)).c_str(), fmt::format("{:.6f}", *figure));
   }
 }
 
@@ -42,8 +43,8 @@ void add_options(pugi::xml_node& suite, const JudgeOptions& options) {
 }
 
 /// One child a test at the most has a meaning in JUnit: the texts of all verdicts of that weight in one.
-void add_result(pugi::xml_node& test, const JudgedCase& the_case) {
-  const Verdict* worst = the_case.worst();
+void add_result(pugi::xml_node& test, const JudgedCase& sweep_case) {
+  const Verdict* worst = sweep_case.worst();
   if (worst == nullptr) return;
   if (worst->judgement == Judgement::skipped) {
     test.append_child("skipped").append_attribute("message") = worst->advice.c_str();
@@ -51,21 +52,21 @@ void add_result(pugi::xml_node& test, const JudgedCase& the_case) {
   }
   if (worst->judgement < Judgement::fail) {
     std::string text;
-    for (const Verdict* const verdict : the_case.verdicts) {
+    for (const Verdict* const verdict : sweep_case.verdicts) {
       if (verdict->judgement == Judgement::pass) continue;
       text +=
-          fmt::format("{}: {}: {}\n", text_of(verdict->judgement), name_of(verdict->rule), verdict->advice);
+          fmt::format("{}: {}: {}\n", text_of(verdict->judgement), to_string(verdict->rule), verdict->advice);
     }
     test.append_child("system-out").append_child(pugi::node_pcdata).set_value(text.c_str());
     return;
   }
   pugi::xml_node result = test.append_child(worst->judgement == Judgement::fail ? "failure" : "error");
-  result.append_attribute("type") = std::string(name_of(worst->rule)).c_str();
+  result.append_attribute("type") = std::string(to_string(worst->rule)).c_str();
   result.append_attribute("message") = worst->advice.c_str();
   std::string text;
-  for (const Verdict* const verdict : the_case.verdicts) {
+  for (const Verdict* const verdict : sweep_case.verdicts) {
     if (verdict->judgement >= Judgement::fail)
-      text += fmt::format("{}: {}\n", name_of(verdict->rule), verdict->advice);
+      text += fmt::format("{}: {}\n", to_string(verdict->rule), verdict->advice);
   }
   result.append_child(pugi::node_pcdata).set_value(text.c_str());
 }
@@ -82,8 +83,8 @@ class PlainTexts : public pugi::xml_tree_walker {
 };
 
 /// `padding/coords1d` becomes `padding.coords1d`: the dots are what viewers fold by.
-std::string class_name(const JudgedCase& the_case) {
-  std::string name = the_case.variant();
+std::string class_name(const JudgedCase& sweep_case) {
+  std::string name = sweep_case.variant();
   for (char& c : name) c = c == '/' ? '.' : c;
   return name;
 }
@@ -100,21 +101,21 @@ std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const Ju
   int skipped = 0;
   double seconds = 0;
   const auto cases = by_case(run, verdicts);
-  for (const JudgedCase& the_case : cases) {
+  for (const JudgedCase& sweep_case : cases) {
     pugi::xml_node test = suite.append_child("testcase");
-    test.append_attribute("name") = the_case.name.c_str();
-    test.append_attribute("classname") = class_name(the_case).c_str();
-    if (the_case.observation != nullptr) {
-      if (the_case.observation->gpu_time) {
-        const double time = the_case.observation->gpu_time->median_ns * 1e-9;
+    test.append_attribute("name") = sweep_case.name.c_str();
+    test.append_attribute("classname") = class_name(sweep_case).c_str();
+    if (sweep_case.observation != nullptr) {
+      if (sweep_case.observation->gpu_time) {
+        const double time = sweep_case.observation->gpu_time->median_ns * 1e-9;
         test.append_attribute("time") = fmt::format("{:.9f}", time).c_str();
         seconds += time;
       }
-      add_properties(test, the_case);
+      add_properties(test, sweep_case);
     }
-    add_result(test, the_case);
-    failures += the_case.judgement() == Judgement::fail;
-    errors += the_case.judgement() == Judgement::failed_measurement;
+    add_result(test, sweep_case);
+    failures += sweep_case.judgement() == Judgement::fail;
+    errors += sweep_case.judgement() == Judgement::failed_measurement;
     skipped += !test.child("skipped").empty();
   }
   suite.append_attribute("name") = run.context.suite.c_str();

@@ -15,10 +15,10 @@ namespace peakmark {
 namespace {
 
 /// Of all that fails, or of the verdict that is counted, as expected or skipped.
-std::string what_to_do(const JudgedCase& the_case) {
-  if (the_case.judgement() < Judgement::fail) return markdown_cell(the_case.worst()->advice);
+std::string what_to_do(const JudgedCase& sweep_case) {
+  if (sweep_case.judgement() < Judgement::fail) return markdown_cell(sweep_case.worst()->advice);
   std::string text;
-  for (const Verdict* const verdict : the_case.verdicts) {
+  for (const Verdict* const verdict : sweep_case.verdicts) {
     if (verdict->judgement >= Judgement::fail) {
       text += (text.empty() ? "" : "<br>") + markdown_cell(verdict->advice);
     }
@@ -26,31 +26,31 @@ std::string what_to_do(const JudgedCase& the_case) {
   return text;
 }
 
-std::string row_of(const JudgedCase& the_case, const RunContext& context) {
-  const Verdict* worst = the_case.worst();
-  std::string judgement(text_of(the_case.judgement()));
+std::string row_of(const JudgedCase& sweep_case, const RunContext& context) {
+  const Verdict* worst = sweep_case.worst();
+  std::string judgement(text_of(sweep_case.judgement()));
   // A batch too small for its slices to be judged: there is nothing to do.
   const bool is_small =
       worst != nullptr && worst->judgement == Judgement::counted && worst->rule == Rule::window_slices;
-  const std::string advice = worst == nullptr || is_small ? "" : what_to_do(the_case);
+  const std::string advice = worst == nullptr || is_small ? "" : what_to_do(sweep_case);
   if (is_small) judgement = "pass (granularity)";
   std::string peak = "–";
   std::string time = "–";
   std::string rate = "–";
-  if (the_case.observation != nullptr) {
-    const Observation& observation = *the_case.observation;
+  if (sweep_case.observation != nullptr) {
+    const Observation& observation = *sweep_case.observation;
     if (observation.requested_peak_bytes) peak = format_size(*observation.requested_peak_bytes);
     time = time_text(observation);
     rate = rate_text(throughput_of(observation, context));
   }
-  const auto figure = the_case.figure(Rule::window_bytes);
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_code(the_case.name), judgement, peak,
-                     time, rate, figure ? fmt::format("{:.3f}", *figure) : "–", advice);
+  const auto figure = sweep_case.figure(Rule::window_bytes);
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_code(sweep_case.name), judgement,
+                     peak, time, rate, figure ? fmt::format("{:.3f}", *figure) : "–", advice);
 }
 
 /// How far a ratio is from the middle of what is allowed: the worst of equals comes first.
-double distance(const JudgedCase& the_case) {
-  const auto figure = the_case.figure(Rule::window_bytes);
+double distance(const JudgedCase& sweep_case) {
+  const auto figure = sweep_case.figure(Rule::window_bytes);
   return figure ? std::abs(*figure - 1) : 0;
 }
 
@@ -84,8 +84,8 @@ std::string markdown(const Run& run, const std::vector<Verdict>& verdicts, const
       "|\n|---|---|---:|---:|---:|---:|---|\n";
   std::size_t left_out = 0;
   constexpr std::size_t kRoomForTheLastLine = 100;
-  for (const JudgedCase& the_case : cases) {
-    const std::string row = row_of(the_case, run.context);
+  for (const JudgedCase& sweep_case : cases) {
+    const std::string row = row_of(sweep_case, run.context);
     if (left_out != 0 || text.size() + row.size() + kRoomForTheLastLine > kMarkdownLimit) {
       ++left_out;
       continue;

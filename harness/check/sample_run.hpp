@@ -59,7 +59,7 @@ class SampleRun {
   PlannedCase& plan(const std::string& name) {
     PlannedCase planned;
     planned.name = name;
-    planned.the_case.variant = "operation/variant";
+    planned.sweep_case.variant = "operation/variant";
     run.context.planned.push_back(std::move(planned));
     return run.context.planned.back();
   }

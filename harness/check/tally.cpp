@@ -23,8 +23,8 @@ void Tally::add(Judgement judgement, const std::string& reason) {
   ++counts_[judgement][reason];
 }
 
-void Tally::add(const JudgedCase& the_case) {
-  add(the_case.judgement(), reason_of(the_case));
+void Tally::add(const JudgedCase& sweep_case) {
+  add(sweep_case.judgement(), reason_of(sweep_case));
 }
 
 std::size_t Tally::cases() const {
@@ -45,13 +45,13 @@ const std::map<std::string, std::size_t>& Tally::reasons(Judgement judgement) co
   return found == counts_.end() ? kNone : found->second;
 }
 
-std::string reason_of(const JudgedCase& the_case) {
-  const Verdict* const worst = the_case.worst();
+std::string reason_of(const JudgedCase& sweep_case) {
+  const Verdict* const worst = sweep_case.worst();
   if (worst == nullptr) return "";
   if (worst->rule == Rule::present) return "missing";
   if (worst->judgement < Judgement::fail) return worst->reason();
   const bool is_outcome = worst->rule == Rule::outcome && worst->judgement == Judgement::failed_measurement;
-  return is_outcome ? worst->reason() : std::string(name_of(worst->rule));
+  return is_outcome ? worst->reason() : std::string(to_string(worst->rule));
 }
 
 std::string headline(const Tally& tally) {

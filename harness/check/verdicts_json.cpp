@@ -29,8 +29,8 @@ std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts, 
   Json list = Json::array();
   for (const Verdict& verdict : verdicts) {
     Json entry = {{"case", verdict.case_name},
-                  {"rule", name_of(verdict.rule)},
-                  {"judgement", name_of(verdict.judgement)},
+                  {"rule", to_string(verdict.rule)},
+                  {"judgement", to_string(verdict.judgement)},
                   {"estimator", nullptr},
                   {"figure", json_fields::or_null(verdict.figure)},
                   {"bound", nullptr},

@@ -73,7 +73,7 @@ Named with_full_names(const Run& run, const std::vector<Verdict>& verdicts) {
   Named named{run, verdicts};
   std::unordered_map<std::string, std::string> full_names;
   for (PlannedCase& planned : named.run.context.planned) {
-    const std::string full_name = full_name_of(planned.the_case);
+    const std::string full_name = full_case_name(planned.sweep_case);
     full_names.emplace(std::exchange(planned.name, full_name), full_name);
   }
   const auto replace = [&](std::string& name) {
@@ -96,8 +96,8 @@ std::filesystem::path numbered(const std::filesystem::path& path, std::size_t in
 void write_baseline_of(const std::vector<Run>& runs, const std::filesystem::path& path) {
   Baseline all;
   for (const Run& run : runs) {
-    for (auto& [name, the_case] : baseline_of(run).cases) {
-      if (all.cases.emplace(name, std::move(the_case)).second) continue;
+    for (auto& [name, sweep_case] : baseline_of(run).cases) {
+      if (all.cases.emplace(name, std::move(sweep_case)).second) continue;
       throw UsageError(fmt::format("--update-baseline: two of the runs have the case {}", name));
     }
   }

@@ -63,7 +63,7 @@ class CommandTest : public testing::Test {
   std::vector<std::string> outcomes() const {
     std::vector<std::string> outcomes;
     for (const Observation& observation : read_run(run_file_).observations) {
-      outcomes.emplace_back(name_of(observation.outcome));
+      outcomes.emplace_back(to_string(observation.outcome));
     }
     return outcomes;
   }

@@ -23,7 +23,7 @@
 #include "compare/run_comparison.hpp"
 #include "show/process_tree.hpp"
 #include "show/sites.hpp"
-#include "supervise/two_builds.hpp"
+#include "supervise/build_comparison.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -31,7 +31,7 @@ namespace {
 struct CompareOptions {
   std::vector<std::filesystem::path> files;
   std::vector<std::string> variants;
-  bool even_if_different = false;
+  bool force = false;
   bool json = false;
   std::optional<std::string> allow_growth;
   std::optional<std::filesystem::path> markdown;
@@ -115,23 +115,23 @@ ExitCode compare_files(const CompareOptions& options) {
   if (!base_is_run) return compare_profiles(options);
   return show(options,
               compare_runs(read_run_to_compare(options.files[0]), read_run_to_compare(options.files[1]),
-                           options.even_if_different, allowed_growth(options.allow_growth)));
+                           options.force, allowed_growth(options.allow_growth)));
 }
 
 ExitCode compare_builds(const CompareOptions& options) {
   if (!options.variants.empty())
     throw UsageError("--build compares two builds, --variants two variants of one: choose");
-  TwoBuildsOptions two{options.sweep, *options.build, options.prefix.string() + ".base.json",
-                       options.even_if_different};
+  BuildComparisonOptions two{options.sweep, *options.build, options.prefix.string() + ".base.json",
+                             options.force};
   two.sweep.selection.suites = options.files;
   two.sweep.run_file = options.prefix.string() + ".new.json";
   set_case_limit(two.sweep, options.timeout);
   if (options.deadline) two.sweep.deadline = milliseconds_of("--deadline", *options.deadline);
-  const TwoBuildsMeasured measured = run_two_builds(two);
+  const ComparedBuilds measured = run_two_builds(two);
   if (!measured.has_both) return measured.code;
   const ExitCode judged = show(
       options, compare_runs(read_run_to_compare(two.base_run_file), read_run_to_compare(two.sweep.run_file),
-                            options.even_if_different, allowed_growth(options.allow_growth)));
+                            options.force, allowed_growth(options.allow_growth)));
   return measured.code == ExitCode::interrupted ? measured.code : worse(measured.code, judged);
 }
 
@@ -147,7 +147,7 @@ void add_build_options(CLI::App* command, CompareOptions& options) {
   const auto with_build = [&](CLI::Option* option) { option->needs(build)->group("With --build"); };
   sweep.rounds = 15;
   with_build(command->add_option("--rounds", sweep.rounds, "Rounds of each look, 9 or more")
-                 ->check(CLI::Range(1, kMostRounds))
+                 ->check(CLI::Range(1, kMaxRounds))
                  ->capture_default_str());
   with_build(command
                  ->add_option("--cache", sweep.cache,
@@ -195,8 +195,7 @@ void add_compare_command(CLI::App& app, Result& result) {
                    "unique in it will do")
       ->type_name(value_name::kVariant)
       ->expected(2);
-  command->add_flag("--even-if-different", options->even_if_different,
-                    "Also where device, driver, platform or build type differ");
+  command->add_flag("--force", options->force, "Also where device, driver, platform or build type differ");
   add_allow_growth_option(*command, options->allow_growth);
   command->add_flag("--json", options->json, "The whole comparison as JSON");
   command->add_option("--markdown", options->markdown, "Write a summary in markdown")

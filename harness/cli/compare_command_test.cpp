@@ -81,7 +81,7 @@ TEST_F(CompareCommand, RoundsAreABlockEachAndBothLooksStandInTheFile) {
   EXPECT_EQ(measured.context.rounds->rounds, 9);
   EXPECT_EQ(measured.context.rounds->seed, 5U);
   EXPECT_EQ(measured.context.rounds->job, measured.context.id);
-  EXPECT_THAT(measured.context.rounds->second_look, Optional(SizeIs(6)));
+  EXPECT_THAT(measured.context.rounds->confirmation_pass, Optional(SizeIs(6)));
   ASSERT_THAT(measured.observations, SizeIs(6));
   for (const Observation& one : measured.observations) {
     EXPECT_THAT(one.gpu_time->blocks, AllOf(SizeIs(18), Each(SizeIs(3))));
@@ -130,7 +130,7 @@ TEST_F(CompareCommand, RoundsGoOnWhereTheyStopped) {
   peakmark::Run measured = read_run(run_file_);
   // As after a stop in the seventh round, before the second look.
   measured.context.complete = false;
-  measured.context.rounds->second_look.reset();
+  measured.context.rounds->confirmation_pass.reset();
   for (Observation& one : measured.observations) {
     one.gpu_time->blocks.resize(6);
     one.gpu_time->rounds->resize(6);
@@ -270,14 +270,14 @@ TEST_F(CompareCommand, OneSideAloneIsNotCompared) {
 TEST_F(CompareCommand, ARunThatWasKilledBetweenItsLooksGoesOn) {
   two_variants();
   ASSERT_EQ(run_rounds({"--seed", "9"}).end.exit_code, 0);
-  peakmark::Run first_look = read_run(run_file_);
+  peakmark::Run screening_pass = read_run(run_file_);
   std::filesystem::remove(run_file_);
-  const std::vector<Observation> whole = first_look.observations;
-  first_look.context.complete = false;
-  first_look.context.rounds->second_look.reset();
+  const std::vector<Observation> whole = screening_pass.observations;
+  screening_pass.context.complete = false;
+  screening_pass.context.rounds->confirmation_pass.reset();
   {
     RunJournal journal(run_file_);
-    journal.start(first_look.context);
+    journal.start(screening_pass.context);
     for (Observation one : whole) {
       one.gpu_time->blocks.resize(9);
       one.gpu_time->rounds->resize(9);

@@ -27,14 +27,14 @@ DeviceMemory memory_of(const DeviceInfo& info) {
   try {
     return open_device(info)->memory();
   } catch (const Error& error) {
-    std::cerr << fmt::format("peakmark: {} {}: {}\n", name_of(info.backend), info.index, error.what());
+    std::cerr << fmt::format("peakmark: {} {}: {}\n", to_string(info.backend), info.index, error.what());
     return {};
   }
 }
 
 Json json_of(const DeviceInfo& info) {
   const DeviceMemory memory = memory_of(info);
-  return {{"backend", name_of(info.backend)},
+  return {{"backend", to_string(info.backend)},
           {"index", info.index},
           {"name", info.name},
           {"vendor", json_of(info.vendor)},
@@ -68,11 +68,11 @@ void print_table(const DeviceList& list) {
                    {"free", Align::right}});
   for (const DeviceInfo& info : list.devices) {
     if (info.backend == Backend::dry) {
-      table.add({"dry", "0", info.name, "books", "-", "-", "-", "-", "-"});
+      table.add({"dry", "0", info.name, "allocation log", "-", "-", "-", "-", "-"});
       continue;
     }
     const DeviceMemory memory = memory_of(info);
-    table.add({std::string(name_of(info.backend)), std::to_string(info.index), info.name,
+    table.add({std::string(to_string(info.backend)), std::to_string(info.index), info.name,
                info.is_cpu ? "CPU" : "GPU", info.driver.empty() ? "-" : info.driver,
                text_of(info.memory_bytes), text_of(info.max_allocation_bytes), text_of(memory.used_bytes),
                text_of(memory.free_bytes)});

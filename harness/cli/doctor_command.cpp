@@ -33,7 +33,7 @@ Json json_of(const GpuFacts& gpu) {
 Json json_of(const MachineFacts& facts) {
   Json devices = Json::array();
   for (const DeviceInfo& info : facts.devices.devices) {
-    devices.push_back({{"backend", name_of(info.backend)}, {"index", info.index}, {"name", info.name}});
+    devices.push_back({{"backend", to_string(info.backend)}, {"index", info.index}, {"name", info.name}});
   }
   Json gpus = nullptr;
   if (facts.nvml) {
@@ -62,7 +62,7 @@ void print_json(const MachineFacts& facts, const std::vector<Finding>& findings)
   Json list = Json::array();
   for (const Finding& finding : findings) {
     list.push_back({{"id", finding.id},
-                    {"effect", name_of(finding.effect)},
+                    {"effect", to_string(finding.effect)},
                     {"what", finding.what},
                     {"mend", finding.mend}});
   }
@@ -75,11 +75,11 @@ void print_lines(const MachineFacts& facts, const std::vector<Finding>& findings
   std::string text;
   for (const DeviceInfo& info : facts.devices.devices) {
     if (info.backend == Backend::dry) continue;
-    text += fmt::format("{} {}: {}\n", name_of(info.backend), info.index, info.name);
+    text += fmt::format("{} {}: {}\n", to_string(info.backend), info.index, info.name);
   }
   if (findings.empty()) text += "nothing found that would spoil a measurement\n";
   for (const Finding& finding : findings) {
-    text += fmt::format("\n[{}] {}\n    {}\n", name_of(finding.effect), finding.what, finding.mend);
+    text += fmt::format("\n[{}] {}\n    {}\n", to_string(finding.effect), finding.what, finding.mend);
   }
   print_text(text);
 }

@@ -30,7 +30,7 @@ void list(const ListOptions& options) {
   if (options.json) return print_text(list_json(listing.suite, listing.cases));
   std::string text;
   for (const PlannedCase& planned : listing.cases) {
-    text += (options.full_names ? full_name_of(planned.the_case) : planned.name) + "\n";
+    text += (options.full_names ? full_case_name(planned.sweep_case) : planned.name) + "\n";
   }
   print_text(text);
 }

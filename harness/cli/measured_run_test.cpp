@@ -41,7 +41,7 @@ class MeasuredRun : public testing::Test {
   std::map<std::string, std::string> outcomes() const {
     std::map<std::string, std::string> outcomes;
     for (const Observation& observation : read_run(run_file_).observations) {
-      outcomes[observation.variant] = name_of(observation.outcome);
+      outcomes[observation.variant] = to_string(observation.outcome);
     }
     return outcomes;
   }

@@ -102,7 +102,7 @@ void add_run_command(CLI::App& app, Result& result) {
       command
           ->add_option("--rounds", sweep.rounds,
                        "Time in rounds, a block a case in each, in another order and process: 9 or more")
-          ->check(CLI::Range(1, kMostRounds));
+          ->check(CLI::Range(1, kMaxRounds));
   CLI::Option* const memory_only = command->get_option("--memory-only");
   rounds->excludes(memory_only);
   command->add_option("--repetitions", sweep.repetitions, "Timings of each case")

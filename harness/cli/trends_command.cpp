@@ -101,7 +101,7 @@ bool is_meant(const AcceptOptions& options, const std::string& case_name) {
   return options.pattern.empty() || matches_pattern(options.pattern, case_name);
 }
 
-bool is_of_commit(const AcceptOptions& options, const trend::NightRun& run) {
+bool is_of_commit(const AcceptOptions& options, const trend::HistoryRun& run) {
   return !options.commit || (!run.commit.empty() && run.commit.starts_with(*options.commit));
 }
 
@@ -168,7 +168,7 @@ void list_acceptances(History& history) {
 }
 
 void undo(History& history, const AcceptOptions& options) {
-  std::map<std::string, trend::NightRun> runs;
+  std::map<std::string, trend::HistoryRun> runs;
   if (options.commit) {
     for (const history::LoggedRun& run : history.log()) runs[run.id].commit = run.commit;
   }

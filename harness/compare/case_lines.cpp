@@ -12,7 +12,7 @@
 namespace peakmark {
 namespace {
 
-constexpr std::size_t kMostMoved = 10;
+constexpr std::size_t kMaxMoved = 10;
 
 bool bytes_changed(const CaseComparison& one) {
   return std::ranges::any_of(
@@ -39,55 +39,55 @@ void add_bytes(std::vector<std::string>& remarks, const BytesComparison& bytes) 
   }
   if (*bytes.change == Change::same) return;
   remarks.push_back(
-      fmt::format("{} {} by {} B: {} -> {} B{}{}", short_name(bytes.metric), name_of(*bytes.change),
+      fmt::format("{} {} by {} B: {} -> {} B{}{}", short_name(bytes.metric), to_string(*bytes.change),
                   std::abs(checked_subtract(*bytes.next, *bytes.base)), *bytes.base, *bytes.next,
                   bytes.allowed ? "; allowed by --allow-growth" : "",
                   bytes.unsteady ? "; it is not the same in two passes of one run either" : ""));
-  for (std::size_t i = 0; i < std::min(kMostMoved, bytes.moved.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMaxMoved, bytes.moved.size()); ++i) {
     remarks.push_back("  " + plain_text(in_words(bytes.moved[i])));
   }
-  if (bytes.moved.size() > kMostMoved) {
-    remarks.push_back(fmt::format("  and {} more; --json has them all", bytes.moved.size() - kMostMoved));
+  if (bytes.moved.size() > kMaxMoved) {
+    remarks.push_back(fmt::format("  and {} more; --json has them all", bytes.moved.size() - kMaxMoved));
   }
 }
 
 }  // namespace
 
-Standing standing_of(const CaseComparison& one) {
-  if (one.is_regression()) return Standing::regressed;
-  if (one.time && one.time->verdict == TimeVerdict::suspicious) return Standing::suspicious;
-  if (one.is_improvement()) return Standing::improved;
-  if (bytes_changed(one) || one.base_outcome != one.new_outcome) return Standing::changed;
-  if (one.is_skipped()) return Standing::skipped;
+ComparisonStatus standing_of(const CaseComparison& one) {
+  if (one.is_regression()) return ComparisonStatus::regressed;
+  if (one.time && one.time->verdict == TimeVerdict::suspicious) return ComparisonStatus::suspicious;
+  if (one.is_improvement()) return ComparisonStatus::improved;
+  if (bytes_changed(one) || one.base_outcome != one.new_outcome) return ComparisonStatus::changed;
+  if (one.is_skipped()) return ComparisonStatus::skipped;
   if (one.time &&
       (one.time->verdict == TimeVerdict::undecided || one.time->verdict == TimeVerdict::not_comparable)) {
-    return Standing::undecided;
+    return ComparisonStatus::undecided;
   }
-  return Standing::same;
+  return ComparisonStatus::same;
 }
 
-const char* title_of(Standing standing) {
+const char* title_of(ComparisonStatus standing) {
   switch (standing) {
-    case Standing::regressed:
+    case ComparisonStatus::regressed:
       return "regressed";
-    case Standing::suspicious:
+    case ComparisonStatus::suspicious:
       return "suspicious";
-    case Standing::improved:
+    case ComparisonStatus::improved:
       return "improved";
-    case Standing::changed:
+    case ComparisonStatus::changed:
       return "changed otherwise";
-    case Standing::undecided:
+    case ComparisonStatus::undecided:
       return "undecided";
-    case Standing::same:
+    case ComparisonStatus::same:
       return "the same";
-    case Standing::skipped:
+    case ComparisonStatus::skipped:
       return "skipped";
   }
   return "unknown";
 }
 
-std::map<Standing, std::vector<const CaseComparison*>> by_standing(const RunComparison& comparison) {
-  std::map<Standing, std::vector<const CaseComparison*>> groups;
+std::map<ComparisonStatus, std::vector<const CaseComparison*>> by_standing(const RunComparison& comparison) {
+  std::map<ComparisonStatus, std::vector<const CaseComparison*>> groups;
   for (const CaseComparison& one : comparison.cases) groups[standing_of(one)].push_back(&one);
   return groups;
 }
@@ -127,18 +127,18 @@ std::string effect_text(const CaseComparison& one) {
 
 std::string verdict_text(const CaseComparison& one) {
   std::vector<std::string> words;
-  if (one.base_outcome != one.new_outcome) words.emplace_back(name_of(one.new_outcome));
+  if (one.base_outcome != one.new_outcome) words.emplace_back(to_string(one.new_outcome));
   for (const BytesComparison& bytes : one.bytes) {
     if (!bytes.change || *bytes.change == Change::same) continue;
-    words.push_back(short_name(bytes.metric) + " " + name_of(*bytes.change) +
+    words.push_back(short_name(bytes.metric) + " " + to_string(*bytes.change) +
                     (bytes.allowed ? " (allowed)" : ""));
   }
   if (one.time && one.time->verdict == TimeVerdict::not_comparable) {
     words.emplace_back("times not comparable");
   } else if (one.time && one.time->verdict != TimeVerdict::same) {
-    words.emplace_back(name_of(one.time->verdict));
+    words.emplace_back(to_string(one.time->verdict));
   }
-  if (words.empty() && one.is_skipped()) return fmt::format("skipped ({})", name_of(one.new_outcome));
+  if (words.empty() && one.is_skipped()) return fmt::format("skipped ({})", to_string(one.new_outcome));
   return words.empty() ? "same" : fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -146,10 +146,10 @@ std::vector<std::string> remarks_on(const CaseComparison& one) {
   std::vector<std::string> remarks;
   if (one.base_outcome != one.new_outcome) {
     remarks.push_back(
-        plain_text(fmt::format("outcome: {} -> {}{}", name_of(one.base_outcome), name_of(one.new_outcome),
+        plain_text(fmt::format("outcome: {} -> {}{}", to_string(one.base_outcome), to_string(one.new_outcome),
                                one.message.empty() ? "" : ": " + one.message)));
   } else if (one.new_outcome != Outcome::ok) {
-    remarks.push_back(plain_text(fmt::format("outcome: {} on both sides{}", name_of(one.new_outcome),
+    remarks.push_back(plain_text(fmt::format("outcome: {} on both sides{}", to_string(one.new_outcome),
                                              one.message.empty() ? "" : ": " + one.message)));
   }
   for (const BytesComparison& bytes : one.bytes) add_bytes(remarks, bytes);

@@ -10,12 +10,12 @@
 namespace peakmark {
 
 /// In which part of a report a case stands; the worst first.
-enum class Standing { regressed, suspicious, improved, changed, undecided, same, skipped };
-Standing standing_of(const CaseComparison& one);
-const char* title_of(Standing standing);
+enum class ComparisonStatus { regressed, suspicious, improved, changed, undecided, same, skipped };
+ComparisonStatus standing_of(const CaseComparison& one);
+const char* title_of(ComparisonStatus standing);
 
 /// Cases by standing, in the order of the comparison.
-std::map<Standing, std::vector<const CaseComparison*>> by_standing(const RunComparison& comparison);
+std::map<ComparisonStatus, std::vector<const CaseComparison*>> by_standing(const RunComparison& comparison);
 
 /// `1.2 MiB -> 1.5 MiB (+25.00 %)`; `–` where it is unknown.
 std::string peak_text(const CaseComparison& one);

@@ -13,7 +13,7 @@ std::string comparison_json(const RecordingComparison& comparison) {
                 {"new", metric.next},
                 {"relative", json_fields::or_null(metric.relative)},
                 {"interval", nullptr},
-                {"verdict", name_of(metric.change)},
+                {"verdict", to_string(metric.change)},
                 {"allocations", nullptr}};
     if (&metric == &comparison.metrics.front()) {
       one["allocations"] = moved_json(comparison.moved);
@@ -25,7 +25,7 @@ std::string comparison_json(const RecordingComparison& comparison) {
   for (const auto& [request, base_count, new_count] : comparison.refused) {
     const std::string_view name = allocation_error_name(request.error);
     refused.push_back({{"bytes", request.bytes},
-                       {"kind", name_of(request.kind)},
+                       {"kind", to_string(request.kind)},
                        {"error", request.error},
                        {"error_name", name.empty() ? Json(nullptr) : Json(name)},
                        {"phase", request.phase},

@@ -12,7 +12,7 @@ namespace {
 
 using Align = TextTable::Align;
 
-constexpr std::size_t kMostRows = 30;
+constexpr std::size_t kMaxRows = 30;
 
 std::string signed_bytes(Size bytes) {
   return fmt::format("{}{}", bytes > 0 ? "+" : "", bytes);
@@ -28,7 +28,7 @@ std::string first_line(const MetricChange& peak) {
   if (peak.change == Change::same) {
     return fmt::format("the peak is the same: {} ({} B)\n", format_size(peak.next), peak.next);
   }
-  return fmt::format("the peak {} by {} ({}): {} -> {}\n", name_of(peak.change),
+  return fmt::format("the peak {} by {} ({}): {} -> {}\n", to_string(peak.change),
                      format_size(peak.change == Change::grew ? checked_subtract(peak.next, peak.base)
                                                              : checked_subtract(peak.base, peak.next)),
                      percent(peak), format_size(peak.base), format_size(peak.next));
@@ -43,11 +43,11 @@ std::string moved_text(const std::vector<MovedAllocations>& all) {
                    {"new", Align::right},
                    {"difference", Align::right}});
   const auto add = [](TextTable& table, const MovedAllocations& one) {
-    table.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), name_of(one.kind),
+    table.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), to_string(one.kind),
                std::to_string(one.bytes), std::to_string(one.base_count), std::to_string(one.new_count),
                signed_bytes(checked_multiply(one.bytes, one.new_count - one.base_count))});
   };
-  return "\nlive at the peak of one only\n" + first_rows(moved, kMostRows, all, add);
+  return "\nlive at the peak of one only\n" + first_rows(moved, kMaxRows, all, add);
 }
 
 std::string refused_text(const std::vector<RefusedInBoth>& all) {
@@ -61,11 +61,11 @@ std::string refused_text(const std::vector<RefusedInBoth>& all) {
                            {"phase"},
                            {"site"}});
   return "\nrefused by the driver\n" +
-         first_rows(columns, kMostRows, all, [](TextTable& table, const RefusedInBoth& one) {
+         first_rows(columns, kMaxRows, all, [](TextTable& table, const RefusedInBoth& one) {
            const RefusedAllocation& request = one.request;
            table.add({fmt::format("  {}", request.bytes), format_size(request.bytes),
                       std::to_string(one.base_count), std::to_string(one.new_count),
-                      error_text(request.error), name_of(request.kind), request.phase,
+                      error_text(request.error), to_string(request.kind), request.phase,
                       request.frames.empty() ? "(no stack recorded)" : request.frames.front()});
          });
 }
@@ -90,7 +90,7 @@ std::string comparison_table(const RecordingComparison& comparison) {
   for (const MetricChange& metric : comparison.metrics) {
     figures.add({metric.metric, std::to_string(metric.base), std::to_string(metric.next),
                  signed_bytes(checked_subtract(metric.next, metric.base)), percent(metric),
-                 name_of(metric.change)});
+                 to_string(metric.change)});
   }
   text += figures.text();
   return text + moved_text(comparison.moved) + refused_text(comparison.refused);

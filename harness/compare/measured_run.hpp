@@ -39,9 +39,10 @@ class MeasuredRun {
     return measured_.run.observations.back();
   }
 
-  MeasuredRun& rounds(bool two_looks = true,
-                      std::optional<std::vector<std::string>> second_look = std::nullopt) {
-    measured_.run.context.rounds = Rounds{"job", kRounds, 1, std::nullopt, two_looks, std::move(second_look)};
+  MeasuredRun& rounds(bool two_passes = true,
+                      std::optional<std::vector<std::string>> confirmation_pass = std::nullopt) {
+    measured_.run.context.rounds =
+        Rounds{"job", kRounds, 1, std::nullopt, two_passes, std::move(confirmation_pass)};
     return *this;
   }
 

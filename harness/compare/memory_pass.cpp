@@ -22,9 +22,9 @@ void note_memory(const MemoryPass& first, const std::optional<MemoryPass>& secon
   observation.output_bytes = first.output_bytes;
   observation.allocations = first.allocations;
   for (const Allocation& one : first.at_peak) {
-    observation.at_peak.push_back({one.name, name_of(one.kind), one.bytes});
+    observation.at_peak.push_back({one.name, to_string(one.kind), one.bytes});
   }
-  for (const auto& [kind, of_kind] : first.by_kind) observation.by_kind[name_of(kind)] = of_kind.peak_bytes;
+  for (const auto& [kind, of_kind] : first.by_kind) observation.by_kind[to_string(kind)] = of_kind.peak_bytes;
   observation.pool_reserved_peak_bytes = first.pool_reserved_peak_bytes;
   if (!second) return;
   observation.second_pass_peak_bytes = second->peak_bytes;

@@ -53,8 +53,8 @@ std::vector<std::string> moved_between_passes(const std::vector<Allocation>& fir
   for (const MovedAllocations& moved : moved_allocations(first, second)) {
     const std::int64_t more = moved.new_count - moved.base_count;
     lines.push_back(fmt::format("{} × {} ({}, {} bytes) only in the {} pass", std::abs(more),
-                                moved.name.empty() ? "unnamed" : moved.name, name_of(moved.kind), moved.bytes,
-                                more < 0 ? "first" : "second"));
+                                moved.name.empty() ? "unnamed" : moved.name, to_string(moved.kind),
+                                moved.bytes, more < 0 ? "first" : "second"));
   }
   return lines;
 }

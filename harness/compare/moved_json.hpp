@@ -23,7 +23,7 @@ inline json_fields::Json moved_json(const std::string& name, std::string_view ki
 inline json_fields::Json moved_json(const std::vector<MovedAllocations>& moved) {
   json_fields::Json list = json_fields::Json::array();
   for (const MovedAllocations& one : moved) {
-    list.push_back(moved_json(one.name, name_of(one.kind), one.bytes, one.base_count, one.new_count));
+    list.push_back(moved_json(one.name, to_string(one.kind), one.bytes, one.base_count, one.new_count));
   }
   return list;
 }

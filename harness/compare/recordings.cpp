@@ -42,7 +42,7 @@ std::vector<RefusedInBoth> refused_in_both(const LedgerSummary& base, const Ledg
 
 }  // namespace
 
-const char* name_of(Change change) {
+const char* to_string(Change change) {
   switch (change) {
     case Change::shrank:
       return "shrank";

@@ -19,7 +19,7 @@ struct Recorded {
 enum class Change { shrank, same, grew };
 
 /// `shrank`, `same`, `grew`, as in files and tables.
-const char* name_of(Change change);
+const char* to_string(Change change);
 
 /// One figure of two recordings. Exact: one byte more is `grew`.
 struct MetricChange {

@@ -37,7 +37,7 @@ std::string moved_table(const RepeatedPeaks& peaks) {
   return first_rows(TextTable(columns), kMost, peaks.moved,
                     [](TextTable& table, const MovedBetweenLists& one) {
                       std::vector<std::string> cells{"  " + (one.name.empty() ? "(unnamed)" : one.name),
-                                                     name_of(one.kind), std::to_string(one.bytes)};
+                                                     to_string(one.kind), std::to_string(one.bytes)};
                       for (const std::int64_t count : one.counts) cells.push_back(std::to_string(count));
                       table.add(std::move(cells));
                     });
@@ -105,7 +105,7 @@ std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<st
   Json moved = Json::array();
   for (const MovedBetweenLists& one : peaks.moved) {
     moved.push_back(
-        {{"name", one.name}, {"kind", name_of(one.kind)}, {"bytes", one.bytes}, {"counts", one.counts}});
+        {{"name", one.name}, {"kind", to_string(one.kind)}, {"bytes", one.bytes}, {"counts", one.counts}});
   }
   Json json = json_fields::begin(format::kRepeatedPeaks);
   json.update(Json{{"program", program},

@@ -124,15 +124,15 @@ void note_throughput(RunComparison& comparison, const RunContext& base, const Ru
 
 void fill(RunComparison& comparison, const RunContext& base_context, const Observations& base,
           const RunContext& new_context, const Observations& next, PairBy by,
-          const std::optional<Rounds>& in_turns) {
-  comparison.in_turns = in_turns.has_value();
+          const std::optional<Rounds>& interleaved) {
+  comparison.interleaved = interleaved.has_value();
   const CasePairs pairs = pair_cases(base, next, by);
   std::vector<TimePair> times;
   for (const auto& [base_place, new_place] : pairs.pairs) {
     comparison.cases.push_back(case_of(*base[base_place], *next[new_place], comparison.allowed_growth));
     times.push_back({base[base_place], next[new_place]});
   }
-  const auto compared = compare_times(times, in_turns);
+  const auto compared = compare_times(times, interleaved);
   for (std::size_t i = 0; i < compared.size(); ++i) comparison.cases[i].time = compared[i];
   note_throughput(comparison, base_context, new_context, times);
   for (const std::size_t place : pairs.only_base) comparison.only_base.push_back(base[place]->case_name);
@@ -200,15 +200,15 @@ bool CaseComparison::is_improvement() const {
   return shrank || (time && time->verdict == TimeVerdict::faster);
 }
 
-RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, bool even_if_different,
+RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, bool force,
                            const GrowthAllowance& allowed) {
   RunComparison comparison;
   comparison.allowed_growth = allowed;
   const std::string difference = what_differs(base.run.context, next.run.context);
-  if (!difference.empty() && !even_if_different) {
+  if (!difference.empty() && !force) {
     throw UsageError(
         fmt::format("{} and {} are not alike ({}), so what differs between them says nothing of the "
-                    "code; --even-if-different compares them all the same",
+                    "code; --force compares them all the same",
                     base.file, next.file, difference));
   }
   comparison.base = side_of(base);
@@ -216,9 +216,9 @@ RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, b
   if (!difference.empty()) comparison.notes.push_back("not alike: " + difference);
   note_incomplete(comparison, base);
   note_incomplete(comparison, next);
-  const bool in_turns = difference.empty() && were_in_turns(base.run.context, next.run.context);
+  const bool interleaved = difference.empty() && were_in_turns(base.run.context, next.run.context);
   fill(comparison, base.run.context, observations_of(base.run), next.run.context, observations_of(next.run),
-       PairBy::variant_and_axes, in_turns ? next.run.context.rounds : std::nullopt);
+       PairBy::variant_and_axes, interleaved ? next.run.context.rounds : std::nullopt);
   for (CaseComparison& one : comparison.cases) {
     one.same_device = is_same_device(base.run.context, next.run.context);
   }
@@ -240,8 +240,8 @@ RunComparison compare_variants(const RunToCompare& run, const std::string& old_n
   const bool of_these = rounds && (rounds->variants == std::pair(old_variant, new_variant) ||
                                    rounds->variants == std::pair(new_variant, old_variant));
   if (rounds && !of_these) {
-    rounds->two_looks = false;
-    rounds->second_look.reset();
+    rounds->two_passes = false;
+    rounds->confirmation_pass.reset();
   }
   fill(comparison, run.run.context, observations_of(run.run, old_variant), run.run.context,
        observations_of(run.run, new_variant), PairBy::axes, rounds);

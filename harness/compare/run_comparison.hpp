@@ -61,7 +61,7 @@ struct ComparedSide {
 struct RunComparison {
   ComparedSide base;
   ComparedSide next;
-  bool in_turns = false;
+  bool interleaved = false;
   GrowthAllowance allowed_growth;
   bool has_throughput = false;         ///< some case moves a known number of bytes
   std::vector<CaseComparison> cases;   ///< in the order of the new side
@@ -76,9 +76,9 @@ struct RunToCompare {
   Run run;
 };
 
-/// UsageError where device, driver, platform or build type differ without `even_if_different`, and for sides
+/// UsageError where device, driver, platform or build type differ without `force`, and for sides
 /// without a common case.
-RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, bool even_if_different,
+RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, bool force,
                            const GrowthAllowance& allowed = {});
 
 /// Two variants of one run, by name or by a short name (variant_meant_by()). UsageError where the run has

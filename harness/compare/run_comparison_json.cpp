@@ -42,7 +42,7 @@ Json bytes_json(const CaseComparison& one, const BytesComparison& bytes) {
   row["new"] = or_null(bytes.next);
   row["relative"] = or_null(bytes.relative);
   row["interval"] = nullptr;
-  row["verdict"] = bytes.change ? Json(name_of(*bytes.change)) : Json(nullptr);
+  row["verdict"] = bytes.change ? Json(to_string(*bytes.change)) : Json(nullptr);
   row["allocations"] = bytes.metric == "requested_peak_bytes" ? allocations_json(bytes.moved) : Json(nullptr);
   row["unsteady"] = bytes.unsteady;
   row["allowed"] = bytes.allowed;
@@ -58,7 +58,7 @@ Json time_json(const CaseComparison& one, const TimeComparison& time) {
   row["relative"] = of_change(&TimeChange::relative);
   row["interval"] = nullptr;
   if (change && change->interval) row["interval"] = {change->interval->low, change->interval->high};
-  row["verdict"] = name_of(time.verdict);
+  row["verdict"] = to_string(time.verdict);
   row["allocations"] = nullptr;
   row["p"] = of_change(&TimeChange::p);
   row["adjusted_p"] = change ? Json(time.adjusted_p) : Json(nullptr);
@@ -74,8 +74,8 @@ Json time_json(const CaseComparison& one, const TimeComparison& time) {
 
 Json outcome_json(const CaseComparison& one) {
   Json row = row_of(one, "outcome");
-  row["base"] = name_of(one.base_outcome);
-  row["new"] = name_of(one.new_outcome);
+  row["base"] = to_string(one.base_outcome);
+  row["new"] = to_string(one.new_outcome);
   row["relative"] = nullptr;
   row["interval"] = nullptr;
   const bool is_same = one.base_outcome == one.new_outcome;
@@ -101,7 +101,7 @@ std::string comparison_json(const RunComparison& comparison) {
                    {"exit_code", static_cast<int>(exit_code_of(comparison))},
                    {"base", side_json(comparison.base)},
                    {"new", side_json(comparison.next)},
-                   {"in_turns", comparison.in_turns},
+                   {"in_turns", comparison.interleaved},
                    {"allow_growth", comparison.allowed_growth.text},
                    {"cases", std::move(cases)},
                    {"only_base", comparison.only_base},

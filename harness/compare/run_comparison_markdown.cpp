@@ -11,7 +11,7 @@ namespace {
 
 /// The lists at the end need some room too.
 constexpr std::size_t kMost = kMarkdownLimit - 100'000;
-constexpr std::size_t kMostListed = 100;
+constexpr std::size_t kMaxListed = 100;
 
 std::string row_of(const CaseComparison& one) {
   std::string remarks;
@@ -25,8 +25,8 @@ std::string row_of(const CaseComparison& one) {
 std::string names_of(const char* where, const std::vector<std::string>& names) {
   if (names.empty()) return {};
   std::string text = fmt::format("\nOnly {} ({}):", where, names.size());
-  for (std::size_t i = 0; i < std::min(kMostListed, names.size()); ++i) text += " " + markdown_code(names[i]);
-  if (names.size() > kMostListed) text += fmt::format(" and {} more", names.size() - kMostListed);
+  for (std::size_t i = 0; i < std::min(kMaxListed, names.size()); ++i) text += " " + markdown_code(names[i]);
+  if (names.size() > kMaxListed) text += fmt::format(" and {} more", names.size() - kMaxListed);
   return text + "\n";
 }
 
@@ -42,7 +42,7 @@ std::string comparison_markdown(const RunComparison& comparison) {
                         one->commit.empty() ? "" : " at " + markdown_code(one->commit), one->date,
                         markdown_cell(one->device));
   }
-  if (!comparison.in_turns) {
+  if (!comparison.interleaved) {
     text += "\nThe sides were not measured in turns: bytes are exact, times end at `suspicious`.\n";
   }
   if (!comparison.allowed_growth.is_zero()) {
@@ -51,7 +51,7 @@ std::string comparison_markdown(const RunComparison& comparison) {
   for (const std::string& note : comparison.notes) text += "\n- " + markdown_cell(note) + "\n";
   std::size_t left_out = 0;
   for (const auto& [standing, cases] : by_standing(comparison)) {
-    const bool folded = standing == Standing::same || standing == Standing::undecided;
+    const bool folded = standing == ComparisonStatus::same || standing == ComparisonStatus::undecided;
     std::string group =
         folded ? fmt::format("\n<details><summary>{}: {}</summary>\n", title_of(standing), cases.size())
                : fmt::format("\n### {}: {}\n", title_of(standing), cases.size());

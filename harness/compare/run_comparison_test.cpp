@@ -60,7 +60,7 @@ TEST(CompareRuns, ALeakThatGrewFailsAndSetUpIsTold) {
   const RunComparison comparison = compare_runs(base.get(), next.get(), false);
   EXPECT_TRUE(comparison.cases[0].is_regression());
   EXPECT_FALSE(comparison.cases[1].is_regression());
-  EXPECT_EQ(standing_of(comparison.cases[1]), Standing::changed);
+  EXPECT_EQ(standing_of(comparison.cases[1]), ComparisonStatus::changed);
 }
 
 TEST(CompareRuns, APeakThatDoesNotRepeatFailsNothing) {
@@ -95,7 +95,7 @@ TEST(CompareRuns, ACaseThatNoLongerGoesWellIsLost) {
     base.add("pad/old", 1);
     MeasuredRun next;
     next.add("pad/old", 1).outcome = outcome;
-    EXPECT_EQ(exit_code_of(compare_runs(base.get(), next.get(), false)), code) << name_of(outcome);
+    EXPECT_EQ(exit_code_of(compare_runs(base.get(), next.get(), false)), code) << to_string(outcome);
   }
   MeasuredRun both;
   both.add("pad/old", 1).outcome = Outcome::crashed;
@@ -144,7 +144,7 @@ TEST(CompareRuns, WhatAnotherDeviceDoesNotSupportIsNotLost) {
   next.add("pad/old", 2);
   const RunComparison comparison = compare_runs(base.get(), next.get(), true);
   EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
-  EXPECT_EQ(standing_of(comparison.cases[0]), Standing::changed);
+  EXPECT_EQ(standing_of(comparison.cases[0]), ComparisonStatus::changed);
   next.run().observations[0].outcome = Outcome::out_of_memory;
   EXPECT_EQ(exit_code_of(compare_runs(base.get(), next.get(), true)), ExitCode::verdict);
 }

@@ -51,7 +51,7 @@ TEST(CompareRuns, TwoBuildsInTurnsAreJudgedByTheSecondLook) {
     time(side->add("pad/old", 2), 1e6);
   }
   const RunComparison comparison = compare_runs(base.get(), next.get(), false);
-  EXPECT_TRUE(comparison.in_turns);
+  EXPECT_TRUE(comparison.interleaved);
   EXPECT_EQ(comparison.cases[0].time->verdict, TimeVerdict::slower);
   EXPECT_EQ(comparison.cases[0].time->look, 2);
   EXPECT_EQ(comparison.cases[1].time->verdict, TimeVerdict::same);

@@ -50,11 +50,11 @@ class Simulation {
     for (int i = 0; i < sweep_.cases; ++i) {
       base.push_back(named("old", i));
       next.push_back(named("new", i));
-      add_look(base.back(), next.back(), i, 1);
+      add_pass(base.back(), next.back(), i, 1);
     }
     Rounds rounds{
         "simulated", sweep_.rounds, sweep_.seed, std::pair<std::string, std::string>("old", "new"), true, {}};
-    std::vector<std::string>& chosen = rounds.second_look.emplace();
+    std::vector<std::string>& chosen = rounds.confirmation_pass.emplace();
     std::vector<const Observation*> base_places;
     std::vector<const Observation*> new_places;
     for (int i = 0; i < sweep_.cases; ++i) {
@@ -65,7 +65,7 @@ class Simulation {
       chosen.push_back(before);
       chosen.push_back(after);
       const int i = std::stoi(after.substr(4));
-      add_look(base[i], next[i], i, 2);
+      add_pass(base[i], next[i], i, 2);
     }
     std::vector<TimePair> pairs;
     for (int i = 0; i < sweep_.cases; ++i) pairs.push_back({&base[i], &next[i]});
@@ -114,7 +114,7 @@ class Simulation {
     return values;
   }
 
-  void add_look(Observation& base, Observation& next, int i, int look) {
+  void add_pass(Observation& base, Observation& next, int i, int look) {
     const std::vector<double> common = common_noise();
     const double effect = i < sweep_.planted ? std::log1p(sweep_.effect) : 0;
     for (int round = 0; round < sweep_.rounds; ++round) {

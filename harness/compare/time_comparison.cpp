@@ -14,24 +14,24 @@ namespace {
 /// What became of a case in the two looks.
 enum class Stage {
   not_in_turns,
-  only_look,      ///< the run was to take one look
-  first_look,     ///< of two, of which the first is not through
-  not_candidate,  ///< the first look gave no reason for a second
-  second_look
+  only_look,       ///< the run was to take one look
+  screening_pass,  ///< of two, of which the first is not through
+  not_candidate,   ///< the first look gave no reason for a second
+  confirmation_pass
 };
 
 class Looks {
  public:
   explicit Looks(const std::optional<Rounds>& rounds) : rounds_(rounds) {
-    if (!rounds || !rounds->second_look) return;
-    chosen_.insert(rounds->second_look->begin(), rounds->second_look->end());
+    if (!rounds || !rounds->confirmation_pass) return;
+    chosen_.insert(rounds->confirmation_pass->begin(), rounds->confirmation_pass->end());
   }
 
   [[nodiscard]] Stage stage_of(const TimePair& pair) const {
     if (!rounds_) return Stage::not_in_turns;
-    if (!rounds_->two_looks) return Stage::only_look;
-    if (!rounds_->second_look) return Stage::first_look;
-    return chosen_.contains(pair.next->case_name) ? Stage::second_look : Stage::not_candidate;
+    if (!rounds_->two_passes) return Stage::only_look;
+    if (!rounds_->confirmation_pass) return Stage::screening_pass;
+    return chosen_.contains(pair.next->case_name) ? Stage::confirmation_pass : Stage::not_candidate;
   }
 
  private:
@@ -41,13 +41,13 @@ class Looks {
 
 Evidence evidence_of(Stage stage) {
   if (stage == Stage::not_in_turns) return Evidence::not_in_turns;
-  return stage == Stage::second_look ? Evidence::second_look : Evidence::one_look;
+  return stage == Stage::confirmation_pass ? Evidence::confirmation_pass : Evidence::one_pass;
 }
 
 std::string more_rounds(const TimeChange& change) {
   const auto blocks = blocks_to_decide(change);
   if (!blocks) return "too noisy, or too near to what counts as a change, for any number of rounds";
-  if (*blocks > static_cast<std::size_t>(kMostRounds)) {
+  if (*blocks > static_cast<std::size_t>(kMaxRounds)) {
     return "too noisy for any number of rounds: quieten the machine (peakmark doctor)";
   }
   return fmt::format("--rounds {} would tell, if the noise stays as it is", *blocks);
@@ -56,23 +56,23 @@ std::string more_rounds(const TimeChange& change) {
 std::string advice_on(const TimeComparison& one, Stage stage) {
   const TimeChange& change = *one.change;
   const std::size_t least = std::min(change.base_blocks, change.new_blocks);
-  std::string in_turns =
+  std::string interleaved =
       "measure both in turns, in one job: `peakmark run SUITE --rounds 15 --variants OLD NEW` "
       "or `peakmark compare SUITE --build OTHER`";
   switch (one.verdict) {
     case TimeVerdict::suspicious:
-      if (stage == Stage::not_in_turns) return in_turns;
-      if (stage == Stage::first_look) return "the second look is missing: --resume takes it";
+      if (stage == Stage::not_in_turns) return interleaved;
+      if (stage == Stage::screening_pass) return "the second look is missing: --resume takes it";
       return "no second look confirms it: run with --variants OLD NEW, or compare with --build";
     case TimeVerdict::undecided:
       if (stage == Stage::not_in_turns) {
         return fmt::format("two jobs differ by up to {:.0f} % with nothing changed; {}", 100 * kBetweenJobs,
-                           in_turns);
+                           interleaved);
       }
-      if (least < kLeastBlocks) {
+      if (least < kMinBlocks) {
         return fmt::format(
             "{} a side, and a verdict needs {}: --rounds {}, or --resume where the run was cut short",
-            quantity(least, "block"), kLeastBlocks, kLeastBlocks);
+            quantity(least, "block"), kMinBlocks, kMinBlocks);
       }
       return more_rounds(change);
     default:
@@ -97,8 +97,8 @@ std::string caches_differ(const TimePair& pair) {
 }  // namespace
 
 std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimePair>& pairs,
-                                                         const std::optional<Rounds>& in_turns) {
-  const Looks looks(in_turns);
+                                                         const std::optional<Rounds>& interleaved) {
+  const Looks looks(interleaved);
   std::vector<std::optional<TimeComparison>> comparisons(pairs.size());
   // The cases of one second look are judged together, and all others together. A case that gave no reason for
   // a second look cannot be a change any more.
@@ -108,22 +108,22 @@ std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimeP
     if (!pair.base->gpu_time && !pair.next->gpu_time) continue;
     TimeComparison& one = comparisons[i].emplace();
     const Stage stage = looks.stage_of(pair);
-    one.look = stage == Stage::second_look ? 2 : 1;
+    one.look = stage == Stage::confirmation_pass ? 2 : 1;
     if (pair.base->gpu_time && pair.next->gpu_time) one.advice = caches_differ(pair);
     if (!one.advice.empty()) {
       one.verdict = TimeVerdict::not_comparable;
       continue;
     }
     // Without rounds in common all blocks count.
-    const auto base = block_medians(*pair.base, in_turns, one.look);
-    const auto next = block_medians(*pair.next, in_turns, one.look);
-    one.advice = time_trouble(base, next);
-    if (!one.advice.empty() && stage == Stage::second_look)
+    const auto base = block_medians(*pair.base, interleaved, one.look);
+    const auto next = block_medians(*pair.next, interleaved, one.look);
+    one.advice = time_error(base, next);
+    if (!one.advice.empty() && stage == Stage::confirmation_pass)
       one.advice += " in its second look: --resume takes it";
     if (one.advice.empty()) one.advice = clocks_differ(pair);
     if (!one.advice.empty()) continue;
     one.change = time_change(base, next);
-    if (stage != Stage::not_candidate) families[stage == Stage::second_look ? 1 : 0].push_back(i);
+    if (stage != Stage::not_candidate) families[stage == Stage::confirmation_pass ? 1 : 0].push_back(i);
   }
   for (const auto& family : families) {
     std::vector<double> p;

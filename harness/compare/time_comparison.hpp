@@ -24,9 +24,9 @@ struct TimeComparison {
   std::string advice;  ///< what to do, where the verdict is undecided, suspicious or not comparable
 };
 
-/// In the order of the pairs; none where neither side has a time. `in_turns`: the rounds of the job in which
-/// both sides were measured; null where they were not.
+/// In the order of the pairs; none where neither side has a time. `interleaved`: the rounds of the job in
+/// which both sides were measured; null where they were not.
 std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimePair>& pairs,
-                                                         const std::optional<Rounds>& in_turns);
+                                                         const std::optional<Rounds>& interleaved);
 
 }  // namespace peakmark

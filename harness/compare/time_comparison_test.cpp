@@ -37,7 +37,7 @@ TEST(CompareTimes, ColdAndHotTimesAreNotComparable) {
   CaseComparison one;
   one.time = compared[0];
   EXPECT_EQ(verdict_text(one), "times not comparable");
-  EXPECT_EQ(standing_of(one), Standing::undecided);
+  EXPECT_EQ(standing_of(one), ComparisonStatus::undecided);
 }
 
 RunToCompare run_of(const std::vector<double>& blocks_ns, const std::string& commit) {

@@ -11,7 +11,7 @@ void check_inside(const Array& array, Size offset_bytes, Size bytes) {
   if (total > 0 && !array) throw UsageError("an array without memory: it was reset or never made");
   if (offset_bytes < 0 || bytes < 0 || offset_bytes > total || bytes > total - offset_bytes) {
     throw UsageError(fmt::format("{} bytes from byte {} on do not lie inside an array {} of {} ({} bytes)",
-                                 bytes, offset_bytes, array.shape().text(), name_of(array.dtype()), total));
+                                 bytes, offset_bytes, array.shape().text(), to_string(array.dtype()), total));
   }
 }
 

@@ -74,7 +74,7 @@ void Device::check(const Array& array, DType dtype, Size elements) {
   if (array.dtype() != dtype) {
     throw UsageError(
         fmt::format("an array of {} is neither written nor read as {}: dtypes are never converted",
-                    name_of(array.dtype()), name_of(dtype)));
+                    to_string(array.dtype()), to_string(dtype)));
   }
   if (array.shape().elements() != elements) {
     throw UsageError(fmt::format("{} elements for an array {} of {}", elements, array.shape().text(),

@@ -23,7 +23,7 @@ namespace peakmark {
 class EventSource;
 
 enum class Backend : std::uint8_t { opencl, cuda, dry };
-std::string_view name_of(Backend backend);
+std::string_view to_string(Backend backend);
 /// Throws UsageError that lists the backends.
 Backend parse_backend(std::string_view name);
 
@@ -58,7 +58,7 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   [[nodiscard]] virtual Size bytes() const = 0;
-  /// The vendor's handle: cl_mem, CUdeviceptr, or a number of the dry books.
+  /// The vendor's handle: cl_mem, CUdeviceptr, or a number of the dry allocation_log.
   [[nodiscard]] virtual std::uint64_t handle() const = 0;
 
  protected:
@@ -116,7 +116,7 @@ struct Range {
 
 /// The most items along y and along z that fit a launch on every device, whatever the size of a group: CUDA
 /// ends at so many groups. Kernels loop over what is beyond.
-inline constexpr Size kMostAlongYZ = 65'535;
+inline constexpr Size kMaxAlongYZ = 65'535;
 
 /// A point in the device's queue, timed by the device.
 class TimePoint {

@@ -28,7 +28,7 @@ using Candidates = std::vector<const DeviceInfo*>;
 std::string listing(const DeviceList& list) {
   std::string text = "\nthere is:";
   for (const DeviceInfo& info : list.devices) {
-    text += fmt::format("\n  {} {}: {}", name_of(info.backend), info.index, info.name);
+    text += fmt::format("\n  {} {}: {}", to_string(info.backend), info.index, info.name);
   }
   for (const std::string& reason : list.reasons) text += fmt::format("\n  ({})", reason);
   return text;
@@ -88,7 +88,7 @@ const DeviceInfo* by_name(std::string_view text, const Candidates& pool, const D
 
 }  // namespace
 
-std::string_view name_of(Backend backend) {
+std::string_view to_string(Backend backend) {
   return kBackendNames.at(static_cast<std::size_t>(backend));
 }
 
@@ -127,16 +127,16 @@ DeviceInfo choose_device(const DeviceChoice& choice, const DeviceList& list) {
   }
   if (!choice.device.empty()) {
     // The listing below names `dry` as well, and it is never taken unasked.
-    const bool means_dry = lower(choice.device) == name_of(Backend::dry);
+    const bool means_dry = lower(choice.device) == to_string(Backend::dry);
     throw DeviceError(fmt::format("no {}device has a name with '{}' in it{}{}",
-                                  choice.backend ? fmt::format("{} ", name_of(*choice.backend)) : "",
+                                  choice.backend ? fmt::format("{} ", to_string(*choice.backend)) : "",
                                   choice.device, means_dry ? "; `dry` is a backend: --backend dry" : "",
                                   listing(list)));
   }
   throw DeviceError(
       fmt::format("no {}device here; `peakmark doctor` says how to get one, `--backend dry` needs "
                   "none{}",
-                  choice.backend ? fmt::format("{} ", name_of(*choice.backend)) : "", listing(list)));
+                  choice.backend ? fmt::format("{} ", to_string(*choice.backend)) : "", listing(list)));
 }
 
 std::unique_ptr<Device> open_device(const DeviceInfo& info) {

@@ -106,7 +106,7 @@ TEST(DeviceChoice, ANameThatMatchesNothingIsRefusedWithAList) {
 
 TEST(DeviceChoice, BackendsHaveNames) {
   for (const Backend backend : {Backend::opencl, Backend::cuda, Backend::dry}) {
-    EXPECT_EQ(parse_backend(name_of(backend)), backend);
+    EXPECT_EQ(parse_backend(to_string(backend)), backend);
   }
   EXPECT_THAT([] { (void)parse_backend("openlc"); },
               testing::ThrowsMessage<UsageError>(

@@ -2,7 +2,7 @@
 
 // What every backend must do, written once. A backend's test program includes this header once and
 // instantiates
-//   DeviceSuite (books: sizes, names, errors) and, where arrays hold data, DeviceDataSuite,
+//   DeviceSuite (allocation_log: sizes, names, errors) and, where arrays hold data, DeviceDataSuite,
 // with a function that opens its device.
 
 #include <gmock/gmock.h>
@@ -166,7 +166,7 @@ TEST_P(DeviceDataSuite, CreateGivesZeros) {
 
 template <typename T>
 void expect_round_trip(Device& device) {
-  SCOPED_TRACE(name_of(dtype_of<T>));
+  SCOPED_TRACE(to_string(dtype_of<T>));
   const std::vector<T> data{std::numeric_limits<T>::lowest(), T{0}, T{1}, std::numeric_limits<T>::max(),
                             T{42}};
   const Array array = device.push<T>("a", {5}, std::span<const T>(data));
@@ -249,7 +249,7 @@ TEST_P(DeviceDataSuite, AGeneratorFillsPieceByPiece) {
 
 template <typename T>
 void expect_kernel(Device& device) {
-  SCOPED_TRACE(name_of(dtype_of<T>));
+  SCOPED_TRACE(to_string(dtype_of<T>));
   // 1003 is a prime: the global size is rounded up, and the kernel must not write beyond its bounds.
   constexpr Size kCount = 1003;
   std::vector<T> data(kCount + 1, T{2});

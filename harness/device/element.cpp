@@ -35,7 +35,7 @@ template <typename T>
 Element convert(double value, DType dtype) {
   if (!holds<T>(value)) {
     throw UsageError(
-        fmt::format("{} does not hold the value {} exactly; convert it before", name_of(dtype), value));
+        fmt::format("{} does not hold the value {} exactly; convert it before", to_string(dtype), value));
   }
   Element element{.size = size_of(dtype)};
   const T converted = static_cast<T>(value);

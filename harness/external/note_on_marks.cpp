@@ -11,7 +11,7 @@
 namespace peakmark {
 namespace {
 
-constexpr std::size_t kMostListed = 8;
+constexpr std::size_t kMaxListed = 8;
 
 const std::vector<std::string>& words() {
   static const std::vector<std::string> words{"setup", "inputs", "outputs", "call", "end"};
@@ -67,10 +67,10 @@ bool is_sure(const Misspelt& one) {
 
 std::string list_of(const std::vector<std::string>& names) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostListed); ++i) {
+  for (std::size_t i = 0; i < std::min(names.size(), kMaxListed); ++i) {
     text += fmt::format("{}'{}'", i == 0 ? "" : ", ", one_line(names[i]));
   }
-  if (names.size() > kMostListed) text += fmt::format(" and {} more", names.size() - kMostListed);
+  if (names.size() > kMaxListed) text += fmt::format(" and {} more", names.size() - kMaxListed);
   return text;
 }
 

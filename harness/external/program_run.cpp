@@ -14,7 +14,7 @@
 #include "base/descriptor.hpp"
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/program_trouble.hpp"
+#include "base/program_failure.hpp"
 #include "subprocess/orphans.hpp"
 #include "subprocess/spawn.hpp"
 
@@ -102,7 +102,7 @@ void guard_group(const std::filesystem::path& profiles) {
 }
 
 ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
-  const std::string trouble = program_trouble(environment, command.front());
+  const std::string trouble = program_failure(environment, command.front());
   if (!trouble.empty()) throw EnvironmentError(command.front() + ": " + trouble);
   WorkerCommand start{program_in(environment, command.front()).value(),
                       {command.begin() + 1, command.end()},

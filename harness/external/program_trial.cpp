@@ -13,11 +13,11 @@
 #include "external/note_on_marks.hpp"
 #include "external/program_record.hpp"
 #include "external/program_run.hpp"
+#include "launch/exit_watcher.hpp"
 #include "launch/missing_recorder.hpp"
-#include "launch/process_ends.hpp"
 #include "launch/program_file.hpp"
 #include "profile/profile_files.hpp"
-#include "recorders/trouble_file.hpp"
+#include "recorders/error_file.hpp"
 #include "show/process_tree.hpp"
 #include "supervise/python_environment.hpp"
 
@@ -102,13 +102,13 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, Look look, co
   add_ranges(environment, libraries_);
   set_variable(environment, "PEAKMARK_RANGES", "words");
 
-  const TroubleFile troubles(profile);
-  set_variable(environment, "PEAKMARK_TROUBLE", troubles.path().string());
+  const ErrorFile troubles(profile);
+  set_variable(environment, "PEAKMARK_ERROR_FILE", troubles.path().string());
 
   Pass pass;
   const std::vector<std::string> command = command_of(program_, parameters, places);
   {
-    const ProcessEnds ends(profile);  // until all that the program has started has ended
+    const ExitWatcher ends(profile);  // until all that the program has started has ended
     pass.end = run_program(command, environment);
   }
   pass.trouble = troubles.first_line();
@@ -209,12 +209,12 @@ void ProgramTrial::measure_time(Observation& observation) {
   observation.gpu_time = summarise_blocks(std::move(blocks));
 }
 
-Observation ProgramTrial::measure(const Case& the_case, const std::string& name) {
+Observation ProgramTrial::measure(const Case& sweep_case, const std::string& name) {
   Observation observation;
   observation.case_name = name;
-  observation.axes = the_case.parameters;
-  observation.variant = the_case.variant;
-  observation.backend = the_case.backend == "auto" ? options_.backend : the_case.backend;
+  observation.axes = sweep_case.parameters;
+  observation.variant = sweep_case.variant;
+  observation.backend = sweep_case.backend == "auto" ? options_.backend : sweep_case.backend;
   observation.destroys_input = program_.variant.destroys_input;
   const auto failed = [&](Outcome outcome, const std::string& message) {
     observation.outcome = outcome;
@@ -224,7 +224,7 @@ Observation ProgramTrial::measure(const Case& the_case, const std::string& name)
   const auto& backends = program_.variant.backends;
   if (std::find(backends.begin(), backends.end(), observation.backend) == backends.end()) {
     return failed(Outcome::unsupported,
-                  fmt::format("{} does not run on {}", the_case.variant, observation.backend));
+                  fmt::format("{} does not run on {}", sweep_case.variant, observation.backend));
   }
   try {
     find_python(program_.python, program_.suite_folder, program_.python_made_by);

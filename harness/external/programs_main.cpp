@@ -95,10 +95,10 @@ void measure(const Vocabulary& vocabulary, const Options& options, const std::fi
   for (const std::string& name : names) cases.emplace(name, parse_case(name, vocabulary.description));
   ObservationWriter writer(options.observations_fd >= 0 ? options.observations_fd : STDOUT_FILENO);
   for (const std::string& name : names) {
-    const Case& the_case = cases.at(name);
+    const Case& sweep_case = cases.at(name);
     writer.start(name);
-    ProgramTrial trial(*vocabulary.program(the_case.variant), libraries, folder, options.trial);
-    writer.observation(trial.measure(the_case, name));
+    ProgramTrial trial(*vocabulary.program(sweep_case.variant), libraries, folder, options.trial);
+    writer.observation(trial.measure(sweep_case, name));
   }
 }
 

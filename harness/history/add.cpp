@@ -47,8 +47,8 @@ class Addition {
                     {"kernel_ns", text},
                     {"again_ns", real}});
     for (const ObservationRecord& one : record_.observations) {
-      const std::int64_t the_case = cases.at(one.case_name);
-      rows.add({run, the_case, facts.at({the_case, one.facts_hash}), null_or(one.gpu_time_ns),
+      const std::int64_t sweep_case = cases.at(one.case_name);
+      rows.add({run, sweep_case, facts.at({sweep_case, one.facts_hash}), null_or(one.gpu_time_ns),
                 null_or(one.median_ns), null_or(one.min_ns), null_or(one.max_ns), null_or(one.kernel_ns),
                 null_or(one.again_ns)});
     }
@@ -114,12 +114,12 @@ class Addition {
   FactsNumbers facts_numbers(const std::unordered_map<std::string, std::int64_t>& cases) {
     FactsNumbers numbers;
     std::int64_t number = 0;
-    std::int64_t the_case = 0;
+    std::int64_t sweep_case = 0;
     std::int64_t hash = 0;
     each_row(
         sql_, "SELECT number, case_number, hash FROM facts",
-        [&] { numbers.emplace(std::pair(the_case, hash), number); }, soci::into(number), soci::into(the_case),
-        soci::into(hash));
+        [&] { numbers.emplace(std::pair(sweep_case, hash), number); }, soci::into(number),
+        soci::into(sweep_case), soci::into(hash));
     Numbers next(sql_, "facts");
     RowWriter rows(database_, "facts",
                    {{"number", integer},

@@ -67,7 +67,7 @@ void check_metrics(const std::vector<std::string>& metrics) {
   }
 }
 
-Json json_of(const trend::NightRun& run, const trend::DeviceHistory& device) {
+Json json_of(const trend::HistoryRun& run, const trend::DeviceHistory& device) {
   return Json{{"id", run.id},
               {"date", run.date},
               {"suite", run.suite},
@@ -139,7 +139,7 @@ std::string series_csv(const trend::DeviceHistory& device) {
   for (const trend::Series& series : device.series) text += "," + cell(column_of(series));
   text += "\n";
   for (std::size_t run = 0; run < device.runs.size(); ++run) {
-    const trend::NightRun& night = device.runs[run];
+    const trend::HistoryRun& night = device.runs[run];
     text += fmt::format("{},{},{}", night.date, cell(night.commit), cell(night.id));
     for (const trend::Series& series : device.series)
       text += "," + text_of(series.metric, series.values[run]);
@@ -154,18 +154,18 @@ std::string series_json_lines(const std::vector<trend::DeviceHistory>& devices) 
     std::unordered_map<std::string_view, std::vector<const trend::Series*>> series;
     for (const trend::Series& one : device.series) series[one.case_name].push_back(&one);
     for (std::size_t run = 0; run < device.runs.size(); ++run) {
-      const trend::NightRun& night = device.runs[run];
-      for (const trend::CaseOutcomes& the_case : device.outcomes) {
-        if (!the_case.outcomes[run]) continue;
+      const trend::HistoryRun& night = device.runs[run];
+      for (const trend::CaseOutcomes& sweep_case : device.outcomes) {
+        if (!sweep_case.outcomes[run]) continue;
         Json line{{"run", night.id},
                   {"date", night.date},
                   {"commit", night.commit},
                   {"device", device.device},
                   {"backend", device.backend},
-                  {"case", the_case.case_name},
-                  {"outcome", *the_case.outcomes[run]}};
+                  {"case", sweep_case.case_name},
+                  {"outcome", *sweep_case.outcomes[run]}};
         for (const std::string_view metric : trend::metric::all) line[std::string(metric)] = nullptr;
-        for (const trend::Series* const one : series[the_case.case_name]) {
+        for (const trend::Series* const one : series[sweep_case.case_name]) {
           line[one->metric] = json_of(one->metric, one->values[run]);
         }
         text += json_fields::one_line(line) + "\n";
@@ -187,21 +187,21 @@ std::string series_for_reports(const std::vector<trend::DeviceHistory>& devices,
     const trend::DeviceHistory& device = devices[number];
     const std::vector<std::size_t>& places = runs.places[number];
     auto series = device.series.begin();  // in order of case, as the outcomes are
-    for (const trend::CaseOutcomes& the_case : device.outcomes) {
-      const auto found = known.find(the_case.case_name);
+    for (const trend::CaseOutcomes& sweep_case : device.outcomes) {
+      const auto found = known.find(sweep_case.case_name);
       const KnownCase* const is = found == known.end() ? nullptr : found->second;
-      Json line{{"case", the_case.case_name},
+      Json line{{"case", sweep_case.case_name},
                 {"device", device.device},
                 {"backend", device.backend},
                 {"variant", is == nullptr ? Json(nullptr) : Json(is->variant)},
                 {"axes", is == nullptr ? Json::object() : json_fields::to_json(is->axes)},
                 {"series", Json::object()}};
-      for (; series != device.series.end() && series->case_name == the_case.case_name; ++series) {
+      for (; series != device.series.end() && series->case_name == sweep_case.case_name; ++series) {
         line["series"][series->metric] =
             spread(series->values, places, runs.list.size(),
                    [&](const std::optional<double>& value) { return json_of(series->metric, value); });
       }
-      line["outcomes"] = spread(the_case.outcomes, places, runs.list.size(), text);
+      line["outcomes"] = spread(sweep_case.outcomes, places, runs.list.size(), text);
       lines += json_fields::one_line(line) + "\n";
     }
   }

@@ -14,8 +14,8 @@ namespace {
 using testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
-trend::NightRun night(const std::string& id, const std::string& date) {
-  trend::NightRun run;
+trend::HistoryRun night(const std::string& id, const std::string& date) {
+  trend::HistoryRun run;
   run.id = id;
   run.date = date;
   run.commit = "c" + id;

@@ -25,8 +25,8 @@ INSTANTIATE_TEST_SUITE_P(, HistoryTest, testing::Values(Place::Kind::sqlite, Pla
                          kind_name);
 
 TEST_P(HistoryTest, KeepsWhatWasAdded) {
-  EXPECT_EQ(open().add(sample_night(1).run).runs_of_device, 1);
-  const Added second = open().add(sample_night(2).run);
+  EXPECT_EQ(open().add(sample_history_run(1).run).runs_of_device, 1);
+  const Added second = open().add(sample_history_run(2).run);
   EXPECT_FALSE(second.was_there);
   EXPECT_EQ(second.runs_of_device, 2);
   EXPECT_THAT(second.notes, IsEmpty());
@@ -44,18 +44,18 @@ TEST_P(HistoryTest, KeepsWhatWasAdded) {
 
 TEST_P(HistoryTest, TheLatestAreOfEachSuiteOnEachDevice) {
   for (const int day : {1, 2}) {
-    peakmark::Run weekly = sample_night(10 + day).run;
+    peakmark::Run weekly = sample_history_run(10 + day).run;
     weekly.context.suite = "weekly";
     open().add(weekly);
-    open().add(sample_night(20 + day).run);
+    open().add(sample_history_run(20 + day).run);
   }
-  open().add(sample_night(15, 1, 1000, "GPU").run);
+  open().add(sample_history_run(15, 1, 1000, "GPU").run);
   EXPECT_THAT(open_to_read().latest(), ElementsAre("night-12", "GPU-15", "night-22"));
 }
 
 // More rows than a statement has, with and without values.
 TEST_P(HistoryTest, ManyCasesComeBack) {
-  SampleNight night("night-01", "2026-01-01T02:00:00Z");
+  SampleHistoryRun night("night-01", "2026-01-01T02:00:00Z");
   for (int n = 0; n < 450; ++n) {
     Observation& one = night.add(fmt::format("op/a/opencl/n:{}", n), 1 + n, 1000.5 + n);
     if (n % 7 == 3) {
@@ -77,18 +77,18 @@ TEST_P(HistoryTest, ManyCasesComeBack) {
 }
 
 TEST_P(HistoryTest, AddingTwiceChangesNothing) {
-  open().add(sample_night(1).run);
-  const Added again = open().add(sample_night(1).run);
+  open().add(sample_history_run(1).run);
+  const Added again = open().add(sample_history_run(1).run);
   EXPECT_TRUE(again.was_there);
   EXPECT_EQ(again.runs_of_device, 1);
   EXPECT_THAT(ids_of(open()), ElementsAre("night-01"));
-  EXPECT_THAT(message_of([&] { open().add(sample_night(1, 2).run); }),
+  EXPECT_THAT(message_of([&] { open().add(sample_history_run(1, 2).run); }),
               HasSubstr("has a run night-01 already, with other contents"));
 }
 
 TEST_P(HistoryTest, ARunComesBackButForSingleCalls) {
-  open().add(sample_night(2).run);  // its cases have other numbers then
-  SampleNight first("night-01", "2026-01-01T02:00:00Z");
+  open().add(sample_history_run(2).run);  // its cases have other numbers then
+  SampleHistoryRun first("night-01", "2026-01-01T02:00:00Z");
   first.add("op/c/opencl");
   first.add("op/a/opencl");
   first.add("op/b/opencl/n:2");
@@ -108,11 +108,11 @@ TEST_P(HistoryTest, ARunComesBackButForSingleCalls) {
 }
 
 TEST_P(HistoryTest, SeriesAreAlignedWithRunsAndNullWhereNothingIs) {
-  open().add(sample_night(1, 1, 1000).run);
-  SampleNight second = sample_night(2, 3, 1100);
+  open().add(sample_history_run(1, 1, 1000).run);
+  SampleHistoryRun second = sample_history_run(2, 3, 1100);
   second.run.observations[1].outcome = Outcome::wrong_answer;
   open().add(second.run);
-  SampleNight third("night-03", "2026-01-03T02:00:00Z");
+  SampleHistoryRun third("night-03", "2026-01-03T02:00:00Z");
   Observation& changed = third.add("op/b/opencl/n:2", 3, 1200);
   changed.estimate.reset();
   changed.setup_bytes.reset();
@@ -149,8 +149,8 @@ TEST_P(HistoryTest, SeriesAreAlignedWithRunsAndNullWhereNothingIs) {
 }
 
 TEST_P(HistoryTest, SecondMeasurementsOfANightStandBesideTheFirst) {
-  open().add(sample_night(1).run);
-  SampleNight second = sample_night(2);
+  open().add(sample_history_run(1).run);
+  SampleHistoryRun second = sample_history_run(2);
   for (Observation& one : second.run.observations) {
     if (one.case_name == "op/a/opencl")
       one.gpu_time_again = summarise_blocks({{2100, 2100}, {2200, 2200}, {2300, 2300}});
@@ -170,7 +170,7 @@ TEST_P(HistoryTest, SecondMeasurementsOfANightStandBesideTheFirst) {
 
 TEST_P(HistoryTest, ColdAndHotTimesAreNeverOneSeries) {
   for (int day = 1; day <= 4; ++day) {
-    peakmark::Run run = sample_night(day, 1, 1000 * day).run;
+    peakmark::Run run = sample_history_run(day, 1, 1000 * day).run;
     // Nights 2 and 4 are cold; the second case is hot throughout.
     run.observations[0].cache = day % 2 == 0 ? cache_state::cold : cache_state::hot;
     run.observations[1].cache = cache_state::hot;
@@ -189,8 +189,8 @@ TEST_P(HistoryTest, ColdAndHotTimesAreNeverOneSeries) {
 }
 
 TEST_P(HistoryTest, AllocationsOfAPeakAreFound) {
-  open().add(sample_night(1).run);
-  open().add(sample_night(2, 3).run);
+  open().add(sample_history_run(1).run);
+  open().add(sample_history_run(2, 3).run);
   const auto allocations = open_to_read().at_peak("op/b/opencl/n:2", "night-02");
   ASSERT_EQ(allocations.size(), 2U);
   EXPECT_EQ(allocations[0].name, "input");
@@ -202,23 +202,23 @@ TEST_P(HistoryTest, AllocationsOfAPeakAreFound) {
 }
 
 TEST_P(HistoryTest, NightsAreInOrderOfDateWhateverTheClockDid) {
-  open().add(sample_night(3).run);
-  const Added earlier = open().add(sample_night(1).run);
+  open().add(sample_history_run(3).run);
+  const Added earlier = open().add(sample_history_run(1).run);
   EXPECT_THAT(earlier.notes, ElementsAre(HasSubstr("is before that of the newest run of this device")));
-  SampleNight same = sample_night(3);
+  SampleHistoryRun same = sample_history_run(3);
   same.run.context.id = "night-03b";
   same.run.context.commit = "c-night-03";
   const Added twice = open().add(same.run);
   EXPECT_THAT(twice.notes, ElementsAre(HasSubstr("commit c-night-03 has a run on this device already")));
   EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-03", "night-03b"));
-  SampleNight future = sample_night(4);
+  SampleHistoryRun future = sample_history_run(4);
   future.run.context.date = "2999-01-01T00:00:00Z";
   EXPECT_THAT(open().add(future.run).notes, ElementsAre(HasSubstr("is in the future")));
 }
 
 TEST_P(HistoryTest, ARenamedDeviceIsOneSeriesOnceThatIsSaid) {
-  open().add(sample_night(1, 1, 1000, "GPU").run);
-  const Added renamed = open().add(sample_night(2, 1, 1000, "GPU 0").run);
+  open().add(sample_history_run(1, 1, 1000, "GPU").run);
+  const Added renamed = open().add(sample_history_run(2, 1, 1000, "GPU 0").run);
   EXPECT_THAT(renamed.notes,
               ElementsAre(testing::AllOf(HasSubstr("'GPU 0' is a device that this history did not know"),
                                          HasSubstr("(known: 'GPU')"), HasSubstr("rename-device"))));
@@ -234,12 +234,12 @@ TEST_P(HistoryTest, ARenamedDeviceIsOneSeriesOnceThatIsSaid) {
   EXPECT_EQ(open().device_name("CPU"), "CPU");
   EXPECT_THAT(open().latest(), ElementsAre("GPU 0-02"));
   EXPECT_EQ(open().log()[1].device, "GPU");
-  EXPECT_EQ(open().add(sample_night(3, 1, 1000, "GPU 0").run).runs_of_device, 3);
+  EXPECT_EQ(open().add(sample_history_run(3, 1, 1000, "GPU 0").run).runs_of_device, 3);
   EXPECT_THAT(message_of([&] { open().rename_device("GPU", "GPU 0"); }), HasSubstr("other way round"));
 }
 
 TEST_P(HistoryTest, AcceptancesAreKeptOnce) {
-  open().add(sample_night(1).run);
+  open().add(sample_history_run(1).run);
   trend::Acceptance acceptance{"op/a/opencl", "gpu_time_ns", "night-01", "me", "2026-01-02T00:00:00Z", "a"};
   open().add_acceptance(acceptance);
   acceptance.reason = "it's \"intended\"; x = :y";
@@ -256,7 +256,7 @@ TEST_P(HistoryTest, AcceptancesAreKeptOnce) {
 }
 
 TEST_P(HistoryTest, AcceptancesAreAddedAndRemovedTogether) {
-  open().add(sample_night(1).run);
+  open().add(sample_history_run(1).run);
   const trend::Acceptance time{"op/a/opencl", "gpu_time_ns", "night-01", "me", "2026-01-02T00:00:00Z", "a"};
   trend::Acceptance peak = time;
   peak.metric = "requested_peak_bytes";
@@ -275,7 +275,7 @@ TEST_P(HistoryTest, AcceptancesAreAddedAndRemovedTogether) {
 }
 
 TEST_P(HistoryTest, PruningDropsOldRunsThatNothingNeeds) {
-  for (int day = 1; day <= 20; ++day) open().add(sample_night(day, day < 8 ? 1 : 2, 1000 + day).run);
+  for (int day = 1; day <= 20; ++day) open().add(sample_history_run(day, day < 8 ? 1 : 2, 1000 + day).run);
   open().add_acceptance({"op/a/opencl", "", "night-03", "me", "2026-01-20T00:00:00Z", "why"});
   const std::string limit = "2026-01-19T00:00:00Z";
   trend::TrendOptions options;
@@ -300,11 +300,11 @@ TEST_P(HistoryTest, PruningDropsOldRunsThatNothingNeeds) {
 }
 
 TEST_P(HistoryTest, ARefusedRunLeavesNothing) {
-  open().add(sample_night(1).run);
-  SampleNight bad = sample_night(2);
+  open().add(sample_history_run(1).run);
+  SampleHistoryRun bad = sample_history_run(2);
   bad.run.observations[1].requested_peak_bytes = -5;
   EXPECT_THAT(message_of([&] { open().add(bad.run); }), HasSubstr("not added"));
-  SampleNight open_end = sample_night(3);
+  SampleHistoryRun open_end = sample_history_run(3);
   open_end.run.context.complete = false;
   EXPECT_THAT(message_of([&] { open().add(open_end.run); }), HasSubstr("cut short"));
   EXPECT_THAT(ids_of(open()), ElementsAre("night-01"));
@@ -317,7 +317,7 @@ TEST_P(HistoryTest, AHistoryThatIsNotThereIsNotRead) {
 }
 
 TEST_P(HistoryTest, ANewerVersionIsRefused) {
-  open().add(sample_night(1).run);
+  open().add(sample_history_run(1).run);
   execute(is_postgresql() ? "UPDATE peakmark.peakmark_history SET version = 99"
                           : "UPDATE peakmark_history SET version = 99");
   for (const auto purpose : {History::Purpose::read, History::Purpose::write}) {

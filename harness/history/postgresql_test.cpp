@@ -63,7 +63,7 @@ class Postgresql : public testing::Test {
 TEST_F(Postgresql, AUrlWithoutParametersIsEnough) {
   const std::string url = server_->tcp_url("ada", "se%2Fcr%40t%3A%3F%23%25");
   History history(parse_place(url), History::Purpose::write);
-  history.add(sample_night(1).run);
+  history.add(sample_history_run(1).run);
   EXPECT_THAT(history.log(), SizeIs(1));
   EXPECT_EQ(history.place().name().find("se%2F"), std::string::npos);
   EXPECT_THAT(history.place().name(), HasSubstr("postgresql://ada@127.0.0.1:"));
@@ -124,11 +124,11 @@ TEST_F(Postgresql, MissingPrivilegesAreNamed) {
     return std::string("it is allowed");
   };
   const auto read = [](History& history) { history.read(); };
-  const auto add = [](History& history) { history.add(sample_night(2).run); };
+  const auto add = [](History& history) { history.add(sample_history_run(2).run); };
 
   const std::string create = grant_of(add, History::Purpose::write);
   EXPECT_THAT(create, HasSubstr("GRANT CREATE ON DATABASE postgres TO \"Bob 2\""));
-  History(parse_place(server_->url()), History::Purpose::write).add(sample_night(1).run);
+  History(parse_place(server_->url()), History::Purpose::write).add(sample_history_run(1).run);
   const std::string to_read = grant_of(read, History::Purpose::read);
   EXPECT_THAT(to_read, HasSubstr("GRANT SELECT ON ALL TABLES IN SCHEMA peakmark TO \"Bob 2\""));
   sql << "GRANT USAGE ON SCHEMA peakmark TO \"Bob 2\"";

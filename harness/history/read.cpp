@@ -58,7 +58,7 @@ std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql) {
       "CASE WHEN observation LIKE '%\"cache\":\"cold\"%' THEN 1 ELSE 0 END FROM facts",
       [&] {
         // A case that did not end well has figures of a part of it only.
-        const bool is_whole = row.outcome == name_of(Outcome::ok);
+        const bool is_whole = row.outcome == to_string(Outcome::ok);
         row.values = {};
         row.is_cold = cold != 0;
         if (is_whole) row.values = {ratio(value(0), value(3)), std::nullopt, value(2), value(0), value(1)};
@@ -107,7 +107,7 @@ class Reader {
     each_row(
         sql_, "SELECT number, context FROM runs ORDER BY date, number",
         [&] {
-          trend::NightRun night = night_of(context);
+          trend::HistoryRun night = night_of(context);
           const std::string& device = name_now(names_, night.device);
           trend::DeviceHistory& history = devices[{device, night.backend}];
           history.device = device;
@@ -166,7 +166,7 @@ class Reader {
       columns.values.at(metric)[place.run] = facts.values.at(metric);
     }
     // A time of 0 is one that the device's clock could not tell.
-    if (time && *time > 0 && facts.outcome == name_of(Outcome::ok)) {
+    if (time && *time > 0 && facts.outcome == to_string(Outcome::ok)) {
       columns.values[kTime][place.run] = time;
       columns.is_cold.resize(columns.outcomes.size());
       columns.is_cold[place.run] = facts.is_cold;

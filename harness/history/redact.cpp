@@ -19,7 +19,7 @@ struct StoredRun {
 
 struct StoredFacts {
   std::int64_t number = 0;
-  std::int64_t the_case = 0;
+  std::int64_t sweep_case = 0;
   std::string observation;
 };
 
@@ -54,7 +54,7 @@ class Redaction {
     StoredFacts row;
     each_row(
         sql_, "SELECT number, case_number, observation FROM facts", [&] { facts.push_back(row); },
-        soci::into(row.number), soci::into(row.the_case), soci::into(row.observation));
+        soci::into(row.number), soci::into(row.sweep_case), soci::into(row.observation));
     return facts;
   }
 
@@ -84,7 +84,7 @@ class Redaction {
     // What differed in a path only is the same now.
     const auto same = ask<std::int64_t>(
         sql_, "SELECT number FROM facts WHERE case_number = :c AND hash = :h AND number <> :n",
-        facts.the_case, hash, facts.number);
+        facts.sweep_case, hash, facts.number);
     if (!same) {
       sql_ << "UPDATE facts SET observation = :o, hash = :h WHERE number = :n", soci::use(observation),
           soci::use(hash), soci::use(facts.number);

@@ -22,7 +22,7 @@ class HistoryRedact : public OnBothDatabases {
     OnBothDatabases::SetUp();
     if (IsSkipped()) return;
     for (int day = 1; day <= 2; ++day) {
-      SampleNight night = sample_night(day);
+      SampleHistoryRun night = sample_history_run(day);
       night.run.context.host_name = "planted-host";
       night.run.observations[0].message =
           day == 1 ? "no /home/planted-ada/x.py" : "no /home/planted-bob/x.py";

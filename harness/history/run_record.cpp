@@ -25,7 +25,7 @@ namespace {
 using json_fields::Json;
 
 /// Beyond it a double, which trends are made of, cannot tell one byte.
-constexpr Size kMostBytes = Size{1} << std::numeric_limits<double>::digits;
+constexpr Size kMaxBytes = Size{1} << std::numeric_limits<double>::digits;
 
 [[noreturn]] void refuse(const std::string& why) {
   throw UsageError("not added: " + why);
@@ -73,7 +73,7 @@ void check_cases(const Run& run) {
 }
 
 void check_bytes(const Observation& observation, const char* what, const std::optional<Size>& bytes) {
-  if (!bytes || (*bytes >= 0 && *bytes <= kMostBytes)) return;
+  if (!bytes || (*bytes >= 0 && *bytes <= kMaxBytes)) return;
   refuse(fmt::format("{} of {} is {}; a history takes 0 to 2^53", what, observation.case_name, *bytes));
 }
 
@@ -144,7 +144,7 @@ ObservationRecord to_record(const Observation& observation) {
   check_figures(observation);
   ObservationRecord record;
   record.case_name = observation.case_name;
-  record.outcome = name_of(observation.outcome);
+  record.outcome = to_string(observation.outcome);
   record.requested_peak_bytes = observation.requested_peak_bytes;
   record.setup_bytes = observation.setup_bytes;
   record.leaked_bytes = observation.leaked_bytes;
@@ -234,7 +234,7 @@ Observation to_observation(const ObservationRecord& record) {
 MemoryKind kind_of(const std::string& name) {
   for (int number = 0; number <= std::numeric_limits<std::uint8_t>::max(); ++number) {
     const auto kind = static_cast<MemoryKind>(number);
-    if (name == name_of(kind)) return kind;
+    if (name == to_string(kind)) return kind;
   }
   return MemoryKind::none;
 }
@@ -243,7 +243,7 @@ MemoryKind kind_of(const std::string& name) {
 
 std::int64_t RunRecord::ok() const {
   return std::count_if(observations.begin(), observations.end(),
-                       [](const ObservationRecord& one) { return one.outcome == name_of(Outcome::ok); });
+                       [](const ObservationRecord& one) { return one.outcome == to_string(Outcome::ok); });
 }
 
 std::optional<double> median_of_block_medians(const std::optional<GpuTime>& time) {
@@ -311,8 +311,8 @@ Run to_run(const RunRecord& record) {
   });
 }
 
-trend::NightRun night_of(const RunContext& context) {
-  trend::NightRun night;
+trend::HistoryRun night_of(const RunContext& context) {
+  trend::HistoryRun night;
   night.id = context.id;
   night.date = context.date;
   night.suite = context.suite;
@@ -336,7 +336,7 @@ trend::NightRun night_of(const RunContext& context) {
   return night;
 }
 
-trend::NightRun night_of(const std::string& text) {
+trend::HistoryRun night_of(const std::string& text) {
   return whole([&] {
     Json json = Json::parse(text);
     json["planned"] = Json::array();

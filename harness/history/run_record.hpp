@@ -64,9 +64,9 @@ std::int64_t facts_hash_of(const std::string& facts);
 Run to_run(const RunRecord& record);
 
 /// What trends are told of a run.
-trend::NightRun night_of(const RunContext& context);
+trend::HistoryRun night_of(const RunContext& context);
 /// The same, of the context of a record.
-trend::NightRun night_of(const std::string& context);
+trend::HistoryRun night_of(const std::string& context);
 
 /// The observation that the facts of a record tell, without times.
 Observation observation_of(const std::string& facts);

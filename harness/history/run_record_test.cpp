@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string refusal(const std::function<void(Run&)>& spoil) {
-  SampleNight night = sample_night(1);
+  SampleHistoryRun night = sample_history_run(1);
   spoil(night.run);
   try {
     to_record(night.run);
@@ -82,8 +82,8 @@ TEST(RunRecord, FactsHoldNoTimes) {
   changed.gpu_time = GpuTime{1, 1, 1, {{1}}};
   changed.gpu_time_again = GpuTime{2, 2, 2, {{2}}};
   changed.kernels.front().ns = 1;
-  peakmark::Run first = sample_night(1).run;
-  peakmark::Run second = sample_night(2).run;
+  peakmark::Run first = sample_history_run(1).run;
+  peakmark::Run second = sample_history_run(2).run;
   first.observations = {example_observation("a/b/dry")};
   second.observations = {changed};
   first.context.planned.clear();
@@ -98,11 +98,11 @@ TEST(RunRecord, FactsHoldNoTimes) {
 
 // A younger peakmark reads more of an older run file: nulls. The run is the same.
 TEST(RunRecord, WhatIsNullDoesNotCount) {
-  const RunRecord record = to_record(sample_night(1).run);
-  peakmark::Run silent = sample_night(1).run;
+  const RunRecord record = to_record(sample_history_run(1).run);
+  peakmark::Run silent = sample_history_run(1).run;
   silent.observations[0].by_kind = {};
   EXPECT_NE(to_record(silent).digest, record.digest);
-  silent = sample_night(1).run;
+  silent = sample_history_run(1).run;
   silent.context.largest_allocation_bytes.reset();
   silent.observations[0].moved_allocations = {};
   EXPECT_EQ(to_record(silent).digest, record.digest);
@@ -110,8 +110,8 @@ TEST(RunRecord, WhatIsNullDoesNotCount) {
 
 // Before there was the key all times were hot: a run file of then is the same run to a peakmark that has it.
 TEST(RunRecord, HotTimesAreThoseOfOlderRunFilesAndColdOnesAreNot) {
-  const RunRecord record = to_record(sample_night(1).run);
-  peakmark::Run run = sample_night(1).run;
+  const RunRecord record = to_record(sample_history_run(1).run);
+  peakmark::Run run = sample_history_run(1).run;
   run.observations[0].cache = cache_state::hot;
   EXPECT_EQ(to_record(run).digest, record.digest);
   run.observations[0].cache = cache_state::cold;
@@ -177,13 +177,13 @@ TEST(RunRecord, WhatSeriesCannotHoldIsRefused) {
 TEST(RunRecord, TextsThatAreNoneAreTold) {
   EXPECT_THROW(night_of("{"), UsageError);
   EXPECT_THROW(at_peak_of("{}"), UsageError);
-  RunRecord record = to_record(sample_night(1).run);
+  RunRecord record = to_record(sample_history_run(1).run);
   record.observations.front().facts = "[]";
   EXPECT_THROW(to_run(record), UsageError);
 }
 
 TEST(RunRecord, ANightHasWhatTrendsAreTold) {
-  const trend::NightRun night = night_of(to_record(sample_night(3).run).context);
+  const trend::HistoryRun night = night_of(to_record(sample_history_run(3).run).context);
   EXPECT_EQ(night.id, "night-03");
   EXPECT_EQ(night.date, "2026-01-03T02:00:00Z");
   EXPECT_EQ(night.commit, "c-night-03");

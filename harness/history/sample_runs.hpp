@@ -33,9 +33,9 @@ inline Observation sample_observation(const std::string& name, Size mib, double 
 }
 
 /// A night on a device: complete, of the cases that are added.
-class SampleNight {
+class SampleHistoryRun {
  public:
-  SampleNight(const std::string& id, const std::string& date, const std::string& device = "a device") {
+  SampleHistoryRun(const std::string& id, const std::string& date, const std::string& device = "a device") {
     run.context.id = id;
     run.context.date = date;
     run.context.host_name = "host";
@@ -56,8 +56,8 @@ class SampleNight {
   Observation& add(const std::string& name, Size mib = 1, double ns = 1000) {
     PlannedCase planned;
     planned.name = name;
-    planned.the_case.variant = name.substr(0, name.find("/opencl"));
-    planned.the_case.backend = "opencl";
+    planned.sweep_case.variant = name.substr(0, name.find("/opencl"));
+    planned.sweep_case.backend = "opencl";
     planned.figure = "growth";
     run.context.planned.push_back(std::move(planned));
     run.observations.push_back(sample_observation(name, mib, ns));
@@ -68,10 +68,10 @@ class SampleNight {
 };
 
 /// The night number `day` (1 …) of January 2026 with two cases.
-inline SampleNight sample_night(int day, Size mib = 1, double ns = 1000,
-                                const std::string& device = "a device") {
-  SampleNight night(fmt::format("{}-{:02}", device == "a device" ? "night" : device, day),
-                    fmt::format("2026-01-{:02}T02:00:00Z", day), device);
+inline SampleHistoryRun sample_history_run(int day, Size mib = 1, double ns = 1000,
+                                           const std::string& device = "a device") {
+  SampleHistoryRun night(fmt::format("{}-{:02}", device == "a device" ? "night" : device, day),
+                         fmt::format("2026-01-{:02}T02:00:00Z", day), device);
   night.add("op/b/opencl/n:2", mib, ns);
   night.add("op/a/opencl", 1, 2 * ns);
   return night;

@@ -46,14 +46,14 @@ TEST_P(EarlierVersion, IsBroughtUpToDateWithAllThatItHolds) {
     // What the version did not know is there now.
     history.add_acceptance({"op/a/opencl", "", "night-02", "me", "2026-01-03T00:00:00Z", "because"});
     EXPECT_EQ(history.acceptances().size(), 1U);
-    EXPECT_EQ(history.add(sample_night(3).run).runs_of_device, 3);
+    EXPECT_EQ(history.add(sample_history_run(3).run).runs_of_device, 3);
   }
 }
 
 TEST_P(EarlierVersion, ARunThatItHoldsIsKnownAgain) {
   load(1);
   History history(place(), History::Purpose::write);
-  EXPECT_TRUE(history.add(sample_night(1).run).was_there);
+  EXPECT_TRUE(history.add(sample_history_run(1).run).was_there);
 }
 
 }  // namespace

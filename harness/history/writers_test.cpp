@@ -44,7 +44,7 @@ TEST_P(Writers, TwoRunnersAddAtOnce) {
   std::vector<pid_t> processes;
   for (const std::string device : {"one", "two"}) {
     processes.push_back(start([&] {
-      for (int day = 1; day <= kNights; ++day) open().add(sample_night(day, day, 1000, device).run);
+      for (int day = 1; day <= kNights; ++day) open().add(sample_history_run(day, day, 1000, device).run);
     }));
   }
   for (const pid_t process : processes) EXPECT_EQ(end_of(process), 0);
@@ -59,22 +59,22 @@ TEST_P(Writers, TwoRunnersAddAtOnce) {
 }
 
 TEST_P(Writers, ALockThatIsHeldTooLongIsTold) {
-  open().add(sample_night(1).run);
+  open().add(sample_history_run(1).run);
   // Another runner, which never ends.
   std::array<int, 2> holds{};
   ASSERT_EQ(::pipe(holds.data()), 0);
   const pid_t process = start([&] { hold_lock(holds[1]); });
   char word = 0;
   ASSERT_EQ(::read(holds[0], &word, 1), 1);
-  EXPECT_THAT(
-      message_of([&] {
-        History(place(), History::Purpose::write, std::chrono::milliseconds(20)).add(sample_night(2).run);
-      }),
-      testing::AllOf(HasSubstr("another process holds its lock, and did so for 20 ms"),
-                     HasSubstr("try again")));
+  EXPECT_THAT(message_of([&] {
+                History(place(), History::Purpose::write, std::chrono::milliseconds(20))
+                    .add(sample_history_run(2).run);
+              }),
+              testing::AllOf(HasSubstr("another process holds its lock, and did so for 20 ms"),
+                             HasSubstr("try again")));
   ::kill(process, SIGKILL);
   end_of(process);
-  EXPECT_EQ(open().add(sample_night(2).run).runs_of_device, 2);
+  EXPECT_EQ(open().add(sample_history_run(2).run).runs_of_device, 2);
 }
 
 // Night 2 is added while the pruning waits, and what changed there and in night 3 must stay.
@@ -83,7 +83,7 @@ TEST_P(Writers, APruningSeesWhatWasAddedWhileItWaited) {
   for (const std::string setting : {"", "&options=-cdefault_transaction_isolation%3Dserializable"}) {
     SetUp();
     address_ += setting;
-    for (const int day : {1, 3, 4}) open().add(sample_night(day).run);
+    for (const int day : {1, 3, 4}) open().add(sample_history_run(day).run);
     std::array<int, 2> told{};
     ASSERT_EQ(::pipe(told.data()), 0);
     const auto next = [&] {
@@ -92,7 +92,7 @@ TEST_P(Writers, APruningSeesWhatWasAddedWhileItWaited) {
     };
     const pid_t holder = start([&] { hold_lock_until_two_wait(told[1]); });
     ASSERT_EQ(next(), 1);
-    const pid_t adder = start([&] { open().add(sample_night(2, 3).run); });
+    const pid_t adder = start([&] { open().add(sample_history_run(2, 3).run); });
     ASSERT_EQ(next(), 1);
     const std::string limit = "2026-01-04T00:00:00Z";
     trend::TrendOptions options;

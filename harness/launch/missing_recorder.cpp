@@ -26,9 +26,9 @@ std::string refusal_of(const fs::path& recorder, const char* door) {
     return fmt::format("the recorder {} cannot be loaded ({})", recorder.string(),
                        why == nullptr ? "the loader does not say why" : why);
   }
-  const bool has_door = dlsym(library, door) != nullptr;
+  const bool has_export = dlsym(library, door) != nullptr;
   dlclose(library);
-  return has_door ? "" : fmt::format("{} is no recorder: it lacks {}", recorder.string(), door);
+  return has_export ? "" : fmt::format("{} is no recorder: it lacks {}", recorder.string(), door);
 }
 
 std::string refusals(const RecorderLibraries& libraries) {

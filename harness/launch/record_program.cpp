@@ -15,11 +15,11 @@
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
 #include "base/own_program.hpp"
-#include "base/program_trouble.hpp"
+#include "base/program_failure.hpp"
 #include "base/quantity.hpp"
 #include "base/word_pointers.hpp"
+#include "launch/exit_watcher.hpp"
 #include "launch/missing_recorder.hpp"
-#include "launch/process_ends.hpp"
 #include "launch/program_file.hpp"
 #include "launch/program_watch.hpp"
 #include "launch/stuck_program.hpp"
@@ -27,8 +27,8 @@
 #include "profile/profile_files.hpp"
 #include "profile/recording_name.hpp"
 #include "profile/stop_reason.hpp"
-#include "recorders/trouble_file.hpp"
-#include "subprocess/passed_signals.hpp"
+#include "recorders/error_file.hpp"
+#include "subprocess/signal_forwarder.hpp"
 
 namespace peakmark {
 namespace {
@@ -102,7 +102,7 @@ class SizeWatch {
 /// Waits for its end; the exit code is as a shell gives it. Until a recorder is seen in one of its processes
 /// they are looked at, at first often: should none ever come up, what was seen says why. Nothing that goes
 /// wrong with that may leave the program without the one who waits for it.
-void wait_for(pid_t program, const PassedSignals& signals, ProgramWatch& watch, StuckWatch stuck,
+void wait_for(pid_t program, const SignalForwarder& signals, ProgramWatch& watch, StuckWatch stuck,
               SizeWatch size, Recording& recording) {
   using std::chrono::milliseconds;
   milliseconds interval(1);
@@ -140,7 +140,7 @@ void wait_for(pid_t program, const PassedSignals& signals, ProgramWatch& watch, 
 
 std::string why_not_started(const std::vector<std::string>& environment, const std::string& program,
                             int error) {
-  const std::string trouble = program_trouble(environment, program);
+  const std::string trouble = program_failure(environment, program);
   if (trouble.empty()) {
     const fs::path file = program_in(environment, program).value_or(program);
     return fmt::format("{}: cannot be started: {}", program, why_not_executed(file, error));
@@ -184,7 +184,7 @@ void name_profiles(const fs::path& name, pid_t program, Recording& recording) {
 /// What a recorder has begun to write and is not there; empty where nothing is missing.
 std::string what_was_lost(const fs::path& name, const RecordingName& taken,
                           const std::vector<fs::path>& removed, const std::vector<fs::path>& unwritten,
-                          const TroubleFile& troubles) {
+                          const ErrorFile& troubles) {
   if (taken.has_lost_its_folder()) {
     return fmt::format(
         "{}: the folder was removed or renamed while the program ran, and what was recorded went with it; "
@@ -221,19 +221,19 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   const std::vector<fs::path> before = unwritten_beside(name);
 
   std::vector<std::string> environment = current_environment();
-  const TroubleFile troubles(name);
+  const ErrorFile troubles(name);
   add_recorders(environment, libraries, name, request.sync, request.stacks);
   add_ranges(environment, libraries);
   add_python_module(environment);
   if (request.max_bytes != 0)
     set_variable(environment, "PEAKMARK_MAX_BYTES", std::to_string(request.max_bytes));
-  set_variable(environment, "PEAKMARK_TROUBLE", troubles.path().string());
+  set_variable(environment, "PEAKMARK_ERROR_FILE", troubles.path().string());
   if (request.compacting != nullptr) set_variable(environment, "PEAKMARK_COMPACT", "1");
   set_variable(environment, "PEAKMARK_RECORDING", taken.write_id());
   std::vector<std::string> command = request.command;
 
   Recording recording;
-  const PassedSignals signals;
+  const SignalForwarder signals;
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -241,7 +241,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   if (request.output_to_stderr) posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-  ProcessEnds ends(name);
+  ExitWatcher ends(name);
   const std::string variable = "PEAKMARK_PROFILE=" + name.string();
   const std::vector<char*> words = pointers_to(command);
   const std::vector<char*> variables = pointers_to(environment);

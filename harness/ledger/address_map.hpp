@@ -21,7 +21,7 @@ struct LiveEntry {
 /// `prefetch` hides. Address 0 is not a key: no allocation that succeeded has it.
 class AddressMap {
  public:
-  AddressMap() : slots_(kLeastSlots) {}
+  AddressMap() : slots_(kMinSlots) {}
 
   /// The entry at `address`, or null. Valid until the next insertion or erasure.
   [[nodiscard]] const LiveEntry* find(std::uint64_t address) const {
@@ -73,7 +73,7 @@ class AddressMap {
   }
 
  private:
-  static constexpr std::size_t kLeastSlots = 64;  // a power of two, as every capacity
+  static constexpr std::size_t kMinSlots = 64;  // a power of two, as every capacity
 
   // Addresses differ in their middle bits: a multiplication by 2^64 / golden ratio moves those to the top.
   [[nodiscard]] std::size_t home(std::uint64_t address) const {

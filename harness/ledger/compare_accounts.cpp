@@ -65,9 +65,9 @@ std::vector<std::string> compare_accounts(std::span<const Event> callbacks, std:
     return found == summary.by_kind.end() ? KindSummary{} : found->second;
   };
   for (const MemoryKind kind : kinds) {
-    compare(fmt::format("peak bytes of {}", name_of(kind)), of(first, kind).peak_bytes,
+    compare(fmt::format("peak bytes of {}", to_string(kind)), of(first, kind).peak_bytes,
             of(second, kind).peak_bytes);
-    compare(fmt::format("allocations of {}", name_of(kind)), of(first, kind).allocations,
+    compare(fmt::format("allocations of {}", to_string(kind)), of(first, kind).allocations,
             of(second, kind).allocations);
   }
   const auto missing = [&](const Account& from, const Account& in, const char* name) {
@@ -77,7 +77,7 @@ std::vector<std::string> compare_accounts(std::span<const Event> callbacks, std:
       if (there >= count) continue;
       const auto& [address, bytes, kind] = key;
       differences.push_back(fmt::format("{} times only in the {}: {} bytes of {} at {:#x}", count - there,
-                                        name, bytes, name_of(kind), address));
+                                        name, bytes, to_string(kind), address));
     }
   };
   missing(one, other, "callbacks");

@@ -104,7 +104,7 @@ class RandomEvents {
 std::string text_of(const std::vector<Allocation>& allocations) {
   std::string text;
   for (const Allocation& one : allocations) {
-    text += one.name + "/" + one.phase + "/" + name_of(one.kind) + "/" + std::to_string(one.bytes) + "/" +
+    text += one.name + "/" + one.phase + "/" + to_string(one.kind) + "/" + std::to_string(one.bytes) + "/" +
             std::to_string(one.address) + "/" + std::to_string(one.time_ns) + "/" +
             std::to_string(one.stack) + "\n";
   }
@@ -123,12 +123,12 @@ std::string text_of(const LedgerSummary& summary) {
                summary.allocations, summary.failed_allocations, summary.unmatched_releases,
                summary.refused_releases, summary.pool_reserved_peak_bytes, summary.pool_seen ? 1 : 0});
   for (const auto& [kind, one] : summary.by_kind) {
-    text += std::string(name_of(kind)) + " " +
+    text += std::string(to_string(kind)) + " " +
             numbers({one.peak_bytes, one.live_at_end_bytes, one.total_bytes, one.allocations});
   }
   text += "at peak\n" + text_of(summary.at_peak) + "leaked\n" + text_of(summary.leaked);
   for (const RefusedAllocation& one : summary.refused) {
-    text += one.phase + " " + name_of(one.kind) + " " +
+    text += one.phase + " " + to_string(one.kind) + " " +
             numbers({one.bytes, one.error, static_cast<std::int64_t>(one.stack), one.count});
   }
   for (const PhaseSummary& one : summary.phases) {

@@ -5,7 +5,7 @@
 
 namespace peakmark {
 
-const char* name_of(MemoryKind kind) {
+const char* to_string(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::none:
       return "none";

@@ -81,7 +81,7 @@ constexpr bool counts_into_peak(MemoryKind kind) {
 }
 
 /// The name of a kind in files and tables: `buffer`, `host_pointer`, …
-const char* name_of(MemoryKind kind);
+const char* to_string(MemoryKind kind);
 
 /// The name of the error with which an allocation was refused (`CL_INVALID_BUFFER_SIZE`,
 /// `CUDA_ERROR_OUT_OF_MEMORY`); empty where it is not known. OpenCL's errors are negative, CUDA's positive.

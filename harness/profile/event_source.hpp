@@ -9,7 +9,7 @@
 namespace peakmark {
 
 /// Where a trial tells what it does and learns what was allocated: the recorder loaded into this process, or
-/// the books of the `dry` backend.
+/// the allocation_log of the `dry` backend.
 class EventSource {
  public:
   EventSource() = default;

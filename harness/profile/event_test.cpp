@@ -17,7 +17,7 @@ TEST(Event, EveryKindHasANameOfItsOwn) {
   std::set<std::string> names;
   int kinds = 0;
   for (int number = 0; number < 256; ++number) {
-    const std::string name = name_of(static_cast<MemoryKind>(number));
+    const std::string name = to_string(static_cast<MemoryKind>(number));
     if (name == "unknown") continue;
     names.insert(name);
     ++kinds;
@@ -30,7 +30,7 @@ TEST(Event, HostMemoryStaysOutOfThePeak) {
   std::set<std::string> beside;
   for (int number = 0; number <= static_cast<int>(MemoryKind::module_globals); ++number) {
     const auto kind = static_cast<MemoryKind>(number);
-    if (!counts_into_peak(kind)) beside.insert(name_of(kind));
+    if (!counts_into_peak(kind)) beside.insert(to_string(kind));
   }
   beside.erase("unknown");
   EXPECT_EQ(beside, (std::set<std::string>{"none", "host_pointer", "host_pinned", "host_registered",

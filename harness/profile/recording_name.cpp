@@ -26,11 +26,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostOfANameInAMessage = 120;
+constexpr std::size_t kMaxOfANameInAMessage = 120;
 
 std::string short_name(const fs::path& name) {
   const std::string text = name.string();
-  return text.size() <= kMostOfANameInAMessage ? text : text.substr(0, kMostOfANameInAMessage) + "…";
+  return text.size() <= kMaxOfANameInAMessage ? text : text.substr(0, kMaxOfANameInAMessage) + "…";
 }
 
 bool has_no_locks(int error) {
@@ -63,7 +63,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
-void remove_troubles(const fs::path& name) {
+void remove_error_file(const fs::path& name) {
   for (const fs::path& file : files_in(folder_of(name))) {
     std::error_code ignored;
     if (is_trouble_of(file.filename().string(), name.filename().string())) fs::remove(file, ignored);
@@ -82,7 +82,7 @@ void remove_stale_locks(const fs::path& own) {
     if (error || age < std::chrono::minutes(1) || name.filename() == own.filename()) continue;
     try {
       const RecordingName stale(name);
-      remove_troubles(name);
+      remove_error_file(name);
     } catch (const UsageError&) {
       // A recording holds it.
     } catch (const IoError&) {
@@ -180,7 +180,7 @@ void remove_earlier_recording(const fs::path& name) {
   // The profiles first: without it they say that events are missing.
   for (const fs::path& file : files) fs::remove(file);
   fs::remove(folded);
-  remove_troubles(name);
+  remove_error_file(name);
   remove_stale_locks(name);
 }
 

@@ -98,8 +98,8 @@ void CallStacks::forget_in_child() {
 }
 
 CallStacks::Found CallStacks::find(std::uint64_t hash) {
-  constexpr std::size_t kMostSteps = 64;
-  for (std::size_t step = 0; step < kMostSteps; ++step) {
+  constexpr std::size_t kMaxSteps = 64;
+  for (std::size_t step = 0; step < kMaxSteps; ++step) {
     const std::size_t place = (hash + step) % kMost;
     std::uint64_t there = hashes_[place].load(std::memory_order_relaxed);
     if (there == 0 && hashes_[place].compare_exchange_strong(there, hash)) return {place + 1, true};
@@ -112,9 +112,9 @@ std::uint64_t CallStacks::id_of_caller(ProfileWriter& writer) {
   if (inside) return 0;
   const int saved = errno;
   const Inside guard;
-  void* frames[kMostFrames];
+  void* frames[kMaxFrames];
   char python[8192];
-  const int got = backtrace(frames, kMostFrames);
+  const int got = backtrace(frames, kMaxFrames);
   const auto count = static_cast<std::size_t>(std::max(got, 0));
   const std::size_t bytes = python_frames(python, sizeof(python));
   Found found = find(hash_of(frames, count, python, bytes));
@@ -139,7 +139,7 @@ void CallStacks::write(ProfileWriter& writer, std::uint64_t id, void* const* fra
   std::size_t first = 0;
   while (first < count && own_base() != nullptr && base_of(frames[first]) == own_base()) ++first;
   for (std::size_t i = first; i < count && !text.is_full(); ++i) add_native(text, frames[i]);
-  if (count == kMostFrames) text.field("R").field("deeper than is recorded").end_line();
+  if (count == kMaxFrames) text.field("R").field("deeper than is recorded").end_line();
   writer.stack(id, buffer, python_bytes + text.bytes());
   munmap(memory, room);
 }

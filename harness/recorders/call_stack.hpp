@@ -34,7 +34,7 @@ class CallStacks {
   /// Stacks that differ. More than any program should have; the table is touched where it is used only.
   static constexpr std::size_t kMost = std::size_t{1} << 18;
   /// Frames of one stack; the outermost of a deeper one are left out.
-  static constexpr std::size_t kMostFrames = 128;
+  static constexpr std::size_t kMaxFrames = 128;
 
  private:
   struct Found {

@@ -157,7 +157,7 @@ TEST_F(CallStack, ADeepOneIsCutAndSaysSo) {
   ASSERT_EQ(stacks.size(), 1U);
   EXPECT_THAT(stacks[0], HasSubstr("R\tdeeper than is recorded\n"));
   EXPECT_EQ(std::count(stacks[0].begin(), stacks[0].end(), '\n'),
-            static_cast<std::ptrdiff_t>(CallStacks::kMostFrames + 1));
+            static_cast<std::ptrdiff_t>(CallStacks::kMaxFrames + 1));
 }
 
 TEST(StackText, TakesLinesWholeOrNotAtAll) {

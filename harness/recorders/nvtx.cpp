@@ -49,7 +49,7 @@ class Narrow {
   [[nodiscard]] const char* text() const { return text_; }
 
  private:
-  char text_[OpenRanges::kMostName];
+  char text_[OpenRanges::kMaxName];
 };
 
 /// Set with PEAKMARK_RANGES=words: ranges of libraries would cut a call into parts.
@@ -95,7 +95,7 @@ void tell_if_misspelt(const char* name) {
     if (one.compare_exchange_strong(there, letters)) {
       char text[sizeof(letters) + 1];
       std::snprintf(text, sizeof(text), "%.8s", name);
-      return tell_trouble(text, Trouble::range_left_out);
+      return report_error(text, RecorderErrorKind::range_left_out);
     }
     if (there == letters) return;
   }

@@ -8,7 +8,7 @@ namespace peakmark {
 /// Takes the ranges of a program's copy of NVTX (there may be several in a process) as phases: push and pop,
 /// start and end, of every domain and thread; with $PEAKMARK_RANGES=words those alone that are called
 /// `setup`, `inputs`, `outputs`, `call` or `end`; of one that is called almost so it is told
-/// (Trouble::range_left_out). 1, or 0 where it has no such tables.
+/// (RecorderErrorKind::range_left_out). 1, or 0 where it has no such tables.
 int take_ranges(nvtx::ExportTable export_table);
 
 // NVTX loads one recorder, and the other may be the one that records. Where both are in a process, the one

@@ -18,8 +18,8 @@ class ProfileWriter;
 /// profile; it then begins in the phase of that moment. A forked child does not inherit the mark.
 class OpenRanges {
  public:
-  static constexpr std::size_t kMost = 256;      ///< open at a time; one that begins beyond is not told
-  static constexpr std::size_t kMostName = 256;  ///< bytes of a name, the end included; longer ones are cut
+  static constexpr std::size_t kMost = 256;     ///< open at a time; one that begins beyond is not told
+  static constexpr std::size_t kMaxName = 256;  ///< bytes of a name, the end included; longer ones are cut
 
   using Begin = void (*)(std::uint64_t id, const char* name);
   using End = void (*)(std::uint64_t id);
@@ -43,7 +43,7 @@ class OpenRanges {
  private:
   struct Range {
     std::uint64_t id;
-    char name[kMostName];
+    char name[kMaxName];
   };
   void tell();
   static void follow_forks();
@@ -55,7 +55,7 @@ class OpenRanges {
   End end_other_ = nullptr;
   std::size_t count_ = 0;
   Range ranges_[kMost] = {};
-  char mark_[kMostName] = {};
+  char mark_[kMaxName] = {};
 };
 
 /// This recorder's.

@@ -9,9 +9,9 @@
 
 #include "base/temporary_folder.hpp"
 #include "profile/profile.hpp"
+#include "recorders/error_file.hpp"
 #include "recorders/nvtx.hpp"
 #include "recorders/profile_writer.hpp"
-#include "recorders/trouble_file.hpp"
 
 namespace peakmark {
 namespace {
@@ -90,7 +90,7 @@ TEST_F(Ranges, MoreThanThereIsRoomForAndLongNames) {
   for (std::uint64_t i = OpenRanges::kMost + 10; i >= 1; --i) ranges_.end(i);
   const auto told = phases();
   EXPECT_EQ(told.size(), 2 * OpenRanges::kMost);
-  EXPECT_EQ(told.front(), name.substr(0, OpenRanges::kMostName - 1));
+  EXPECT_EQ(told.front(), name.substr(0, OpenRanges::kMaxName - 1));
   EXPECT_EQ(told.back(), "");
 }
 
@@ -241,9 +241,9 @@ TEST_F(Nvtx, OfASuitesProgramThoseOfItsPhases) {
 }
 
 TEST_F(Nvtx, OfASuitesProgramThoseThatAreMisspeltAreToldOnce) {
-  const TroubleFile told(folder_.path() / "p");
+  const ErrorFile told(folder_.path() / "p");
   setenv("PEAKMARK_RANGES", "words", 1);
-  setenv("PEAKMARK_TROUBLE", told.path().c_str(), 1);
+  setenv("PEAKMARK_ERROR_FILE", told.path().c_str(), 1);
   ASSERT_EQ(take_ranges(FakeNvtx::export_table), 1);
   const auto push = FakeNvtx::core<int(const char*)>(nvtx::range_push_a);
   const auto pop = FakeNvtx::core<int()>(nvtx::range_pop);
@@ -255,7 +255,7 @@ TEST_F(Nvtx, OfASuitesProgramThoseThatAreMisspeltAreToldOnce) {
   EXPECT_THAT(told.ranges_left_out(), ElementsAre("Call", "output", "INPUTS", "outputss"));
   EXPECT_EQ(told.first_line(), "");
   EXPECT_THAT(phases(), ElementsAre("call", ""));
-  unsetenv("PEAKMARK_TROUBLE");
+  unsetenv("PEAKMARK_ERROR_FILE");
   unsetenv("PEAKMARK_RANGES");
   ASSERT_EQ(take_ranges(FakeNvtx::export_table), 1);
 }

@@ -19,7 +19,7 @@ class CallStacks;
 
 /// Writes the profile of this process, from inside a recorder that lives in somebody else's program. So it
 /// throws nothing, takes no lock but to extend the file, needs no destructor (place it in static storage and
-/// call `close` at the end), and what goes wrong ends the recording with one message (tell_trouble), never
+/// call `close` at the end), and what goes wrong ends the recording with one message (report_error), never
 /// the program.
 ///
 /// The file is mapped and shared, so that every event whose commit is stored survives a kill −9. It grows by

@@ -290,7 +290,7 @@ void ProfileWriter::report(const char* what, int error) const {
            is_known ? ")" : "", stop_advice(error));
   char text[kMaxPath + sizeof(why) + 32];
   snprintf(text, sizeof(text), "recording into %s stops here: %s", path_, why);
-  tell_trouble(text, Trouble::stopped, why);
+  report_error(text, RecorderErrorKind::stopped, why);
 }
 
 void ProfileWriter::close() {

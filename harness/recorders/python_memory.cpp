@@ -180,13 +180,13 @@ bool PythonMemory::add_frame(const Byte* frame, StackText& text, bool carefully)
 }
 
 bool PythonMemory::walk(const void* thread, StackText& text, bool carefully) const {
-  constexpr int kMostFrames = 1000;  // should what looks like a chain be a ring
+  constexpr int kMaxFrames = 1000;  // should what looks like a chain be a ring
   constexpr Byte kOfTheInterpreter = 3;
   const Byte* at = nullptr;
   const auto follow = [&](const void* place) { return read_memory(place, &at, sizeof(at), carefully); };
   if (!follow(static_cast<const Byte*>(thread) + layout_->frames)) return false;
   if (layout_->through_c_frame && (at == nullptr || !follow(at + layout_->in_c_frame))) return false;
-  for (int i = 0; at != nullptr && i < kMostFrames && !text.is_full(); ++i) {
+  for (int i = 0; at != nullptr && i < kMaxFrames && !text.is_full(); ++i) {
     Byte frame[kFrameBytes];
     const std::size_t needed = std::max(layout_->instruction + sizeof(void*), layout_->owner + 1);
     if (!read_memory(at, frame, needed, carefully)) return false;

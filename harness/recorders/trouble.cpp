@@ -12,8 +12,8 @@ namespace peakmark {
 namespace {
 
 /// False where there is no such file, or no room in it.
-bool is_written(const char* text, Trouble kind, const char* detail) {
-  const char* const path = std::getenv("PEAKMARK_TROUBLE");
+bool is_written(const char* text, RecorderErrorKind kind, const char* detail) {
+  const char* const path = std::getenv("PEAKMARK_ERROR_FILE");
   if (path == nullptr || *path == '\0') return false;
   const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file < 0) return false;
@@ -26,9 +26,9 @@ bool is_written(const char* text, Trouble kind, const char* detail) {
 
 }  // namespace
 
-void tell_trouble(const char* text, Trouble kind, const char* detail) {
+void report_error(const char* text, RecorderErrorKind kind, const char* detail) {
   const int saved = errno;
-  const char* const about = kind == Trouble::range_left_out ? "range left out: " : "";
+  const char* const about = kind == RecorderErrorKind::range_left_out ? "range left out: " : "";
   if (!is_written(text, kind, detail)) dprintf(STDERR_FILENO, "peakmark: %s%s\n", about, text);
   errno = saved;
 }

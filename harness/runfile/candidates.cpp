@@ -13,7 +13,7 @@ std::vector<std::pair<std::string, std::string>> candidates(const std::vector<co
     if (cache_of(*base[base_place]) != cache_of(*next[new_place])) continue;
     const std::vector<double> before = block_medians(*base[base_place], rounds, 1);
     const std::vector<double> after = block_medians(*next[new_place], rounds, 1);
-    if (!time_trouble(before, after).empty() || !is_candidate(time_change(before, after))) continue;
+    if (!time_error(before, after).empty() || !is_candidate(time_change(before, after))) continue;
     chosen.emplace_back(base[base_place]->case_name, next[new_place]->case_name);
   }
   return chosen;

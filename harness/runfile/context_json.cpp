@@ -33,16 +33,19 @@ void read(const Json& json, Clocks& clocks) {
 Json to_json(const Rounds& rounds) {
   Json variants(nullptr);
   if (rounds.variants) variants = {rounds.variants->first, rounds.variants->second};
-  return Json{
-      {"job", rounds.job},    {"rounds", rounds.rounds},       {"seed", rounds.seed},
-      {"variants", variants}, {"two_looks", rounds.two_looks}, {"second_look", or_null(rounds.second_look)}};
+  return Json{{"job", rounds.job},
+              {"rounds", rounds.rounds},
+              {"seed", rounds.seed},
+              {"variants", variants},
+              {"two_looks", rounds.two_passes},
+              {"second_look", or_null(rounds.confirmation_pass)}};
 }
 
 Rounds rounds_from_json(const Json& json) {
   Rounds rounds;
   field(json, "job", rounds.job);
   field(json, "rounds", rounds.rounds);
-  if (rounds.rounds < 1 || rounds.rounds > kMostRounds) wrong_type(json.at("rounds"), "from 1 to 1000");
+  if (rounds.rounds < 1 || rounds.rounds > kMaxRounds) wrong_type(json.at("rounds"), "from 1 to 1000");
   if (!json.at("seed").is_number_unsigned())
     wrong_type(json.at("seed"), "an integer of 64 bits, not below 0");
   rounds.seed = json.at("seed").get<std::uint64_t>();
@@ -52,8 +55,8 @@ Rounds rounds_from_json(const Json& json) {
     if (names.size() != 2) wrong_type(variants, "two names");
     rounds.variants.emplace(names[0], names[1]);
   }
-  field(json, "two_looks", rounds.two_looks);
-  field(json, "second_look", rounds.second_look);
+  field(json, "two_looks", rounds.two_passes);
+  field(json, "second_look", rounds.confirmation_pass);
   return rounds;
 }
 
@@ -71,9 +74,9 @@ void check_version(const Json& json) {
 
 Json to_json(const PlannedCase& planned) {
   return Json{{"case", planned.name},
-              {"variant", planned.the_case.variant},
-              {"backend", planned.the_case.backend},
-              {"axes", json_fields::to_json(planned.the_case.parameters)},
+              {"variant", planned.sweep_case.variant},
+              {"backend", planned.sweep_case.backend},
+              {"axes", json_fields::to_json(planned.sweep_case.parameters)},
               {"window", {planned.window.lo, planned.window.hi}},
               {"expected_outcome", planned.expected_outcome},
               {"judged_estimators", planned.judged_estimators},
@@ -155,9 +158,9 @@ Json to_json_without_planned(const RunContext& context) {
 PlannedCase planned_case_from_json(const Json& json) {
   PlannedCase planned;
   field(json, "case", planned.name);
-  field(json, "variant", planned.the_case.variant);
-  field(json, "backend", planned.the_case.backend);
-  field(json, "axes", planned.the_case.parameters);
+  field(json, "variant", planned.sweep_case.variant);
+  field(json, "backend", planned.sweep_case.backend);
+  field(json, "axes", planned.sweep_case.parameters);
   std::vector<double> window;
   field(json, "window", window);
   if (window.size() != 2) wrong_type(json.at("window"), "two numbers");

@@ -112,7 +112,7 @@ std::string to_json_text(const Description& description) {
                        {"commit", description.commit},
                        {"checks_cases", description.checks_cases},
                        {"takes_blocks", description.takes_blocks},
-                       {"tells_steps", description.tells_steps},
+                       {"tells_steps", description.reports_steps},
                        {"takes_cache", description.takes_cache},
                        {"variants", variants}}) +
          "\n";
@@ -134,7 +134,7 @@ Description description_from_json(std::string_view text) {
     field(json, "commit", description.commit);
     if (json.contains("checks_cases")) field(json, "checks_cases", description.checks_cases);
     if (json.contains("takes_blocks")) field(json, "takes_blocks", description.takes_blocks);
-    if (json.contains("tells_steps")) field(json, "tells_steps", description.tells_steps);
+    if (json.contains("tells_steps")) field(json, "tells_steps", description.reports_steps);
     if (json.contains("takes_cache")) field(json, "takes_cache", description.takes_cache);
     for (const Json& variant : list_at(json, "variants")) read(variant, description.variants.emplace_back());
   } catch (const Json::parse_error& error) {

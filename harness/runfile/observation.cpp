@@ -21,7 +21,7 @@ constexpr std::array<std::pair<Outcome, std::string_view>, 6> kOutcomes{{
 
 }  // namespace
 
-std::string_view name_of(Outcome outcome) {
+std::string_view to_string(Outcome outcome) {
   for (const auto& [value, name] : kOutcomes) {
     if (value == outcome) return name;
   }

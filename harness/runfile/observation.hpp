@@ -14,7 +14,7 @@ namespace peakmark {
 
 /// What became of a case.
 enum class Outcome : std::uint8_t { ok, wrong_answer, out_of_memory, timeout, crashed, unsupported };
-std::string_view name_of(Outcome outcome);
+std::string_view to_string(Outcome outcome);
 /// Throws UsageError that lists the outcomes.
 Outcome parse_outcome(std::string_view name);
 

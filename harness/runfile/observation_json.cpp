@@ -130,7 +130,7 @@ Json to_json(const Observation& observation) {
       {"axes", json_fields::to_json(observation.axes)},
       {"variant", observation.variant},
       {"backend", observation.backend},
-      {"outcome", name_of(observation.outcome)},
+      {"outcome", to_string(observation.outcome)},
       {"message", observation.message},
       {"requested_peak_bytes", or_null(observation.requested_peak_bytes)},
       {"first_call_peak_bytes", or_null(observation.first_call_peak_bytes)},

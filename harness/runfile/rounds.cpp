@@ -105,9 +105,9 @@ bool shares_a_round(const Observation& one, const Observation& other) {
 std::vector<PlannedCase> left_in_round(const Run& run, int round) {
   const Rounds& rounds = run.context.rounds.value();
   const bool second = round > rounds.rounds;
-  if (second && !rounds.second_look) return {};
+  if (second && !rounds.confirmation_pass) return {};
   std::unordered_set<std::string_view> chosen;
-  if (second) chosen.insert(rounds.second_look->begin(), rounds.second_look->end());
+  if (second) chosen.insert(rounds.confirmation_pass->begin(), rounds.confirmation_pass->end());
   std::unordered_map<std::string_view, const Observation*> observations;
   for (const Observation& one : run.observations) observations.emplace(one.case_name, &one);
   std::vector<PlannedCase> left;
@@ -124,8 +124,8 @@ std::vector<PlannedCase> left_in_round(const Run& run, int round) {
 
 bool rounds_are_through(const Run& run) {
   const Rounds& rounds = run.context.rounds.value();
-  if (rounds.two_looks && !rounds.second_look) return false;
-  const int last = rounds.two_looks ? 2 * rounds.rounds : rounds.rounds;
+  if (rounds.two_passes && !rounds.confirmation_pass) return false;
+  const int last = rounds.two_passes ? 2 * rounds.rounds : rounds.rounds;
   for (int round = 1; round <= last; ++round) {
     if (!left_in_round(run, round).empty()) return false;
   }

@@ -21,14 +21,14 @@ struct Rounds {
   std::uint64_t seed = 0;
   std::optional<std::pair<std::string, std::string>> variants;  ///< old and new, where the run compares two
   /// The run may take a second look: it compares two variants, or is one side of two builds.
-  bool two_looks = false;
+  bool two_passes = false;
   /// The cases of the second look, whose rounds go on from those of the first: rounds + 1 … 2 × rounds. Null
   /// until the first look is through.
-  std::optional<std::vector<std::string>> second_look;
+  std::optional<std::vector<std::string>> confirmation_pass;
 };
 
 /// At most this many a look.
-inline constexpr int kMostRounds = 1000;
+inline constexpr int kMaxRounds = 1000;
 
 /// The cases in the order of a round: shuffled by seed and round alone, alike on every machine.
 std::vector<PlannedCase> in_order_of_round(std::vector<PlannedCase> cases, std::uint64_t seed, int round);

@@ -21,7 +21,7 @@ std::vector<std::string> names_of(const std::vector<PlannedCase>& cases) {
 }
 
 /// Planned a, b, c in three rounds a look; nothing measured yet.
-peakmark::Run run_of_rounds(bool two_looks = false) {
+peakmark::Run run_of_rounds(bool two_passes = false) {
   peakmark::Run run = example_run();
   run.observations.clear();
   PlannedCase planned = run.context.planned.front();
@@ -30,7 +30,7 @@ peakmark::Run run_of_rounds(bool two_looks = false) {
     planned.name = name;
     run.context.planned.push_back(planned);
   }
-  run.context.rounds = Rounds{"job", 3, 7, std::nullopt, two_looks, std::nullopt};
+  run.context.rounds = Rounds{"job", 3, 7, std::nullopt, two_passes, std::nullopt};
   return run;
 }
 
@@ -115,7 +115,7 @@ TEST(LeftInRound, TheSecondLookIsOfItsCandidates) {
   peakmark::Run run = run_of_rounds(true);
   run.observations = {timed("a", {1}, 1), timed("b", {1}, 1)};
   EXPECT_THAT(left_in_round(run, 4), IsEmpty()) << "nobody is chosen yet";
-  run.context.rounds->second_look = {"b", "c"};
+  run.context.rounds->confirmation_pass = {"b", "c"};
   EXPECT_THAT(names_of(left_in_round(run, 4)), ElementsAre("b"));
 }
 
@@ -126,9 +126,9 @@ TEST(RoundsAreThrough, WhenEveryLookIs) {
     for (const int round : {2, 3}) add_round(run.observations.back(), timed(name, {1}, round));
   }
   EXPECT_FALSE(rounds_are_through(run)) << "the second look is not chosen";
-  run.context.rounds->second_look.emplace();
+  run.context.rounds->confirmation_pass.emplace();
   EXPECT_TRUE(rounds_are_through(run)) << "nobody needs one";
-  run.context.rounds->second_look = {"b"};
+  run.context.rounds->confirmation_pass = {"b"};
   EXPECT_FALSE(rounds_are_through(run));
   for (const int round : {4, 5, 6}) add_round(run.observations[1], timed("b", {1}, round));
   EXPECT_TRUE(rounds_are_through(run));

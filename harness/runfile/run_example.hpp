@@ -56,7 +56,7 @@ inline Run example_run() {
   context.asked_cache = "both";
   PlannedCase planned;
   planned.name = "padding/coords1d/opencl/n:20/ny:512";
-  planned.the_case = {"padding/coords1d", "opencl", Parameters({{"n", Size{20}}, {"ny", Size{512}}})};
+  planned.sweep_case = {"padding/coords1d", "opencl", Parameters({{"n", Size{20}}, {"ny", Size{512}}})};
   planned.window = {0.7, 1.1};
   planned.expected_outcome = "out_of_memory";
   planned.judged_estimators = {"planted"};

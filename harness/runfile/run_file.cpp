@@ -144,7 +144,7 @@ Run run_from_file(FileBuffer& file) {
       const std::size_t place = run.observations.size();
       if (place == 0) run.observations.reserve(planned.size());
       Observation& observation = run.observations.emplace_back(observation_from_json(row.at("peakmark")));
-      if (place < planned.size()) observation.axes.share(planned[place].the_case.parameters);
+      if (place < planned.size()) observation.axes.share(planned[place].sweep_case.parameters);
     });
   };
   const auto on_planned = [&](const Json& one) {

@@ -154,8 +154,8 @@ TEST_F(RunFile, ComesBackAsItWas) {
   EXPECT_EQ(back.context.planned.at(0).window, (Window{0.7, 1.1}));
   EXPECT_EQ(back.context.planned.at(0).expected_outcome, "out_of_memory");
   EXPECT_EQ(back.context.planned.at(0).figure, "growth");
-  EXPECT_EQ(back.context.planned.at(0).the_case.parameters,
-            example_run().context.planned[0].the_case.parameters);
+  EXPECT_EQ(back.context.planned.at(0).sweep_case.parameters,
+            example_run().context.planned[0].sweep_case.parameters);
   EXPECT_EQ(back.context.reference.first_ns, 1000.5);
   EXPECT_FALSE(back.context.reference.last_ns);
   EXPECT_EQ(back.context.reference.median(), (ReferenceTime{1000.5, 20.5, 96}));
@@ -289,7 +289,7 @@ peakmark::Run large_run(int cases) {
   run.observations.clear();
   for (int n = 1; n <= cases; ++n) {
     planned.name = "padding/coords1d/opencl/n:" + std::to_string(n);
-    planned.the_case.parameters = Parameters({{"n", Size{n}}, {"mode", std::string("edge")}});
+    planned.sweep_case.parameters = Parameters({{"n", Size{n}}, {"mode", std::string("edge")}});
     run.context.planned.push_back(planned);
     run.observations.push_back(example_observation(planned.name));
     run.observations.back().axes = Parameters({{"n", Size{n}}, {"mode", std::string("edge")}});
@@ -308,7 +308,7 @@ TEST_F(RunFile, ALargeOneComesBackAsItWas) {
   EXPECT_TRUE(run_file_text(back, 1) == run_file_text(run, 1));
   ASSERT_EQ(back.observations.size(), 500u);
   for (std::size_t i = 0; i < 500; ++i) {  // the axes are in memory once
-    EXPECT_EQ(&back.observations[i].axes.values(), &back.context.planned[i].the_case.parameters.values());
+    EXPECT_EQ(&back.observations[i].axes.values(), &back.context.planned[i].sweep_case.parameters.values());
   }
   const std::string line = run_file_text(run, -1);
   EXPECT_TRUE(run_file_text(read_run(put(line)), -1) == line);

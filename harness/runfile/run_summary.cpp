@@ -44,7 +44,7 @@ bool any_of(const Run& run, Property* property) {
 CaseEnd end_of(const PlannedCase& planned, const Observation& observation) {
   if (observation.outcome == Outcome::ok) return CaseEnd::measured;
   if (observation.outcome == Outcome::unsupported) return CaseEnd::skipped;
-  if (name_of(observation.outcome) == planned.expected_outcome) return CaseEnd::as_expected;
+  if (to_string(observation.outcome) == planned.expected_outcome) return CaseEnd::as_expected;
   return observation.outcome == Outcome::out_of_memory ? CaseEnd::skipped : CaseEnd::failed;
 }
 
@@ -55,13 +55,13 @@ std::unordered_map<std::string_view, const PlannedCase*> planned_by_name(const R
 }
 
 std::string text_of(CaseEnd end, Outcome outcome) {
-  const std::string name(name_of(outcome));
+  const std::string name(to_string(outcome));
   if (end == CaseEnd::as_expected) return "as expected (" + name + ")";
   return end == CaseEnd::skipped ? "skipped (" + name + ")" : name;
 }
 
 std::string reason_of(const Observation& observation) {
-  const std::string outcome(name_of(observation.outcome));
+  const std::string outcome(to_string(observation.outcome));
   return observation.message.empty() ? outcome : outcome + ": " + observation.message;
 }
 
@@ -75,7 +75,7 @@ std::string summary(const Run& run) {
   for (const Observation& observation : run.observations) {
     const auto found = planned.find(observation.case_name);
     const CaseEnd end = end_of(found == planned.end() ? PlannedCase{} : *found->second, observation);
-    ++ends[end][name_of(observation.outcome)];
+    ++ends[end][to_string(observation.outcome)];
   }
   std::string text = quantity(run.observations.size(), "case") + ": ";
   const char* separator = "";

@@ -38,7 +38,7 @@ TEST(RunSummary, FailedMeasurementsGiveTheirExitCodeUnlessExpected) {
   EXPECT_EQ(exit_code_of(run_of({{Outcome::ok, "ok"}})), ExitCode::clean);
   for (const Outcome failure : {Outcome::crashed, Outcome::timeout, Outcome::wrong_answer}) {
     EXPECT_EQ(exit_code_of(run_of({{Outcome::ok, "ok"}, {failure, "ok"}})), ExitCode::measurement);
-    EXPECT_EQ(exit_code_of(run_of({{failure, std::string(name_of(failure))}})), ExitCode::clean);
+    EXPECT_EQ(exit_code_of(run_of({{failure, std::string(to_string(failure))}})), ExitCode::clean);
   }
   EXPECT_EQ(exit_code_of(run_of({{Outcome::crashed, "timeout"}})), ExitCode::measurement);
   EXPECT_EQ(exit_code_of(run_of({{Outcome::out_of_memory, "ok"}, {Outcome::ok, "ok"}})), ExitCode::clean);

@@ -14,7 +14,7 @@ std::string rounds_of(const RunContext& context) {
   if (context.rounds->variants) {
     text += " with --variants " + context.rounds->variants->first + " " + context.rounds->variants->second;
   }
-  return text + (context.rounds->two_looks ? " in two looks" : "");
+  return text + (context.rounds->two_passes ? " in two looks" : "");
 }
 
 }  // namespace

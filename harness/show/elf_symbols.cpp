@@ -13,13 +13,13 @@
 namespace peakmark {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1}
-                                     << 30;  // of one table: a damaged file may claim anything
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1}
+                                    << 30;  // of one table: a damaged file may claim anything
 
 /// `count` records at `offset`; nothing where the file does not have them.
 template <typename Record>
 std::optional<std::vector<Record>> records(std::ifstream& file, std::uint64_t offset, std::uint64_t count) {
-  if (count > kMostBytes / sizeof(Record)) return std::nullopt;
+  if (count > kMaxBytes / sizeof(Record)) return std::nullopt;
   std::vector<Record> all(count);
   file.seekg(static_cast<std::streamoff>(offset));
   file.read(reinterpret_cast<char*>(all.data()), static_cast<std::streamsize>(count * sizeof(Record)));

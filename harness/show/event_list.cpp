@@ -12,7 +12,7 @@
 namespace peakmark {
 namespace {
 
-const char* name_of(EventType type) {
+const char* to_string(EventType type) {
   constexpr std::array<const char*, 13> names{"?",     "allocation", "failed", "release", "name",
                                               "phase", "text",       "pool",   "note",    "stack",
                                               "work",  "live",       "folded"};
@@ -23,7 +23,7 @@ const char* name_of(EventType type) {
 const char* folded_name(const Event& event) {
   switch (static_cast<FoldedCount>(event.amounts.result)) {
     case FoldedCount::of_kind:
-      return name_of(event.kind);
+      return to_string(event.kind);
     case FoldedCount::of_phase:
       return "of this phase";
     case FoldedCount::unmatched_releases:
@@ -71,15 +71,15 @@ void write_events(const RecordedTree& tree, std::ostream& out) {
       const Event& event = process.events[i];
       if (event.type == EventType::text) continue;
       const double seconds = static_cast<double>(event.time_ns - process.header.start_monotonic_ns) * 1e-9;
-      out << fmt::format("{:12.6f} {:7} {:<10} {:#018x} ", seconds, event.thread, name_of(event.type),
+      out << fmt::format("{:12.6f} {:7} {:<10} {:#018x} ", seconds, event.thread, to_string(event.type),
                          event.address);
       switch (event.type) {
         case EventType::allocation:
         case EventType::pool:
-          out << fmt::format("{:<15} {}{}\n", name_of(event.kind), event.amounts.bytes, stack_of(event));
+          out << fmt::format("{:<15} {}{}\n", to_string(event.kind), event.amounts.bytes, stack_of(event));
           break;
         case EventType::failed_allocation:
-          out << fmt::format("{:<15} {} error {}{}", name_of(event.kind), event.amounts.bytes,
+          out << fmt::format("{:<15} {} error {}{}", to_string(event.kind), event.amounts.bytes,
                              event.amounts.result, stack_of(event));
           if (const std::uint64_t repeats = event.address & kRepeatsMask; repeats != 0)
             out << fmt::format(" {} times", repeats + 1);
@@ -95,7 +95,7 @@ void write_events(const RecordedTree& tree, std::ostream& out) {
           break;
         case EventType::live:
           out << fmt::format("{:<15} {}\n",
-                             event.amounts.result == kLiveOfKind ? name_of(event.kind) : "all that counts",
+                             event.amounts.result == kLiveOfKind ? to_string(event.kind) : "all that counts",
                              event.amounts.bytes);
           break;
         case EventType::folded:

@@ -25,7 +25,7 @@ std::vector<std::string> path_of(const Allocation& allocation,
   std::vector<std::string> path;
   if (stacks.empty()) {
     if (!allocation.phase.empty()) path.push_back(allocation.phase);
-    path.emplace_back(name_of(allocation.kind));
+    path.emplace_back(to_string(allocation.kind));
     if (!allocation.name.empty()) path.push_back(allocation.name);
     return path;
   }
@@ -37,7 +37,7 @@ std::vector<std::string> path_of(const Allocation& allocation,
       path.push_back(text_of(*frame));
     }
   }
-  path.push_back(allocation.name.empty() ? name_of(allocation.kind) : allocation.name);
+  path.push_back(allocation.name.empty() ? to_string(allocation.kind) : allocation.name);
   return path;
 }
 

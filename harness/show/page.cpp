@@ -19,8 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostPoints = 8000;  // four a pixel of a wide screen
-constexpr std::size_t kMostPhases = 2000;
+constexpr std::size_t kMaxPoints = 8000;  // four a pixel of a wide screen
+constexpr std::size_t kMaxPhases = 2000;
 constexpr Size kSmallestPart = 4000;  // of the bytes at the peak, in the flame graph
 
 Json flame_json(const FlameNode& node) {
@@ -34,8 +34,8 @@ Json flame_json(const FlameNode& node) {
 Json phases_json(const LedgerSummary& summary, std::int64_t zero_ns, std::int64_t end_ns,
                  std::size_t& left_out) {
   Json list = Json::array();
-  const bool all = summary.phases.size() <= kMostPhases;
-  const std::int64_t shortest = all ? 0 : (end_ns - zero_ns) / static_cast<std::int64_t>(kMostPhases);
+  const bool all = summary.phases.size() <= kMaxPhases;
+  const std::int64_t shortest = all ? 0 : (end_ns - zero_ns) / static_cast<std::int64_t>(kMaxPhases);
   for (std::size_t i = 0; i < summary.phases.size(); ++i) {
     const std::int64_t from = summary.phases[i].start_time_ns;
     const std::int64_t to = i + 1 < summary.phases.size() ? summary.phases[i + 1].start_time_ns : end_ns;
@@ -61,13 +61,13 @@ Json timeline_json(const std::vector<LivePoint>& points) {
 /// Of all processes together; null where there is one.
 Json tree_json(const RecordedTree& tree) {
   if (tree.processes.size() == 1) return nullptr;
-  return {{"timeline", timeline_json(live_over_time(merge_by_time(tree), kMostPoints))},
+  return {{"timeline", timeline_json(live_over_time(merge_by_time(tree), kMaxPoints))},
           {"phases", Json::array()}};
 }
 
 Json view_json(const RecordedProcess& process) {
   const LedgerSummary summary = summarise(process.events);
-  const auto points = live_over_time(process.events, kMostPoints);
+  const auto points = live_over_time(process.events, kMaxPoints);
   const std::int64_t zero_ns = points.empty() ? 0 : points.front().time_ns;
   const std::int64_t end_ns = points.empty() ? 0 : points.back().time_ns;
   const auto stacks = caller_stacks(process, summary);
@@ -106,7 +106,7 @@ void publish(Json& json, const PrivateTexts& texts) {
 
 void write_page(const RecordedTree& tree, const ReportOptions& options, std::ostream& out) {
   ReportOptions short_options = options;
-  short_options.most_phases = kMostPhases;
+  short_options.most_phases = kMaxPhases;
   Json views = Json::array();
   for (const RecordedProcess& process : tree.processes) views.push_back(view_json(process));
   const PrivateTexts texts = private_texts(current_environment());

@@ -18,7 +18,7 @@ Json groups_json(const std::vector<Allocation>& allocations) {
   Json list = Json::array();
   for (const AllocationGroup& one : group(allocations)) {
     list.push_back({{"name", one.name},
-                    {"kind", name_of(one.kind)},
+                    {"kind", to_string(one.kind)},
                     {"phase", one.phase},
                     {"bytes", one.bytes},
                     {"count", one.count}});
@@ -31,7 +31,7 @@ Json process_groups_json(const RecordedTree& tree, const LedgerSummary& together
   for (const auto& [pid, one] : group_by_process(tree, together.at_peak)) {
     list.push_back({{"pid", pid},
                     {"name", one.name},
-                    {"kind", name_of(one.kind)},
+                    {"kind", to_string(one.kind)},
                     {"phase", one.phase},
                     {"bytes", one.bytes},
                     {"count", one.count}});
@@ -60,7 +60,7 @@ Json refused_json(const std::vector<RefusedAllocation>& refused) {
   for (const RefusedAllocation& one : refused) {
     const std::string_view name = allocation_error_name(one.error);
     list.push_back({{"bytes", one.bytes},
-                    {"kind", name_of(one.kind)},
+                    {"kind", to_string(one.kind)},
                     {"error", one.error},
                     {"error_name", name.empty() ? Json(nullptr) : Json(name)},
                     {"phase", one.phase},
@@ -74,11 +74,11 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
   const LedgerSummary summary = summarise(process.events);
   Json by_kind = Json::object();
   for (const auto& [kind, one] : summary.by_kind) {
-    by_kind[name_of(kind)] = {{"peak_bytes", one.peak_bytes},
-                              {"live_at_end_bytes", one.live_at_end_bytes},
-                              {"total_bytes", one.total_bytes},
-                              {"allocations", one.allocations},
-                              {"counts_into_peak", counts_into_peak(kind)}};
+    by_kind[to_string(kind)] = {{"peak_bytes", one.peak_bytes},
+                                {"live_at_end_bytes", one.live_at_end_bytes},
+                                {"total_bytes", one.total_bytes},
+                                {"allocations", one.allocations},
+                                {"counts_into_peak", counts_into_peak(kind)}};
   }
   Json phases = Json::array();
   for (const PhaseSummary& phase : summary.phases) {

@@ -20,7 +20,7 @@ namespace {
 
 using Align = TextTable::Align;
 
-constexpr std::size_t kMostRows = 20;
+constexpr std::size_t kMaxRows = 20;
 
 std::string line_of(const std::vector<std::string>& command) {
   return one_line(fmt::format("{}", fmt::join(command, " ")));
@@ -38,8 +38,8 @@ std::string groups_text(const std::vector<Allocation>& allocations) {
                            {"largest", Align::right},
                            {"bytes", Align::right},
                            {"", Align::right}});
-  return first_rows(columns, kMostRows, group(allocations), [](TextTable& table, const AllocationGroup& one) {
-    table.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), name_of(one.kind), one.phase,
+  return first_rows(columns, kMaxRows, group(allocations), [](TextTable& table, const AllocationGroup& one) {
+    table.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), to_string(one.kind), one.phase,
                std::to_string(one.count), format_size(one.largest_bytes), std::to_string(one.bytes),
                format_size(one.bytes)});
   });
@@ -55,17 +55,17 @@ std::string process_groups_text(const std::vector<ProcessGroup>& groups) {
                            {"bytes", Align::right},
                            {"", Align::right}});
   if (groups.empty()) return {};
-  return first_rows(columns, kMostRows, groups, [](TextTable& table, const ProcessGroup& of_process) {
+  return first_rows(columns, kMaxRows, groups, [](TextTable& table, const ProcessGroup& of_process) {
     const AllocationGroup& one = of_process.group;
     table.add({fmt::format("  {}", of_process.pid), one.name.empty() ? "(unnamed)" : one.name,
-               name_of(one.kind), one.phase, std::to_string(one.count), format_size(one.largest_bytes),
+               to_string(one.kind), one.phase, std::to_string(one.count), format_size(one.largest_bytes),
                std::to_string(one.bytes), format_size(one.bytes)});
   });
 }
 
 std::string sites_text(const std::vector<Site>& sites) {
   const TextTable columns({{"  site"}, {"count", Align::right}, {"bytes", Align::right}, {"", Align::right}});
-  return first_rows(columns, kMostRows, sites, [](TextTable& table, const Site& one) {
+  return first_rows(columns, kMaxRows, sites, [](TextTable& table, const Site& one) {
     const std::string first = one.frames.empty() ? "(no stack recorded)" : one.frames.front();
     table.add({"  " + first, std::to_string(one.count), std::to_string(one.bytes), format_size(one.bytes)});
     for (std::size_t frame = 1; frame < one.frames.size(); ++frame) {
@@ -85,11 +85,11 @@ std::string refused_text(const std::vector<RefusedAllocation>& refused) {
                                          {"kind"},
                                          {"phase"}};
   if (has_sites) columns.push_back({"site"});
-  return first_rows(TextTable(columns), kMostRows, refused,
+  return first_rows(TextTable(columns), kMaxRows, refused,
                     [&](TextTable& table, const RefusedAllocation& one) {
                       std::vector<std::string> row{
                           fmt::format("  {}", one.bytes), format_size(one.bytes), std::to_string(one.count),
-                          error_text(one.error),          name_of(one.kind),      one.phase};
+                          error_text(one.error),          to_string(one.kind),    one.phase};
                       if (has_sites)
                         row.push_back(one.frames.empty() ? "(no stack recorded)" : one.frames.front());
                       table.add(row);
@@ -123,7 +123,7 @@ std::string kinds_text(const LedgerSummary& summary) {
   std::ranges::stable_sort(kinds, std::ranges::greater(),
                            [](const auto& one) { return one.second.peak_bytes; });
   for (const auto& [kind, one] : kinds) {
-    table.add({std::string("  ") + name_of(kind), format_size(one.peak_bytes), format_size(one.total_bytes),
+    table.add({std::string("  ") + to_string(kind), format_size(one.peak_bytes), format_size(one.total_bytes),
                std::to_string(one.allocations), counts_into_peak(kind) ? "" : "beside the peak"});
   }
   return table.text();

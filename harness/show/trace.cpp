@@ -100,7 +100,7 @@ class TraceWriter {
     }
     for (const auto& [kind, unused] : ledger.by_kind) {
       for (const LivePoint& point : live_over_time(events, options_.max_points, kind)) {
-        counter(name_of(kind), point.time_ns, point.live_bytes);
+        counter(to_string(kind), point.time_ns, point.live_bytes);
       }
     }
     for (const TraceSpan& span : spans.kept) {
@@ -141,7 +141,7 @@ class TraceWriter {
         ",\n"
         R"({{"ph":"i","s":"p","name":"failed allocation of {} bytes","cat":"memory",)"
         R"("pid":{},"tid":{},"ts":{},"args":{{"kind":"{}","error":{}}}}})",
-        event.amounts.bytes, pid_, event.thread, time(event.time_ns), name_of(event.kind),
+        event.amounts.bytes, pid_, event.thread, time(event.time_ns), to_string(event.kind),
         event.amounts.result);
   }
 
@@ -154,7 +154,7 @@ class TraceWriter {
 
   [[nodiscard]] std::string name_of_span(std::size_t i, MemoryKind kind) const {
     const auto name = names_.find(i);
-    return json_text(name == names_.end() ? name_of(kind) : name->second);
+    return json_text(name == names_.end() ? to_string(kind) : name->second);
   }
 
   void begin_span(std::size_t i, const Event& event) {
@@ -162,7 +162,7 @@ class TraceWriter {
         ",\n"
         R"({{"ph":"b","cat":"{}","id":"{}","name":{},"pid":{},"tid":{},"ts":{},)"
         R"("args":{{"bytes":{},"address":"{:#x}"}}}})",
-        name_of(event.kind), i, name_of_span(i, event.kind), pid_, event.thread, time(event.time_ns),
+        to_string(event.kind), i, name_of_span(i, event.kind), pid_, event.thread, time(event.time_ns),
         event.amounts.bytes, event.address);
   }
 
@@ -170,7 +170,7 @@ class TraceWriter {
     out_ << fmt::format(
         ",\n"
         R"({{"ph":"e","cat":"{}","id":"{}","name":{},"pid":{},"tid":{},"ts":{}}})",
-        name_of(kind), i, name_of_span(i, kind), pid_, release.thread, time(release.time_ns));
+        to_string(kind), i, name_of_span(i, kind), pid_, release.thread, time(release.time_ns));
   }
 
   void release(const Event& event) {
@@ -188,7 +188,7 @@ class TraceWriter {
       requested_ += bytes;
       counter("requested", time_ns, requested_);
     }
-    counter(name_of(kind), time_ns, by_kind_[kind]);
+    counter(to_string(kind), time_ns, by_kind_[kind]);
   }
 
   void counter(const char* what, std::int64_t time_ns, std::int64_t bytes) {

@@ -17,6 +17,6 @@ std::vector<double> u_distribution(std::size_t first, std::size_t second);
 double rank_sum_steps(std::size_t values, std::size_t taken);
 
 /// More than this, some milliseconds, and the normal approximation serves. 25 a side are fewer.
-inline constexpr double kMostRankSumSteps = 4e6;
+inline constexpr double kMaxRankSumSteps = 4e6;
 
 }  // namespace peakmark

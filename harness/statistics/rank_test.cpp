@@ -73,7 +73,7 @@ RankTest mann_whitney(std::span<const double> first, std::span<const double> sec
   const auto n = static_cast<double>(second.size());
   RankTest test;
   test.u = static_cast<double>(doubled_first) / 2 - m * (m + 1) / 2;
-  test.exact = rank_sum_steps(ranks.doubled.size(), first.size()) <= kMostRankSumSteps;
+  test.exact = rank_sum_steps(ranks.doubled.size(), first.size()) <= kMaxRankSumSteps;
   const bool smaller_first = first.size() <= second.size();
   test.p = test.exact ? exact_p(ranks, std::min(first.size(), second.size()),
                                 smaller_first ? doubled_first : doubled_second)
@@ -86,7 +86,7 @@ double chance_of_u_at_most(double u, std::size_t first, std::size_t second) {
   const auto m = static_cast<double>(first);
   const auto n = static_cast<double>(second);
   if (u >= m * n) return 1;
-  if (rank_sum_steps(first + second, first) > kMostRankSumSteps) {
+  if (rank_sum_steps(first + second, first) > kMaxRankSumSteps) {
     const double deviation = std::sqrt(m * n * (m + n + 1) / 12);
     return upper_tail((m * n / 2 - std::floor(u) - 0.5) / deviation);
   }

@@ -12,7 +12,7 @@ struct RankTest {
 };
 
 /// Whether two samples come from one distribution, whatever that is. Exact where that is quick
-/// (kMostRankSumSteps), ties included: the values as they are, with mean ranks, are dealt out in every way.
+/// (kMaxRankSumSteps), ties included: the values as they are, with mean ranks, are dealt out in every way.
 /// Beyond, the normal approximation with correction for ties and for continuity. std::invalid_argument when a
 /// sample is empty or a value not finite.
 RankTest mann_whitney(std::span<const double> first, std::span<const double> second);

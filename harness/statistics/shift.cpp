@@ -17,7 +17,7 @@ namespace {
 /// The least u with P(U ≤ u) > tail: the interval goes from the u-th difference from below to the u-th from
 /// above. 0 where even u = 0 is too likely.
 std::size_t differences_left_out(std::size_t first, std::size_t second, double tail) {
-  if (rank_sum_steps(first + second, first) <= kMostRankSumSteps) {
+  if (rank_sum_steps(first + second, first) <= kMaxRankSumSteps) {
     double sum = 0;
     std::size_t u = 0;
     for (const double chance : u_distribution(first, second)) {
@@ -44,7 +44,7 @@ std::size_t differences_left_out(std::size_t first, std::size_t second, double t
 
 Shift hodges_lehmann(std::span<const double> base, std::span<const double> next, double confidence) {
   if (base.empty() || next.empty()) throw std::invalid_argument("a sample to compare is empty");
-  if (base.size() > kMostDifferences / next.size()) throw UsageError("the samples to compare are too large");
+  if (base.size() > kMaxDifferences / next.size()) throw UsageError("the samples to compare are too large");
   check_finite(base);
   check_finite(next);
   std::vector<double> differences;

@@ -21,10 +21,10 @@ struct Shift {
 };
 
 /// Throws std::invalid_argument when a sample is empty or a value is not finite, UsageError when there are
-/// more than kMostDifferences.
+/// more than kMaxDifferences.
 Shift hodges_lehmann(std::span<const double> base, std::span<const double> next, double confidence = 0.95);
 
 /// Every difference is held at once.
-inline constexpr std::size_t kMostDifferences = 16'000'000;
+inline constexpr std::size_t kMaxDifferences = 16'000'000;
 
 }  // namespace peakmark

@@ -47,7 +47,7 @@ bool is_within_least_effect(const TimeChange& change) {
 
 }  // namespace
 
-std::string_view name_of(TimeVerdict verdict) {
+std::string_view to_string(TimeVerdict verdict) {
   switch (verdict) {
     case TimeVerdict::faster:
       return "faster";
@@ -65,13 +65,13 @@ std::string_view name_of(TimeVerdict verdict) {
   return "unknown";
 }
 
-std::string time_trouble(std::span<const double> base, std::span<const double> next) {
+std::string time_error(std::span<const double> base, std::span<const double> next) {
   const std::string trouble = trouble_of(base, "base");
   return trouble.empty() ? trouble_of(next, "new") : trouble;
 }
 
 TimeChange time_change(std::span<const double> base, std::span<const double> next) {
-  if (const std::string trouble = time_trouble(base, next); !trouble.empty())
+  if (const std::string trouble = time_error(base, next); !trouble.empty())
     throw std::invalid_argument(trouble);
   TimeChange change;
   change.base_ns = median(base);
@@ -82,7 +82,7 @@ TimeChange time_change(std::span<const double> base, std::span<const double> nex
     change.interval = Interval{std::expm1(shift.interval->low), std::expm1(shift.interval->high)};
   }
   change.p = mann_whitney(base, next).p;
-  change.least_effect = std::max(kLeastEffect, kLeastDifferenceNs / change.base_ns);
+  change.least_effect = std::max(kMinEffect, kMinDifferenceNs / change.base_ns);
   change.base_blocks = base.size();
   change.new_blocks = next.size();
   return change;
@@ -94,20 +94,20 @@ bool is_candidate(const TimeChange& change) {
 }
 
 TimeVerdict judge_time(const TimeChange& change, double adjusted_p, Evidence evidence) {
-  if (std::min(change.base_blocks, change.new_blocks) < kLeastBlocks) return TimeVerdict::undecided;
+  if (std::min(change.base_blocks, change.new_blocks) < kMinBlocks) return TimeVerdict::undecided;
   const bool differs = is_significant(change, adjusted_p) && reaches_least_effect(change);
   if (evidence == Evidence::not_in_turns) {
     const bool large = std::abs(change.relative) >= kBetweenJobs;
     return differs && large ? TimeVerdict::suspicious : TimeVerdict::undecided;
   }
-  if (differs && evidence == Evidence::one_look) return TimeVerdict::suspicious;
+  if (differs && evidence == Evidence::one_pass) return TimeVerdict::suspicious;
   if (differs) return change.relative > 0 ? TimeVerdict::slower : TimeVerdict::faster;
   return is_within_least_effect(change) ? TimeVerdict::same : TimeVerdict::undecided;
 }
 
 // The interval's width falls with the square root of the blocks.
 std::optional<std::size_t> blocks_to_decide(const TimeChange& change) {
-  if (!change.interval) return kLeastBlocks;
+  if (!change.interval) return kMinBlocks;
   const double half_width = (change.interval->high - change.interval->low) / 2;
   const double room = std::abs(change.least_effect - std::abs(change.relative));
   if (!(room > 0) || !std::isfinite(half_width)) return std::nullopt;
@@ -115,7 +115,7 @@ std::optional<std::size_t> blocks_to_decide(const TimeChange& change) {
   const double blocks = std::ceil(std::max(1.5 * taken, taken * std::pow(half_width / room, 2)));
   constexpr double kMost = 10'000;  // nobody measures that: the case is too noisy, or at the very edge
   if (blocks > kMost) return std::nullopt;
-  return std::max(kLeastBlocks, static_cast<std::size_t>(blocks));
+  return std::max(kMinBlocks, static_cast<std::size_t>(blocks));
 }
 
 }  // namespace peakmark

@@ -14,17 +14,17 @@ namespace peakmark {
 
 /// Block medians a side, at least: with fewer, the least p of a rank test, times 1,000 cases, is above
 /// kFalseDiscoveryRate.
-inline constexpr std::size_t kLeastBlocks = 9;
+inline constexpr std::size_t kMinBlocks = 9;
 /// A change has a smaller p,
 inline constexpr double kSignificance = 0.002;
 /// and a p, adjusted over the cases (Benjamini and Hochberg), of at most this,
 inline constexpr double kFalseDiscoveryRate = 0.05;
 /// and an interval that reaches this part of the base's time: a change as large as that is not ruled out. The
 /// estimate itself would miss half of the changes that are exactly as large.
-inline constexpr double kLeastEffect = 0.03;
+inline constexpr double kMinEffect = 0.03;
 /// and this many ns a call: the resolution of CUDA's events is about 0.5 us, and a difference below it lies
 /// in the marks and the launch as well as in the work. Above 17 us a call 3 % is more.
-inline constexpr double kLeastDifferenceNs = 500;
+inline constexpr double kMinDifferenceNs = 500;
 /// The first look only chooses what is measured again: a smaller p,
 inline constexpr double kCandidateSignificance = 0.05;
 /// and this part of the least effect are enough.
@@ -41,29 +41,29 @@ struct TimeChange {
   double relative = 0;               ///< the effect, by Hodges and Lehmann on the logarithms
   std::optional<Interval> interval;  ///< of `relative`, 95 %; none with fewer than 4 blocks a side
   double p = 1;                      ///< of Mann and Whitney, two-sided
-  double least_effect = 0;           ///< kLeastEffect, or more where kLeastDifferenceNs is more
+  double least_effect = 0;           ///< kMinEffect, or more where kMinDifferenceNs is more
   std::size_t base_blocks = 0;
   std::size_t new_blocks = 0;
 };
 
 /// Why no change can be told from these block medians (none, or one that is no finite time above 0, with the
 /// side's name); empty where one can.
-std::string time_trouble(std::span<const double> base, std::span<const double> next);
+std::string time_error(std::span<const double> base, std::span<const double> next);
 
-/// std::invalid_argument where there is a time_trouble().
+/// std::invalid_argument where there is a time_error().
 TimeChange time_change(std::span<const double> base, std::span<const double> next);
 
 /// Whether the first look gives reason for a second.
 bool is_candidate(const TimeChange& change);
 
 enum class TimeVerdict { faster, same, slower, undecided, suspicious, not_comparable };
-std::string_view name_of(TimeVerdict verdict);
+std::string_view to_string(TimeVerdict verdict);
 
 /// How the two sides were measured.
 enum class Evidence {
-  not_in_turns,  ///< in two jobs, or one after the other: at most `suspicious`
-  one_look,      ///< in turns, and never looked at again: at most `suspicious`
-  second_look    ///< in turns, in blocks of their own after a first look
+  not_in_turns,      ///< in two jobs, or one after the other: at most `suspicious`
+  one_pass,          ///< in turns, and never looked at again: at most `suspicious`
+  confirmation_pass  ///< in turns, in blocks of their own after a first look
 };
 
 /// `adjusted_p`: over the cases that were judged with this one.

@@ -29,7 +29,7 @@ std::vector<double> blocks(double ns, double spread, std::size_t count = 9) {
 }
 
 TimeVerdict verdict(const std::vector<double>& base, const std::vector<double>& next,
-                    Evidence evidence = Evidence::second_look) {
+                    Evidence evidence = Evidence::confirmation_pass) {
   const TimeChange change = time_change(base, next);
   return judge_time(change, change.p, evidence);
 }
@@ -73,7 +73,7 @@ TEST(TimeChange, VerdictsFollowTheDirection) {
 TEST(TimeChange, ASureButSmallDifferenceIsTheSame) {
   const TimeChange change = time_change(blocks(1e6, 0.002), blocks(1.02e6, 0.002));
   EXPECT_LT(change.p, kSignificance);
-  EXPECT_EQ(judge_time(change, change.p, Evidence::second_look), TimeVerdict::same);
+  EXPECT_EQ(judge_time(change, change.p, Evidence::confirmation_pass), TimeVerdict::same);
 }
 
 TEST(TimeChange, OfThreePercentIsFoundThoughTheEstimateLiesBelow) {
@@ -93,8 +93,8 @@ TEST(TimeChange, FewerThanNineBlocksASideDecideNothing) {
 
 TEST(TimeChange, OfOtherJobsOrOneLookIsAtMostSuspicious) {
   const auto base = blocks(1e6, 0.01);
-  EXPECT_EQ(verdict(base, blocks(1.05e6, 0.01), Evidence::one_look), TimeVerdict::suspicious);
-  EXPECT_EQ(verdict(base, base, Evidence::one_look), TimeVerdict::same);
+  EXPECT_EQ(verdict(base, blocks(1.05e6, 0.01), Evidence::one_pass), TimeVerdict::suspicious);
+  EXPECT_EQ(verdict(base, base, Evidence::one_pass), TimeVerdict::same);
   EXPECT_EQ(verdict(base, blocks(1.2e6, 0.01), Evidence::not_in_turns), TimeVerdict::suspicious);
   EXPECT_EQ(verdict(base, blocks(0.5e6, 0.01), Evidence::not_in_turns), TimeVerdict::suspicious);
   EXPECT_EQ(verdict(base, blocks(1.1e6, 0.01), Evidence::not_in_turns), TimeVerdict::undecided)
@@ -104,14 +104,14 @@ TEST(TimeChange, OfOtherJobsOrOneLookIsAtMostSuspicious) {
 
 TEST(TimeChange, FalseDiscoveriesAreHeldBack) {
   const TimeChange change = time_change(blocks(1e6, 0.01), blocks(1.05e6, 0.01));
-  EXPECT_EQ(judge_time(change, 0.06, Evidence::second_look), TimeVerdict::undecided);
+  EXPECT_EQ(judge_time(change, 0.06, Evidence::confirmation_pass), TimeVerdict::undecided);
 }
 
 TEST(TimeChange, BelowTheClockIsNoChange) {
   // 4 % of 5 us are 200 ns.
   const TimeChange change = time_change(blocks(5e3, 0.01), blocks(5.2e3, 0.01));
   EXPECT_DOUBLE_EQ(change.least_effect, 0.1);
-  EXPECT_EQ(judge_time(change, change.p, Evidence::second_look), TimeVerdict::same);
+  EXPECT_EQ(judge_time(change, change.p, Evidence::confirmation_pass), TimeVerdict::same);
   EXPECT_EQ(verdict(blocks(5e3, 0.01), blocks(6e3, 0.01)), TimeVerdict::slower);
 }
 
@@ -123,13 +123,13 @@ TEST(TimeChange, CandidatesAreMoreThanChanges) {
 
 TEST(TimeChange, SaysWhatIsNoTime) {
   const std::vector<double> good{1, 2};
-  EXPECT_THAT(time_trouble(good, good), IsEmpty());
-  EXPECT_THAT(time_trouble({}, good), HasSubstr("the base has no time"));
-  EXPECT_THAT(time_trouble(good, std::vector<double>{1, 0}), HasSubstr("the new has a block of 0 ns"));
-  EXPECT_THAT(time_trouble(good, std::vector<double>{-1}), HasSubstr("block of -1 ns"));
-  EXPECT_THAT(time_trouble(std::vector<double>{std::numeric_limits<double>::quiet_NaN()}, good),
+  EXPECT_THAT(time_error(good, good), IsEmpty());
+  EXPECT_THAT(time_error({}, good), HasSubstr("the base has no time"));
+  EXPECT_THAT(time_error(good, std::vector<double>{1, 0}), HasSubstr("the new has a block of 0 ns"));
+  EXPECT_THAT(time_error(good, std::vector<double>{-1}), HasSubstr("block of -1 ns"));
+  EXPECT_THAT(time_error(std::vector<double>{std::numeric_limits<double>::quiet_NaN()}, good),
               HasSubstr("nan"));
-  EXPECT_THAT(time_trouble(std::vector<double>{std::numeric_limits<double>::infinity()}, good),
+  EXPECT_THAT(time_error(std::vector<double>{std::numeric_limits<double>::infinity()}, good),
               HasSubstr("inf"));
   EXPECT_THROW(time_change(good, std::vector<double>{0}), std::invalid_argument);
 }
@@ -148,7 +148,7 @@ TEST(BlocksToDecide, GrowWithTheNoise) {
   EXPECT_GT(change.p, kSignificance);
   EXPECT_THAT(blocks_to_decide(change), testing::Optional(testing::Ge(14U)));
   const std::vector<double> one{1e6};
-  EXPECT_THAT(blocks_to_decide(time_change(one, one)), Eq(kLeastBlocks));
+  EXPECT_THAT(blocks_to_decide(time_change(one, one)), Eq(kMinBlocks));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
-#include "base/program_trouble.hpp"
+#include "base/program_failure.hpp"
 #include "base/word_pointers.hpp"
 #include "subprocess/child_end.hpp"
 

@@ -19,7 +19,7 @@ using json_fields::Json;
 
 namespace {
 
-constexpr std::size_t kMostBytesShown = 80;
+constexpr std::size_t kMaxBytesShown = 80;
 // The limit of an answer is that of a batch, so that it does not depend on the size of the suite.
 constexpr std::size_t kMaxCasesOfAQuestion = 10'000;
 
@@ -99,7 +99,7 @@ void read_answers(CasesOfQuestion cases, const std::string& output, const std::f
       throw ProtocolError(fmt::format(
           "{} --check answers '{}', which is no answer ({}); a worker must print nothing to standard output "
           "while a case is made",
-          worker.string(), peakmark::one_line(shortened(line, kMostBytesShown)),
+          worker.string(), peakmark::one_line(shortened(line, kMaxBytesShown)),
           json_fields::message_of(error)));
     }
   }
@@ -126,7 +126,7 @@ void check_cases(const std::filesystem::path& worker, const Description& descrip
   if (!description.checks_cases) return;
   std::vector<const PlannedCase*> cases;
   for (const PlannedCase& planned : all_cases) {
-    if (description.variant(planned.the_case.variant) != nullptr) cases.push_back(&planned);
+    if (description.variant(planned.sweep_case.variant) != nullptr) cases.push_back(&planned);
   }
   if (cases.empty()) return;
   WorkerCommand command{worker, arguments, {}, ""};

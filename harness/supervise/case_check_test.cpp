@@ -21,7 +21,7 @@ std::string mistake_of(const std::vector<std::string>& deeds, bool checks_cases 
   for (const std::string& deed : deeds) {
     cases.emplace_back();
     cases.back().name = "fake/case/dry/does:" + deed;
-    cases.back().the_case.variant = deed == "program" ? "theirs/program" : "fake/case";
+    cases.back().sweep_case.variant = deed == "program" ? "theirs/program" : "fake/case";
     cases.back().place = "s.toml:" + std::to_string(cases.size());
   }
   try {

@@ -24,7 +24,7 @@ void Confirming::finished(const PlannedCase& planned, const Observation& measure
   const bool is_good = measured.outcome == Outcome::ok && measured.gpu_time.has_value();
   progress_.finished(!is_good);
   if (!is_good) {
-    progress_.message(planned.name + ": not confirmed: " + std::string(name_of(measured.outcome)) + ": " +
+    progress_.message(planned.name + ": not confirmed: " + std::string(to_string(measured.outcome)) + ": " +
                       measured.message);
     return;
   }

@@ -14,7 +14,7 @@ using testing::IsEmpty;
 PlannedCase case_planned(const std::string& name) {
   PlannedCase planned;
   planned.name = name;
-  planned.the_case = {"op/variant", "opencl", {}};
+  planned.sweep_case = {"op/variant", "opencl", {}};
   return planned;
 }
 

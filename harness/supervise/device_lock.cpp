@@ -68,7 +68,7 @@ bool needs_no_lock(const DeviceInfo& device, const DeviceLockOptions& options) {
 std::string lock_name(const DeviceInfo& device) {
   if (device.is_cpu) return "cpu";
   if (!device.pci.empty()) return "pci-" + as_file_name(device.pci);
-  return fmt::format("{}-{}-{}-{}", name_of(device.backend), as_file_name(device.platform), device.index,
+  return fmt::format("{}-{}-{}-{}", to_string(device.backend), as_file_name(device.platform), device.index,
                      as_file_name(device.name));
 }
 

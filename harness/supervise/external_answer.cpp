@@ -18,8 +18,8 @@ using json_fields::Json;
 namespace {
 
 /// Room for a traceback: what an estimator says stands in run files, tables and JUnit.
-constexpr std::size_t kMostErrorBytes = 16'000;
-constexpr std::size_t kMostQuotedBytes = 400;
+constexpr std::size_t kMaxErrorBytes = 16'000;
+constexpr std::size_t kMaxQuotedBytes = 400;
 
 /// A number of an answer, or what is wrong with it.
 std::optional<Size> read_number(const Json& answer, const char* key) {
@@ -67,7 +67,7 @@ void read_padding(const Json& answer, std::vector<Size>& padding) {
 /// Ours (`f32`) where we have it.
 std::string read_dtype(const std::string& name) {
   try {
-    return std::string(name_of(parse_dtype(name)));
+    return std::string(to_string(parse_dtype(name)));
   } catch (const UsageError&) {
     return name;
   }
@@ -86,12 +86,12 @@ ExternalAnswer read_object(const Json& json, const AnswerRules& rules) {
   ExternalAnswer answer;
   if (!json.is_object())
     throw NoEstimateError(NoEstimate::wrong_type,
-                          "the answer is no JSON object: " + shortened(json.dump(), kMostQuotedBytes));
+                          "the answer is no JSON object: " + shortened(json.dump(), kMaxQuotedBytes));
   if (json.contains("error")) json_fields::read(json.at("error"), answer.error);
   if (answer.error && answer.error->empty())
     throw NoEstimateError(NoEstimate::no_answer, "its error says nothing");
   if (answer.error) {
-    answer.error = shortened(*answer.error, kMostErrorBytes);
+    answer.error = shortened(*answer.error, kMaxErrorBytes);
     return answer;
   }
   answer.slices = read_number(json, "slices");
@@ -113,7 +113,7 @@ ExternalAnswer read_object(const Json& json, const AnswerRules& rules) {
 
 }  // namespace
 
-std::string_view name_of(NoEstimate reason) {
+std::string_view to_string(NoEstimate reason) {
   switch (reason) {
     case NoEstimate::not_found:
       return "not_found";
@@ -139,7 +139,7 @@ std::string_view name_of(NoEstimate reason) {
 }
 
 NoEstimateError::NoEstimateError(NoEstimate reason, const std::string& message)
-    : ProtocolError(std::string(name_of(reason)) + ": " + message), reason_(reason) {}
+    : ProtocolError(std::string(to_string(reason)) + ": " + message), reason_(reason) {}
 
 ExternalAnswer read_external_answer(const std::string& line, const AnswerRules& rules) {
   try {

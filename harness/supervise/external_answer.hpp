@@ -25,7 +25,7 @@ enum class NoEstimate : std::uint8_t {
   wrong_dtype,
 };
 /// The name in messages: `no_answer_in_time`.
-std::string_view name_of(NoEstimate reason);
+std::string_view to_string(NoEstimate reason);
 
 /// An external estimator has no answer. The message begins with the name of the reason, as the documented
 /// `error` of an estimate does.

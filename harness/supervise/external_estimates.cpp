@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/plain_text.hpp"
-#include "base/program_trouble.hpp"
+#include "base/program_failure.hpp"
 #include "subprocess/worker_process.hpp"
 #include "supervise/python_environment.hpp"
 
@@ -21,7 +21,7 @@ using json_fields::Json;
 
 namespace {
 
-constexpr std::size_t kMostWordsBytes = 400;
+constexpr std::size_t kMaxWordsBytes = 400;
 
 std::string request_line(const ExternalEstimator& estimator, const EstimatorQuestion& question,
                          std::optional<Size> available_bytes, const std::string& parameters) {
@@ -81,7 +81,7 @@ WorkerCommand command_for(const ExternalEstimator& estimator, const std::string&
   // A path of a command is seen from the suite, wherever peakmark was started.
   std::string program = words.front();
   if (program.find('/') != std::string::npos) program = (estimator.suite_folder / program).string();
-  const std::string trouble = program_trouble(command.environment, program);
+  const std::string trouble = program_failure(command.environment, program);
   if (!trouble.empty()) throw NoEstimateError(NoEstimate::not_found, program + ": " + trouble);
   command.program = program_in(command.environment, program).value();
   command.arguments.assign(words.begin() + 1, words.end());
@@ -111,7 +111,7 @@ std::string answer_of(const WorkerCommand& command, double seconds, const AskLim
       case WorkerEvent::Kind::output:
         return event.text;
       case WorkerEvent::Kind::error:
-        if (!event.text.empty()) last_words = "; the last it said: " + shortened(event.text, kMostWordsBytes);
+        if (!event.text.empty()) last_words = "; the last it said: " + shortened(event.text, kMaxWordsBytes);
         break;
       case WorkerEvent::Kind::observation:
         break;
@@ -174,7 +174,7 @@ ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQ
 void note_external_estimates(const PlannedCase& planned, const Vocabulary& vocabulary,
                              Observation& observation) {
   if (observation.outcome != Outcome::ok) return;
-  const std::string& variant = planned.the_case.variant;
+  const std::string& variant = planned.sweep_case.variant;
   const auto unasked = [&](const std::string& name) -> std::optional<EstimateObservation> {
     const auto estimator = vocabulary.estimator(name, variant);
     if (!estimator || vocabulary.description.variant(variant) == nullptr) return std::nullopt;

@@ -53,7 +53,7 @@ void say(const std::string& line) {
 }
 
 void say_device(const DeviceInfo& device, bool memory_only) {
-  say(fmt::format("device: {} {}: {}{}", name_of(device.backend), device.index, device.name,
+  say(fmt::format("device: {} {}: {}{}", to_string(device.backend), device.index, device.name,
                   device.driver.empty() ? "" : fmt::format(" (driver {})", device.driver)));
   if (device.is_cpu && device.backend != Backend::dry && !memory_only) {
     say("  it is a CPU: bytes are as on a GPU, times are CPU times and say nothing of a GPU");
@@ -74,7 +74,7 @@ void say_checking(std::size_t cases) {
   if (cases >= kMinCases) say(fmt::format("  {} cases: the worker checks whether it can run them", cases));
 }
 
-std::string first_look_text(std::size_t chosen, std::size_t cases) {
+std::string screening_pass_text(std::size_t chosen, std::size_t cases) {
   return fmt::format("first look: {} of {} {} measured again", chosen, quantity(cases, "case"),
                      chosen == 1 ? "is" : "are");
 }
@@ -125,8 +125,8 @@ void Journaling::finished(const PlannedCase& planned, const Observation& measure
   note_external_estimates(planned, vocabulary_, observation);
   journal_.add(observation);
   progress_.finished(is_failure(planned, observation));
-  const bool is_first_look = !round_ || *round_ == 1;
-  if (is_first_look && observation.outcome == Outcome::ok && !observation.message.empty() &&
+  const bool is_screening_pass = !round_ || *round_ == 1;
+  if (is_screening_pass && observation.outcome == Outcome::ok && !observation.message.empty() &&
       told_.emplace(observation.variant, observation.message).second) {
     progress_.message(fmt::format("{}: {}", planned.name, observation.message));
   }
@@ -134,7 +134,7 @@ void Journaling::finished(const PlannedCase& planned, const Observation& measure
   if (end == CaseEnd::failed) {
     progress_.message(planned.name + ": " + reason_of(observation));
     progress_.message("  alone: " + repeat_command(options_, device_, planned));
-  } else if (end == CaseEnd::skipped && is_first_look &&
+  } else if (end == CaseEnd::skipped && is_screening_pass &&
              told_.emplace(observation.variant, reason_of(observation)).second) {
     progress_.message(planned.name + ": skipped: " + reason_of(observation));
   }
@@ -170,11 +170,11 @@ SupervisorOptions supervisor_options(const SweepOptions& options, const DeviceIn
   supervisor.worker.arguments = call.arguments;
   supervisor.worker.arguments.insert(supervisor.worker.arguments.end(),
                                      {"--device", std::to_string(device.index), "--backend",
-                                      std::string(name_of(device.backend)), "--require-recorder"});
+                                      std::string(to_string(device.backend)), "--require-recorder"});
   if (call.cache) {
     supervisor.worker.arguments.insert(supervisor.worker.arguments.end(), {"--cache", *call.cache});
   }
-  if (call.tells_steps) supervisor.worker.arguments.emplace_back("--tell-steps");
+  if (call.reports_steps) supervisor.worker.arguments.emplace_back("--report-steps");
   if (options.memory_only) supervisor.worker.arguments.emplace_back("--memory-only");
   if (options.repetitions) {
     supervisor.worker.arguments.insert(supervisor.worker.arguments.end(),
@@ -192,12 +192,12 @@ void note_unsupported(RunJournal& journal, const DeviceInfo& device) {
     if (!is_of_another_backend(planned, device)) continue;
     Observation observation;
     observation.case_name = planned.name;
-    observation.axes = planned.the_case.parameters;
-    observation.variant = planned.the_case.variant;
-    observation.backend = planned.the_case.backend;
+    observation.axes = planned.sweep_case.parameters;
+    observation.variant = planned.sweep_case.variant;
+    observation.backend = planned.sweep_case.backend;
     observation.outcome = Outcome::unsupported;
     observation.message = fmt::format("this run measures on {} ({}); --backend {} measures this case",
-                                      name_of(device.backend), device.name, planned.the_case.backend);
+                                      to_string(device.backend), device.name, planned.sweep_case.backend);
     journal.note(observation);
   }
 }
@@ -229,7 +229,7 @@ void note_reference(RunJournal& journal, const SupervisorOptions& supervisor, Su
 }
 
 bool is_program_of(const Selection& selection, const PlannedCase& planned) {
-  return selection.suite.vocabulary.program(planned.the_case.variant) != nullptr;
+  return selection.suite.vocabulary.program(planned.sweep_case.variant) != nullptr;
 }
 
 Stop measure_round(const RoundsOfRun& run, int round) {

@@ -60,7 +60,7 @@ struct WorkerCall {
   std::filesystem::path program;
   std::vector<std::string> arguments;
   /// It can be told to tell of each step: then what it died in can be named.
-  bool tells_steps = false;
+  bool reports_steps = false;
   /// `--cache` for it; null: it decides by the kind of its device.
   std::optional<std::string> cache = std::nullopt;
   /// The same, told that all but the times was measured before.
@@ -89,7 +89,7 @@ void note_unsupported(RunJournal& journal, const DeviceInfo& device);
 /// Large suites take a while before their first case: says what is done in it.
 void say_checking(std::size_t cases);
 /// `first look: 1 of 6 cases is measured again`
-std::string first_look_text(std::size_t chosen, std::size_t cases);
+std::string screening_pass_text(std::size_t chosen, std::size_t cases);
 
 /// Begins a new run; says what becomes of an earlier one that was cut short.
 void start_journal(RunJournal& journal, RunContext context, const std::filesystem::path& run_file);

@@ -15,7 +15,7 @@ namespace peakmark {
 namespace {
 
 constexpr std::size_t kBarWidth = 24;
-constexpr std::size_t kLeastWidthForABar = 72;
+constexpr std::size_t kMinWidthForABar = 72;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ std::string Progress::text(Clock::time_point now) const {
 
 std::string Progress::line(Clock::time_point now, std::size_t width) const {
   std::string line;
-  if (width >= kLeastWidthForABar && total_ > 0) {
+  if (width >= kMinWidthForABar && total_ > 0) {
     const std::size_t filled = std::min(done_, total_) * kBarWidth / total_;
     line = '[' + std::string(filled, '#') + std::string(kBarWidth - filled, '.') + "] ";
   }

@@ -10,7 +10,7 @@ std::filesystem::path recorder_for(const DeviceInfo& device, const RecorderLibra
   const auto& library = device.backend == Backend::cuda ? libraries.cuda : libraries.opencl;
   if (library) return *library;
   std::string message =
-      "the recorder for " + std::string(name_of(device.backend)) + " is not installed; looked in";
+      "the recorder for " + std::string(to_string(device.backend)) + " is not installed; looked in";
   for (const auto& folder : libraries.folders) message += " " + folder.string();
   throw RecorderError(message + " (PEAKMARK_LIBRARY_DIR names another folder)");
 }

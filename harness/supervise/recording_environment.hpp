@@ -14,7 +14,7 @@ namespace peakmark {
 /// worker itself reads, stand in a folder for temporary files and go with this object.
 class RecordingEnvironment {
  public:
-  /// RecorderError when there is no recorder for this device. `dry` keeps its own books.
+  /// RecorderError when there is no recorder for this device. `dry` keeps its own allocation_log.
   RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment);
 
   /// NAME=value each.

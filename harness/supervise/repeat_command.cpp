@@ -33,8 +33,8 @@ std::string repeat_command(const SweepOptions& options, const DeviceInfo& device
   command += " --filter " + quoted(exactly(planned.name));
   // An index counts the devices of one backend. A `dry` case needs no device, also where the run had one, and
   // --backend of another would make another case of it.
-  if (planned.the_case.backend != name_of(Backend::dry)) {
-    command += fmt::format(" --device {} --backend {}", device.index, name_of(device.backend));
+  if (planned.sweep_case.backend != to_string(Backend::dry)) {
+    command += fmt::format(" --device {} --backend {}", device.index, to_string(device.backend));
   } else if (options.selection.backend) {
     command += " --backend " + *options.selection.backend;
   }

@@ -10,7 +10,7 @@ namespace {
 PlannedCase planned(const std::string& name, const std::string& backend) {
   PlannedCase planned;
   planned.name = name;
-  planned.the_case.backend = backend;
+  planned.sweep_case.backend = backend;
   return planned;
 }
 

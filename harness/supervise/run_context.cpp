@@ -69,7 +69,7 @@ RunContext make_run_context(const Selection& selection, const Description& descr
   context.commit = description.commit;
   context.build = description.build;
   context.worker = description.worker;
-  context.backend = name_of(selection.device.backend);
+  context.backend = to_string(selection.device.backend);
   context.device = selection.device.name;
   context.driver = selection.device.driver;
   context.platform = selection.device.platform;

@@ -18,7 +18,7 @@ void check_requirement(const std::string& require, const DeviceInfo& device, con
   std::string message =
       "--require " + require + ": " +
       (require == "cuda" ? "no CUDA device would be measured" : "no GPU would be measured") + ", only " +
-      std::string(name_of(device.backend)) + " " + device.name;
+      std::string(to_string(device.backend)) + " " + device.name;
   for (const std::string& reason : devices.reasons) message += "\n  (" + reason + ")";
   throw DeviceError(message);
 }
@@ -43,8 +43,8 @@ std::vector<PlannedCase> of_variants(std::vector<PlannedCase> cases,
                                      const std::pair<std::string, std::string>& variants) {
   std::vector<std::string> known;
   for (const PlannedCase& planned : cases) {
-    if (std::ranges::find(known, planned.the_case.variant) == known.end()) {
-      known.push_back(planned.the_case.variant);
+    if (std::ranges::find(known, planned.sweep_case.variant) == known.end()) {
+      known.push_back(planned.sweep_case.variant);
     }
   }
   if (variants.first == variants.second) throw UsageError("--variants: name two, an old and a new one");
@@ -53,21 +53,21 @@ std::vector<PlannedCase> of_variants(std::vector<PlannedCase> cases,
     throw UsageError("--variants: the suite has no case of '" + variant + "'" + suggest_word(variant, known));
   }
   std::erase_if(cases, [&](const PlannedCase& planned) {
-    return planned.the_case.variant != variants.first && planned.the_case.variant != variants.second;
+    return planned.sweep_case.variant != variants.first && planned.sweep_case.variant != variants.second;
   });
   return cases;
 }
 
 bool all_dry(const std::vector<PlannedCase>& cases) {
   return std::all_of(cases.begin(), cases.end(),
-                     [](const PlannedCase& planned) { return planned.the_case.backend == "dry"; });
+                     [](const PlannedCase& planned) { return planned.sweep_case.backend == "dry"; });
 }
 
 Listing list_on(const std::optional<DeviceInfo>& device, const SelectionOptions& options,
                 const Description& description, const CaseCheck& check) {
   ExpandOptions expand;
   expand.backend = options.backend;
-  if (device) expand.automatic_backend = name_of(device->backend);
+  if (device) expand.automatic_backend = to_string(device->backend);
   Listing listing;
   listing.suite = load_suites(options.suites, description, expand);
   if (check) check(listing.suite.cases);
@@ -89,10 +89,10 @@ std::vector<PlannedCase> filtered(std::vector<PlannedCase> cases, const std::str
     throw UsageError("--filter '" + expression + "' is no regular expression: " + error.what());
   }
   const std::size_t all = cases.size();
-  const std::string first = cases.empty() ? "none" : full_name_of(cases.front().the_case);
+  const std::string first = cases.empty() ? "none" : full_case_name(cases.front().sweep_case);
   std::erase_if(cases, [&](const PlannedCase& planned) {
     return !std::regex_search(planned.name, pattern) &&
-           !std::regex_search(full_name_of(planned.the_case), pattern);
+           !std::regex_search(full_case_name(planned.sweep_case), pattern);
   });
   if (cases.empty()) {
     throw UsageError("--filter '" + expression + "' leaves none of the " + quantity(all, "case") +
@@ -139,7 +139,7 @@ std::string exactly(const std::string& text) {
 }
 
 bool is_of_another_backend(const PlannedCase& planned, const DeviceInfo& device) {
-  return planned.the_case.backend != "dry" && planned.the_case.backend != name_of(device.backend);
+  return planned.sweep_case.backend != "dry" && planned.sweep_case.backend != to_string(device.backend);
 }
 
 }  // namespace peakmark

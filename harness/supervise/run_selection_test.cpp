@@ -123,11 +123,11 @@ TEST_F(RunSelection, WhatIsRequiredIsNamed) {
 
 TEST_F(RunSelection, CasesOfAnotherBackendAreTold) {
   PlannedCase planned;
-  planned.the_case.backend = "cuda";
+  planned.sweep_case.backend = "cuda";
   EXPECT_TRUE(is_of_another_backend(planned, device(Backend::opencl, "pocl", true)));
-  planned.the_case.backend = "opencl";
+  planned.sweep_case.backend = "opencl";
   EXPECT_FALSE(is_of_another_backend(planned, device(Backend::opencl, "pocl", true)));
-  planned.the_case.backend = "dry";
+  planned.sweep_case.backend = "dry";
   EXPECT_FALSE(is_of_another_backend(planned, device(Backend::opencl, "pocl", true)));
 }
 

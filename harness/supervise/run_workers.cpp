@@ -7,7 +7,7 @@
 
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/program_trouble.hpp"
+#include "base/program_failure.hpp"
 #include "supervise/case_check.hpp"
 #include "supervise/worker_program.hpp"
 
@@ -31,7 +31,7 @@ RunWorkers::RunWorkers(const SweepOptions& options, int interrupt) {
     calls_ = {{find_worker_for(options), {}}};
     descriptions_ = {describe_worker(calls_[0].program, interrupt)};
     description_ = descriptions_[0];
-    calls_[0].tells_steps = description_.tells_steps;
+    calls_[0].reports_steps = description_.reports_steps;
     set_cache({{&calls_[0], &descriptions_[0]}}, options.cache);
     return;
   }
@@ -74,7 +74,7 @@ void RunWorkers::add(const LabelledWorker& worker, int interrupt) {
                     "this peakmark)",
                     typed, error.what()));
   }
-  calls_.back().tells_steps = description.tells_steps;
+  calls_.back().reports_steps = description.reports_steps;
   for (VariantDescription& variant : description.variants) {
     if (!variant.name.ends_with("." + worker.label)) {
       throw ProtocolError(
@@ -104,9 +104,10 @@ void RunWorkers::check(const std::vector<PlannedCase>& cases, int interrupt) con
 
 std::size_t RunWorkers::index_of(const PlannedCase& planned) const {
   const auto found = std::ranges::find_if(descriptions_, [&](const Description& one) {
-    return one.variant(planned.the_case.variant) != nullptr;
+    return one.variant(planned.sweep_case.variant) != nullptr;
   });
-  if (found == descriptions_.end()) throw UsageError("no worker has the variant " + planned.the_case.variant);
+  if (found == descriptions_.end())
+    throw UsageError("no worker has the variant " + planned.sweep_case.variant);
   return static_cast<std::size_t>(found - descriptions_.begin());
 }
 
@@ -122,7 +123,7 @@ std::filesystem::path find_worker_for(const SweepOptions& options) {
   if (options.worker) return find_worker(options.worker);
   const auto named = worker_of_suites(options.selection.suites);
   if (!named) return find_worker(std::nullopt);
-  const std::string trouble = program_trouble(current_environment(), named->program.string());
+  const std::string trouble = program_failure(current_environment(), named->program.string());
   if (trouble.empty()) return named->program;
   fail(named->place,
        fmt::format("{}: {}; build it, or name another with --worker", named->program.string(), trouble));

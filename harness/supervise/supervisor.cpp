@@ -8,12 +8,12 @@
 
 #include "base/error.hpp"
 #include "supervise/worker_line.hpp"
-#include "supervise/worker_words.hpp"
+#include "supervise/worker_stderr.hpp"
 
 namespace peakmark {
 namespace {
 
-constexpr int kMostFailedStarts = 3;
+constexpr int kMaxFailedStarts = 3;
 // A worker gets its cases in batches. A replaced worker gets its cases again, which is quadratic in the size
 // of a batch, and each start costs as much as some hundred cases: a batch grows as long as workers come to
 // its end.
@@ -31,9 +31,9 @@ std::string seconds_text(std::chrono::milliseconds limit) {
 Observation failed_observation(const PlannedCase& planned, Outcome outcome, std::string message) {
   Observation observation;
   observation.case_name = planned.name;
-  observation.axes = planned.the_case.parameters;
-  observation.variant = planned.the_case.variant;
-  observation.backend = planned.the_case.backend;
+  observation.axes = planned.sweep_case.parameters;
+  observation.variant = planned.sweep_case.variant;
+  observation.backend = planned.sweep_case.backend;
   observation.outcome = outcome;
   observation.message = std::move(message);
   return observation;
@@ -179,7 +179,7 @@ class Supervision {
     if (current_ == nullptr || current_->name != observation.case_name) {
       throw ProtocolError("it observes the case " + observation.case_name + ", which it has not started");
     }
-    observation.axes.share(current_->the_case.parameters);
+    observation.axes.share(current_->sweep_case.parameters);
     record(observation);
     limit_from(options_.start_limit);
   }
@@ -252,13 +252,13 @@ class Supervision {
     const std::string why =
         with_last_words(options_.worker.program.string() + " ended before its first case: " + end.text());
     if (end.exit_code) throw_error_of_exit_code(*end.exit_code, why);
-    if (++failed_starts_ < kMostFailedStarts) return;
+    if (++failed_starts_ < kMaxFailedStarts) return;
     throw ProtocolError("three workers in a row could not start: " + why);
   }
 
   const SupervisorOptions& options_;
   SupervisorListener& listener_;
-  WorkerWords words_;
+  WorkerStderr words_;
   std::list<const PlannedCase*> pending_;
   std::size_t batch_ = kFirstBatch;
   const PlannedCase* current_ = nullptr;
@@ -279,7 +279,7 @@ Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>&
 ReferenceTime measure_reference(const SupervisorOptions& options, SupervisorListener& listener) {
   auto until = Clock::now() + options.start_limit;
   if (options.deadline) until = std::min(until, *options.deadline);
-  WorkerWords words(options, listener);
+  WorkerStderr words(options, listener);
   WorkerProcess worker(command_for(options, {"--reference"}));
   for (;;) {
     const WorkerEvent event = worker.next(until, options.interrupt);

@@ -81,7 +81,7 @@ TEST_F(Supervisor, AnObservationSharesTheAxesOfItsCase) {
   const std::vector<PlannedCase> cases{planned_deed("ok", 1), planned_deed("abort", 2)};
   EXPECT_EQ(run(cases), Stop::done);
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    EXPECT_EQ(&listener_.observations_.at(i).axes.values(), &cases[i].the_case.parameters.values());
+    EXPECT_EQ(&listener_.observations_.at(i).axes.values(), &cases[i].sweep_case.parameters.values());
   }
 }
 

@@ -15,7 +15,7 @@ namespace peakmark {
 inline PlannedCase planned_deed(const std::string& deed, int n = 1) {
   PlannedCase planned;
   planned.name = "fake/case/dry/does:" + deed + "/n:" + std::to_string(n);
-  planned.the_case = {"fake/case", "dry", Parameters({{"does", deed}, {"n", Size{n}}})};
+  planned.sweep_case = {"fake/case", "dry", Parameters({{"does", deed}, {"n", Size{n}}})};
   return planned;
 }
 
@@ -38,7 +38,8 @@ class RecordingListener : public SupervisorListener {
 
   std::vector<std::string> outcomes() const {
     std::vector<std::string> outcomes;
-    for (const Observation& observation : observations_) outcomes.emplace_back(name_of(observation.outcome));
+    for (const Observation& observation : observations_)
+      outcomes.emplace_back(to_string(observation.outcome));
     return outcomes;
   }
 

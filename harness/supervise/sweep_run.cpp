@@ -79,8 +79,8 @@ class Sweep {
     }
     if (options_.rounds) {
       context.rounds = rounds_for(context.id);
-      if (static_cast<std::size_t>(*options_.rounds) < kLeastBlocks) {
-        say(fmt::format("  with less than {} rounds `compare` gives no verdict on times", kLeastBlocks));
+      if (static_cast<std::size_t>(*options_.rounds) < kMinBlocks) {
+        say(fmt::format("  with less than {} rounds `compare` gives no verdict on times", kMinBlocks));
       }
     }
 
@@ -205,7 +205,7 @@ class Sweep {
     rounds.rounds = *options_.rounds;
     rounds.seed = options_.seed ? *options_.seed : std::random_device()();
     rounds.variants = options_.selection.variants;
-    rounds.two_looks = rounds.variants.has_value();
+    rounds.two_passes = rounds.variants.has_value();
     return rounds;
   }
 
@@ -223,17 +223,18 @@ class Sweep {
       run.programs = programs_call();
     }
     const int rounds = journal.run().context.rounds->rounds;
-    const Stop stop = measure_look(run, 1, rounds);
-    if (stop != Stop::done || !journal.run().context.rounds->two_looks) return stop;
-    if (!journal.run().context.rounds->second_look) {
+    const Stop stop = measure_pass(run, 1, rounds);
+    if (stop != Stop::done || !journal.run().context.rounds->two_passes) return stop;
+    if (!journal.run().context.rounds->confirmation_pass) {
       std::vector<std::string> chosen = candidates_of_variants(journal.run());
-      say(first_look_text(chosen.size(), journal.run().context.planned.size()));
-      change_context(journal, [&](RunContext& context) { context.rounds->second_look = std::move(chosen); });
+      say(screening_pass_text(chosen.size(), journal.run().context.planned.size()));
+      change_context(journal,
+                     [&](RunContext& context) { context.rounds->confirmation_pass = std::move(chosen); });
     }
-    return measure_look(run, rounds + 1, 2 * rounds);
+    return measure_pass(run, rounds + 1, 2 * rounds);
   }
 
-  static Stop measure_look(const RoundsOfRun& run, int first, int last) {
+  static Stop measure_pass(const RoundsOfRun& run, int first, int last) {
     for (int round = first; round <= last; ++round) {
       const std::size_t cases = left_in_round(run.journal.run(), round).size();
       if (cases == 0) continue;

@@ -3,7 +3,7 @@
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
 #include "base/own_program.hpp"
-#include "base/program_trouble.hpp"
+#include "base/program_failure.hpp"
 #include "runfile/description_json.hpp"
 
 namespace peakmark {
@@ -67,7 +67,7 @@ fs::path find_programs_worker() {
 fs::path find_worker(const std::optional<std::string>& named, const std::string& typed) {
   if (named) {
     const std::vector<std::string> environment = current_environment();
-    const std::string trouble = program_trouble(environment, *named);
+    const std::string trouble = program_failure(environment, *named);
     if (!trouble.empty()) throw UsageError("--worker " + (typed.empty() ? *named : typed) + ": " + trouble);
     return fs::absolute(program_in(environment, *named).value());
   }

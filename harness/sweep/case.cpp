@@ -65,23 +65,23 @@ Case parse_checked(std::string_view name, const Description& description) {
   if (std::ranges::find(known_backends(), backend) == known_backends().end()) {
     throw UsageError(fmt::format("no backend '{}'{}", backend, suggest_word(backend, known_backends())));
   }
-  Case the_case{variant->name, std::string(backend), variant->defaults()};
-  if (head.size() < name.size()) parse_axes(axes, *variant, the_case.parameters);
-  return the_case;
+  Case sweep_case{variant->name, std::string(backend), variant->defaults()};
+  if (head.size() < name.size()) parse_axes(axes, *variant, sweep_case.parameters);
+  return sweep_case;
 }
 
 }  // namespace
 
-std::string name_of(const Case& the_case, const VariantDescription& variant) {
-  for (const auto& [axis, value] : the_case.parameters.values()) {
+std::string case_name(const Case& sweep_case, const VariantDescription& variant) {
+  for (const auto& [axis, value] : sweep_case.parameters.values()) {
     if (variant.axis(axis) == nullptr) {
       throw UsageError(
           fmt::format("{} has no axis '{}'{}", variant.name, axis, suggest_word(axis, variant.axis_names())));
     }
   }
-  std::string name = the_case.variant + "/" + the_case.backend;
+  std::string name = sweep_case.variant + "/" + sweep_case.backend;
   for (const AxisDescription& axis : variant.axes) {
-    const AxisValue* value = the_case.parameters.find(axis.name);
+    const AxisValue* value = sweep_case.parameters.find(axis.name);
     if (value == nullptr) {
       throw UsageError(fmt::format("a case of {} lacks the axis '{}'", variant.name, axis.name));
     }
@@ -92,9 +92,9 @@ std::string name_of(const Case& the_case, const VariantDescription& variant) {
   return name;
 }
 
-std::string full_name_of(const Case& the_case) {
-  std::string name = the_case.variant + "/" + the_case.backend;
-  for (const auto& [axis, value] : the_case.parameters.values()) {
+std::string full_case_name(const Case& sweep_case) {
+  std::string name = sweep_case.variant + "/" + sweep_case.backend;
+  for (const auto& [axis, value] : sweep_case.parameters.values()) {
     name += fmt::format("/{}:{}", axis, to_text(value));
   }
   return name;

@@ -19,10 +19,10 @@ struct Case {
 
 /// `padding/coords1d/opencl/mode:wrap/n:24/ny:511`: axes in the variant's order, those at their default (of
 /// padding: `edge`, 20, 512) left out. Values hold no `/` or `:` (UsageError).
-std::string name_of(const Case& the_case, const VariantDescription& variant);
+std::string case_name(const Case& sweep_case, const VariantDescription& variant);
 
 /// The same with every axis, in the order of the parameters: `padding/coords1d/opencl/mode:edge/n:20/…`.
-std::string full_name_of(const Case& the_case);
+std::string full_case_name(const Case& sweep_case);
 
 /// The inverse of both; axes may stand in any order, and at their default. Throws UsageError that says what
 /// is wrong and suggests the nearest variant, backend, axis or word.

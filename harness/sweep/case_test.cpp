@@ -17,8 +17,8 @@ using testing::ThrowsMessage;
 const Description kExample = example_description();
 
 std::string round_trip(const std::string& name) {
-  const Case the_case = parse_case(name, kExample);
-  return name_of(the_case, *kExample.variant(the_case.variant));
+  const Case sweep_case = parse_case(name, kExample);
+  return case_name(sweep_case, *kExample.variant(sweep_case.variant));
 }
 
 auto parsing(std::string name) {
@@ -35,13 +35,13 @@ TEST(CaseName, LeavesOutDefaultsAndKeepsTheOrderOfTheVariant) {
 }
 
 TEST(CaseName, ParsesToEveryAxis) {
-  const Case the_case = parse_case("padding/coords2d/cuda/mode:wrap/pad_x1:4294967296", kExample);
-  EXPECT_EQ(the_case.variant, "padding/coords2d");
-  EXPECT_EQ(the_case.backend, "cuda");
-  EXPECT_EQ(the_case.parameters.values().size(), 9u);
-  EXPECT_EQ(the_case.parameters.word("mode"), "wrap");
-  EXPECT_EQ(the_case.parameters.integer("pad_x1"), 4'294'967'296);
-  EXPECT_EQ(the_case.parameters.integer("n"), 20);
+  const Case sweep_case = parse_case("padding/coords2d/cuda/mode:wrap/pad_x1:4294967296", kExample);
+  EXPECT_EQ(sweep_case.variant, "padding/coords2d");
+  EXPECT_EQ(sweep_case.backend, "cuda");
+  EXPECT_EQ(sweep_case.parameters.values().size(), 9u);
+  EXPECT_EQ(sweep_case.parameters.word("mode"), "wrap");
+  EXPECT_EQ(sweep_case.parameters.integer("pad_x1"), 4'294'967'296);
+  EXPECT_EQ(sweep_case.parameters.integer("n"), 20);
 }
 
 TEST(CaseName, OfRandomCasesParsesBack) {
@@ -49,19 +49,19 @@ TEST(CaseName, OfRandomCasesParsesBack) {
   const auto below = [&](std::size_t n) { return random() % n; };
   for (int i = 0; i < 2000; ++i) {
     const VariantDescription& variant = kExample.variants[below(kExample.variants.size())];
-    Case the_case{variant.name, known_backends()[below(known_backends().size())], variant.defaults()};
+    Case sweep_case{variant.name, known_backends()[below(known_backends().size())], variant.defaults()};
     for (const AxisDescription& axis : variant.axes) {
       if (below(2) == 0) continue;
       if (std::holds_alternative<Size>(axis.default_value)) {
-        the_case.parameters.set(axis.name, axis.least + static_cast<Size>(random() >> (2 + below(60))));
+        sweep_case.parameters.set(axis.name, axis.least + static_cast<Size>(random() >> (2 + below(60))));
       } else if (axis.choices.empty()) {
-        the_case.parameters.set(axis.name, "w-._=" + std::to_string(random()));
+        sweep_case.parameters.set(axis.name, "w-._=" + std::to_string(random()));
       } else {
-        the_case.parameters.set(axis.name, axis.choices[below(axis.choices.size())]);
+        sweep_case.parameters.set(axis.name, axis.choices[below(axis.choices.size())]);
       }
     }
-    const std::string name = name_of(the_case, variant);
-    EXPECT_EQ(parse_case(name, kExample), the_case) << name;
+    const std::string name = case_name(sweep_case, variant);
+    EXPECT_EQ(parse_case(name, kExample), sweep_case) << name;
   }
 }
 
@@ -96,16 +96,16 @@ TEST(CaseName, MistakesAreNamedWithTheNearestWord) {
 
 TEST(CaseName, IsRefusedForACaseThatDoesNotFitItsVariant) {
   const VariantDescription& padding = *kExample.variant("padding/coords1d");
-  Case the_case{padding.name, "dry", padding.defaults()};
-  the_case.parameters.set("nz", Size{3});
-  EXPECT_THAT([&] { (void)name_of(the_case, padding); },
+  Case sweep_case{padding.name, "dry", padding.defaults()};
+  sweep_case.parameters.set("nz", Size{3});
+  EXPECT_THAT([&] { (void)case_name(sweep_case, padding); },
               ThrowsMessage<UsageError>(HasSubstr("has no axis 'nz'")));
-  the_case.parameters = Parameters({{"n", Size{3}}});
-  EXPECT_THAT([&] { (void)name_of(the_case, padding); },
+  sweep_case.parameters = Parameters({{"n", Size{3}}});
+  EXPECT_THAT([&] { (void)case_name(sweep_case, padding); },
               ThrowsMessage<UsageError>(HasSubstr("lacks the axis 'mode'")));
-  the_case.parameters = padding.defaults();
-  the_case.parameters.set("mode", std::string("a/b"));
-  EXPECT_THROW((void)name_of(the_case, padding), UsageError);
+  sweep_case.parameters = padding.defaults();
+  sweep_case.parameters.set("mode", std::string("a/b"));
+  EXPECT_THROW((void)case_name(sweep_case, padding), UsageError);
 }
 
 }  // namespace

@@ -63,16 +63,16 @@ void check_variant(const VariantDescription& variant);
 /// What `WORKER --describe` prints.
 struct Description {
   static constexpr int kProtocol = 1;
-  static constexpr int kApiMajor = 1;  ///< of the public API (api/include/peakmark/worker_seam.h)
+  static constexpr int kApiMajor = 1;  ///< of the public API (api/include/peakmark/worker_abi.h)
   int protocol = kProtocol;
-  std::string api;            ///< `1.0`: the public API that the worker is built on; empty: none
-  std::string worker;         ///< name and version of the program
-  std::string build;          ///< `Release`, `Debug`, with sanitizers named
-  std::string commit;         ///< of the sources; empty where unknown
-  bool checks_cases = false;  ///< answers `--check`
-  bool takes_blocks = false;  ///< understands `--blocks` and `--times-only`
-  bool tells_steps = false;   ///< understands `--tell-steps`
-  bool takes_cache = false;   ///< understands `--cache`
+  std::string api;             ///< `1.0`: the public API that the worker is built on; empty: none
+  std::string worker;          ///< name and version of the program
+  std::string build;           ///< `Release`, `Debug`, with sanitizers named
+  std::string commit;          ///< of the sources; empty where unknown
+  bool checks_cases = false;   ///< answers `--check`
+  bool takes_blocks = false;   ///< understands `--blocks` and `--times-only`
+  bool reports_steps = false;  ///< understands `--report-steps`
+  bool takes_cache = false;    ///< understands `--cache`
   std::vector<VariantDescription> variants;
 
   [[nodiscard]] const VariantDescription* variant(std::string_view name) const;

@@ -64,7 +64,7 @@ void check_axis(const VariantDescription& variant, const std::string& name, bool
 
 std::string numpy_dtype(const std::string& name) {
   try {
-    return std::string(numpy_name_of(parse_dtype(name)));
+    return std::string(numpy_name(parse_dtype(name)));
   } catch (const UsageError&) {
     return name;  // numpy knows more of them
   }

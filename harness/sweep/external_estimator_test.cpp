@@ -23,8 +23,8 @@ Suite estimator_suite(const std::string& text) {
 EstimatorQuestion question_about(const Suite& suite, std::string_view name) {
   const PlannedCase& planned = suite.cases.front();
   return question_of(*suite.vocabulary.estimator(name),
-                     *suite.vocabulary.description.variant(planned.the_case.variant),
-                     planned.the_case.parameters);
+                     *suite.vocabulary.description.variant(planned.sweep_case.variant),
+                     planned.sweep_case.parameters);
 }
 
 TEST(ExternalEstimator, ACallOfItselfTakesDimensionsAndParametersFromTheAxes) {

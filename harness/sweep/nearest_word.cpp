@@ -10,7 +10,7 @@ namespace {
 
 // Longer input is no typing mistake, and the distance is quadratic.
 constexpr std::size_t kLongestWord = 200;
-constexpr std::size_t kMostWordsListed = 24;
+constexpr std::size_t kMaxWordsListed = 24;
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
@@ -75,7 +75,7 @@ std::string suggest_word(std::string_view word, const std::vector<std::string>& 
     text = fmt::format("; did you mean '{}'?", nearest);
   }
   if (known.empty()) return text;
-  const std::size_t listed = std::min(known.size(), kMostWordsListed);
+  const std::size_t listed = std::min(known.size(), kMaxWordsListed);
   const bool has_nearest = !text.empty();
   text += has_nearest ? " (known: " : "; known: ";
   for (std::size_t i = 0; i < listed; ++i) text += (i == 0 ? "" : ", ") + known[i];

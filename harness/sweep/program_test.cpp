@@ -52,7 +52,7 @@ TEST(Program, CommandOfACaseHasItsValues) {
   const ProgramDescription& program = *suite.vocabulary.program("padding/theirs");
   EXPECT_EQ("/suites", program.suite_folder);
   const ProgramPlaces places{"/suites", "/usr/bin/python3", "opencl", "0", "/tmp/x"};
-  EXPECT_THAT(command_of(program, suite.cases[7].the_case.parameters, places),
+  EXPECT_THAT(command_of(program, suite.cases[7].sweep_case.parameters, places),
               ElementsAre("/usr/bin/python3", "/suites/pad.py", "--mode=constant", "100x512", "{opencl}"));
 }
 
@@ -61,7 +61,7 @@ TEST(Program, ShellGetsOneTextWithValuesInQuotes) {
       "[[program]]\nvariant = 'a/b'\nshell = true\ncommand = 'echo {word} {{x,y}} > {scratch_folder}/out'\n"
       "axes.word = \"it's;rm\"\n[[sweep]]\nvariants = 'a/b'\n";
   const Suite suite = program_suite(text);
-  EXPECT_THAT(command_of(*suite.vocabulary.program("a/b"), suite.cases[0].the_case.parameters,
+  EXPECT_THAT(command_of(*suite.vocabulary.program("a/b"), suite.cases[0].sweep_case.parameters,
                          {"", "", "", "", "/my folder"}),
               ElementsAre("/bin/sh", "-c", "echo 'it'\\''s;rm' {x,y} > '/my folder'/out"));
 }

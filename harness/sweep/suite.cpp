@@ -61,17 +61,17 @@ class Collector {
 
   void add(const SweepExpansion& sweep, const Place& place) {
     at_most_ += sweep.cases_at_most();
-    if (at_most_ > kMostCases) fail(place, fmt::format("the suite has more than {} cases", kMostCases));
+    if (at_most_ > kMaxCases) fail(place, fmt::format("the suite has more than {} cases", kMaxCases));
     sweep.walk([&](SweepExpansion::Expanded expanded) {
-      Case written = expanded.planned.the_case;
+      Case written = expanded.planned.sweep_case;
       written.backend = expanded.written_backend;
-      const std::string written_name = name_of(written, *expanded.variant);
+      const std::string written_name = case_name(written, *expanded.variant);
       const auto [first, is_new] = first_places_.try_emplace(written_name, place);
       if (!is_new) {
         fail(place, fmt::format("gives the case {} a second time; the first time is at {}:{}", written_name,
                                 first->second.file, first->second.line));
       }
-      expanded.planned.name = name_of(expanded.planned.the_case, *expanded.variant);
+      expanded.planned.name = case_name(expanded.planned.sweep_case, *expanded.variant);
       // Cases for `auto` and `dry` are two as written and one where auto is dry: measured once.
       if (names_.insert(expanded.planned.name).second) suite_.cases.push_back(std::move(expanded.planned));
     });

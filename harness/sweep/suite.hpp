@@ -16,7 +16,7 @@ namespace peakmark {
 /// What a suite says of one of its cases: facts come from the run, these come from people.
 struct PlannedCase {
   std::string name;
-  Case the_case;
+  Case sweep_case;
   Window window;
   std::string expected_outcome = "ok";         ///< an outcome's name
   std::vector<std::string> judged_estimators;  ///< beside the variant's own
@@ -41,7 +41,7 @@ struct ExpandOptions {
 };
 
 /// More cases than this are a mistake, and said before memory and time are spent on them.
-inline constexpr std::size_t kMostCases = 2'000'000;
+inline constexpr std::size_t kMaxCases = 2'000'000;
 
 /// Reads and expands suite files; `docs/suites.md` tells the format. Each sweep expands in the order of its
 /// variants, then its backends, then its axes as they stand in the file, the last one fastest.

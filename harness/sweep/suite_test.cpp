@@ -190,7 +190,7 @@ axes.mode = ["constant", "edge"]
 axes.ny = { pow2 = [0, 40] }
 )");
   for (const PlannedCase& planned : suite.cases) {
-    EXPECT_EQ(parse_case(planned.name, example_description()), planned.the_case) << planned.name;
+    EXPECT_EQ(parse_case(planned.name, example_description()), planned.sweep_case) << planned.name;
   }
 }
 

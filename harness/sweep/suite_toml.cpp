@@ -194,8 +194,7 @@ class Reader : private TomlReader {
     std::vector<Size> values;
     for (Size value = from;; value += step) {
       values.push_back(value);
-      if (values.size() > kMostCases)
-        fail(place, fmt::format("the range has more than {} values", kMostCases));
+      if (values.size() > kMaxCases) fail(place, fmt::format("the range has more than {} values", kMaxCases));
       // Said without value + step, which could overflow.
       if (static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(value) <
           static_cast<std::uint64_t>(step)) {

@@ -75,8 +75,8 @@ bool holds(const CaseRule::Condition& condition, const PlannedCase& planned,
            const VariantDescription& variant) {
   return std::ranges::any_of(condition.values, [&](const Placed<AxisValue>& value) {
     if (condition.key == "variant") return names(to_text(value.value), variant);
-    if (condition.key == "backend") return to_text(value.value) == planned.the_case.backend;
-    return value.value == *planned.the_case.parameters.find(condition.key);
+    if (condition.key == "backend") return to_text(value.value) == planned.sweep_case.backend;
+    return value.value == *planned.sweep_case.parameters.find(condition.key);
   });
 }
 
@@ -191,10 +191,10 @@ void SweepExpansion::order_derived() {
 }
 
 void SweepExpansion::count() {
-  // No factor is more than kMostCases, and the product is looked at after each: it cannot overflow.
+  // No factor is more than kMaxCases, and the product is looked at after each: it cannot overflow.
   const auto times = [&](std::size_t& product, std::size_t factor) {
     product *= factor;
-    if (product > kMostCases) fail(sweep_.place, fmt::format("the sweep has more than {} cases", kMostCases));
+    if (product > kMaxCases) fail(sweep_.place, fmt::format("the sweep has more than {} cases", kMaxCases));
   };
   for (const Dimension& dimension : sweep_.dimensions) times(axis_combinations_, dimension.size());
   count_ = axis_combinations_;
@@ -246,7 +246,7 @@ void SweepExpansion::walk(const std::function<void(Expanded)>& take) const {
     for (const auto& [written, resolved] : backends_) {
       for (std::size_t i = 0; i < axis_combinations_; ++i) {
         Expanded expanded{{}, written, variant};
-        expanded.planned.the_case = {variant->name, resolved, parameters(*variant, i)};
+        expanded.planned.sweep_case = {variant->name, resolved, parameters(*variant, i)};
         apply(suite_.expectation, expanded.planned);
         apply(sweep_.expectation, expanded.planned);
         expanded.planned.figure = sweep_.figure;

@@ -15,7 +15,7 @@ namespace peakmark {
 class SweepExpansion {
  public:
   /// Throws UsageError for a variant, backend, axis, word or estimator that is not there, a value out of
-  /// range, formulas that need each other, and more cases than kMostCases.
+  /// range, formulas that need each other, and more cases than kMaxCases.
   SweepExpansion(const SweepDocument& sweep, const SuiteDocument& suite, const Vocabulary& vocabulary,
                  const ExpandOptions& options);
 

@@ -66,6 +66,6 @@ void apply_acceptances(const DeviceHistory& history, std::vector<Change>& change
 
 /// What is called another environment from one run to the next; what changes from run to run by nature
 /// (load, free memory, clocks of the moment) is none.
-std::vector<EnvironmentChange> find_environment_changes(const std::vector<NightRun>& runs);
+std::vector<EnvironmentChange> find_environment_changes(const std::vector<HistoryRun>& runs);
 
 }  // namespace peakmark::trend

@@ -5,7 +5,7 @@
 
 namespace peakmark::trend {
 
-std::string_view name_of(Verdict verdict) {
+std::string_view to_string(Verdict verdict) {
   switch (verdict) {
     case Verdict::regression:
       return "regression";
@@ -19,7 +19,7 @@ std::string_view name_of(Verdict verdict) {
   return "";
 }
 
-std::string_view name_of(State state) {
+std::string_view to_string(State state) {
   switch (state) {
     case State::open:
       return "open";
@@ -33,7 +33,7 @@ std::string_view name_of(State state) {
   return "";
 }
 
-std::string_view name_of(Evidence evidence) {
+std::string_view to_string(Evidence evidence) {
   switch (evidence) {
     case Evidence::exact:
       return "exact";
@@ -75,7 +75,7 @@ void OpenRegressions::judge(Change& change, std::vector<Change>& earlier, double
 }
 
 std::optional<std::size_t> find_run(const DeviceHistory& history, const std::string& id) {
-  const auto found = std::ranges::find(history.runs, id, &NightRun::id);
+  const auto found = std::ranges::find(history.runs, id, &HistoryRun::id);
   if (found == history.runs.end()) return std::nullopt;
   return static_cast<std::size_t>(found - history.runs.begin());
 }

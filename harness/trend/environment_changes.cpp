@@ -32,7 +32,7 @@ class Comparison {
   std::vector<EnvironmentChange>& changes_;
 };
 
-void compare(const NightRun& before, const NightRun& after, Comparison comparison) {
+void compare(const HistoryRun& before, const HistoryRun& after, Comparison comparison) {
   comparison.look("driver", known(before.driver), known(after.driver));
   comparison.look("platform", known(before.platform), known(after.platform));
   comparison.look("build", known(before.build), known(after.build));
@@ -50,7 +50,7 @@ void compare(const NightRun& before, const NightRun& after, Comparison compariso
 
 }  // namespace
 
-std::vector<EnvironmentChange> find_environment_changes(const std::vector<NightRun>& runs) {
+std::vector<EnvironmentChange> find_environment_changes(const std::vector<HistoryRun>& runs) {
   std::vector<EnvironmentChange> changes;
   for (std::size_t run = 1; run < runs.size(); ++run) {
     compare(runs[run - 1], runs[run], Comparison(run, changes));

@@ -9,8 +9,8 @@ namespace {
 /// The same quotient may come out with another last bit.
 constexpr double kSameRatio = 1e-9;
 /// The window that estimators must stay in where a suite names no other.
-constexpr double kLeastRatio = 0.8;
-constexpr double kMostRatio = 1;
+constexpr double kMinRatio = 0.8;
+constexpr double kMaxRatio = 1;
 
 bool same(double a, double b, bool is_bytes) {
   return is_bytes ? a == b : std::abs(a - b) <= kSameRatio * std::max(std::abs(a), std::abs(b));
@@ -24,7 +24,7 @@ double badness_of_ratio(double ratio) {
 
 /// Where the estimator may be, a step is worth telling, and nothing more.
 bool within_window(const Change& change) {
-  const auto within = [](double ratio) { return ratio >= kLeastRatio && ratio <= kMostRatio; };
+  const auto within = [](double ratio) { return ratio >= kMinRatio && ratio <= kMaxRatio; };
   return within(change.before) && within(change.after);
 }
 

@@ -12,14 +12,14 @@ namespace {
 /// Whose median must be back: that of fewer may be a state of the machine.
 constexpr std::size_t kNightsBack = 14;
 constexpr std::size_t kNightsBefore = 30;
-constexpr std::size_t kLeastBefore = 10;
+constexpr std::size_t kMinBefore = 10;
 /// Standard errors by which it must lie on the former level's side of the middle between the two levels.
 constexpr double kSure = 2.5;
 /// Of a median over a mean, for Gaussian noise: √(π/2).
 constexpr double kErrorOfMedian = 1.2533;
 
 /// The time of a run on the log scale, or its ratio to the reference that the change was told of.
-std::optional<double> measure_of(const Series& series, const NightRun& run, std::size_t at,
+std::optional<double> measure_of(const Series& series, const HistoryRun& run, std::size_t at,
                                  const std::string& reference) {
   const std::optional<double>& time = series.values[at];
   std::optional<double> over = 1.0;
@@ -48,7 +48,7 @@ bool is_gone(const DeviceHistory& history, const Series& series, const Change& c
              std::size_t level_begins) {
   std::vector<double> before =
       measures_between(history, series, level_begins, change.last_before + 1, change.reference);
-  if (before.size() < kLeastBefore) return false;
+  if (before.size() < kMinBefore) return false;
   if (before.size() > kNightsBefore) before.erase(before.begin(), before.end() - kNightsBefore);
   const std::vector<double> since =
       measures_between(history, series, change.raised + 1, history.runs.size(), change.reference);

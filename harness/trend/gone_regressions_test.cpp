@@ -20,7 +20,7 @@ struct SimulatedNights {
     std::normal_distribution<double> normal(0, noise);
     series.metric = metric::gpu_time_ns;
     for (std::size_t night = 0; night < nights; ++night) {
-      NightRun& run = history.runs.emplace_back();
+      HistoryRun& run = history.runs.emplace_back();
       run.reference_copy_ns = 100;
       series.values.emplace_back(1000 * level(night) * (1 + normal(random)));
     }
@@ -73,7 +73,7 @@ TEST(GoneRegressions, RatiosAreHeldAgainstRatios) {
   for (std::size_t night = 74; night < 100; ++night) *nights.history.runs[night].reference_copy_ns *= 1.1;
   EXPECT_THAT(nights.states("copy"), ElementsAre(State::recovered)) << "the ratio is back";
   EXPECT_THAT(nights.states(), ElementsAre(State::open)) << "the time is not";
-  for (NightRun& run : nights.history.runs) run.reference_copy_ns.reset();
+  for (HistoryRun& run : nights.history.runs) run.reference_copy_ns.reset();
   EXPECT_THAT(nights.states("copy"), ElementsAre(State::open)) << "nothing is known of it";
 }
 

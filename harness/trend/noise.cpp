@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kMadToDeviation = 1.4826;  ///< 1 / Φ⁻¹(3/4)
 
-constexpr double kMostPersistence = 0.95;
+constexpr double kMaxPersistence = 0.95;
 constexpr double kCaution = 0.4;  ///< standard errors of the correlation
 
 /// Variance of a standard normal clipped at ±c: 1 − 2 c φ(c) − 2 (1 − c²) (1 − Φ(c)).
@@ -37,7 +37,7 @@ Noise estimate_noise(std::span<const double> values, std::span<double> scratch) 
   Noise noise;
   noise.centre = median_in_place(work);
   for (std::size_t i = 0; i < count; ++i) work[i] = std::abs(values[i] - noise.centre);
-  const double deviation = std::max(kMadToDeviation * median_in_place(work), kLeastSpread);
+  const double deviation = std::max(kMadToDeviation * median_in_place(work), kMinSpread);
 
   const double bound = kClip * deviation;
   double mean = 0;
@@ -54,10 +54,10 @@ Noise estimate_noise(std::span<const double> values, std::span<double> scratch) 
     if (i > 0) neighbours += work[i] * work[i - 1];
   }
   const double variance = consistency * squares / static_cast<double>(count - 1);
-  noise.spread = std::max(std::sqrt(variance), kLeastSpread);
+  noise.spread = std::max(std::sqrt(variance), kMinSpread);
   if (squares > 0) {
     const double cautious = neighbours / squares + kCaution / std::sqrt(static_cast<double>(count));
-    noise.persistence = std::clamp(cautious, 0.0, kMostPersistence);
+    noise.persistence = std::clamp(cautious, 0.0, kMaxPersistence);
   }
   return noise;
 }

@@ -14,7 +14,7 @@ struct Noise {
 
 /// The least spread that is believed: times that repeat better than this (a counter, a rounded clock) must
 /// not make news of nothing.
-inline constexpr double kLeastSpread = 1e-3;
+inline constexpr double kMinSpread = 1e-3;
 /// A night counts as at most so many spreads from the centre, when spread and persistence are estimated.
 inline constexpr double kClip = 2.5;
 

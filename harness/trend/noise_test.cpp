@@ -25,7 +25,7 @@ TEST(Noise, MedianIsNumpys) {
 TEST(Noise, OfAConstantIsTheLeast) {
   const Noise noise = noise_of(std::vector<double>(30, 12.5));
   EXPECT_EQ(noise.centre, 12.5);
-  EXPECT_EQ(noise.spread, kLeastSpread);
+  EXPECT_EQ(noise.spread, kMinSpread);
   EXPECT_EQ(noise.persistence, 0);
 }
 

@@ -18,7 +18,7 @@ std::string_view backend_of(std::string_view case_name) {
 }  // namespace
 
 Plans::Plans(const DeviceHistory& history) : history_(history) {
-  for (const NightRun& run : history.runs) {
+  for (const HistoryRun& run : history.runs) {
     if (!run.filter || filters_.contains(*run.filter)) continue;
     try {
       filters_.emplace(*run.filter, std::regex(*run.filter, std::regex::ECMAScript | std::regex::optimize));
@@ -29,7 +29,7 @@ Plans::Plans(const DeviceHistory& history) : history_(history) {
   }
 }
 
-bool Plans::is_left_out(const CaseOutcomes& of, const NightRun& run) const {
+bool Plans::is_left_out(const CaseOutcomes& of, const HistoryRun& run) const {
   const std::string& case_name = of.case_name;
   if (run.filter && !std::regex_search(case_name, filters_.at(*run.filter))) return true;
   if (run.asked_backend && backend_of(case_name) != *run.asked_backend) return true;
@@ -48,11 +48,11 @@ bool Plans::is_of_asked_backends(const CaseOutcomes& of) const {
 
 bool Plans::can_tell(const CaseOutcomes& of, std::size_t run) const {
   if (of.outcomes[run]) return true;
-  const NightRun& night = history_.runs[run];
+  const HistoryRun& night = history_.runs[run];
   if (is_left_out(of, night)) return false;
   if (night.fingerprint.empty()) return true;
   for (std::size_t other = 0; other < of.outcomes.size(); ++other) {
-    const NightRun& one = history_.runs[other];
+    const HistoryRun& one = history_.runs[other];
     if (of.outcomes[other] && one.suite == night.suite && one.fingerprint == night.fingerprint) return false;
   }
   return true;

@@ -28,7 +28,7 @@ class Plans {
   [[nodiscard]] std::size_t last(const CaseOutcomes& of, const std::string& suite) const;
 
  private:
-  [[nodiscard]] bool is_left_out(const CaseOutcomes& of, const NightRun& run) const;
+  [[nodiscard]] bool is_left_out(const CaseOutcomes& of, const HistoryRun& run) const;
   [[nodiscard]] bool is_of_asked_backends(const CaseOutcomes& of) const;
 
   const DeviceHistory& history_;

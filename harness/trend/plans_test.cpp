@@ -20,7 +20,7 @@ class Plan : public testing::Test {
   /// Nights of a suite; letters are its fingerprints.
   explicit Plan(const std::string& fingerprints = "aaaa") {
     for (const char fingerprint : fingerprints) {
-      NightRun& run = history_.runs.emplace_back();
+      HistoryRun& run = history_.runs.emplace_back();
       run.id = "run" + std::to_string(history_.runs.size() - 1);
       run.suite = "nightly";
       run.fingerprint = fingerprint;
@@ -44,7 +44,7 @@ class Plan : public testing::Test {
 };
 
 TEST_F(Plan, CasesVanishAndComeNew) {
-  for (NightRun& run : history_.runs) run.fingerprint = run.id;
+  for (HistoryRun& run : history_.runs) run.fingerprint = run.id;
   history_.runs[3].suite = "weekly";
   add("a/always", {kOk, kOk, kOk, kNo});
   add("b/crashes", {kOk, kOk, "crashed", kNo});
@@ -103,7 +103,7 @@ TEST_F(Plan, ARunWithABackendSaysNothingOfCasesOfOthers) {
 }
 
 TEST_F(Plan, CasesThatABackendMadeNeitherComeNewNorVanish) {
-  for (NightRun& run : history_.runs) run.fingerprint = run.id;
+  for (HistoryRun& run : history_.runs) run.fingerprint = run.id;
   history_.runs[2].asked_backend = "opencl";
   add("a/always/opencl", {kOk, kOk, kOk, kOk});
   add("a/gone/opencl", {kOk, kOk, kOk, kNo});

@@ -98,7 +98,7 @@ void erase_runs(std::vector<T>& values, const std::vector<bool>& goes) {
 DeviceHistory pruned(const DeviceHistory& history, const std::string& date,
                      const std::set<std::string>& stays) {
   std::vector<bool> goes;
-  for (const NightRun& run : history.runs) goes.push_back(run.date < date && !stays.contains(run.id));
+  for (const HistoryRun& run : history.runs) goes.push_back(run.date < date && !stays.contains(run.id));
   DeviceHistory rest = history;
   erase_runs(rest.runs, goes);
   for (Series& series : rest.series) {

@@ -20,7 +20,7 @@ std::string id_of_night(std::size_t night) {
 DeviceHistory nightly_runs(std::size_t nights) {
   DeviceHistory history;
   for (std::size_t night = 0; night < nights; ++night) {
-    NightRun run;
+    HistoryRun run;
     run.id = id_of_night(night);
     run.date = fmt::format("2026-01-01T{:02}:{:02}:00Z", night / 60, night % 60);
     run.suite = "nightly";

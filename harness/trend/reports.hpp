@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "trend/standings.hpp"
+#include "trend/case_status.hpp"
 #include "trend/trends.hpp"
 
 namespace peakmark::trend {
@@ -13,11 +13,11 @@ namespace peakmark::trend {
 struct DeviceTrends {
   const DeviceHistory* history = nullptr;
   Trends trends;
-  std::vector<CaseStanding> standings;
+  std::vector<CaseStatus> standings;
 };
 
-/// Cases of which CaseStanding::needs_a_look() holds.
-std::size_t cases_to_look_at(const std::vector<DeviceTrends>& devices);
+/// Cases of which CaseStatus::needs_a_look() holds.
+std::size_t cases_to_confirm(const std::vector<DeviceTrends>& devices);
 /// How many cases there are of each kind, in the words of `check` (check/tally.hpp).
 std::string tally(const std::vector<DeviceTrends>& devices);
 /// One line to read first: `2 cases need a look`.

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/markdown_text.hpp"
-#include "trend/sample_standings.hpp"
+#include "trend/sample_case_status.hpp"
 
 namespace peakmark::trend {
 namespace {
@@ -22,7 +22,7 @@ class TrendReports : public testing::Test {
     history_.device = "GPU \xff | one";
     history_.backend = "cuda";
     for (int night = 0; night < 3; ++night) {
-      NightRun run;
+      HistoryRun run;
       run.id = "run" + std::to_string(night);
       run.date = "2026-02-0" + std::to_string(night + 1) + "T02:00:00Z";
       run.commit = "c" + std::to_string(night);
@@ -36,7 +36,7 @@ class TrendReports : public testing::Test {
   }
   std::vector<DeviceTrends> trends() const {
     Trends found = find_trends(history_);
-    std::vector<CaseStanding> standings = find_standings(history_, found, runs_of(history_));
+    std::vector<CaseStatus> standings = find_standings(history_, found, runs_of(history_));
     return {{&history_, std::move(found), std::move(standings)}};
   }
 
@@ -115,7 +115,7 @@ TEST_F(TrendReports, WhatIsNewSinceThePreviousRunIsMarked) {
     EXPECT_THAT(text, HasSubstr("a/lost (crashed, last measured 2026-02-02; new)"));
     EXPECT_THAT(text, HasSubstr("a/gone (not planned, last measured 2026-02-01)"));
   }
-  NightRun run = history_.runs.back();
+  HistoryRun run = history_.runs.back();
   run.id = "run3";
   run.date = "2026-02-04T02:00:00Z";
   history_.runs.push_back(run);

@@ -28,7 +28,7 @@ constexpr bool is_exact(std::string_view name) {
 }  // namespace metric
 
 /// One run on one device, as the history knows it. Two runs of a night, or of one commit, are two entries.
-struct NightRun {
+struct HistoryRun {
   std::string id;
   std::string date;  ///< ISO 8601, UTC, when the run began
   std::string suite;
@@ -89,7 +89,7 @@ struct Acceptance {
 struct DeviceHistory {
   std::string device;
   std::string backend;
-  std::vector<NightRun> runs;
+  std::vector<HistoryRun> runs;
   std::vector<Series> series;          ///< in order of case name, then of metric
   std::vector<CaseOutcomes> outcomes;  ///< in order of case name
   std::vector<Acceptance> acceptances;

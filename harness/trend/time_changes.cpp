@@ -16,7 +16,7 @@ double chance_of(double score) {
 }
 
 /// Series of a night below which a second thread is not worth its start.
-constexpr std::size_t kLeastToShare = 256;
+constexpr std::size_t kMinToShare = 256;
 
 /// One series of times during the replay.
 struct Watched {
@@ -28,7 +28,7 @@ struct Watched {
   std::vector<std::size_t> restarts;  ///< runs that have a value, at which an acceptance begins a level
 
   // Of the night being looked at.
-  TimeLook look;
+  TimePass look;
   bool is_confirmed = false;  ///< measured twice, or seen in the last night too
   Evidence evidence{};
   double pending = 0;  ///< the sign of what last night's single measurement showed
@@ -103,7 +103,7 @@ class Replay {
   /// Each series for itself, so on all cores where there are many.
   void look_at_all(std::size_t run) {
     const std::size_t workers =
-        watched_.size() < kLeastToShare ? 1 : std::max(1U, std::thread::hardware_concurrency());
+        watched_.size() < kMinToShare ? 1 : std::max(1U, std::thread::hardware_concurrency());
     const auto work = [this, run, workers](std::size_t worker) {
       for (std::size_t i = worker; i < watched_.size(); i += workers) {
         if (watched_[i].views.has(run)) look(watched_[i], run);

@@ -20,7 +20,7 @@ std::optional<double> log_of(const std::optional<double>& value) {
   return std::log(*value);
 }
 
-std::optional<double> reference_of(const NightRun& run, References::View view) {
+std::optional<double> reference_of(const HistoryRun& run, References::View view) {
   return log_of(view == References::copy ? run.reference_copy_ns : run.reference_arithmetic_ns);
 }
 
@@ -29,21 +29,21 @@ double typical(const std::deque<double>& last) {
   return median_in_place(values);
 }
 
-double noise_of_a_week(const LevelWatch& watch) {
+double noise_of_a_week(const ChangePointDetector& watch) {
   const std::optional<Noise> noise = watch.noise();
   return noise ? noise->spread * std::sqrt(variance_of_mean(kWeek, noise->persistence)) : 0;
 }
 
 }  // namespace
 
-References::References(const std::vector<NightRun>& runs) {
+References::References(const std::vector<HistoryRun>& runs) {
   for (const View view : {copy, arithmetic}) {
     std::deque<double> last;
-    for (const NightRun& run : runs) {
+    for (const HistoryRun& run : runs) {
       if (const auto first = reference_of(run, view); first && last.empty()) last.push_back(*first);
     }
     if (last.empty()) continue;  // nobody timed it
-    for (const NightRun& run : runs) {
+    for (const HistoryRun& run : runs) {
       const std::optional<double> known = reference_of(run, view);
       logs_[view].push_back(known ? *known : typical(last));
       is_known_[view].push_back(known.has_value());
@@ -56,7 +56,8 @@ References::References(const std::vector<NightRun>& runs) {
 TimeViews::TimeViews(const Series& series, const References& references, const TrendOptions& options)
     : references_(references),
       options_(options),
-      watches_{LevelWatch(options.watch), LevelWatch(options.watch), LevelWatch(options.watch)} {
+      watches_{ChangePointDetector(options.watch), ChangePointDetector(options.watch),
+               ChangePointDetector(options.watch)} {
   for (const auto& value : series.values) logs_.push_back(log_of(value));
   for (const auto& value : series.confirmations) confirmations_.push_back(log_of(value));
 }
@@ -67,15 +68,15 @@ double TimeViews::value(std::size_t run, bool both, View view) const {
   return both ? watches_[view].settle(first, *confirmations_[run] - reference) : first;
 }
 
-TimeLook TimeViews::look(std::size_t run, bool both) const {
-  TimeLook look;
+TimePass TimeViews::look(std::size_t run, bool both) const {
+  TimePass look;
   look.scan = watches_[chosen_].look(value(run, both, chosen_));
   if (look.scan.nights == 0) return look;  // as on most nights
   if (chosen_ == References::plain) {
     look.level_ns = std::exp(look.scan.before);
     return look;
   }
-  LevelWatch plain_now = watches_[References::plain];
+  ChangePointDetector plain_now = watches_[References::plain];
   plain_now.add(value(run, both, References::plain));
   look.reference = kNames[chosen_];
   look.level_ns = std::exp(plain_now.level_before(look.scan.nights));
@@ -97,11 +98,11 @@ void TimeViews::add(std::size_t run, bool both) {
 }
 
 void TimeViews::begin_level(std::size_t nights) {
-  for (LevelWatch& watch : watches_) watch.begin_level(nights);
+  for (ChangePointDetector& watch : watches_) watch.begin_level(nights);
 }
 
 void TimeViews::return_to_former_level(std::size_t nights) {
-  for (LevelWatch& watch : watches_) watch.return_to_former_level(nights);
+  for (ChangePointDetector& watch : watches_) watch.return_to_former_level(nights);
 }
 
 void TimeViews::choose() {

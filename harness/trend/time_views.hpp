@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "trend/level_watch.hpp"
+#include "trend/change_point_detector.hpp"
 #include "trend/trends.hpp"
 
 namespace peakmark::trend {
 
-struct TimeLook {
+struct TimePass {
   Look scan;
   double level_ns = 0;    ///< the former level of the plain time, where there is a score
   std::string reference;  ///< empty: the plain time
@@ -26,7 +26,7 @@ class References {
   enum View : std::size_t { plain, copy, arithmetic };
   static constexpr std::size_t kViews = 3;
 
-  explicit References(const std::vector<NightRun>& runs);
+  explicit References(const std::vector<HistoryRun>& runs);
 
   /// Its logarithm; of a run without one, that of a typical run before; 0 where no run has one.
   [[nodiscard]] double log(View view, std::size_t run) const {
@@ -54,7 +54,7 @@ class TimeViews {
     return run < confirmations_.size() && confirmations_[run].has_value();
   }
   /// Tonight with its time, or with the mean of its two (`both`).
-  [[nodiscard]] TimeLook look(std::size_t run, bool both) const;
+  [[nodiscard]] TimePass look(std::size_t run, bool both) const;
   void add(std::size_t run, bool both);
   void begin_level(std::size_t nights);
   void return_to_former_level(std::size_t nights);
@@ -70,7 +70,7 @@ class TimeViews {
   const TrendOptions& options_;
   std::vector<std::optional<double>> logs_;
   std::vector<std::optional<double>> confirmations_;
-  std::array<LevelWatch, kViews> watches_;
+  std::array<ChangePointDetector, kViews> watches_;
   std::array<std::vector<bool>, kViews> measured_;  ///< night by night of the case: with its run's reference
   View chosen_ = References::plain;
   std::size_t nights_ = 0;

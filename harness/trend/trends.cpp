@@ -67,7 +67,7 @@ void find_comings_and_goings(const DeviceHistory& history, const Plans& plans, T
     for (std::size_t run = 0; run < one.outcomes.size(); ++run) {
       if (!one.outcomes[run]) continue;
       if (!first_planned) first_planned = run;
-      if (*one.outcomes[run] == name_of(Outcome::ok)) last_measured = run;
+      if (*one.outcomes[run] == to_string(Outcome::ok)) last_measured = run;
     }
     if (!first_planned) continue;
     const std::string& suite = history.runs[last_measured.value_or(*first_planned)].suite;

@@ -9,21 +9,21 @@
 
 #include "base/growth_allowance.hpp"
 #include "compare/moved_allocations.hpp"
-#include "trend/level_watch.hpp"
+#include "trend/change_point_detector.hpp"
 #include "trend/series.hpp"
 
 namespace peakmark::trend {
 
 enum class Verdict : std::uint8_t { regression, suspicious, improvement, recovery };
-std::string_view name_of(Verdict verdict);
+std::string_view to_string(Verdict verdict);
 
 /// What became of a change since. `past`: nothing is to be done about it. Suspicions have none.
 enum class State : std::uint8_t { open, accepted, recovered, past };
-std::string_view name_of(State state);
+std::string_view to_string(State state);
 
 /// Why a change is believed. Suspicions have none.
 enum class Evidence : std::uint8_t { exact, measured_again, next_night };
-std::string_view name_of(Evidence evidence);
+std::string_view to_string(Evidence evidence);
 
 /// A metric of a case has another level than before.
 struct Change {
@@ -109,9 +109,9 @@ struct TrendOptions {
 
 /// Looks for changes along the runs of a device, as one would have in each night with the runs up to it:
 /// what was told once is told again, whatever came later. Bytes change when they change. Times change when
-/// LevelWatch says so and a second measurement of the night, or the next night, says so too. Values that
-/// are not finite, and times that are not positive, are missing. UsageError where lists are not as long as
-/// `runs`.
+/// ChangePointDetector says so and a second measurement of the night, or the next night, says so too. Values
+/// that are not finite, and times that are not positive, are missing. UsageError where lists are not as long
+/// as `runs`.
 Trends find_trends(const DeviceHistory& history, const TrendOptions& options = {},
                    const AllocationsAtPeak& at_peak = {});
 

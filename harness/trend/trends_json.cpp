@@ -27,7 +27,7 @@ class Writer {
   void add(const DeviceTrends& device) {
     history_ = device.history;
     for (const Change& change : device.trends.changes) add(change);
-    for (const CaseStanding& one : device.standings) add(one);
+    for (const CaseStatus& one : device.standings) add(one);
     std::vector<const Change*> changes;
     for (const Change& change : device.trends.changes) changes.push_back(&change);
     for (const Finding& finding : find_findings(changes)) add(finding);
@@ -54,7 +54,7 @@ class Writer {
       json_["new"].push_back(of_case(one.case_name, one.run));
     for (const Acceptance& one : history_->acceptances) add(one);
     for (const EnvironmentChange& one : device.trends.environment_changes) {
-      const NightRun& run = history_->runs[one.run];
+      const HistoryRun& run = history_->runs[one.run];
       Json entry{{"run", run.id}, {"date", run.date}};
       add_device(entry);
       entry["what"] = one.what;
@@ -79,7 +79,7 @@ class Writer {
   }
 
   void add(const Change& change) {
-    const NightRun& first = history_->runs[change.first];
+    const HistoryRun& first = history_->runs[change.first];
     Json entry{{"case", change.case_name}, {"metric", change.metric}};
     add_device(entry);
     entry["date"] = first.date;
@@ -92,10 +92,10 @@ class Writer {
     entry["before"] = level(change.metric, change.before);
     entry["after"] = level(change.metric, change.after);
     entry["relative"] = or_null(change.relative());
-    entry["verdict"] = name_of(change.verdict);
+    entry["verdict"] = to_string(change.verdict);
     entry["new"] = change.is_news;
-    entry["state"] = change.state ? Json(name_of(*change.state)) : Json(nullptr);
-    entry["evidence"] = change.evidence ? Json(name_of(*change.evidence)) : Json(nullptr);
+    entry["state"] = change.state ? Json(to_string(*change.state)) : Json(nullptr);
+    entry["evidence"] = change.evidence ? Json(to_string(*change.evidence)) : Json(nullptr);
     entry["reference"] = change.reference.empty() ? Json(nullptr) : Json(change.reference);
     entry["allocations"] = change.allocations ? moved_json(*change.allocations) : Json(nullptr);
     entry["environment"] = change.environment;
@@ -108,8 +108,8 @@ class Writer {
     Json entry = of_case(worst.case_name, worst.first);
     entry["variant"] = finding.variant;
     entry["metric"] = worst.metric;
-    entry["verdict"] = name_of(worst.verdict);
-    entry["state"] = worst.state ? Json(name_of(*worst.state)) : Json(nullptr);
+    entry["verdict"] = to_string(worst.verdict);
+    entry["state"] = worst.state ? Json(to_string(*worst.state)) : Json(nullptr);
     entry["new"] = worst.is_news;
     entry["relative"] = or_null(worst.relative());
     entry["cases"] = Json::array();
@@ -118,12 +118,12 @@ class Writer {
   }
 
   /// Of a case that is steady there is nothing to say, nor of a young one, which `not_enough_data` has.
-  void add(const CaseStanding& standing) {
+  void add(const CaseStatus& standing) {
     if (standing.state >= CaseState::young) return;
     Json entry{{"case", standing.case_name}};
     add_device(entry);
-    entry["state"] = name_of(standing.state);
-    entry["judgement"] = name_of(standing.judgement);
+    entry["state"] = to_string(standing.state);
+    entry["judgement"] = to_string(standing.judgement);
     entry["reason"] = standing.reason.empty() ? Json(nullptr) : Json(standing.reason);
     entry["texts"] = standing.texts;
     json_["cases"].push_back(std::move(entry));
@@ -153,7 +153,7 @@ std::string trends_json(const std::vector<DeviceTrends>& devices) {
   json.update(
       Json{{"headline", headline(devices)},
            {"tally", tally(devices)},
-           {"need_a_look", cases_to_look_at(devices)},
+           {"need_a_look", cases_to_confirm(devices)},
            {"exit_code", 0},
            {"allow_growth", devices.empty() ? GrowthAllowance{}.text : devices.front().trends.allowance.text},
            {"nights", 0}});
@@ -161,7 +161,7 @@ std::string trends_json(const std::vector<DeviceTrends>& devices) {
   std::size_t nights = 0;
   Writer writer(json);
   for (const DeviceTrends& device : devices) {
-    const std::vector<NightRun>& runs = device.history->runs;
+    const std::vector<HistoryRun>& runs = device.history->runs;
     nights += runs.size();
     json["devices"].push_back({{"device", device.history->device},
                                {"backend", device.history->backend},

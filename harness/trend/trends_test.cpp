@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "trend/sample_nights.hpp"
+#include "trend/sample_history_runs.hpp"
 
 namespace peakmark::trend {
 namespace {
@@ -214,7 +214,7 @@ TEST(Trends, TheReferenceTakesTheMachineOut) {
 
   EXPECT_LE(trends.changes[0].raised, 82u);
 
-  for (NightRun& run : history.runs) run.reference_copy_ns = std::nullopt;
+  for (HistoryRun& run : history.runs) run.reference_copy_ns = std::nullopt;
   for (const Change& change : find_trends(history).changes) EXPECT_GT(change.raised, 85u);
 }
 

@@ -19,9 +19,9 @@
 namespace peakmark::trend {
 namespace {
 
-constexpr std::size_t kMostOfAList = 10;
+constexpr std::size_t kMaxOfAList = 10;
 /// Of the markdown: what stands after a device's table, and before the next, needs some room too.
-constexpr std::size_t kMostInRows = kMarkdownLimit - 100'000;
+constexpr std::size_t kMaxInRows = kMarkdownLimit - 100'000;
 
 std::string day_of(const std::string& date) {
   return date.substr(0, 10);
@@ -46,9 +46,9 @@ std::string verdict_text(const Change& change) {
   std::vector<std::string_view> more;
   if (change.is_news) more.emplace_back("new");
   if (change.verdict == Verdict::regression && change.state && *change.state != State::open) {
-    more.push_back(name_of(*change.state));
+    more.push_back(to_string(*change.state));
   }
-  const std::string_view verdict = name_of(change.verdict);
+  const std::string_view verdict = to_string(change.verdict);
   return more.empty() ? std::string(verdict) : fmt::format("{} ({})", verdict, fmt::join(more, ", "));
 }
 
@@ -58,7 +58,7 @@ std::string why(const DeviceTrends& device, const Change& change) {
   if (change.allocations) {
     for (const MovedAllocations& one : *change.allocations) {
       add(fmt::format("{} {} {}: {} → {}", one.name.empty() ? "unnamed" : plain_text(one.name),
-                      name_of(one.kind), format_size(one.bytes), one.base_count, one.new_count));
+                      to_string(one.kind), format_size(one.bytes), one.base_count, one.new_count));
     }
   }
   for (const std::string& one : change.environment) add("with another " + plain_text(one));
@@ -158,24 +158,24 @@ std::string list_of(const std::vector<T>& all, const std::string& one, const std
                     const std::function<std::string(const T&)>& text) {
   if (all.empty()) return {};
   std::string list = quantity(all.size(), one, more);
-  for (std::size_t i = 0; i < std::min(all.size(), kMostOfAList); ++i) {
+  for (std::size_t i = 0; i < std::min(all.size(), kMaxOfAList); ++i) {
     list += (i == 0 ? ": " : ", ") + plain_text(text(all[i]));
   }
-  if (all.size() > kMostOfAList)
-    list += fmt::format(" and {} more (--json has all)", all.size() - kMostOfAList);
+  if (all.size() > kMaxOfAList)
+    list += fmt::format(" and {} more (--json has all)", all.size() - kMaxOfAList);
   return list;
 }
 
 /// Cases that no row and no other list tells of.
 void add_standings(const DeviceTrends& device, std::vector<std::string>& lines) {
-  const auto text = [](const CaseStanding& one) { return fmt::format("{} ({})", one.case_name, one.reason); };
+  const auto text = [](const CaseStatus& one) { return fmt::format("{} ({})", one.case_name, one.reason); };
   const auto add = [&](const std::string& one, const std::string& more,
                        std::initializer_list<CaseState> states) {
-    std::vector<CaseStanding> cases;
-    std::ranges::copy_if(device.standings, std::back_inserter(cases), [&](const CaseStanding& standing) {
+    std::vector<CaseStatus> cases;
+    std::ranges::copy_if(device.standings, std::back_inserter(cases), [&](const CaseStatus& standing) {
       return std::ranges::find(states, standing.state) != states.end();
     });
-    if (!cases.empty()) lines.push_back(list_of<CaseStanding>(cases, one, more, text));
+    if (!cases.empty()) lines.push_back(list_of<CaseStatus>(cases, one, more, text));
   };
   add("case was not measured", "cases were not measured", {CaseState::failed});
   add("case fails", "cases fail", {CaseState::window, CaseState::rule});
@@ -202,7 +202,7 @@ std::string accepted_text(const AcceptedFinding& finding) {
 /// The lists that are no table, a line each.
 std::vector<std::string> remarks(const DeviceTrends& device) {
   const Trends& trends = device.trends;
-  const std::vector<NightRun>& runs = device.history->runs;
+  const std::vector<HistoryRun>& runs = device.history->runs;
   std::vector<std::string> lines;
   const auto add = [&](const std::string& line) {
     if (!line.empty()) lines.push_back(line);
@@ -236,7 +236,7 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
                                                   one.value - one.level);
                              }));
   const std::vector<AcceptedFinding> accepted = group_acceptances(device.history->acceptances);
-  const std::size_t first = accepted.size() - std::min(accepted.size(), kMostOfAList);
+  const std::size_t first = accepted.size() - std::min(accepted.size(), kMaxOfAList);
   for (std::size_t i = first; i < accepted.size(); ++i) add(accepted_text(accepted[i]));
   if (first > 0)
     add(fmt::format("accepted earlier: {} more (`peakmark trends accept --list` has all)", first));
@@ -244,7 +244,7 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
 }
 
 std::string title_of(const DeviceTrends& device) {
-  const std::vector<NightRun>& runs = device.history->runs;
+  const std::vector<HistoryRun>& runs = device.history->runs;
   std::string title = fmt::format("{} ({}): {}", plain_text(device.history->device), device.history->backend,
                                   quantity(runs.size(), "run"));
   if (!runs.empty()) title += fmt::format(", {} to {}", day_of(runs.front().date), day_of(runs.back().date));
@@ -263,7 +263,7 @@ std::string section_markdown(const DeviceTrends& device, const Section& section,
       if (column != kCaseColumn) row[column] = markdown_cell(row[column]);
     }
     const std::string line = fmt::format("| {} |\n", fmt::join(row, " | "));
-    if (left_out > 0 || size + text.size() + line.size() > kMostInRows) {
+    if (left_out > 0 || size + text.size() + line.size() > kMaxInRows) {
       ++left_out;
     } else {
       text += line;
@@ -284,16 +284,16 @@ std::string headline(const std::vector<DeviceTrends>& devices) {
     has_baseline = has_baseline || device.history->runs.size() > 1;
   }
   if (nights == 0) return "no baseline yet: the history holds no run";
-  const std::size_t cases = cases_to_look_at(devices);
+  const std::size_t cases = cases_to_confirm(devices);
   if (cases > 0) return quantity(cases, "case needs", "cases need") + " a look";
   if (!has_baseline) return "no baseline yet: one run of each device, changes are told from the second on";
   return "nothing to do";
 }
 
-std::size_t cases_to_look_at(const std::vector<DeviceTrends>& devices) {
+std::size_t cases_to_confirm(const std::vector<DeviceTrends>& devices) {
   std::size_t cases = 0;
   for (const DeviceTrends& device : devices) {
-    cases += static_cast<std::size_t>(std::ranges::count_if(device.standings, &CaseStanding::needs_a_look));
+    cases += static_cast<std::size_t>(std::ranges::count_if(device.standings, &CaseStatus::needs_a_look));
   }
   return cases;
 }
@@ -301,7 +301,7 @@ std::size_t cases_to_look_at(const std::vector<DeviceTrends>& devices) {
 std::string tally(const std::vector<DeviceTrends>& devices) {
   Tally all;
   for (const DeviceTrends& device : devices) {
-    for (const CaseStanding& one : device.standings) all.add(one.judgement, one.reason);
+    for (const CaseStatus& one : device.standings) all.add(one.judgement, one.reason);
   }
   return peakmark::headline(all);
 }

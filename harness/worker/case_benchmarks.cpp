@@ -113,12 +113,12 @@ void CaseBenchmarks::add(const std::vector<NamedCase>& cases) {
     if (entry_of_case_.contains(named.name)) {
       throw UsageError(fmt::format("case '{}' is given twice", named.name));
     }
-    const Variant& variant = *registry_.find(named.the_case.variant);
-    if (const auto mistake = mistake_in(variant, named.the_case.parameters, *checking)) {
+    const Variant& variant = *registry_.find(named.sweep_case.variant);
+    if (const auto mistake = mistake_in(variant, named.sweep_case.parameters, *checking)) {
       throw UsageError(fmt::format("case '{}': {}", named.name, mistake->text));
     }
     const Backend backend =
-        named.the_case.backend == "auto" ? devices_.automatic() : parse_backend(named.the_case.backend);
+        named.sweep_case.backend == "auto" ? devices_.automatic() : parse_backend(named.sweep_case.backend);
     devices_.on(backend);  // opened before anything is measured: its errors are of the whole run
     entries_.push_back(std::make_unique<Entry>(named, variant, backend));
 
@@ -148,27 +148,27 @@ void CaseBenchmarks::begin(Entry& entry) {
   writer_.start(entry.named_case.name,
                 entry.backend == Backend::dry
                     ? std::nullopt
-                    : estimated_bytes(entry.variant, entry.named_case.the_case.parameters));
+                    : estimated_bytes(entry.variant, entry.named_case.sweep_case.parameters));
   DeviceInUse& use = devices_.on(entry.backend);
   const auto& backends = entry.variant.description.backends;
-  const std::string backend(name_of(entry.backend));
+  const std::string backend(to_string(entry.backend));
   const bool known = std::find(backends.begin(), backends.end(), backend) != backends.end();
   if (use.device == nullptr || !known) {
     entry.untried.case_name = entry.named_case.name;
-    entry.untried.axes = entry.named_case.the_case.parameters;
-    entry.untried.variant = entry.named_case.the_case.variant;
+    entry.untried.axes = entry.named_case.sweep_case.parameters;
+    entry.untried.variant = entry.named_case.sweep_case.variant;
     entry.untried.backend = backend;
     entry.untried.destroys_input = entry.variant.description.destroys_input;
     entry.untried.outcome = Outcome::unsupported;
     entry.untried.message =
         known ? use.missing
-              : fmt::format("{} does not run on {}", entry.named_case.the_case.variant, backend);
+              : fmt::format("{} does not run on {}", entry.named_case.sweep_case.variant, backend);
     return;
   }
   TrialOptions trial = trial_options(options_);
   trial.clocks = use.clocks.get();
-  if (options_.tell_steps) trial.tell_step = [this](std::string_view step) { writer_.step(step); };
-  entry.trial = std::make_unique<Trial>(*use.device, use.events, entry.variant, entry.named_case.the_case,
+  if (options_.report_steps) trial.report_step = [this](std::string_view step) { writer_.step(step); };
+  entry.trial = std::make_unique<Trial>(*use.device, use.events, entry.variant, entry.named_case.sweep_case,
                                         entry.named_case.name, trial);
   if (!options_.times_only) entry.trial->measure_memory();
 }
@@ -193,8 +193,8 @@ void CaseBenchmarks::measure(benchmark::State& state, Entry& entry) {
   if (observation.outcome != Outcome::ok) {
     const std::string message =
         observation.message.empty()
-            ? std::string(name_of(observation.outcome))
-            : fmt::format("{}: {}", name_of(observation.outcome), observation.message);
+            ? std::string(to_string(observation.outcome))
+            : fmt::format("{}: {}", to_string(observation.outcome), observation.message);
     state.SkipWithError(message.c_str());
   }
 }

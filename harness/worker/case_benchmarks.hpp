@@ -21,7 +21,7 @@ namespace peakmark {
 /// A case that this worker is to measure.
 struct NamedCase {
   std::string name;  ///< as it was asked for: the observation bears it
-  Case the_case;
+  Case sweep_case;
 };
 
 /// The cases of a worker as Google Benchmark benchmarks, and what became of them.

@@ -48,8 +48,8 @@ void serve_checks(const Registry& registry, std::istream& names, std::ostream& a
     if (name.empty()) continue;
     std::optional<CaseMistake> mistake;
     try {
-      const Case the_case = parse_case(name, description);
-      mistake = mistake_in(*registry.find(the_case.variant), the_case.parameters, *dry);
+      const Case sweep_case = parse_case(name, description);
+      mistake = mistake_in(*registry.find(sweep_case.variant), sweep_case.parameters, *dry);
     } catch (const UsageError& error) {
       mistake = CaseMistake{error.what()};
     }

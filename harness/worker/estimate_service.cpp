@@ -100,7 +100,7 @@ Json answer(const Registry& registry, std::string_view text) {
       request.available_bytes = *question.available_bytes;
       const EstimateAnswer fitting = question.estimator->max_slices(request);
       result["slices"] = fitting.slices;
-      result["dtype"] = name_of(fitting.dtype);
+      result["dtype"] = to_string(fitting.dtype);
       if (!slices) slices = fitting.slices;
     }
     if (!slices) slices = question.parameters.integer(question.variant->description.slice_axis);
@@ -108,7 +108,7 @@ Json answer(const Registry& registry, std::string_view text) {
     if (!question.available_bytes) {
       result["slices"] = *slices;
       request.available_bytes = result["bytes"].get<Size>();
-      result["dtype"] = name_of(question.estimator->max_slices(request).dtype);
+      result["dtype"] = to_string(question.estimator->max_slices(request).dtype);
     }
     // The parts of as many slices as the bytes are told of.
     request.parameters.set(question.variant->description.slice_axis, std::max<Size>(1, *slices));

@@ -48,7 +48,7 @@ std::vector<EstimateObservation> ask_estimators(const Variant& variant, const Pa
       request.available_bytes = *available_bytes;
       const EstimateAnswer slices = estimator->max_slices(request);
       answer.slices_estimated = slices.slices;
-      answer.dtype = std::string(name_of(slices.dtype));
+      answer.dtype = std::string(to_string(slices.dtype));
     });
     answers.push_back(std::move(answer));
   }

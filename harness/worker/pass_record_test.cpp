@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "device/dry/books.hpp"
+#include "device/dry/allocation_log.hpp"
 
 namespace peakmark {
 namespace {
@@ -11,27 +11,27 @@ namespace {
 using testing::ElementsAre;
 using testing::Field;
 
-std::uint64_t allocate(Books& books, Size bytes, std::string_view name) {
-  const std::uint64_t address = books.allocate(bytes);
-  books.name(address, name);
+std::uint64_t allocate(AllocationLog& allocation_log, Size bytes, std::string_view name) {
+  const std::uint64_t address = allocation_log.allocate(bytes);
+  allocation_log.name(address, name);
   return address;
 }
 
 TEST(PassRecord, TellsSetUpInputsAndOutputsApart) {
-  Books books(MemoryKind::buffer, std::nullopt);
-  books.phase("set-up");
-  allocate(books, 5, "plan");
-  const auto scratch = allocate(books, 100, "made and dropped in set-up");
-  books.release(scratch, 100);
-  books.phase("inputs");
-  allocate(books, 70, "input");
-  books.phase("outputs");
-  allocate(books, 300, "output");
-  books.phase("call 1");
-  books.phase("call 2");
-  books.phase("verify");
-  books.phase("end");
-  const MemoryPass record = record_of_pass(books.events(0));
+  AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
+  allocation_log.phase("set-up");
+  allocate(allocation_log, 5, "plan");
+  const auto scratch = allocate(allocation_log, 100, "made and dropped in set-up");
+  allocation_log.release(scratch, 100);
+  allocation_log.phase("inputs");
+  allocate(allocation_log, 70, "input");
+  allocation_log.phase("outputs");
+  allocate(allocation_log, 300, "output");
+  allocation_log.phase("call 1");
+  allocation_log.phase("call 2");
+  allocation_log.phase("verify");
+  allocation_log.phase("end");
+  const MemoryPass record = record_of_pass(allocation_log.events(0));
   EXPECT_EQ(record.peak_bytes, 375);
   EXPECT_EQ(record.setup_bytes, 5);
   EXPECT_EQ(record.input_bytes, 70);
@@ -44,76 +44,76 @@ TEST(PassRecord, TellsSetUpInputsAndOutputsApart) {
 }
 
 TEST(PassRecord, InputsThatReleaseWhatSetUpMadeAddLessThanNothing) {
-  Books books(MemoryKind::buffer, std::nullopt);
-  books.phase("set-up");
-  const auto staging = allocate(books, 100, "staging");
-  books.phase("inputs");
-  allocate(books, 70, "input");
-  books.release(staging, 100);
-  books.phase("outputs");
-  books.phase("call 1");
-  books.phase("call 2");
-  books.phase("verify");
-  const MemoryPass record = record_of_pass(books.events(0));
+  AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
+  allocation_log.phase("set-up");
+  const auto staging = allocate(allocation_log, 100, "staging");
+  allocation_log.phase("inputs");
+  allocate(allocation_log, 70, "input");
+  allocation_log.release(staging, 100);
+  allocation_log.phase("outputs");
+  allocation_log.phase("call 1");
+  allocation_log.phase("call 2");
+  allocation_log.phase("verify");
+  const MemoryPass record = record_of_pass(allocation_log.events(0));
   EXPECT_EQ(record.setup_bytes, 100);
   EXPECT_EQ(record.input_bytes, -30);
 }
 
 TEST(PassRecord, ASecondCallThatNeedsMoreIsThePeak) {
-  Books books(MemoryKind::buffer, std::nullopt);
-  books.phase("set-up");
-  books.phase("inputs");
-  books.allocate(10);
-  books.phase("outputs");
-  books.phase("call 1");
-  books.release(books.allocate(20), 20);
-  books.phase("call 2");
-  books.release(books.allocate(32), 32);
-  books.phase("verify");
-  const MemoryPass record = record_of_pass(books.events(0));
+  AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
+  allocation_log.phase("set-up");
+  allocation_log.phase("inputs");
+  allocation_log.allocate(10);
+  allocation_log.phase("outputs");
+  allocation_log.phase("call 1");
+  allocation_log.release(allocation_log.allocate(20), 20);
+  allocation_log.phase("call 2");
+  allocation_log.release(allocation_log.allocate(32), 32);
+  allocation_log.phase("verify");
+  const MemoryPass record = record_of_pass(allocation_log.events(0));
   EXPECT_EQ(record.first_call_peak_bytes, 30);
   EXPECT_EQ(record.peak_bytes, 42);
 }
 
 TEST(PassRecord, VerificationLiesOutsideThePeak) {
-  Books books(MemoryKind::buffer, std::nullopt);
-  books.phase("set-up");
-  books.allocate(10);
-  books.phase("call 1");
-  books.phase("call 2");
-  books.phase("verify");
-  books.release(books.allocate(1000), 1000);
-  books.phase("end");
-  EXPECT_EQ(record_of_pass(books.events(0)).peak_bytes, 10);
+  AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
+  allocation_log.phase("set-up");
+  allocation_log.allocate(10);
+  allocation_log.phase("call 1");
+  allocation_log.phase("call 2");
+  allocation_log.phase("verify");
+  allocation_log.release(allocation_log.allocate(1000), 1000);
+  allocation_log.phase("end");
+  EXPECT_EQ(record_of_pass(allocation_log.events(0)).peak_bytes, 10);
 }
 
 TEST(PassRecord, WhatWasBeforeSetUpIsNotOfTheCase) {
-  Books books(MemoryKind::buffer, std::nullopt);
-  const auto old = books.allocate(1000);
-  books.release(old, 1000);
-  books.phase("set-up");
-  books.allocate(10);
-  books.phase("call 1");
-  books.phase("end");
-  EXPECT_EQ(record_of_pass(books.events(0)).peak_bytes, 10);
+  AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
+  const auto old = allocation_log.allocate(1000);
+  allocation_log.release(old, 1000);
+  allocation_log.phase("set-up");
+  allocation_log.allocate(10);
+  allocation_log.phase("call 1");
+  allocation_log.phase("end");
+  EXPECT_EQ(record_of_pass(allocation_log.events(0)).peak_bytes, 10);
 }
 
 TEST(PassRecord, ARestoreCountsOnlyWhatItLeaves) {
-  Books books(MemoryKind::buffer, std::nullopt);
-  books.phase("set-up");
-  books.phase("inputs");
-  const auto input = allocate(books, 40, "input");
-  books.phase("outputs");
-  books.phase("call 1");
-  books.phase("restore");
-  const auto staging = allocate(books, 500, "staging");
-  allocate(books, 44, "an input with a name longer than the thirty-two bytes of a slot");
-  books.release(input, 40);
-  books.release(staging, 500);
-  books.phase("call 2");
-  books.release(books.allocate(1), 1);
-  books.phase("verify");
-  const MemoryPass record = record_of_pass(books.events(0));
+  AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
+  allocation_log.phase("set-up");
+  allocation_log.phase("inputs");
+  const auto input = allocate(allocation_log, 40, "input");
+  allocation_log.phase("outputs");
+  allocation_log.phase("call 1");
+  allocation_log.phase("restore");
+  const auto staging = allocate(allocation_log, 500, "staging");
+  allocate(allocation_log, 44, "an input with a name longer than the thirty-two bytes of a slot");
+  allocation_log.release(input, 40);
+  allocation_log.release(staging, 500);
+  allocation_log.phase("call 2");
+  allocation_log.release(allocation_log.allocate(1), 1);
+  allocation_log.phase("verify");
+  const MemoryPass record = record_of_pass(allocation_log.events(0));
   EXPECT_EQ(record.first_call_peak_bytes, 40);
   EXPECT_EQ(record.peak_bytes, 45);
   ASSERT_EQ(record.at_peak.size(), 2U);
@@ -121,13 +121,14 @@ TEST(PassRecord, ARestoreCountsOnlyWhatItLeaves) {
 }
 
 TEST(PassRecord, LiveAfterCountsWhatWasNotReleased) {
-  Books books(MemoryKind::buffer, std::nullopt);
-  const auto released = books.allocate(10);
-  books.phase("set-up");
-  books.allocate(7);
-  books.release(released, 10);
-  EXPECT_EQ(live_after(books.events(0)), 7);
-  EXPECT_EQ(live_after(books.events(1)), 7) << "a release of what came before the events is no negative byte";
+  AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
+  const auto released = allocation_log.allocate(10);
+  allocation_log.phase("set-up");
+  allocation_log.allocate(7);
+  allocation_log.release(released, 10);
+  EXPECT_EQ(live_after(allocation_log.events(0)), 7);
+  EXPECT_EQ(live_after(allocation_log.events(1)), 7)
+      << "a release of what came before the events is no negative byte";
 }
 
 }  // namespace

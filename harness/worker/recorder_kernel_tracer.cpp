@@ -11,7 +11,7 @@ namespace peakmark {
 
 namespace {
 
-constexpr std::uint64_t kMostKernels = 256;
+constexpr std::uint64_t kMaxKernels = 256;
 
 class RecorderKernelTracer final : public KernelTracer {
  public:
@@ -22,15 +22,15 @@ class RecorderKernelTracer final : public KernelTracer {
 
   std::vector<KernelTime> stop() override {
     if (!started_) return {};
-    std::vector<peakmark_kernel_record> records(kMostKernels);
+    std::vector<peakmark_kernel_record> records(kMaxKernels);
     std::uint64_t count = 0;
-    if (!told(stop_(records.data(), kMostKernels, &count))) return {};
-    if (count > kMostKernels) {
+    if (!told(stop_(records.data(), kMaxKernels, &count))) return {};
+    if (count > kMaxKernels) {
       std::fprintf(stderr, "kernel times: %llu kernels, of which the longest %llu are told\n",
-                   static_cast<unsigned long long>(count), static_cast<unsigned long long>(kMostKernels));
+                   static_cast<unsigned long long>(count), static_cast<unsigned long long>(kMaxKernels));
     }
     std::vector<KernelTime> kernels;
-    for (std::uint64_t i = 0; i < std::min(count, kMostKernels); ++i) {
+    for (std::uint64_t i = 0; i < std::min(count, kMaxKernels); ++i) {
       kernels.push_back({records[i].name, static_cast<std::int64_t>(records[i].count),
                          static_cast<std::int64_t>(records[i].ns)});
     }

@@ -14,12 +14,12 @@ namespace {
 std::vector<std::string> built_backends() {
   std::vector<std::string> backends;
 #ifdef PEAKMARK_HAS_OPENCL
-  backends.emplace_back(name_of(Backend::opencl));
+  backends.emplace_back(to_string(Backend::opencl));
 #endif
 #ifdef PEAKMARK_HAS_CUDA
-  backends.emplace_back(name_of(Backend::cuda));
+  backends.emplace_back(to_string(Backend::cuda));
 #endif
-  backends.emplace_back(name_of(Backend::dry));
+  backends.emplace_back(to_string(Backend::dry));
   return backends;
 }
 

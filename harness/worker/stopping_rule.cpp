@@ -10,7 +10,7 @@ namespace peakmark {
 
 namespace {
 
-constexpr std::int64_t kMostCallsASample = 1000;
+constexpr std::int64_t kMaxCallsASample = 1000;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ BlockPlan plan_blocks(double call_ns, double min_sample_ns, const StoppingOption
   const double call = std::max(call_ns, 1.0);
   BlockPlan plan;
   plan.calls = std::clamp(static_cast<std::int64_t>(std::ceil(min_sample_ns / call)), std::int64_t{1},
-                          kMostCallsASample);
+                          kMaxCallsASample);
   const double sample = call * static_cast<double>(plan.calls);
   plan.samples = std::clamp(static_cast<std::int64_t>(options.budget_ns / options.blocks_a_budget / sample),
                             std::int64_t{1}, options.most_samples_a_block);

@@ -12,15 +12,15 @@ namespace {
 
 // The first call on new memory pays for its pages, and the threads of a CPU device wake up over some
 // milliseconds: until then a short call seems thirty times longer than it is.
-constexpr std::int64_t kLeastWarmUpCalls = 2;
-constexpr std::int64_t kMostWarmUpCalls = 1000;
+constexpr std::int64_t kMinWarmUpCalls = 2;
+constexpr std::int64_t kMaxWarmUpCalls = 1000;
 constexpr double kWarmUpNs = 5e6;
 
 // Throttled blocks that are taken again; as many as there are blocks at the least, where that is more.
 constexpr std::size_t kMinRepeatedBlocks = 3;
 
 // Each round empties the buffers of the records, which takes a millisecond or more.
-constexpr std::int64_t kMostTracedRounds = 5;
+constexpr std::int64_t kMaxTracedRounds = 5;
 
 std::optional<double> one_interval(Device& device, const std::function<void()>& work) {
   const auto begin = device.time_point();
@@ -61,8 +61,8 @@ std::optional<double> warm_up(Device& device, Computation& computation, bool des
     made += calls;
     spent_ns += *ns;
     const bool is_steady = clocks_are_steady(clocks, steady, host_ns_since(start));
-    const bool warm = spent_ns >= kWarmUpNs && made >= kLeastWarmUpCalls;
-    if ((warm || made >= kMostWarmUpCalls) && is_steady) return *ns / static_cast<double>(calls);
+    const bool warm = spent_ns >= kWarmUpNs && made >= kMinWarmUpCalls;
+    if ((warm || made >= kMaxWarmUpCalls) && is_steady) return *ns / static_cast<double>(calls);
     if (*ns < min_sample_ns(device)) calls *= 2;
   }
 }
@@ -127,7 +127,7 @@ void add_records(std::vector<KernelTime>& sum, const std::vector<KernelTime>& ro
 std::vector<KernelTime> trace_kernels(Device& device, Computation& computation, bool destroys_input,
                                       std::int64_t calls, KernelTracer& tracer, CacheFlush* flush) {
   const bool alone = destroys_input || flush != nullptr;
-  const std::int64_t rounds = alone ? std::min(calls, kMostTracedRounds) : 1;
+  const std::int64_t rounds = alone ? std::min(calls, kMaxTracedRounds) : 1;
   const std::int64_t calls_a_round = alone ? 1 : calls;
   std::vector<KernelTime> kernels;
   for (std::int64_t round = 0; round < rounds; ++round) {

@@ -33,13 +33,13 @@ CacheChoice parse_cache_choice(std::string_view name) {
   throw UsageError(fmt::format("unknown cache '{}'; choose auto, cold, hot or both", name));
 }
 
-Trial::Trial(Device& device, EventSource* events, const Variant& variant, const Case& the_case,
+Trial::Trial(Device& device, EventSource* events, const Variant& variant, const Case& sweep_case,
              std::string name, const TrialOptions& options)
     : device_(device), events_(events), variant_(variant), options_(options) {
   observation_.case_name = std::move(name);
-  observation_.axes = the_case.parameters;
-  observation_.variant = the_case.variant;
-  observation_.backend = name_of(device.info().backend);
+  observation_.axes = sweep_case.parameters;
+  observation_.variant = sweep_case.variant;
+  observation_.backend = to_string(device.info().backend);
   observation_.destroys_input = variant.description.destroys_input;
 }
 
@@ -74,7 +74,7 @@ void Trial::mark(std::string_view phase) {
 }
 
 void Trial::tell(std::string_view step) const {
-  if (options_.tell_step) options_.tell_step(step);
+  if (options_.report_step) options_.report_step(step);
 }
 
 void Trial::run_steps(Computation& computation, bool verify) {
@@ -109,7 +109,7 @@ void Trial::run_steps(Computation& computation, bool verify) {
   mark(phase::verify);
   observation_.bytes_moved = computation.bytes_moved();
   observation_.flops = computation.flops();
-  observation_.output_dtype = std::string(name_of(computation.output_dtype()));
+  observation_.output_dtype = std::string(to_string(computation.output_dtype()));
   if (!verify || device_.is_dry()) return;
   tell("`verify`");
   const Verification verification = computation.verify();
@@ -159,7 +159,7 @@ void Trial::measure_memory() {
 
   attempt([&] {
     std::vector<EstimateObservation> answers =
-        ask_estimators(variant_, observation_.axes, observation_.requested_peak_bytes, options_.tell_step);
+        ask_estimators(variant_, observation_.axes, observation_.requested_peak_bytes, options_.report_step);
     if (answers.empty()) return;
     observation_.estimate = std::move(answers.front());
     observation_.other_estimates.assign(std::make_move_iterator(answers.begin() + 1),

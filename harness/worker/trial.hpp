@@ -33,7 +33,7 @@ struct TrialOptions {
   /// How long late destructors may keep memory before it counts as leaked. Only late cases wait.
   std::chrono::milliseconds late_release{100};
   /// Is told of each step before it begins: what this process ended in, if it ends in it. May be empty.
-  std::function<void(std::string_view)> tell_step = nullptr;
+  std::function<void(std::string_view)> report_step = nullptr;
 };
 
 /// One case on one device: the memory pass, twice, then verification, estimators, and timings.
@@ -41,7 +41,7 @@ struct TrialOptions {
 class Trial {
  public:
   /// `events`: what records this device's allocations; null leaves the memory figures unknown.
-  Trial(Device& device, EventSource* events, const Variant& variant, const Case& the_case, std::string name,
+  Trial(Device& device, EventSource* events, const Variant& variant, const Case& sweep_case, std::string name,
         const TrialOptions& options);
 
   /// The memory pass and what belongs to it. Made once, before any timing.

@@ -36,9 +36,9 @@ class TrialTest : public testing::Test {
  protected:
   Observation measure(const Variant& variant, TrialOptions options = {}) {
     // No test waits for the clock: what is late here comes when the events are asked for.
-    const Case the_case{variant.description.name, "dry", variant.description.defaults()};
-    Trial trial(*device_, events_ != nullptr ? events_ : &device_->books(), variant, the_case, "the/case",
-                options);
+    const Case sweep_case{variant.description.name, "dry", variant.description.defaults()};
+    Trial trial(*device_, events_ != nullptr ? events_ : &device_->allocation_log(), variant, sweep_case,
+                "the/case", options);
     trial.measure_memory();
     spoiled_ = trial.device_is_spoiled();
     broken_ = trial.device_is_broken();
@@ -56,7 +56,7 @@ class TrialTest : public testing::Test {
 TEST_F(TrialTest, StepsAreToldBeforeTheyBegin) {
   std::vector<std::string> told;
   TrialOptions options;
-  options.tell_step = [&](std::string_view step) { told.emplace_back(step); };
+  options.report_step = [&](std::string_view step) { told.emplace_back(step); };
   Steps steps = known_bytes();
   steps.call = [&](FakeComputation&) { EXPECT_THAT(told.back(), HasSubstr("`call`")); };
   measure(fake_variant("a/b", steps, {std::make_shared<FakeEstimator>("own", 0, 1)}), options);
@@ -112,7 +112,7 @@ TEST_F(TrialTest, OnDryNothingIsTimed) {
 TEST_F(TrialTest, EachPassIsMadeAnewAndMarked) {
   measure(fake_variant("a/b", known_bytes()));
   std::vector<std::string> phases;
-  for (const Event& event : device_->books().events(0)) {
+  for (const Event& event : device_->allocation_log().events(0)) {
     if (event.type == EventType::phase) phases.emplace_back(event.text, event.text_bytes);
   }
   const std::vector<std::string> once = {"set-up", "inputs", "outputs", "call 1", "call 2", "verify", "end"};
@@ -187,21 +187,23 @@ TEST_F(TrialTest, WhatOutlivesTheComputationIsALeak) {
   EXPECT_FALSE(broken_);
 }
 
-/// Books whose owner lets go of memory only while it is being watched, as a driver that frees late.
-class LateBooks final : public EventSource {
+/// AllocationLog whose owner lets go of memory only while it is being watched, as a driver that frees late.
+class LateAllocationLog final : public EventSource {
  public:
-  LateBooks(EventSource& books, std::vector<Array>& kept, int looks)
-      : books_(books), kept_(kept), looks_(looks) {}
-  void phase(std::string_view name) override { books_.phase(name); }
-  void name(std::uint64_t address, std::string_view name) override { books_.name(address, name); }
+  LateAllocationLog(EventSource& allocation_log, std::vector<Array>& kept, int looks)
+      : allocation_log_(allocation_log), kept_(kept), looks_(looks) {}
+  void phase(std::string_view name) override { allocation_log_.phase(name); }
+  void name(std::uint64_t address, std::string_view name) override { allocation_log_.name(address, name); }
   [[nodiscard]] std::uint64_t count() const override {
     if (--looks_ == 0) kept_.clear();
-    return books_.count();
+    return allocation_log_.count();
   }
-  [[nodiscard]] std::vector<Event> events(std::uint64_t first) override { return books_.events(first); }
+  [[nodiscard]] std::vector<Event> events(std::uint64_t first) override {
+    return allocation_log_.events(first);
+  }
 
  private:
-  EventSource& books_;
+  EventSource& allocation_log_;
   std::vector<Array>& kept_;
   mutable int looks_;
 };
@@ -213,7 +215,7 @@ TEST_F(TrialTest, MemoryFreedLateIsNoLeak) {
   steps.set_up = [&](FakeComputation&) {
     if (++instances == 1) kept.push_back(device_->create_uninitialised("late", {50}, DType::u8));
   };
-  LateBooks late(device_->books(), kept, 4);
+  LateAllocationLog late(device_->allocation_log(), kept, 4);
   events_ = &late;
   TrialOptions patient;
   patient.late_release = std::chrono::minutes(5);

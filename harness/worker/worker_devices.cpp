@@ -57,7 +57,7 @@ void WorkerDevices::open(DeviceInUse& use, Backend backend) {
     DryOptions dry;
     dry.budget_bytes = options_.dry_budget_bytes;
     std::unique_ptr<DryDevice> device = open_dry(dry);
-    if (!options_.no_memory) use.events = &device->books();
+    if (!options_.no_memory) use.events = &device->allocation_log();
     use.device = std::move(device);
     return;
   }

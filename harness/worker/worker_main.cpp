@@ -39,7 +39,7 @@ Description describe(const Registry& registry, const WorkerProgram& program) {
   description.commit = program.commit;
   description.checks_cases = true;
   description.takes_blocks = true;
-  description.tells_steps = true;
+  description.reports_steps = true;
   description.takes_cache = true;
   return description;
 }
@@ -58,15 +58,15 @@ std::vector<NamedCase> small_set(const Registry& registry, const std::string& ba
   std::vector<NamedCase> cases;
   for (const Variant& variant : registry.variants()) {
     const VariantDescription& description = variant.description;
-    Case the_case{description.name, backend, description.defaults()};
-    cases.push_back({name_of(the_case, description), std::move(the_case)});
+    Case sweep_case{description.name, backend, description.defaults()};
+    cases.push_back({case_name(sweep_case, description), std::move(sweep_case)});
   }
   return cases;
 }
 
 std::vector<NamedCase> cases_to_measure(const Registry& registry, WorkerDevices& devices,
                                         const WorkerOptions& options) {
-  if (options.cases.empty()) return small_set(registry, std::string(name_of(devices.automatic())));
+  if (options.cases.empty()) return small_set(registry, std::string(to_string(devices.automatic())));
   const Description description = registry.describe();
   std::vector<NamedCase> cases;
   if (options.cases == "-") {

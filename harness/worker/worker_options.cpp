@@ -49,7 +49,7 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
   app.add_option("--cases", options.cases, "Cases to measure, a name a line; - is standard input");
   app.add_option("--observations-fd", options.observations_fd, "Descriptor for observations, JSON lines")
       ->check(CLI::NonNegativeNumber);
-  app.add_flag("--tell-steps", options.tell_steps,
+  app.add_flag("--report-steps", options.report_steps,
                "Tell of each step of a case there, before it begins: what a worker died in");
   app.add_option("--backend", backend, "opencl, cuda or dry, for cases that leave it open");
   app.add_option("--device", options.device, "Index, or part of the name, of the device");

@@ -23,7 +23,7 @@ struct WorkerOptions {
   bool memory_only = false;
   bool no_memory = false;
   bool require_recorder = false;
-  bool tell_steps = false;  ///< to whoever reads observations: the step of a case before it begins
+  bool report_steps = false;  ///< to whoever reads observations: the step of a case before it begins
   int repetitions = 1;
   std::optional<int> blocks;  ///< exactly so many of each timing
   bool times_only = false;    ///< the case was verified, and its memory measured, before

@@ -33,7 +33,8 @@ TEST_F(BackprojectionOnCuda, EqualsNumpy) {
       (*backprojector)(sinograms, slices);
       const std::vector<float> slice = device_->pull<float>(slices);
       for (std::size_t i = 0; i < slice.size(); ++i)
-        EXPECT_NEAR(slice[i], c.slice[i], 1e-5) << name_of(way) << ", pixel " << i << ", w " << c.geometry.w;
+        EXPECT_NEAR(slice[i], c.slice[i], 1e-5)
+            << to_string(way) << ", pixel " << i << ", w " << c.geometry.w;
     }
 }
 

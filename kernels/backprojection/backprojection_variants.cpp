@@ -126,7 +126,7 @@ std::vector<Term> terms(BackprojectionWay way, const EstimateRequest& request) {
 
 Variant make_variant(BackprojectionWay way, std::string help, std::vector<std::string> dtypes) {
   Variant variant;
-  variant.description.name = "backprojection/" + std::string(name_of(way));
+  variant.description.name = "backprojection/" + std::string(to_string(way));
   variant.description.help = std::move(help);
   variant.description.axes = {size_axis("n_a", 180, "lines of a sinogram, one an angle"),
                               size_axis("w", 128, "columns of a sinogram"),

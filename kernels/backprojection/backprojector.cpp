@@ -172,10 +172,10 @@ class Texture final : public Backprojector {
   /// Textures are kept: kernels that use them may still be in the queue, and the next call brings the same
   /// sinograms. An address stands for its memory, since a texture is bound to no more than that.
   std::uint64_t texture(const Array& sinograms, Size offset) {
-    constexpr std::size_t kMostTextures = 4096;
+    constexpr std::size_t kMaxTextures = 4096;
     const std::pair key(sinograms.buffer().handle(), offset);
     if (const auto found = textures_.find(key); found != textures_.end()) return found->second.handle();
-    if (textures_.size() >= kMostTextures) {
+    if (textures_.size() >= kMaxTextures) {
       device_.finish();
       textures_.clear();
     }
@@ -190,7 +190,7 @@ class Texture final : public Backprojector {
 
 }  // namespace
 
-std::string_view name_of(BackprojectionWay way) {
+std::string_view to_string(BackprojectionWay way) {
   switch (way) {
     case BackprojectionWay::linear:
       return "linear";
@@ -216,7 +216,7 @@ void Backprojector::operator()(const Array& sinograms, Size from, Array& slices,
   const auto check_part = [&](const Array& stack, const Shape& image, Size first, const char* what) {
     if (stack.dtype() != dtype_)
       throw UsageError(fmt::format("backprojection: {} are {}; {} was asked for", what,
-                                   name_of(stack.dtype()), name_of(dtype_)));
+                                   to_string(stack.dtype()), to_string(dtype_)));
     const Size have = images_in(stack, image, what);
     if (first < 0 || count < 0 || count > have || first > have - count)
       throw UsageError(
@@ -234,8 +234,8 @@ void check_way(BackprojectionWay way, const DeviceInfo& device, DType dtype) {
   with_floating(dtype, [](auto) {});
   require_dtype(device, dtype);
   if (way != BackprojectionWay::linear && dtype != DType::f32)
-    throw UsageError(
-        fmt::format("backprojection/{} works in f32, not in {}; use linear", name_of(way), name_of(dtype)));
+    throw UsageError(fmt::format("backprojection/{} works in f32, not in {}; use linear", to_string(way),
+                                 to_string(dtype)));
 }
 
 std::unique_ptr<Backprojector> make_backprojector(BackprojectionWay way, Device& device,

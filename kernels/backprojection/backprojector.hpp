@@ -13,10 +13,10 @@ namespace peakmark {
 
 /// linear (old): a work-item a pixel, sine and cosine looked up; f32 and f64.
 /// tiled (new): a tile of pixels a work-item or work-group, positions in fixed point; f32.
-/// texture: the texture unit interpolates, straight from the sinograms' memory; f32, CUDA only (`dry` books
-/// it), fractions of 8 bits, shapes that LineTexture::check lets through.
+/// texture: the texture unit interpolates, straight from the sinograms' memory; f32, CUDA only (`dry`
+/// allocation_log it), fractions of 8 bits, shapes that LineTexture::check lets through.
 enum class BackprojectionWay : std::uint8_t { linear, tiled, texture };
-std::string_view name_of(BackprojectionWay way);
+std::string_view to_string(BackprojectionWay way);
 
 /// Back-projects sinograms that lie on the device, under one geometry. It keeps tables of the angles on the
 /// device (table_terms) and allocates nothing more in a call.

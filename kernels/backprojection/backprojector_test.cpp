@@ -83,7 +83,8 @@ TEST_P(BackprojectorTest, EqualsNumpy) {
       const std::vector<float> slice = backproject(way, c.geometry, sinogram);
       ASSERT_EQ(slice.size(), c.slice.size());
       for (std::size_t i = 0; i < slice.size(); ++i)
-        EXPECT_NEAR(slice[i], c.slice[i], 1e-5) << name_of(way) << ", pixel " << i << ", w " << c.geometry.w;
+        EXPECT_NEAR(slice[i], c.slice[i], 1e-5)
+            << to_string(way) << ", pixel " << i << ", w " << c.geometry.w;
     }
 }
 
@@ -91,7 +92,7 @@ TEST_P(BackprojectorTest, NoiseIsWithinTheBound) {
   for (const Size w : {64, 131, 256}) {
     const std::vector<double> errors = errors_of_noise(w);
     for (std::size_t i = 0; i < errors.size(); ++i) {
-      EXPECT_LE(errors[i], static_cast<double>(w) * 0x1p-24) << name_of(kWays[i]) << ", w " << w;
+      EXPECT_LE(errors[i], static_cast<double>(w) * 0x1p-24) << to_string(kWays[i]) << ", w " << w;
     }
   }
 }
@@ -99,7 +100,7 @@ TEST_P(BackprojectorTest, NoiseIsWithinTheBound) {
 // The table of docs/operations/backprojection.md, up to 512: the reference of 1024 takes minutes without
 // optimisation.
 TEST_P(BackprojectorTest, DISABLED_AccuracyTable) {
-  fmt::print("| w | {} | {} |\n|---|---|---|\n", name_of(kWays[0]), name_of(kWays[1]));
+  fmt::print("| w | {} | {} |\n|---|---|---|\n", to_string(kWays[0]), to_string(kWays[1]));
   for (const Size w : {64, 128, 256, 512}) {
     fmt::print("| {} | {:.1e} |\n", w, fmt::join(errors_of_noise(w), " | "));
   }
@@ -117,7 +118,7 @@ TEST_P(BackprojectorTest, ASmoothPhantomIsWithinTheBound) {
     }
   const auto expected = backprojection_reference<float>(geometry, sinogram);
   for (const BackprojectionWay way : kWays)
-    EXPECT_LE(relative_error(w, backproject(way, geometry, sinogram), expected), 1e-5) << name_of(way);
+    EXPECT_LE(relative_error(w, backproject(way, geometry, sinogram), expected), 1e-5) << to_string(way);
 }
 
 // The middle and a corner of a wide slice, where positions in f32 keep 10 bits of fraction.
@@ -133,7 +134,7 @@ TEST_P(BackprojectorTest, AWideSliceIsWithinTheBound) {
       // Tables in fixed point hold places to 2^-16 columns at any width; those in f32 do not.
       const double bound = way == BackprojectionWay::linear ? 16384 * 0x1p-24 : 0x1p-16;
       for (std::size_t i = 0; i < expected.size(); ++i)
-        EXPECT_NEAR(actual[i], expected[i], bound * std::sqrt(61.0)) << name_of(way) << ", from " << first;
+        EXPECT_NEAR(actual[i], expected[i], bound * std::sqrt(61.0)) << to_string(way) << ", from " << first;
     }
 }
 
@@ -152,7 +153,7 @@ TEST_P(BackprojectorTest, WeightedBeforeOrInTheSumIsTheSame) {
     for (const BackprojectionWay way : kWays) {
       const auto one = backproject(way, geometry, sinogram);
       const auto other = backproject(way, weighted_before, weighted);
-      EXPECT_THAT(one, testing::Pointwise(testing::FloatNear(1e-5F), other)) << name_of(way);
+      EXPECT_THAT(one, testing::Pointwise(testing::FloatNear(1e-5F), other)) << to_string(way);
     }
   }
   geometry.half = false;
@@ -171,7 +172,7 @@ TEST_P(BackprojectorTest, APartOfAStackIsBitForBitWhatTheWholeGives) {
     Array parts = device_->create_uninitialised("slices", {5, 43, 43}, DType::f32);
     for (const auto& [from, count] : {std::pair<Size, Size>{3, 2}, {0, 1}, {1, 2}})
       (*backprojector)(sinograms, from, parts, from, count);
-    EXPECT_EQ(device_->pull<float>(whole), device_->pull<float>(parts)) << name_of(way);
+    EXPECT_EQ(device_->pull<float>(whole), device_->pull<float>(parts)) << to_string(way);
   }
 }
 

@@ -10,8 +10,8 @@
 namespace peakmark {
 namespace {
 
-constexpr Size kMostPixels = Size{1} << 24;  // a side
-constexpr Size kMostLines = Size{1} << 24;
+constexpr Size kMaxPixels = Size{1} << 24;  // a side
+constexpr Size kMaxLines = Size{1} << 24;
 
 [[noreturn]] void wrong(const std::string& message) {
   throw UsageError("backprojection: " + message);
@@ -53,21 +53,21 @@ void check_frame(const BackprojectionGeometry& geometry) {
   const auto& [n_a, w] = std::pair(geometry.n_a, geometry.w);
   if (n_a < 1) wrong(fmt::format("a sinogram of {} lines; it needs one or more", n_a));
   // Their angles are lists and tables on the host too.
-  if (n_a > kMostLines) wrong(fmt::format("a sinogram of {} lines (n_a); {} are the most", n_a, kMostLines));
+  if (n_a > kMaxLines) wrong(fmt::format("a sinogram of {} lines (n_a); {} are the most", n_a, kMaxLines));
   if (w < 2)
     wrong(
         fmt::format("a sinogram {} columns wide; between columns is where values are interpolated: "
                     "it needs two or more",
                     w));
-  if (w > kMostPixels) wrong(fmt::format("a sinogram {} columns wide; {} are the most", w, kMostPixels));
+  if (w > kMaxPixels) wrong(fmt::format("a sinogram {} columns wide; {} are the most", w, kMaxPixels));
   const double last = static_cast<double>(w) - 0.5;
   if (!(geometry.axis >= -0.5 && geometry.axis <= last))
     wrong(
         fmt::format("the rotation axis at column {} lies outside the sinogram, which reaches from -0.5 to {}",
                     geometry.axis, last));
   const SliceFrame frame = slice_frame(geometry);
-  if (frame.side > kMostPixels)
-    wrong(fmt::format("a slice of {} pixels a side; {} are the most", frame.side, kMostPixels));
+  if (frame.side > kMaxPixels)
+    wrong(fmt::format("a slice of {} pixels a side; {} are the most", frame.side, kMaxPixels));
   const auto fits = [&](Size first, Size count) {
     return first >= 0 && count >= 1 && count <= frame.side && first <= frame.side - count;
   };

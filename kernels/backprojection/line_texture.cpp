@@ -7,13 +7,13 @@
 namespace peakmark {
 
 void LineTexture::check(Size n_z, Size n_a, Size w) {
-  constexpr Size kMostLines = 65'000;
-  constexpr Size kMostColumns = 131'072;
-  if (n_a > kMostLines || w > kMostColumns)
+  constexpr Size kMaxLines = 65'000;
+  constexpr Size kMaxColumns = 131'072;
+  if (n_a > kMaxLines || w > kMaxColumns)
     throw Unsupported(
         fmt::format("backprojection/texture: a sinogram of {} lines and {} columns; a texture has at "
                     "most {} and {}",
-                    n_a, w, kMostLines, kMostColumns));
+                    n_a, w, kMaxLines, kMaxColumns));
   if (w % 8 != 0)
     throw Unsupported(fmt::format(
         "backprojection/texture: a sinogram {} columns wide; a texture needs a multiple of 8, or a copy", w));

@@ -32,7 +32,7 @@ void OverlapWeighting::operator()(Array& sinograms) {
   const DType dtype = corrections_.dtype();
   if (sinograms.dtype() != dtype)
     throw UsageError(fmt::format("backprojection: sinograms are {}; {} was asked for",
-                                 name_of(sinograms.dtype()), name_of(dtype)));
+                                 to_string(sinograms.dtype()), to_string(dtype)));
   const Size n_z = shape.rank() == 3 ? shape[0] : 1;
   const Size columns = device_.info().is_cpu ? w : 1;
   const Size pieces = (w + columns - 1) / columns;

@@ -34,7 +34,8 @@ DType kernel_dtype(DType dtype) {
     case DType::c128:
       break;
   }
-  throw UsageError(fmt::format("seeded inputs of type {}: no such pattern; use a real type", name_of(dtype)));
+  throw UsageError(
+      fmt::format("seeded inputs of type {}: no such pattern; use a real type", to_string(dtype)));
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ void write_seeded(Device& device, Array& array, std::uint32_t seed, Size first) 
 
 void write_noise(Device& device, Array& array, const NoisePattern& pattern) {
   if (array.dtype() != DType::f32)
-    throw UsageError(fmt::format("lines of noise of type {}: use f32", name_of(array.dtype())));
+    throw UsageError(fmt::format("lines of noise of type {}: use f32", to_string(array.dtype())));
   const Size count = array.shape().elements();
   if (count == 0) return;
   const Size w = array.shape()[array.shape().rank() - 1];

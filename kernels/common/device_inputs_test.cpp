@@ -30,11 +30,12 @@ class DeviceInputs : public testing::TestWithParam<Grain> {
   void expect_host_values() {
     for (const Size count : {Size{1}, Size{255}, Size{4096}, kOdd}) {
       Array array = create_seeded(*device_, "input", {count}, dtype_of<T>, 3);
-      EXPECT_TRUE(device_->pull<T>(array) == on_host<T>(3, 0, count)) << name_of(dtype_of<T>) << " " << count;
+      EXPECT_TRUE(device_->pull<T>(array) == on_host<T>(3, 0, count))
+          << to_string(dtype_of<T>) << " " << count;
       for (const Size first : {Size{1}, kBeyond32Bits}) {
         write_seeded(*device_, array, 40, first);
         EXPECT_TRUE(device_->pull<T>(array) == on_host<T>(40, first, count))
-            << name_of(dtype_of<T>) << " " << count << " from " << first;
+            << to_string(dtype_of<T>) << " " << count << " from " << first;
       }
     }
   }

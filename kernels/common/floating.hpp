@@ -18,7 +18,7 @@ decltype(auto) with_floating(DType dtype, Use&& use) {
     case DType::f64:
       return use(double{});
     default:
-      throw UsageError("dtype " + std::string(name_of(dtype)) + " is not supported here; use f32 or f64");
+      throw UsageError("dtype " + std::string(to_string(dtype)) + " is not supported here; use f32 or f64");
   }
 }
 

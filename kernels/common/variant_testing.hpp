@@ -1,7 +1,7 @@
 #pragma once
 
 // For tests of operations: a case of a variant made, called and verified as a trial does it; and its estimate
-// against what `dry` books.
+// against what `dry` allocation_log.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -79,10 +79,10 @@ inline void expect_right(Device& device, const Variant& variant, Overrides overr
                                << verification.message;
 }
 
-/// What `dry` books from set-up to the end of the second call.
+/// What `dry` allocation_log from set-up to the end of the second call.
 inline LedgerSummary dry_summary(const Variant& variant, const Parameters& parameters, bool is_cpu) {
   const auto device = open_dry({.is_cpu = is_cpu});
-  device->tell(&device->books());
+  device->tell(&device->allocation_log());
   const auto computation = variant.make(*device, parameters);
   computation->set_up();
   computation->create_inputs();
@@ -90,7 +90,7 @@ inline LedgerSummary dry_summary(const Variant& variant, const Parameters& param
   computation->call();
   computation->restore_inputs();
   computation->call();
-  return summarise(device->books().events(0));
+  return summarise(device->allocation_log().events(0));
 }
 
 /// The variant's own estimator says the booked peak, to the byte, on CPUs and GPUs; with that much memory it
@@ -100,16 +100,16 @@ inline void expect_exact(const Variant& variant, Overrides overrides) {
   const Estimator& estimator = *variant.estimators.at(0);
   const Size slices = parameters.integer(variant.description.slice_axis);
   EstimateRequest request = variant.request(parameters);
-  const std::string the_case = variant.description.name + " " + text_of(parameters);
+  const std::string sweep_case = variant.description.name + " " + text_of(parameters);
   for (const bool is_cpu : {true, false}) {
     const LedgerSummary summary = dry_summary(variant, parameters, is_cpu);
-    EXPECT_EQ(estimator.bytes(request, slices), summary.peak_bytes) << the_case;
+    EXPECT_EQ(estimator.bytes(request, slices), summary.peak_bytes) << sweep_case;
     request.available_bytes = summary.peak_bytes;
   }
-  EXPECT_EQ(estimator.max_slices(request).slices, slices) << the_case;
-  EXPECT_EQ(estimator.max_slices(request).dtype, request.dtype) << the_case;
+  EXPECT_EQ(estimator.max_slices(request).slices, slices) << sweep_case;
+  EXPECT_EQ(estimator.max_slices(request).dtype, request.dtype) << sweep_case;
   --request.available_bytes;
-  EXPECT_EQ(estimator.max_slices(request).slices, slices - 1) << the_case;
+  EXPECT_EQ(estimator.max_slices(request).slices, slices - 1) << sweep_case;
 }
 
 }  // namespace peakmark::testing_variants

@@ -9,7 +9,7 @@ namespace {
 /// A GPU keeps some 2^18 items in flight; from twice that on an item takes several rows, up to 8, and works
 /// out its columns once for them.
 constexpr Size kEnoughItems = Size{1} << 19;
-constexpr Size kMostRowsAnItem = 8;
+constexpr Size kMaxRowsAnItem = 8;
 constexpr Size kGroup = 256;
 constexpr Size kGroupWidth = 16;  // a warp is then two rows of 256 bytes
 
@@ -22,12 +22,12 @@ Range vector_rows(const RowsToWrite& rows) {
   const Size vectors = divide_up(checked_add(rows.columns, misplaced), lanes);
   const Size alike = lanes / std::gcd(rows.pitch, lanes);
   const Size items = checked_multiply(checked_multiply(rows.images, rows.rows), vectors);
-  const Size rows_an_item = std::clamp(items / kEnoughItems, Size{1}, kMostRowsAnItem);
+  const Size rows_an_item = std::clamp(items / kEnoughItems, Size{1}, kMaxRowsAnItem);
   Size width = 1;
   while (width < vectors && width < kGroupWidth) width *= 2;
   return {.x = vectors,
-          .y = std::min(divide_up(divide_up(rows.rows, rows_an_item), alike), kMostAlongYZ / alike) * alike,
-          .z = std::min(rows.images, kMostAlongYZ),
+          .y = std::min(divide_up(divide_up(rows.rows, rows_an_item), alike), kMaxAlongYZ / alike) * alike,
+          .z = std::min(rows.images, kMaxAlongYZ),
           .local_x = width,
           .local_y = kGroup / width,
           .local_z = 1};

@@ -35,9 +35,9 @@ TEST(VectorRows, AlignedRowsNeedNoVectorMore) {
 TEST(VectorRows, StayBelowCudasLimitAlongYAndZ) {
   const Range range =
       vector_rows({.images = 70'000, .rows = 70'000, .columns = 3, .pitch = 3, .element_bytes = 1});
-  EXPECT_LE(range.y, kMostAlongYZ);
+  EXPECT_LE(range.y, kMaxAlongYZ);
   EXPECT_EQ(range.y % 16, 0);
-  EXPECT_EQ(range.z, kMostAlongYZ);
+  EXPECT_EQ(range.z, kMaxAlongYZ);
   EXPECT_EQ(range.local_x * range.local_y, 256);
 }
 

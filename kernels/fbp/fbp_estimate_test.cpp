@@ -139,7 +139,7 @@ TEST_F(FbpEstimate, WrongAnglesAreToldBeforeAnyAllocation) {
       try {
         const Reconstructor reconstructor(*device, {1, 3, 53}, options, std::move(angles));
       } catch (const UsageError& error) {
-        EXPECT_EQ(device->books().count(), 0U);
+        EXPECT_EQ(device->allocation_log().count(), 0U);
         return error.what();
       }
       return "no error";
@@ -240,7 +240,7 @@ TEST_F(FbpEstimate, TheFunctionsSayWhatTheEstimatorSays) {
     options.mode = PaddingMode::edge;
     options.chunk = way == FbpWay::kept ? 1 : 0;
     const Size required = estimate_required_memory(shape, options);
-    const Variant& variant = find(string(name_of(way)));
+    const Variant& variant = find(string(to_string(way)));
     EXPECT_EQ(dry_summary(
                   variant,
                   parameters_of(
@@ -293,7 +293,7 @@ TEST_F(FbpEstimate, MistakesComeBeforeAnyAllocation) {
     try {
       find(way).make(*device, parameters_of(find(way), overrides));
     } catch (const UsageError& error) {
-      EXPECT_EQ(device->books().count(), 0U);
+      EXPECT_EQ(device->allocation_log().count(), 0U);
       return error.what();
     }
     return "no error";

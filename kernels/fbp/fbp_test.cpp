@@ -71,8 +71,8 @@ TEST_P(FbpOnOpenCl, OnlyInPlaceDestroysItsSinograms) {
       const std::vector<float> before = device_->pull<float>(sinograms);
       Array slices = device_->create_uninitialised("slices", reconstructor.slices_shape(), DType::f32);
       reconstructor(sinograms, slices);
-      EXPECT_EQ(device_->pull<float>(sinograms) != before, destroys_input(way)) << name_of(way);
-      EXPECT_EQ(registry_.find("fbp/" + string(name_of(way)))->description.destroys_input,
+      EXPECT_EQ(device_->pull<float>(sinograms) != before, destroys_input(way)) << to_string(way);
+      EXPECT_EQ(registry_.find("fbp/" + string(to_string(way)))->description.destroys_input,
                 destroys_input(way));
     }
 }

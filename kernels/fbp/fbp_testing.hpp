@@ -150,7 +150,7 @@ inline double edge_from(const Slice& slice, Size y, Size x, Size dy, Size dx, do
 /// Seen on PoCL: a disk within 0.013 (spread) and 0.08 (largest, beside its edge), the head within 0.032 and
 /// 0.14, edges within 0.15 pixels. The ramp alone rings at edges; that is what the largest differences are.
 inline void expect_phantoms_seen(Device& device, FbpWay way, const Scan& scan) {
-  SCOPED_TRACE(std::string(name_of(way)) + " " + scan.name);
+  SCOPED_TRACE(std::string(to_string(way)) + " " + scan.name);
   const double r = 0.6 * scan.radius;
   const double dx = 0.11 * scan.radius;
   const double dy = -0.07 * scan.radius;
@@ -180,7 +180,7 @@ inline void expect_phantoms_seen(Device& device, FbpWay way, const Scan& scan) {
 /// A disk about the axis, as wide as what is seen under all angles. Seen on PoCL: 0.0005 (spread) and
 /// 0.006 (largest).
 inline void expect_widest_disk_seen(Device& device, FbpWay way, const Scan& scan) {
-  SCOPED_TRACE(std::string(name_of(way)) + " " + scan.name);
+  SCOPED_TRACE(std::string(to_string(way)) + " " + scan.name);
   const std::vector<Slice> slices =
       reconstruct(device, way, scan, {{{1, scan.radius, scan.radius, 0, 0, 0}}});
   const ProfileError error = profile_error(slices[0], scan.radius, 3);
@@ -231,7 +231,7 @@ inline void expect_chunks_are_slices(Device& device, FbpWay way, Size n_a, const
   }
   for (const Size chunk : {0, 2, 7})
     EXPECT_EQ(reconstruct(kSlices, chunk, 0), one_by_one)
-        << name_of(way) << " chunk " << chunk << " mode " << name_of(scan.mode) << " half " << scan.half;
+        << to_string(way) << " chunk " << chunk << " mode " << to_string(scan.mode) << " half " << scan.half;
 }
 
 }  // namespace peakmark::fbp_testing

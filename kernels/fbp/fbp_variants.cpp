@@ -119,7 +119,7 @@ Size own_bytes(FbpWay way, const EstimateRequest& request, Size slices) {
 
 Variant make_variant(FbpWay way, std::string help, Size chunk) {
   Variant variant;
-  const std::string name = "fbp/" + std::string(name_of(way));
+  const std::string name = "fbp/" + std::string(to_string(way));
   variant.description.name = name;
   variant.description.help = std::move(help);
   variant.description.axes = {

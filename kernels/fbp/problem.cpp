@@ -7,7 +7,7 @@
 
 namespace peakmark {
 
-std::string_view name_of(FbpWay way) {
+std::string_view to_string(FbpWay way) {
   switch (way) {
     case FbpWay::whole:
       return "whole";
@@ -90,7 +90,7 @@ LineBatch line_batch(const FbpShape& shape, const FbpOptions& options) {
   if (options.batch != 0) return batch_of(problem, options.batch);
   LineAllowance allowance{.percent = options.allowance,
                           .floor_bytes = floor_bytes(shape, options),
-                          .least_bytes = kLeastAllowance,
+                          .least_bytes = kMinAllowance,
                           .lent_bytes = slice_elements(shape, options) * 4};
   for (const Term& term : angle_terms(shape, options))
     allowance.table_bytes = checked_add(allowance.table_bytes, term.fixed_bytes);

@@ -17,7 +17,7 @@ namespace peakmark {
 ///   then `tiled`.
 /// kept: as inplace, on a copy of the sinograms, `chunk` of them at a time.
 enum class FbpWay : std::uint8_t { whole, inplace, kept };
-std::string_view name_of(FbpWay way);
+std::string_view to_string(FbpWay way);
 /// True where the sinograms hold something else after a call.
 constexpr bool destroys_input(FbpWay way) {
   return way == FbpWay::inplace;
@@ -47,13 +47,13 @@ struct FbpOptions {
   bool corrected = false;                  ///< the axis is corrected under each angle
   Size chunk = 0;                          ///< slices worked on at a time, at the most; 0: all
   Size batch = 0;  ///< (joined) lines filtered at a time; 0: as the allowance has room for
-  /// Percent of the bytes of a sinogram and a slice, but kLeastAllowance at the least, for everything that
+  /// Percent of the bytes of a sinogram and a slice, but kMinAllowance at the least, for everything that
   /// `inplace` holds beside them, and `kept` beside them and its copy.
   Size allowance = 1;
 };
 
 /// Tables of the FFT and the angles may be more than a percent of a small sinogram and slice.
-inline constexpr Size kLeastAllowance = Size{512} << 10;
+inline constexpr Size kMinAllowance = Size{512} << 10;
 
 /// Under which angles a stack was seen.
 struct FbpAngles {

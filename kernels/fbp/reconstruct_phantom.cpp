@@ -22,7 +22,7 @@ struct Options {
 void reconstruct(const Options& options) {
   FbpOptions fbp;
   for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
-    if (options.way == name_of(way)) fbp.way = way;
+    if (options.way == to_string(way)) fbp.way = way;
   fbp.filter = parse_filter_name(options.filter);
   fbp.half = options.scan == "half_acquisition";
   fbp.batch = std::min<Size>(64, fbp.half ? options.n_a / 2 : options.n_a);

@@ -36,7 +36,7 @@ Make maker(Backend backend, FftLibrary library) {
 
 }  // namespace
 
-std::string_view name_of(FftLibrary library) {
+std::string_view to_string(FftLibrary library) {
   return library == FftLibrary::cufft ? "cufft" : "vkfft";
 }
 
@@ -52,13 +52,13 @@ FftLibrary parse_fft_library(std::string_view name) {
 
 void check_fft(const DeviceInfo& device, FftLibrary library, Size length) {
   if (library == FftLibrary::cufft && device.backend != Backend::cuda)
-    throw Unsupported(fmt::format("fft: cufft runs on CUDA; on {} there is vkfft{}", name_of(device.backend),
-                                  device.backend == Backend::dry
-                                      ? " (what a plan of cuFFT needs is only known where a GPU makes it)"
-                                      : ""));
+    throw Unsupported(fmt::format(
+        "fft: cufft runs on CUDA; on {} there is vkfft{}", to_string(device.backend),
+        device.backend == Backend::dry ? " (what a plan of cuFFT needs is only known where a GPU makes it)"
+                                       : ""));
   if (maker(device.backend, library) == nullptr)
-    throw Unsupported(fmt::format("fft: this peakmark was built without {} for {}", name_of(library),
-                                  name_of(device.backend)));
+    throw Unsupported(fmt::format("fft: this peakmark was built without {} for {}", to_string(library),
+                                  to_string(device.backend)));
   if (length < 4 || length % 2 != 0 || !is_seven_smooth(length))
     throw Unsupported(fmt::format(
         "fft: length {}; peakmark transforms even lengths without prime factors beyond 7", length));

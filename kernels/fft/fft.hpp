@@ -11,7 +11,7 @@ namespace peakmark {
 
 /// VkFFT runs on OpenCL and CUDA, and is planned on `dry`; cuFFT runs on CUDA.
 enum class FftLibrary : std::uint8_t { vkfft, cufft };
-std::string_view name_of(FftLibrary library);
+std::string_view to_string(FftLibrary library);
 /// `vkfft`, `cufft`: the words of the axis `fft`.
 std::vector<std::string> fft_names();
 /// Throws UsageError for another word.

@@ -50,7 +50,7 @@ TEST_P(FftOnCuda, PlansHoldWhatIsWrittenDown) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Libraries, FftOnCuda, testing::Values(FftLibrary::vkfft, FftLibrary::cufft),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& info) { return std::string(to_string(info.param)); });
 
 }  // namespace
 }  // namespace peakmark

@@ -45,7 +45,7 @@ TEST(FftOnDry, CufftIsUnsupported) {
   const auto device = open_dry();
   EXPECT_THROW(check_fft(device->info(), FftLibrary::cufft, 1024), Unsupported);
   EXPECT_NO_THROW(check_fft(device->info(), FftLibrary::vkfft, 1024));
-  for (const std::string& name : fft_names()) EXPECT_EQ(name_of(parse_fft_library(name)), name);
+  for (const std::string& name : fft_names()) EXPECT_EQ(to_string(parse_fft_library(name)), name);
   EXPECT_THROW(parse_fft_library("fftw"), UsageError);
 }
 

@@ -9,7 +9,7 @@
 namespace peakmark {
 
 /// The memory of a VkFFT plan. What the library asks its driver for while a plan is made comes from here
-/// instead, as arrays with names; so the bytes are known, and `dry` books the same.
+/// instead, as arrays with names; so the bytes are known, and `dry` allocation_log the same.
 class PlanMemory {
  public:
   explicit PlanMemory(Device* device) : device_(device) {}

@@ -16,7 +16,7 @@ class FilterOnCuda : public testing::TestWithParam<FftLibrary> {
   FilterOnCuda() { add_filter(registry_); }
   const Variant& whole() { return *registry_.find("filter/whole"); }
   const Variant& inplace() { return *registry_.find("filter/inplace"); }
-  std::string fft() { return std::string(name_of(GetParam())); }
+  std::string fft() { return std::string(to_string(GetParam())); }
   Registry registry_;
   std::unique_ptr<Device> device_ = testing_variants::cuda_device();
 };
@@ -54,7 +54,7 @@ TEST_P(FilterOnCuda, LongLinesAreRight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Libraries, FilterOnCuda, testing::Values(FftLibrary::vkfft, FftLibrary::cufft),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& info) { return std::string(to_string(info.param)); });
 
 }  // namespace
 }  // namespace peakmark

@@ -71,7 +71,7 @@ TEST_F(FilterEstimate, MistakesComeBeforeAnyAllocation) {
     const auto device = open_dry();
     const Parameters parameters = parameters_of(inplace(), {{"n_a", 20}, {"w", w}, {"batch", batch}});
     EXPECT_THROW(inplace().make(*device, parameters), UsageError);
-    EXPECT_EQ(device->books().count(), 0U);
+    EXPECT_EQ(device->allocation_log().count(), 0U);
   }
   for (const Variant* variant : {&whole(), &inplace()}) {
     const auto device = open_dry();
@@ -80,7 +80,7 @@ TEST_F(FilterEstimate, MistakesComeBeforeAnyAllocation) {
     EXPECT_THROW(variant->make(*device, parameters_of(*variant, {{"fft", "fftw"}})), UsageError);
     EXPECT_THROW(variant->make(*device, parameters_of(*variant, {{"w", 140'000}})), Unsupported);
     EXPECT_THROW(variant->make(*device, parameters_of(*variant, {{"fft", "cufft"}})), Unsupported);
-    EXPECT_EQ(device->books().count(), 0U);
+    EXPECT_EQ(device->allocation_log().count(), 0U);
   }
 }
 

@@ -17,7 +17,7 @@ Range range_of_lines(Size columns, Size lines) {
   constexpr Size kLinesAnItem = 8;
   constexpr Size kItems = Size{1} << 16;
   const Size starts = std::max(divide_up(lines, kLinesAnItem), divide_up(kItems, columns));
-  return {.x = columns, .y = std::min({lines, starts, kMostAlongYZ})};
+  return {.x = columns, .y = std::min({lines, starts, kMaxAlongYZ})};
 }
 
 LineKernels::LineKernels(Device& device) : device_(device) {

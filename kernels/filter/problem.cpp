@@ -38,8 +38,8 @@ void check(const FilterProblem& problem) {
   least("n_a", problem.n_a, 1, "a sinogram has at least one line");
   least("w", problem.w, 2, "a line of one pixel has no frequency to filter; give w:2 or more");
   // Before the length that a library can do is looked for.
-  if (problem.w > kMostFilterColumns)
-    throw UsageError(fmt::format("filter: w is {}; {} columns are the most", problem.w, kMostFilterColumns));
+  if (problem.w > kMaxFilterColumns)
+    throw UsageError(fmt::format("filter: w is {}; {} columns are the most", problem.w, kMaxFilterColumns));
   if (problem.mode == PaddingMode::custom)
     throw UsageError("filter: padding mode custom is for images; use one of numpy.pad's");
   try {

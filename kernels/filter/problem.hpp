@@ -12,7 +12,7 @@
 namespace peakmark {
 
 /// The widest line: as wide as slices and sinograms of back-projection may be.
-inline constexpr Size kMostFilterColumns = Size{1} << 24;
+inline constexpr Size kMaxFilterColumns = Size{1} << 24;
 
 /// Lines of a stack of sinograms (n_z, n_a, w), f32, to be filtered.
 struct FilterProblem {
@@ -34,7 +34,7 @@ struct FilterProblem {
 /// The modes of padding but `custom`, `constant` first.
 std::vector<std::string> filter_padding_names();
 
-/// Throws UsageError that names the axis: w below 2 or beyond kMostFilterColumns, an unknown filter, library
+/// Throws UsageError that names the axis: w below 2 or beyond kMaxFilterColumns, an unknown filter, library
 /// or mode, sizes beyond 64 bits. Unsupported for lines longer than VkFFT's tables are known for: an estimate
 /// cannot be made either.
 FilterProblem filter_problem(const Parameters& parameters);

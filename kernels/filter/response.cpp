@@ -56,7 +56,7 @@ double window(FilterName filter, double frequency) {
 
 }  // namespace
 
-std::string_view name_of(FilterName filter) {
+std::string_view to_string(FilterName filter) {
   return kNames.at(static_cast<std::size_t>(filter));
 }
 

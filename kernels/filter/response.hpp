@@ -24,7 +24,7 @@ namespace peakmark {
 /// and hilbert: −i·sign(ν)/(2π), 0 at ν = 0 and at 1/2.
 enum class FilterName : std::uint8_t { ramlak, shepp_logan, cosine, hamming, hann, tukey, lanczos, hilbert };
 
-std::string_view name_of(FilterName filter);
+std::string_view to_string(FilterName filter);
 /// `ramlak`, `shepp-logan`, …, in the order of the enumeration.
 std::vector<std::string> filter_names();
 /// Throws UsageError that names the nearest.

@@ -14,8 +14,8 @@ namespace {
 
 void check_array(const Array& array, DType dtype, const char* what) {
   if (array.dtype() != dtype)
-    throw UsageError(
-        fmt::format("{} is {}; this mul_add was made for {}", what, name_of(array.dtype()), name_of(dtype)));
+    throw UsageError(fmt::format("{} is {}; this mul_add was made for {}", what, to_string(array.dtype()),
+                                 to_string(dtype)));
 }
 
 Region image_of(Region region, Size image) {

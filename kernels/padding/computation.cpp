@@ -101,7 +101,7 @@ std::string difference(const PaddingProblem& problem, Size row, std::span<const 
                        std::span<const T> actual) {
   std::size_t x = 0;
   while (same_bits(expected.subspan(x, 1), actual.subspan(x, 1))) ++x;
-  return fmt::format("padding {}: output[{}, {}, {}] is {} instead of {}", name_of(problem.mode),
+  return fmt::format("padding {}: output[{}, {}, {}] is {} instead of {}", to_string(problem.mode),
                      row / problem.y.padded(), row % problem.y.padded(), x, actual[x], expected[x]);
 }
 
@@ -184,7 +184,7 @@ PaddingComputation::Grain PaddingComputation::gather_images_grain() const {
   const Size columns = problem_.x.padded();
   if (by_rows()) return grain(problem_.n, rows, columns);
   const Size items = divide_up(rows * columns, std::min(Size{4}, kVectorBytes / size_of(problem_.dtype)));
-  const Size z_step = std::clamp(divide_up(kEnoughItems, items), Size{1}, std::min(problem_.n, kMostAlongYZ));
+  const Size z_step = std::clamp(divide_up(kEnoughItems, items), Size{1}, std::min(problem_.n, kMaxAlongYZ));
   return {.range = {.x = items, .y = 1, .z = z_step, .local_x = kGpuGroup, .local_y = 1, .local_z = 1},
           .z_step = z_step};
 }

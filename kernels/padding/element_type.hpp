@@ -42,7 +42,7 @@ auto with_element_type(DType dtype, F&& f) {
   throw UsageError(
       fmt::format("padding: elements of type {} are not supported; there are u8, i8, u16, i16, u32, "
                   "i32, u64, i64, f32, f64",
-                  name_of(dtype)));
+                  to_string(dtype)));
 }
 
 /// The unsigned integer of the same size: elements are moved as bits.

@@ -20,7 +20,7 @@ Variant variant(std::string name, std::string help, std::shared_ptr<const Estima
           "mode", "edge", padding_mode_names(),
           fmt::format("what stands outside the image, as in numpy.pad; custom: at most {} padded rows and "
                       "as many columns",
-                      kMostCustomCoordinates)),
+                      kMaxCustomCoordinates)),
       size_axis("n", 20, "slices"),
       size_axis("ny", 512, "rows of an image"),
       size_axis("nx", 512, "columns of an image"),

@@ -10,22 +10,22 @@
 namespace peakmark {
 namespace {
 
-/// What one case books from set-up to the end of its second call.
+/// What one case allocation_log from set-up to the end of its second call.
 LedgerSummary booked(const Variant& variant, const Parameters& parameters, bool is_cpu) {
   const auto device = open_dry({.is_cpu = is_cpu});
-  device->tell(&device->books());
+  device->tell(&device->allocation_log());
   const auto computation = variant.make(*device, parameters);
-  device->books().phase("set-up");
+  device->allocation_log().phase("set-up");
   computation->set_up();
-  device->books().phase("inputs");
+  device->allocation_log().phase("inputs");
   computation->create_inputs();
-  device->books().phase("outputs");
+  device->allocation_log().phase("outputs");
   computation->create_outputs();
-  device->books().phase("call");
+  device->allocation_log().phase("call");
   computation->call();
   computation->call();
   device->finish();
-  return summarise(device->books().events(0));
+  return summarise(device->allocation_log().events(0));
 }
 
 Size setup_bytes(const LedgerSummary& summary) {

@@ -35,11 +35,11 @@ void check_axis(std::string_view axis, const PaddedAxis& padded) {
 /// `custom` keeps a list as long as the padded axis on the host, on `dry` too.
 void check_custom_axis(std::string_view axis, const PaddedAxis& padded) {
   check_axis(axis, padded);
-  if (padded.padded() > kMostCustomCoordinates)
+  if (padded.padded() > kMaxCustomCoordinates)
     throw UsageError(
         fmt::format("padding: pad_{0}0 + n{0} + pad_{0}1 is {1}; mode custom keeps a coordinate for each, "
                     "{2} are the most",
-                    axis, padded.padded(), kMostCustomCoordinates));
+                    axis, padded.padded(), kMaxCustomCoordinates));
 }
 
 void check_coordinates(std::string_view what, const std::vector<Size>& coordinates, const PaddedAxis& axis) {
@@ -72,7 +72,7 @@ std::vector<Size> drawn_coordinates(const PaddedAxis& axis, std::uint64_t seed) 
 
 }  // namespace
 
-std::string_view name_of(PaddingMode mode) {
+std::string_view to_string(PaddingMode mode) {
   return kModeNames.at(static_cast<std::size_t>(mode));
 }
 
@@ -95,7 +95,7 @@ std::uint64_t element_bits(double value, DType dtype) {
       const double least = std::is_signed_v<T> ? -end : 0.0;
       if (!(value >= least && value < end) || value != std::trunc(value))
         throw UsageError(
-            fmt::format("padding: {} cannot hold the value {} of a side", name_of(dtype), value));
+            fmt::format("padding: {} cannot hold the value {} of a side", to_string(dtype), value));
     }
     const T element = static_cast<T>(value);
     if constexpr (sizeof(T) == 8) return std::bit_cast<std::uint64_t>(element);

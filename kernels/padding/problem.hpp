@@ -15,7 +15,7 @@ namespace peakmark {
 /// and column the row and column of the image that it shows.
 enum class PaddingMode : std::uint8_t { constant, edge, reflect, symmetric, wrap, custom };
 
-std::string_view name_of(PaddingMode mode);
+std::string_view to_string(PaddingMode mode);
 /// Throws UsageError that lists the modes.
 PaddingMode parse_padding_mode(std::string_view name);
 /// All modes' names, in the order of the enumeration.
@@ -60,9 +60,9 @@ std::uint64_t element_bits(double value, DType dtype);
 void check(const PaddingProblem& problem);
 
 /// Of a case in mode `custom`: the most padded rows, and the most padded columns. 128 MiB of the host each.
-inline constexpr Size kMostCustomCoordinates = Size{1} << 24;
+inline constexpr Size kMaxCustomCoordinates = Size{1} << 24;
 
-/// The problem that a case's axes describe, checked; in `custom` also against kMostCustomCoordinates. Its
+/// The problem that a case's axes describe, checked; in `custom` also against kMaxCustomCoordinates. Its
 /// side values are 1, 2, 3, 4; its custom coordinates are drawn from a fixed seed in stretches, up to the
 /// image's length, of neighbours upward, downward or one and the same.
 PaddingProblem padding_problem(const Parameters& parameters);

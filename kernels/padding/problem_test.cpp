@@ -48,7 +48,7 @@ Parameters parameters(Size n, Size ny, Size nx, Size pad, const std::string& dty
 TEST(PaddingProblem, AnUnknownModeIsToldWithThoseThereAre) {
   EXPECT_THAT(usage_error([] { parse_padding_mode("mirror"); }),
               HasSubstr("no mode 'mirror'; there are constant, edge, reflect, symmetric, wrap, custom"));
-  for (const std::string& name : padding_mode_names()) EXPECT_EQ(name_of(parse_padding_mode(name)), name);
+  for (const std::string& name : padding_mode_names()) EXPECT_EQ(to_string(parse_padding_mode(name)), name);
 }
 
 TEST(PaddingProblem, CustomCoordinatesAreCheckedAgainstTheImage) {

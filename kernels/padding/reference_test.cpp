@@ -55,7 +55,7 @@ TEST(PaddingReference, IsNumpysPadInEveryMode) {
     std::vector<Size> stack(static_cast<std::size_t>(vector.problem.input_shape().elements()));
     std::iota(stack.begin(), stack.end(), 100);
     EXPECT_EQ(pad<Size>(vector.problem, stack), vector.padded)
-        << name_of(vector.problem.mode) << " of " << vector.problem.input_shape().text() << " to "
+        << to_string(vector.problem.mode) << " of " << vector.problem.input_shape().text() << " to "
         << vector.problem.output_shape().text();
   }
 }

@@ -35,8 +35,8 @@ TEST_P(PaddingTables, CoordinatesAreTheSourcesOfTheReference) {
       const std::vector<Size> source_column = source_columns(problem);
       const Size width = problem.x.padded();
       for (Size i = 0; i < std::ssize(rows); ++i) {
-        ASSERT_EQ(rows[i], source_row[i / width]) << name_of(mode) << " " << i;
-        ASSERT_EQ(columns[i], source_column[i % width]) << name_of(mode) << " " << i;
+        ASSERT_EQ(rows[i], source_row[i / width]) << to_string(mode) << " " << i;
+        ASSERT_EQ(columns[i], source_column[i % width]) << to_string(mode) << " " << i;
       }
     }
 }
@@ -51,7 +51,7 @@ void expect_template(Device& device, PaddingProblem problem) {
   for (Size row = 0; row < problem.y.padded(); ++row) {
     pad_row<T>(problem, row, columns, image_row, expected);
     ASSERT_TRUE(std::equal(expected.begin(), expected.end(), actual.begin() + row * std::ssize(expected)))
-        << name_of(problem.dtype) << " row " << row;
+        << to_string(problem.dtype) << " row " << row;
   }
 }
 

@@ -19,8 +19,8 @@ void check_radios(const Array& radios, DType dtype, Size n_z, Size nx) {
     throw UsageError(
         fmt::format("radios have shape {}; this shift was made for (n_a, {}, {})", shape.text(), n_z, nx));
   if (radios.dtype() != dtype)
-    throw UsageError(
-        fmt::format("radios are {}; this shift was made for {}", name_of(radios.dtype()), name_of(dtype)));
+    throw UsageError(fmt::format("radios are {}; this shift was made for {}", to_string(radios.dtype()),
+                                 to_string(dtype)));
 }
 
 // Columns of a work-item of a CPU: the rows it works on stay in its second-level cache, and where radios are
@@ -124,7 +124,7 @@ void FusedShift::operator()(Array& radios, const Array& shifts) {
   check_radios(radios, dtype_, shape[1], shape[2]);
   if (shifts.dtype() != DType::f32 || shifts.shape().elements() != shape[0])
     throw UsageError(fmt::format("shifts are {} {}; {} f32, one for each radio, are needed",
-                                 shifts.shape().text(), name_of(shifts.dtype()), shape[0]));
+                                 shifts.shape().text(), to_string(shifts.dtype()), shape[0]));
   if (shape.elements() == 0) return;
   const auto [n_a, n_z, nx] = std::tuple(shape[0], shape[1], shape[2]);
   if (!device_.info().is_cpu) {

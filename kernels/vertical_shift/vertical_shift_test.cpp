@@ -189,7 +189,7 @@ TEST_P(VerticalShift, UsageErrors) {
   }
 }
 
-std::string name_of(const testing::TestParamInfo<std::tuple<Way, Grain>>& info) {
+std::string to_string(const testing::TestParamInfo<std::tuple<Way, Grain>>& info) {
   constexpr std::array kNames = {"temporaries", "muladd", "fused"};
   const auto [way, grain] = info.param;
   return std::string(kNames.at(static_cast<std::size_t>(way))) +
@@ -199,7 +199,7 @@ std::string name_of(const testing::TestParamInfo<std::tuple<Way, Grain>>& info) 
 INSTANTIATE_TEST_SUITE_P(Devices, VerticalShift,
                          testing::Combine(testing::Values(Way::temporaries, Way::muladd, Way::fused),
                                           testing::Values(Grain::cpu, Grain::gpu)),
-                         name_of);
+                         to_string);
 
 }  // namespace
 }  // namespace peakmark

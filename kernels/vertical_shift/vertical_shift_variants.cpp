@@ -23,8 +23,9 @@ namespace {
 
 constexpr std::uint32_t kSeedRadios = 22;
 constexpr int kProjection = 0;
-/// A shift an angle is a list on the host, and `temporaries` books two allocations for each, on `dry` too.
-constexpr Size kMostRadios = Size{1} << 20;
+/// A shift an angle is a list on the host, and `temporaries` allocation_log two allocations for each, on
+/// `dry` too.
+constexpr Size kMaxRadios = Size{1} << 20;
 
 struct Problem {
   Shape radios;  ///< (n_a, n_z, nx)
@@ -192,7 +193,7 @@ Variant make_variant(std::string name, std::string help, std::shared_ptr<const E
   variant.description.name = std::move(name);
   variant.description.help = std::move(help);
   variant.description.axes = {
-      size_axis("n_a", 20, fmt::format("radios, one an angle; at most {}", kMostRadios)),
+      size_axis("n_a", 20, fmt::format("radios, one an angle; at most {}", kMaxRadios)),
       size_axis("n_z", 512, "rows of a radio"), size_axis("nx", 512, "columns of a radio"),
       word_axis("shift", "random8", shift_patterns(), "seeded pattern of a shift an angle"),
       dtype_axis({"f32", "f64"})};
@@ -208,9 +209,9 @@ Variant make_variant(std::string name, std::string help, std::shared_ptr<const E
     Problem problem{{parameters.integer("n_a"), parameters.integer("n_z"), parameters.integer("nx")},
                     dtype_of_case(parameters),
                     {}};
-    if (problem.radios[0] > kMostRadios)
+    if (problem.radios[0] > kMaxRadios)
       throw UsageError(fmt::format("vertical_shift: n_a is {}; each radio has a shift, {} are the most",
-                                   problem.radios[0], kMostRadios));
+                                   problem.radios[0], kMaxRadios));
     // Each way needs two radios beside the stack at the most.
     checked_add(problem.radios.bytes(problem.dtype),
                 checked_multiply(2, Shape{problem.radios[1], problem.radios[2]}.bytes(problem.dtype)));

@@ -18,11 +18,11 @@ cudaLibrary_t CudaKernels::library(const KernelSource& source, DType dtype) {
   if (const auto found = libraries_.find(key); found != libraries_.end()) return found->second;
   const auto image = std::ranges::find(source.cuda_images, dtype, &CudaImage::dtype);
   if (image == source.cuda_images.end()) {
-    throw Unsupported(fmt::format("cuda: {} was not compiled for {}", source.name, name_of(dtype)));
+    throw Unsupported(fmt::format("cuda: {} was not compiled for {}", source.name, to_string(dtype)));
   }
   cudaLibrary_t library = nullptr;
   check_cuda(cudaLibraryLoadData(&library, image->bytes.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-             fmt::format("load the kernels of {} for {}", source.name, name_of(dtype)));
+             fmt::format("load the kernels of {} for {}", source.name, to_string(dtype)));
   libraries_.emplace(key, library);
   return library;
 }

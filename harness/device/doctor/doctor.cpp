@@ -185,7 +185,7 @@ class Diagnosis {
 
 }  // namespace
 
-std::string_view name_of(Effect effect) {
+std::string_view to_string(Effect effect) {
   static constexpr std::array<std::string_view, 4> kNames{"device", "recording", "exactness", "timing"};
   return kNames.at(static_cast<std::size_t>(effect));
 }

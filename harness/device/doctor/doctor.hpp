@@ -41,7 +41,7 @@ enum class Effect : std::uint8_t {
   exactness,  ///< bytes may differ from run to run, or from what the kernels need
   timing,     ///< times are not quiet
 };
-std::string_view name_of(Effect effect);
+std::string_view to_string(Effect effect);
 
 /// One thing that keeps a measurement from being what it could be.
 struct Finding {

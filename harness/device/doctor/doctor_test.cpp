@@ -135,8 +135,8 @@ TEST(Doctor, OneDeviceHearsOnlyOfItself) {
   facts.nvml->gpus[0].mig = true;
   EXPECT_THAT(ids(facts, &processor), ElementsAre("pocl-memory-limit", "cpu-device"));
   EXPECT_THAT(ids(facts, &card), ElementsAre("mig"));
-  const DeviceInfo books = dry();
-  EXPECT_THAT(ids(facts, &books), IsEmpty());
+  const DeviceInfo allocation_log = dry();
+  EXPECT_THAT(ids(facts, &allocation_log), IsEmpty());
 }
 
 TEST(Doctor, ABusyDividedOrSlowGpuIsSaid) {
@@ -198,8 +198,8 @@ TEST(Doctor, TheWorstComesFirst) {
   facts.cupti.reset();
   facts.devices.reasons = {"opencl: no OpenCL loader"};
   EXPECT_THAT(ids(facts), ElementsAre("backend-without-device", "no-cupti", "cpu-governor"));
-  EXPECT_EQ(name_of(diagnose(facts)[0].effect), "device");
-  EXPECT_EQ(name_of(diagnose(facts)[2].effect), "timing");
+  EXPECT_EQ(to_string(diagnose(facts)[0].effect), "device");
+  EXPECT_EQ(to_string(diagnose(facts)[2].effect), "timing");
 }
 
 TEST(Doctor, LooksAtThisMachine) {

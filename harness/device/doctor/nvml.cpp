@@ -92,7 +92,7 @@ std::optional<int> other_processes(const Library& nvml, GpuHandle gpu) {
   return std::nullopt;
 }
 
-std::string name_of(const Library& nvml, GpuHandle gpu) {
+std::string to_string(const Library& nvml, GpuHandle gpu) {
   std::array<char, 96> name{};
   const Status status = nvml.call<Status(GpuHandle, char*, unsigned)>("nvmlDeviceGetName", gpu, name.data(),
                                                                       unsigned{name.size()});
@@ -143,7 +143,7 @@ class NvmlClocks final : public ClockSource {
         gpu_ = gpu;
         return true;
       }
-      if (device.pci.empty() && name_of(nvml_, gpu) == device.name) namesakes.push_back(gpu);
+      if (device.pci.empty() && to_string(nvml_, gpu) == device.name) namesakes.push_back(gpu);
     }
     if (namesakes.size() == 1) gpu_ = namesakes.front();
     return gpu_ != nullptr;
@@ -164,7 +164,7 @@ class NvmlClocks final : public ClockSource {
 
 GpuFacts ask_gpu(const Library& nvml, GpuHandle gpu) {
   GpuFacts facts;
-  facts.name = name_of(nvml, gpu);
+  facts.name = to_string(nvml, gpu);
   facts.pci = pci_of(nvml, gpu);
   Memory memory{};
   if (nvml.call<Status(GpuHandle, Memory*)>("nvmlDeviceGetMemoryInfo", gpu, &memory) == kSuccess) {

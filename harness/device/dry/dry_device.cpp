@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "device/bounds.hpp"
-#include "device/dry/books.hpp"
+#include "device/dry/allocation_log.hpp"
 #include "device/element.hpp"
 
 namespace peakmark {
@@ -10,14 +10,16 @@ namespace {
 
 class DryBuffer final : public Buffer {
  public:
-  DryBuffer(std::shared_ptr<Books> books, Size bytes)
-      : books_(std::move(books)), bytes_(bytes), address_(books_->allocate(bytes)) {}
-  ~DryBuffer() override { books_->release(address_, bytes_); }
+  DryBuffer(std::shared_ptr<AllocationLog> allocation_log, Size bytes)
+      : allocation_log_(std::move(allocation_log)),
+        bytes_(bytes),
+        address_(allocation_log_->allocate(bytes)) {}
+  ~DryBuffer() override { allocation_log_->release(address_, bytes_); }
   [[nodiscard]] Size bytes() const override { return bytes_; }
   [[nodiscard]] std::uint64_t handle() const override { return address_; }
 
  private:
-  std::shared_ptr<Books> books_;  // shared: an array may outlive its device
+  std::shared_ptr<AllocationLog> allocation_log_;  // shared: an array may outlive its device
   Size bytes_;
   std::uint64_t address_;
 };
@@ -26,16 +28,16 @@ class DryBackend final : public DryDevice {
  public:
   explicit DryBackend(const DryOptions& options)
       : info_(dry_device_info(options.is_cpu)),
-        books_(std::make_shared<Books>(options.kind, options.budget_bytes)) {}
+        allocation_log_(std::make_shared<AllocationLog>(options.kind, options.budget_bytes)) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] DeviceMemory memory() const override {
-    DeviceMemory memory{.used_bytes = books_->live(), .free_bytes = {}};
-    if (books_->budget()) memory.free_bytes = *books_->budget() - books_->live();
+    DeviceMemory memory{.used_bytes = allocation_log_->live(), .free_bytes = {}};
+    if (allocation_log_->budget()) memory.free_bytes = *allocation_log_->budget() - allocation_log_->live();
     return memory;
   }
-  EventSource& books() override { return *books_; }
-  void set_budget(std::optional<Size> bytes) override { books_->set_budget(bytes); }
+  EventSource& allocation_log() override { return *allocation_log_; }
+  void set_budget(std::optional<Size> bytes) override { allocation_log_->set_budget(bytes); }
 
   // The checks are those of a real device, so that a mistake of a variant shows here too.
   void fill_part(Array& array, Size first, Size count, double value) override {
@@ -57,12 +59,14 @@ class DryBackend final : public DryDevice {
   }
 
  protected:
-  std::unique_ptr<Buffer> allocate(Size bytes) override { return std::make_unique<DryBuffer>(books_, bytes); }
+  std::unique_ptr<Buffer> allocate(Size bytes) override {
+    return std::make_unique<DryBuffer>(allocation_log_, bytes);
+  }
   void write_bytes(Array& array, Size offset_bytes, std::span<const std::byte> data) override {
     check_inside(array, offset_bytes, static_cast<Size>(data.size()));
   }
   void read_bytes(const Array& /*array*/, Size /*offset_bytes*/, std::span<std::byte> /*data*/) override {
-    throw Unsupported("the dry backend books bytes and computes nothing: there is nothing to pull");
+    throw Unsupported("the dry backend allocation_log bytes and computes nothing: there is nothing to pull");
   }
   void write_generated(Array& array,
                        const std::function<void(std::span<std::byte>, Size)>& /*generate*/) override {
@@ -71,7 +75,7 @@ class DryBackend final : public DryDevice {
 
  private:
   DeviceInfo info_;
-  std::shared_ptr<Books> books_;
+  std::shared_ptr<AllocationLog> allocation_log_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace peakmark {
 
 struct DryOptions {
   /// Kernels choose their grain, and some variants their memory, by it: set it as on the device whose
-  /// recording the books shall equal.
+  /// recording the allocation_log shall equal.
   bool is_cpu = false;
   /// The kind under which a recorder would see our arrays: `buffer` on OpenCL, `device` on CUDA.
   MemoryKind kind = MemoryKind::buffer;
@@ -23,8 +23,9 @@ struct DryOptions {
 /// size takes microseconds.
 class DryDevice : public Device {
  public:
-  /// What was booked so far. Lives as long as the device. Names reach it only when told: `tell(&books())`.
-  virtual EventSource& books() = 0;
+  /// What was booked so far. Lives as long as the device. Names reach it only when told:
+  /// `tell(&allocation_log())`.
+  virtual EventSource& allocation_log() = 0;
   /// From now on. Does not touch what is live.
   virtual void set_budget(std::optional<Size> bytes) = 0;
 };

@@ -19,9 +19,9 @@ struct Line {
 };
 
 /// Allocations and releases only.
-std::vector<Line> amounts(EventSource& books) {
+std::vector<Line> amounts(EventSource& allocation_log) {
   std::vector<Line> lines;
-  for (const Event& event : books.events(0)) {
+  for (const Event& event : allocation_log.events(0)) {
     if (event.type == EventType::allocation || event.type == EventType::failed_allocation) {
       lines.push_back({event.type, event.address, event.amounts.bytes});
     } else if (event.type == EventType::release) {
@@ -40,7 +40,7 @@ TEST(DryDevice, BooksWhatARecorderWouldHaveSeen) {
     a.reset();
   }
   EXPECT_THAT(
-      amounts(device->books()),
+      amounts(device->allocation_log()),
       ::testing::ElementsAre(Line{EventType::allocation, first, 40},
                              Line{EventType::allocation, first + 1, 8'000'000'000'000},
                              Line{EventType::release, first, 0}, Line{EventType::release, first + 1, 0}));
@@ -52,31 +52,31 @@ TEST(DryDevice, EventsAreNumberedAndTimed) {
   const auto device = open_dry();
   const Array a = device->create("a", {10}, DType::f32);
   const Array b = device->create("b", {10}, DType::f32);
-  const std::vector<Event> events = device->books().events(0);
+  const std::vector<Event> events = device->allocation_log().events(0);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0].commit, 1U);
   EXPECT_EQ(events[1].commit, 2U);
   EXPECT_GT(events[0].time_ns, 0);
   EXPECT_LE(events[0].time_ns, events[1].time_ns);
   EXPECT_EQ(events[0].kind, MemoryKind::buffer);
-  EXPECT_EQ(device->books().count(), 2U);
-  EXPECT_EQ(device->books().events(1).size(), 1U);
-  EXPECT_TRUE(device->books().events(7).empty());
+  EXPECT_EQ(device->allocation_log().count(), 2U);
+  EXPECT_EQ(device->allocation_log().events(1).size(), 1U);
+  EXPECT_TRUE(device->allocation_log().events(7).empty());
 }
 
 TEST(DryDevice, TheKindIsTheEmulatedBackends) {
   const auto device = open_dry({.kind = MemoryKind::device});
   const Array a = device->create("a", {1}, DType::f32);
-  EXPECT_EQ(device->books().events(0).at(0).kind, MemoryKind::device);
+  EXPECT_EQ(device->allocation_log().events(0).at(0).kind, MemoryKind::device);
 }
 
 TEST(DryDevice, NamesAndPhasesSpanSlots) {
   const auto device = open_dry();
-  device->tell(&device->books());
+  device->tell(&device->allocation_log());
   const std::string name = "a name that is longer than the thirty-two bytes of one slot";
-  device->books().phase("set-up");
+  device->allocation_log().phase("set-up");
   const Array a = device->create(name, {1}, DType::f32);
-  const std::vector<Event> events = device->books().events(0);
+  const std::vector<Event> events = device->allocation_log().events(0);
   ASSERT_EQ(events.size(), 4U);
   EXPECT_EQ(events[0].type, EventType::phase);
   EXPECT_EQ(std::string(events[0].text, events[0].text_bytes), "set-up");
@@ -97,7 +97,7 @@ TEST(DryDevice, ABudgetRehearsesRunningOut) {
   device->set_budget(std::nullopt);
   const Array d = device->create("d", {1000}, DType::u8);
   EXPECT_THAT(
-      amounts(device->books()),
+      amounts(device->allocation_log()),
       ::testing::ElementsAre(Line{EventType::allocation, 1, 60}, Line{EventType::failed_allocation, 0, 41},
                              Line{EventType::allocation, 2, 40}, Line{EventType::allocation, 3, 1000}));
 }

@@ -135,7 +135,7 @@ void list_opencl(DeviceList& list) {
     const std::vector<OpenClDeviceEntry> entries = opencl_devices();
     for (const OpenClDeviceEntry& entry : entries) list.devices.push_back(entry.info);
     if (entries.empty()) {
-      const std::string trouble = pocl_cache_trouble();
+      const std::string trouble = pocl_cache_error();
       list.reasons.push_back("opencl: the loader finds no device; is a driver (ICD) installed?" +
                              (trouble.empty() ? "" : " If it is PoCL: " + trouble));
     }

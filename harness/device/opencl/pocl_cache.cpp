@@ -34,7 +34,7 @@ bool can_be_written(std::filesystem::path folder) {
 
 }  // namespace
 
-std::string pocl_cache_trouble() {
+std::string pocl_cache_error() {
   const std::filesystem::path folder = cache_folder();
   if (folder.empty() || can_be_written(folder)) return {};
   return fmt::format(

@@ -78,7 +78,7 @@ ParameterType parameter_type(cl_kernel kernel, cl_uint index, DType dtype) {
 ProgramHandle ProgramCache::build(const KernelSource& source, DType dtype) {
   if (dtype == DType::c64 || dtype == DType::c128) {
     throw UsageError(
-        fmt::format("kernels have no element type {}: use a real one of twice the length", name_of(dtype)));
+        fmt::format("kernels have no element type {}: use a real one of twice the length", to_string(dtype)));
   }
   if (dtype == DType::f64 && !info_.has_f64) {
     throw Unsupported(fmt::format("{} has no 64-bit floating point", info_.name));
@@ -91,15 +91,16 @@ ProgramHandle ProgramCache::build(const KernelSource& source, DType dtype) {
   cl_int code = CL_SUCCESS;
   ProgramHandle program(opencl().clCreateProgramWithSource(context_, 1, &pointer, &length, &code));
   check_opencl(code, "clCreateProgramWithSource", std::string(source.name));
-  const std::string options = fmt::format("-cl-std=CL1.2 -cl-kernel-arg-info -DPM_DTYPE_{}", name_of(dtype));
+  const std::string options =
+      fmt::format("-cl-std=CL1.2 -cl-kernel-arg-info -DPM_DTYPE_{}", to_string(dtype));
   code = opencl().clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
   if (code == CL_BUILD_PROGRAM_FAILURE) {
-    const std::string trouble = is_pocl(info_) ? pocl_cache_trouble() : "";
+    const std::string trouble = is_pocl(info_) ? pocl_cache_error() : "";
     throw MeasurementError(fmt::format("{} for {} does not compile on {}:\n{}{}{}", source.name,
-                                       name_of(dtype), info_.name, build_log(program.get(), device_),
+                                       to_string(dtype), info_.name, build_log(program.get(), device_),
                                        trouble.empty() ? "" : "\n", trouble));
   }
-  check_opencl(code, "clBuildProgram", fmt::format("{} for {}", source.name, name_of(dtype)));
+  check_opencl(code, "clBuildProgram", fmt::format("{} for {}", source.name, to_string(dtype)));
   return program;
 }
 
@@ -120,7 +121,7 @@ OpenClKernel& ProgramCache::kernel(const KernelSource& source, std::string_view 
   made.name = name;
   cl_int code = CL_SUCCESS;
   made.kernel.reset(opencl().clCreateKernel(owner.program.get(), made.name.c_str(), &code));
-  check_opencl(code, "clCreateKernel", fmt::format("{} of {} for {}", name, source.name, name_of(dtype)));
+  check_opencl(code, "clCreateKernel", fmt::format("{} of {} for {}", name, source.name, to_string(dtype)));
   cl_uint count = 0;
   check_opencl(
       opencl().clGetKernelInfo(made.kernel.get(), CL_KERNEL_NUM_ARGS, sizeof(count), &count, nullptr),

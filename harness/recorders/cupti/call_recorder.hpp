@@ -36,7 +36,7 @@ class CallRecorder {
   void on_module_loaded(std::uint32_t module, std::span<const std::byte> image, CUcontext context) noexcept;
   void on_module_unloading(std::uint32_t module) noexcept;
   /// The process ends. What the runtime releases from here on was never released by the program.
-  void process_ends() { process_ends_ = true; }
+  void exit_watcher() { process_ends_ = true; }
 
  private:
   /// What a call took away when it began, to be given back should it fail.

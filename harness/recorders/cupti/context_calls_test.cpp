@@ -97,7 +97,7 @@ TEST_F(ContextCallsTest, ANewPrimaryContextMeansThatTheOldOneHasEnded) {
 TEST_F(ContextCallsTest, WhatTheRuntimeReleasesAtTheEndTheProgramHasNot) {
   retain_primary(10, 1);
   allocate(0x7000, 10 * kMiB, 1);
-  recorder_.process_ends();
+  recorder_.exit_watcher();
   release_primary(10, true);
   EXPECT_EQ(events_.sums().live, 10 * kMiB);
 }

@@ -31,7 +31,7 @@ std::string copy_name(std::uint8_t kind) {
 }
 
 /// Of a record of work.
-std::string name_of(const CUpti_Activity& record) {
+std::string to_string(const CUpti_Activity& record) {
   if (record.kind == CUPTI_ACTIVITY_KIND_MEMSET) return "[memset]";
   if (record.kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
     return copy_name(reinterpret_cast<const CUpti_ActivityMemcpy6&>(record).copyKind);
@@ -69,7 +69,7 @@ void KernelTimes::add(const CUpti_Activity& record) {
     ++untimed_;
     return;
   }
-  add(name_of(record), work->start, work->end);
+  add(to_string(record), work->start, work->end);
 }
 
 void KernelTimes::add(const std::string& name, std::uint64_t start, std::uint64_t end) {

@@ -33,7 +33,7 @@ class ProfileSink : public EventSink {
     std::snprintf(text, sizeof(text), "%s %s", kInvalidNote.data(), reason);
     writer_.note(text);
     std::snprintf(text, sizeof(text), "CUDA is not recorded to the end: %s", reason);
-    tell_trouble(text);
+    report_error(text);
   }
 
  private:

@@ -41,7 +41,7 @@ Recorder* Recorder::start() {
   static Recorder* const recorder = new Recorder(profile_writer);  // also where it fails: CUPTI may know it
   std::string reason;
   const auto fail = [&]() -> Recorder* {
-    tell_trouble(("CUDA is not recorded: " + reason).c_str());
+    report_error(("CUDA is not recorded: " + reason).c_str());
     return nullptr;
   };
   const auto attempt = [&](const CuptiLibrary& library, const std::string&, std::string& why) {
@@ -170,7 +170,7 @@ void Recorder::finish_work() {
   std::uint64_t untimed = 0;
   activity_.between_records([&] { untimed = untimed_work_; });
   if (dropped == 0 && untimed == 0) return;
-  tell_trouble(("the device's times are not whole: CUPTI dropped " + std::to_string(dropped) +
+  report_error(("the device's times are not whole: CUPTI dropped " + std::to_string(dropped) +
                 " records of kernels, and " + std::to_string(untimed) + " have no times")
                    .c_str());
 }
@@ -292,7 +292,7 @@ bool Recorder::stop_kernels(std::vector<KernelTotal>& totals, std::string& reaso
 void Recorder::finish_activity() {
   // A forked child has none of CUPTI's threads: it would wait for them for ever.
   if (!process_.is_here()) return;
-  calls_->process_ends();
+  calls_->exit_watcher();
   check_that_calls_are_seen();
   if (use_ == Use::work) finish_work();
   if (use_ != Use::check) return;

@@ -86,12 +86,12 @@ class FakeDriver : public testing::Test {
     ASSERT_EQ(seen.size(), 4U);
     for (int i = 0; i < 2; ++i) {
       EXPECT_EQ(seen[i].type, EventType::failed_allocation);
-      EXPECT_STREQ(name_of(seen[i].kind), name_of(kind));
+      EXPECT_STREQ(to_string(seen[i].kind), to_string(kind));
       EXPECT_EQ(seen[i].amounts.bytes, refused_bytes);
       EXPECT_EQ(seen[i].amounts.result, CL_MEM_OBJECT_ALLOCATION_FAILURE);
     }
     EXPECT_EQ(seen[2].type, EventType::allocation);
-    EXPECT_STREQ(name_of(seen[2].kind), name_of(kind));
+    EXPECT_STREQ(to_string(seen[2].kind), to_string(kind));
     EXPECT_EQ(seen[2].amounts.bytes, bytes);
     EXPECT_EQ(seen[2].address, address);
     EXPECT_EQ(seen[3].type, EventType::release);

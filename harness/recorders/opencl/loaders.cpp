@@ -232,7 +232,7 @@ void tell_of_unreached(Moment moment) {
              "that one",
              kNotCountedNote.data(), path, reached);
     layer.writer.note(text);
-    tell_trouble(text);
+    report_error(text);
   });
 }
 

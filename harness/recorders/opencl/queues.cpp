@@ -11,7 +11,7 @@
 namespace peakmark::opencl_layer {
 namespace {
 
-constexpr int kMostQueues = 1024;
+constexpr int kMaxQueues = 1024;
 
 /// References are the program's own: what it has given back it will not use, and we must not either.
 struct KnownQueue {
@@ -20,7 +20,7 @@ struct KnownQueue {
 };
 
 pthread_mutex_t guarding_queues = PTHREAD_MUTEX_INITIALIZER;  // of what follows
-KnownQueue known_queues[kMostQueues];
+KnownQueue known_queues[kMaxQueues];
 bool too_many_queues = false;
 
 class QueuesLock {
@@ -123,7 +123,7 @@ const char* synchronise() {
   if (has_unset_events()) return "a user event is not set yet, and a queue may be waiting for it";
   // It may have released a queue that we still know.
   if (has_unreached()) return "a loader of OpenCL in this process is not reached";
-  for (int place = 0; place < kMostQueues; ++place) {
+  for (int place = 0; place < kMaxQueues; ++place) {
     const cl_command_queue queue = retained_queue(place);
     if (queue == nullptr) continue;
     layer.next().clFinish(queue);

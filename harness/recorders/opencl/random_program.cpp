@@ -21,7 +21,7 @@ constexpr const char* kSource =
 
 }  // namespace
 
-void Books::allocated(MemoryKind kind, std::int64_t bytes) {
+void AllocationLog::allocated(MemoryKind kind, std::int64_t bytes) {
   ++events;
   if (kind == MemoryKind::host_pointer) {
     host_live += bytes;
@@ -34,12 +34,12 @@ void Books::allocated(MemoryKind kind, std::int64_t bytes) {
   peak = std::max(peak, live);
 }
 
-void Books::released(MemoryKind kind, std::int64_t bytes) {
+void AllocationLog::released(MemoryKind kind, std::int64_t bytes) {
   ++events;
   (kind == MemoryKind::host_pointer ? host_live : live) -= bytes;
 }
 
-void Books::refused() {
+void AllocationLog::refused() {
   ++events;
   ++failed;
 }
@@ -112,7 +112,7 @@ void RandomProgram::run() {
 }
 
 void RandomProgram::keep(Handle object) {
-  books_.allocated(object->kind, object->bytes);
+  allocation_log_.allocated(object->kind, object->bytes);
   if (object->parent) ++object->parent->held;
   objects_.push_back(std::move(object));
   wait_for_recorder();
@@ -208,7 +208,7 @@ void RandomProgram::drop(const Handle& dropped) {
 
 void RandomProgram::destroy_if_unused(const Handle& object) {
   if (object->references > 0 || object->held > 0) return;
-  books_.released(object->kind, object->bytes);
+  allocation_log_.released(object->kind, object->bytes);
   if (object->parent) {
     --object->parent->held;
     destroy_if_unused(object->parent);
@@ -221,7 +221,7 @@ void RandomProgram::svm() {
     void* const memory = clSVMAlloc(device_.context, CL_MEM_READ_WRITE, bytes, 0);
     must(memory == nullptr ? CL_OUT_OF_RESOURCES : CL_SUCCESS, "clSVMAlloc");
     svm_[memory] = static_cast<std::int64_t>(bytes);
-    books_.allocated(MemoryKind::svm, static_cast<std::int64_t>(bytes));
+    allocation_log_.allocated(MemoryKind::svm, static_cast<std::int64_t>(bytes));
     return;
   }
   auto chosen = svm_.begin();
@@ -231,7 +231,7 @@ void RandomProgram::svm() {
   svm_.erase(chosen);
   if (chance(50)) {
     clSVMFree(device_.context, memory);
-    books_.released(MemoryKind::svm, bytes);
+    allocation_log_.released(MemoryKind::svm, bytes);
     return;
   }
   // In the queue, behind a kernel that may be waiting; freed by the driver, or by a function of the program.
@@ -271,7 +271,7 @@ void RandomProgram::be_refused() {
       made = clSVMAlloc(device_.context, CL_MEM_READ_WRITE, 2 * device_.max_buffer, 0);
   }
   if (made != nullptr) throw std::runtime_error("what cannot be was made");
-  books_.refused();
+  allocation_log_.refused();
 }
 
 void RandomProgram::launch() {
@@ -301,7 +301,7 @@ void RandomProgram::settle() {
     destroy_if_unused(object);
   }
   in_flight_.clear();
-  for (const auto& [memory, bytes] : svm_pending_) books_.released(MemoryKind::svm, bytes);
+  for (const auto& [memory, bytes] : svm_pending_) allocation_log_.released(MemoryKind::svm, bytes);
   svm_pending_.clear();
   wait_for_recorder();
 }
@@ -330,13 +330,13 @@ void RandomProgram::threads() {
   for (const auto& mine : memory) {
     for (const auto& [handle, bytes] : mine) {
       must(handle == nullptr ? CL_OUT_OF_RESOURCES : CL_SUCCESS, "clCreateBuffer in a thread");
-      books_.allocated(MemoryKind::buffer, static_cast<std::int64_t>(bytes));
+      allocation_log_.allocated(MemoryKind::buffer, static_cast<std::int64_t>(bytes));
     }
   }
   on_each([&](auto& one) { clReleaseMemObject(one.first); });
   for (const auto& mine : memory) {
     for (const auto& [handle, bytes] : mine) {
-      books_.released(MemoryKind::buffer, static_cast<std::int64_t>(bytes));
+      allocation_log_.released(MemoryKind::buffer, static_cast<std::int64_t>(bytes));
     }
   }
   wait_for_recorder();
@@ -345,7 +345,7 @@ void RandomProgram::threads() {
 /// Destructors may run late, on a thread of the driver; without this the peak would be a matter of luck.
 void RandomProgram::wait_for_recorder() {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-  while (recorder_.count() - first_event_ < books_.events) {
+  while (recorder_.count() - first_event_ < allocation_log_.events) {
     if (std::chrono::steady_clock::now() > until) throw std::runtime_error("events are missing");
     sched_yield();
   }
@@ -367,7 +367,7 @@ void RandomProgram::clean_up() {
   while (!objects_.empty()) drop(objects_.back());
   for (const auto& [memory, bytes] : svm_) {
     clSVMFree(device_.context, memory);
-    books_.released(MemoryKind::svm, bytes);
+    allocation_log_.released(MemoryKind::svm, bytes);
   }
   svm_.clear();
   wait_for_recorder();

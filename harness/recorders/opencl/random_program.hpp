@@ -13,7 +13,7 @@
 namespace peakmark::opencl_layer {
 
 /// What a program should have been recorded to allocate, kept by counting along: not by replaying events.
-struct Books {
+struct AllocationLog {
   std::int64_t live = 0;
   std::int64_t peak = 0;
   std::int64_t total = 0;
@@ -51,7 +51,7 @@ class RandomProgram {
   /// Gives back what run() left.
   void clean_up();
 
-  [[nodiscard]] const Books& books() const { return books_; }
+  [[nodiscard]] const AllocationLog& allocation_log() const { return allocation_log_; }
   /// Addresses and bytes of what is left.
   [[nodiscard]] std::map<std::uint64_t, std::int64_t> left() const;
 
@@ -92,7 +92,7 @@ class RandomProgram {
   Device& device_;
   EventSource& recorder_;
   std::mt19937 random_;
-  Books books_;
+  AllocationLog allocation_log_;
   std::uint64_t first_event_;
   std::vector<Handle> objects_;  ///< those that the program has a reference to
   std::map<void*, std::int64_t> svm_;

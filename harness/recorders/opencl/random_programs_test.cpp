@@ -1,5 +1,5 @@
 // 200 programs made from seeds, on a real driver under the recorder: what was recorded, and what the ledger
-// makes of it, against books kept beside each call. 0 bytes off.
+// makes of it, against allocation_log kept beside each call. 0 bytes off.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -31,23 +31,23 @@ TEST(RandomPrograms, AreRecordedToTheByte) {
     RandomProgram program(device, *recorder, seed);
     program.run();
     const auto events = recorder->events(first);
-    const Books& books = program.books();
-    ASSERT_EQ(events.size(), books.events);
+    const AllocationLog& allocation_log = program.allocation_log();
+    ASSERT_EQ(events.size(), allocation_log.events);
     const LedgerSummary summary = summarise(events);
-    EXPECT_EQ(summary.peak_bytes, books.peak);
-    EXPECT_EQ(summary.live_at_end_bytes, books.live);
-    EXPECT_EQ(summary.total_bytes, books.total);
-    EXPECT_EQ(summary.failed_allocations, books.failed);
+    EXPECT_EQ(summary.peak_bytes, allocation_log.peak);
+    EXPECT_EQ(summary.live_at_end_bytes, allocation_log.live);
+    EXPECT_EQ(summary.total_bytes, allocation_log.total);
+    EXPECT_EQ(summary.failed_allocations, allocation_log.failed);
     EXPECT_EQ(summary.unmatched_releases, 0);
 
     std::int64_t counted = 0;
     for (const auto& [kind, of_kind] : summary.by_kind) {
       if (counts_into_peak(kind)) counted += of_kind.allocations;
     }
-    EXPECT_EQ(counted, books.allocations);
+    EXPECT_EQ(counted, allocation_log.allocations);
     const auto host = summary.by_kind.find(MemoryKind::host_pointer);
-    EXPECT_EQ(host == summary.by_kind.end() ? 0 : host->second.peak_bytes, books.host_peak);
-    EXPECT_EQ(host == summary.by_kind.end() ? 0 : host->second.live_at_end_bytes, books.host_live);
+    EXPECT_EQ(host == summary.by_kind.end() ? 0 : host->second.peak_bytes, allocation_log.host_peak);
+    EXPECT_EQ(host == summary.by_kind.end() ? 0 : host->second.live_at_end_bytes, allocation_log.host_live);
 
     // What is left at the end, by address; the ledger's list may leave host memory and views out.
     const auto left = program.left();
@@ -58,14 +58,14 @@ TEST(RandomPrograms, AreRecordedToTheByte) {
       EXPECT_EQ(allocation.bytes, expected->second);
       if (counts_into_peak(allocation.kind)) leaked += allocation.bytes;
     }
-    EXPECT_EQ(leaked, books.live);
+    EXPECT_EQ(leaked, allocation_log.live);
 
-    allocations += books.allocations;
-    failed += books.failed;
-    with_leaks += books.live > 0 ? 1 : 0;
-    with_host_memory += books.host_peak > 0 ? 1 : 0;
+    allocations += allocation_log.allocations;
+    failed += allocation_log.failed;
+    with_leaks += allocation_log.live > 0 ? 1 : 0;
+    with_host_memory += allocation_log.host_peak > 0 ? 1 : 0;
     program.clean_up();
-    EXPECT_EQ(program.books().live, 0);
+    EXPECT_EQ(program.allocation_log().live, 0);
     EXPECT_EQ(summarise(recorder->events(first)).live_at_end_bytes, 0);
     if (HasFailure()) break;
   }

@@ -14,7 +14,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "peakmark/memory_seam.h"
+#include "peakmark/memory_abi.h"
 
 namespace peakmark {
 // A name of its own for each version of the seam.

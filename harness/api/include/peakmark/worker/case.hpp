@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "peakmark/worker_seam.h"
+#include "peakmark/worker_abi.h"
 
 namespace peakmark {
 // A name of its own for each version: two of them never meet in one program unseen.

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "peakmark/worker/abi_calls.hpp"
 #include "peakmark/worker/case.hpp"
-#include "peakmark/worker/seam_calls.hpp"
-#include "peakmark/worker_seam.h"
+#include "peakmark/worker_abi.h"
 
 // As the vendors' headers declare them, so that what is handed out has its type and none of them is needed
 // here.
@@ -107,37 +107,37 @@ class Array {
 class Device {
  public:
   // For the library.
-  explicit Device(const peakmark_device& seam) : seam_(seam) {}
+  explicit Device(const peakmark_device& seam) : abi_(seam) {}
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
   /// `opencl`, `cuda` or `dry`.
-  [[nodiscard]] std::string_view backend() const { return seam_.backend; }
+  [[nodiscard]] std::string_view backend() const { return abi_.backend; }
   /// As run files call it.
-  [[nodiscard]] std::string_view name() const { return seam_.name; }
+  [[nodiscard]] std::string_view name() const { return abi_.name; }
   /// Its memory is the host's.
-  [[nodiscard]] bool is_cpu() const { return seam_.is_cpu != 0; }
+  [[nodiscard]] bool is_cpu() const { return abi_.is_cpu != 0; }
 
   /// A cl_context; null on other backends. Not yours to release, as all handles here.
-  [[nodiscard]] _cl_context* opencl_context() const { return of_opencl<_cl_context>(seam_.context); }
+  [[nodiscard]] _cl_context* opencl_context() const { return of_opencl<_cl_context>(abi_.context); }
   /// A cl_device_id; null on other backends.
-  [[nodiscard]] _cl_device_id* opencl_device() const { return of_opencl<_cl_device_id>(seam_.device); }
+  [[nodiscard]] _cl_device_id* opencl_device() const { return of_opencl<_cl_device_id>(abi_.device); }
   /// A cl_command_queue, in order; null on other backends.
-  [[nodiscard]] _cl_command_queue* opencl_queue() const { return of_opencl<_cl_command_queue>(seam_.queue); }
+  [[nodiscard]] _cl_command_queue* opencl_queue() const { return of_opencl<_cl_command_queue>(abi_.queue); }
   /// A cudaStream_t; null on other backends. It does not wait for the default stream.
   [[nodiscard]] CUstream_st* cuda_stream() const {
-    return backend() == "cuda" ? static_cast<CUstream_st*>(seam_.queue) : nullptr;
+    return backend() == "cuda" ? static_cast<CUstream_st*>(abi_.queue) : nullptr;
   }
 
   /// Waits until everything that was enqueued on its queue is done. Throws what went wrong there.
   void finish() {
     peakmark_failure failure{};
-    seam_.finish(seam_.self, &failure);
+    abi_.finish(abi_.self, &failure);
     detail::raise(failure);
   }
   /// What reports call an allocation of your own: a cl_mem, a pointer of the device or of SVM.
   void name_allocation(const void* allocation, const std::string& name) {
-    seam_.name_allocation(seam_.self, reinterpret_cast<std::uintptr_t>(allocation), name.c_str());
+    abi_.name_allocation(abi_.self, reinterpret_cast<std::uintptr_t>(allocation), name.c_str());
   }
   /// An array of zeros, in C order, under the name that reports call it. T: float, double, or an integer of 8
   /// to 64 bits. `extents`: elements along each dimension, slowest first. Throws OutOfMemory where there is
@@ -145,10 +145,10 @@ class Device {
   template <typename T>
   [[nodiscard]] Array<T> create(const std::string& name, const std::vector<Size>& extents) {
     peakmark_failure failure{};
-    void* array = seam_.create(seam_.self, name.c_str(), detail::dtype_name<T>(), extents.data(),
-                               extents.size(), &failure);
+    void* array = abi_.create(abi_.self, name.c_str(), detail::dtype_name<T>(), extents.data(),
+                              extents.size(), &failure);
     detail::raise(failure);
-    return Array<T>(&seam_, array);
+    return Array<T>(&abi_, array);
   }
 
  private:
@@ -157,7 +157,7 @@ class Device {
     return backend() == "opencl" ? static_cast<T*>(handle) : nullptr;
   }
 
-  peakmark_device seam_;
+  peakmark_device abi_;
 };
 
 }  // namespace api_1

@@ -11,10 +11,10 @@
 #include <variant>
 #include <vector>
 
+#include "peakmark/worker/abi_calls.hpp"
 #include "peakmark/worker/device.hpp"
-#include "peakmark/worker/seam_calls.hpp"
 #include "peakmark/worker/variant.hpp"
-#include "peakmark/worker_seam.h"
+#include "peakmark/worker_abi.h"
 
 namespace peakmark {
 inline namespace api_1 {
@@ -63,7 +63,7 @@ class HeldVariant {
   HeldVariant(const HeldVariant&) = delete;
   HeldVariant& operator=(const HeldVariant&) = delete;
 
-  [[nodiscard]] const peakmark_variant* seam() const { return &seam_; }
+  [[nodiscard]] const peakmark_variant* seam() const { return &abi_; }
 
  private:
   void view_axes() {
@@ -79,21 +79,21 @@ class HeldVariant {
   void view() {
     for (const std::string& backend : variant_.backends) backends_.push_back(backend.c_str());
     for (const Estimator& estimator : variant_.estimators) estimators_.push_back(view(estimator));
-    seam_.name = variant_.name.c_str();
-    seam_.help = variant_.help.c_str();
-    seam_.backends = backends_.data();
-    seam_.backend_count = backends_.size();
-    seam_.axes = axes_.data();
-    seam_.axis_count = axes_.size();
-    seam_.slice_axis = variant_.slice_axis.empty() ? nullptr : variant_.slice_axis.c_str();
-    seam_.slice_dimension = variant_.slice_dimension;
-    seam_.destroys_input = variant_.destroys_input ? 1 : 0;
-    seam_.output_dtype = variant_.output_dtype.empty() ? nullptr : variant_.output_dtype.c_str();
-    seam_.estimators = estimators_.data();
-    seam_.estimator_count = estimators_.size();
-    seam_.self = this;
-    if (variant_.mistake) seam_.check = check;
-    if (make_) seam_.make = make_case;
+    abi_.name = variant_.name.c_str();
+    abi_.help = variant_.help.c_str();
+    abi_.backends = backends_.data();
+    abi_.backend_count = backends_.size();
+    abi_.axes = axes_.data();
+    abi_.axis_count = axes_.size();
+    abi_.slice_axis = variant_.slice_axis.empty() ? nullptr : variant_.slice_axis.c_str();
+    abi_.slice_dimension = variant_.slice_dimension;
+    abi_.destroys_input = variant_.destroys_input ? 1 : 0;
+    abi_.output_dtype = variant_.output_dtype.empty() ? nullptr : variant_.output_dtype.c_str();
+    abi_.estimators = estimators_.data();
+    abi_.estimator_count = estimators_.size();
+    abi_.self = this;
+    if (variant_.mistake) abi_.check = check;
+    if (make_) abi_.make = make_case;
   }
   static peakmark_estimator view(const Estimator& estimator) {
     peakmark_estimator seam{};
@@ -196,7 +196,7 @@ class HeldVariant {
   std::vector<std::vector<const char*>> choices_;
   std::vector<peakmark_axis> axes_;
   std::vector<peakmark_estimator> estimators_;
-  peakmark_variant seam_{};
+  peakmark_variant abi_{};
 };
 
 }  // namespace detail

@@ -11,7 +11,7 @@
 #include "peakmark/worker/device.hpp"
 #include "peakmark/worker/held_variant.hpp"
 #include "peakmark/worker/variant.hpp"
-#include "peakmark/worker_seam.h"
+#include "peakmark/worker_abi.h"
 
 // Of the program's build, written by peakmark_add_worker; null where another rule built it.
 extern "C" __attribute__((weak)) const char* peakmark_worker_build();
