@@ -12,7 +12,6 @@
 #include "base/quantity.hpp"
 #include "base/size.hpp"
 #include "check/baseline_rule.hpp"
-#include "runfile/kernel_time.hpp"
 #include "runfile/run_summary.hpp"
 
 namespace peakmark {

@@ -15,7 +15,7 @@
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
 #include "base/program_failure.hpp"
-#include "subprocess/orphans.hpp"
+#include "subprocess/processes.hpp"
 #include "subprocess/spawn.hpp"
 
 namespace peakmark {

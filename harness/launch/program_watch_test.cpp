@@ -15,7 +15,7 @@
 #include "base/environment_list.hpp"
 #include "base/temporary_folder.hpp"
 #include "launch/program_file.hpp"
-#include "subprocess/proc_file.hpp"
+#include "subprocess/processes.hpp"
 
 namespace peakmark {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/full_disk.hpp"
 #include "base/temporary_folder.hpp"
-#include "runfile/run_example.hpp"
+#include "runfile/sample_run.hpp"
 
 namespace peakmark {
 namespace {

@@ -15,7 +15,7 @@
 #include "base/error.hpp"
 #include "base/program_failure.hpp"
 #include "base/word_pointers.hpp"
-#include "subprocess/child_end.hpp"
+#include "subprocess/processes.hpp"
 
 namespace peakmark {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "base/message.hpp"
 #include "base/quantity.hpp"
-#include "subprocess/orphans.hpp"
+#include "subprocess/processes.hpp"
 #include "supervise/progress.hpp"
 
 namespace peakmark {

@@ -8,7 +8,6 @@
 #include "base/environment_list.hpp"
 #include "base/error.hpp"
 #include "base/program_failure.hpp"
-#include "supervise/case_check.hpp"
 #include "supervise/worker_program.hpp"
 
 namespace peakmark {

@@ -1,4 +1,4 @@
-#include "supervise/python_environment.hpp"
+#include "supervise/process_environment.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,17 @@
 #include "base/own_program.hpp"
 
 namespace peakmark {
+
 namespace {
+
+std::filesystem::path recorder_for(const DeviceInfo& device, const RecorderLibraries& libraries) {
+  const auto& library = device.backend == Backend::cuda ? libraries.cuda : libraries.opencl;
+  if (library) return *library;
+  std::string message =
+      "the recorder for " + std::string(to_string(device.backend)) + " is not installed; looked in";
+  for (const auto& folder : libraries.folders) message += " " + folder.string();
+  throw RecorderError(message + " (PEAKMARK_LIBRARY_DIR names another folder)");
+}
 
 namespace fs = std::filesystem;
 
@@ -20,6 +30,23 @@ fs::path folder_of(const std::string& name, const fs::path& suite_folder) {
 }
 
 }  // namespace
+
+RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment)
+    : variables_(std::move(environment)) {
+  // A URL in it may hold a password, and no worker needs it.
+  std::erase_if(variables_, [](const std::string& entry) { return entry.starts_with("PEAKMARK_HISTORY="); });
+  if (device.backend == Backend::dry) return;
+  const RecorderLibraries libraries = find_recorder_libraries();
+  const std::filesystem::path recorder = recorder_for(device, libraries);
+  folder_.emplace();
+  add_recorders(variables_, libraries, folder_->path() / "worker.profile", false);
+  set_variable(variables_, "PEAKMARK_RECORDER_LIBRARY", recorder.string());
+  // PoCL keeps compiled kernels in the user's cache folder; without any it would compile every case anew.
+  if (!variable_of(variables_, "POCL_CACHE_DIR") && !variable_of(variables_, "XDG_CACHE_HOME") &&
+      !variable_of(variables_, "HOME")) {
+    variables_.push_back("POCL_CACHE_DIR=" + (folder_->path() / "pocl-cache").string());
+  }
+}
 
 PythonEnvironment find_python(const std::string& name, const fs::path& suite_folder,
                               const std::string& made_by) {

@@ -3,6 +3,8 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,5 +57,28 @@ void give_up_child(pid_t child);
 [[nodiscard]] std::string given_up_text(pid_t child);
 /// Those given up that still have not ended; the others are reaped.
 [[nodiscard]] const std::vector<pid_t>& given_up_children();
+
+/// From now on processes that our descendants leave behind are children of this process, whatever group or
+/// session they have put themselves into.
+void adopt_orphans();
+
+/// Kills the children of this process, and theirs, until there are none: to be called when nobody runs any
+/// more who ought to. `but`: a child that stays. Returns those that have not ended after `limit`: they are
+/// given up (child_end.hpp), and later calls leave them out.
+std::vector<pid_t> end_orphans(pid_t but = -1, std::chrono::milliseconds limit = kKillLimit);
+
+/// Kills every process, this one left out, that has begun with NAME=value in its environment where the value
+/// begins with `value`: descendants of a process that is dead already.
+void end_processes_with(const std::string& name, const std::string& value);
+
+/// The whole of a file of /proc/PID; nothing where it cannot be opened or read. A process may end between the
+/// two: then the read fails with ESRCH, which is no fault of ours.
+std::optional<std::string> read_proc_file(const std::filesystem::path& path);
+
+/// Of a process, whichever of its threads started or adopted them.
+std::vector<pid_t> children_of(pid_t process);
+
+/// Each process but this one whose environment can be read, with it: NAME=value, each ended by NUL.
+void for_each_environment(const std::function<void(pid_t process, const std::string& environment)>& use);
 
 }  // namespace peakmark

@@ -1,4 +1,4 @@
-#include "subprocess/stuck_process.hpp"
+#include "subprocess/stuck_process_testing.hpp"
 
 #include <fcntl.h>
 #include <linux/fuse.h>

@@ -1,4 +1,4 @@
-#include "supervise/python_environment.hpp"
+#include "supervise/process_environment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
