@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
-#include "base/file_kind.hpp"
+#include "base/files.hpp"
 #include "base/text_file.hpp"
 
 namespace peakmark {

@@ -5,7 +5,7 @@
 #include "runfile/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include "base/error.hpp"
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 
 namespace peakmark {
 

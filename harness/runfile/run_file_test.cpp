@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "base/text_file.hpp"
 #include "runfile/run_example.hpp"
 

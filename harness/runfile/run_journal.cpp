@@ -1,6 +1,6 @@
 #include "runfile/run_journal.hpp"
 
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "runfile/json_fields.hpp"
 // json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <algorithm>
@@ -14,8 +14,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
+#include "base/program.hpp"
 #include "runfile/context_json.hpp"
 #include "runfile/long_lists.hpp"
 #include "runfile/observation_json.hpp"

@@ -8,7 +8,7 @@
 
 #include "base/dtype.hpp"
 #include "base/error.hpp"
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 #include "sweep/external_estimator.hpp"
 
 namespace peakmark {

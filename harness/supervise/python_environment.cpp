@@ -4,9 +4,8 @@
 
 #include <cstdlib>
 
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/own_program.hpp"
+#include "base/program.hpp"
 
 namespace peakmark {
 namespace {
@@ -24,7 +23,7 @@ fs::path folder_of(const std::string& name, const fs::path& suite_folder) {
 PythonEnvironment find_python(const std::string& name, const fs::path& suite_folder,
                               const std::string& made_by) {
   if (name.empty()) {
-    const auto found = program_in(current_environment(), "python3");
+    const auto found = find_program(current_environment(), "python3");
     return {found.value_or("python3"), std::nullopt};
   }
   const fs::path folder = folder_of(name, suite_folder);
@@ -40,7 +39,7 @@ PythonEnvironment find_python(const std::string& name, const fs::path& suite_fol
 
 void add_python(std::vector<std::string>& environment, const PythonEnvironment& python) {
   if (python.folder) {
-    const std::string path = variable_of(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+    const std::string path = find_variable(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
     set_variable(environment, "PATH", (*python.folder / "bin").string() + ":" + path);
     set_variable(environment, "VIRTUAL_ENV", python.folder->string());
   }

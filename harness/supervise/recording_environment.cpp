@@ -1,7 +1,7 @@
 #include "supervise/recording_environment.hpp"
 
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
+#include "base/program.hpp"
 
 namespace peakmark {
 namespace {
@@ -28,8 +28,8 @@ RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector
   add_recorders(variables_, libraries, folder_->path() / "worker.profile", false);
   set_variable(variables_, "PEAKMARK_RECORDER_LIBRARY", recorder.string());
   // PoCL keeps compiled kernels in the user's cache folder; without any it would compile every case anew.
-  if (!variable_of(variables_, "POCL_CACHE_DIR") && !variable_of(variables_, "XDG_CACHE_HOME") &&
-      !variable_of(variables_, "HOME")) {
+  if (!find_variable(variables_, "POCL_CACHE_DIR") && !find_variable(variables_, "XDG_CACHE_HOME") &&
+      !find_variable(variables_, "HOME")) {
     variables_.push_back("POCL_CACHE_DIR=" + (folder_->path() / "pocl-cache").string());
   }
 }

@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "subprocess/child_end.hpp"
 #include "subprocess/orphans.hpp"
 #include "subprocess/signal_watch.hpp"

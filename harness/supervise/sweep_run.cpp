@@ -7,8 +7,8 @@
 #include <random>
 #include <utility>
 
-#include "base/environment_list.hpp"
-#include "base/quantity.hpp"
+#include "base/program.hpp"
+#include "base/text.hpp"
 #include "runfile/candidates.hpp"
 #include "runfile/kernel_time.hpp"
 #include "runfile/run_summary.hpp"
