@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "runfile/run_file.hpp"
 #include "runfile/worker_protocol.hpp"
 

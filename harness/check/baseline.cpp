@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
-#include "base/file_kind.hpp"
+#include "base/files.hpp"
 #include "base/text_file.hpp"
 #include "runfile/json_fields.hpp"
 

@@ -8,9 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/duration.hpp"
-#include "base/quantity.hpp"
 #include "base/size.hpp"
+#include "base/text.hpp"
 #include "check/baseline_rule.hpp"
 #include "runfile/run_summary.hpp"
 

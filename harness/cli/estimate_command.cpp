@@ -6,8 +6,8 @@
 #include <charconv>
 #include <memory>
 
-#include "base/quantity.hpp"
 #include "base/size.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"

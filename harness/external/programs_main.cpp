@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/scratch_folder.hpp"
+#include "base/files.hpp"
 #include "external/program_run.hpp"
 #include "external/program_trial.hpp"
 #include "runfile/description_json.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "check/judge.hpp"
 #include "check/reports.hpp"
 #include "history/run_record.hpp"

@@ -1,7 +1,7 @@
 // Google Benchmark's own tool reads our run files.
 #include <gmock/gmock.h>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "runfile/sample_run.hpp"
 #include "subprocess/worker_process.hpp"
 

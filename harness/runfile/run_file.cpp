@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/file_kind.hpp"
+#include "base/files.hpp"
 #include "base/text_file.hpp"
 #include "runfile/context_json.hpp"
 #include "runfile/json_fields.hpp"

@@ -11,9 +11,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/quantity.hpp"
+#include "base/program.hpp"
+#include "base/text.hpp"
 #include "runfile/context_json.hpp"
 #include "runfile/json_fields.hpp"
 #include "runfile/merge.hpp"

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 
 namespace peakmark {
 

@@ -14,7 +14,7 @@
 #include <iterator>
 
 #include "base/descriptor.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "subprocess/processes.hpp"
 #include "subprocess/signals.hpp"
 

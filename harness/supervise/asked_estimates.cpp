@@ -3,8 +3,7 @@
 #include <cstdio>
 
 #include "base/error.hpp"
-#include "base/message.hpp"
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "subprocess/processes.hpp"
 #include "supervise/progress.hpp"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "runfile/run_journal.hpp"
 #include "subprocess/processes.hpp"
 #include "supervise/progress.hpp"

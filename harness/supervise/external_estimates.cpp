@@ -8,10 +8,9 @@
 #include <limits>
 
 #include "base/dtype.hpp"
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/plain_text.hpp"
-#include "base/program_failure.hpp"
+#include "base/program.hpp"
+#include "base/text.hpp"
 #include "runfile/json_fields.hpp"
 #include "subprocess/worker_process.hpp"
 #include "supervise/process_environment.hpp"
@@ -72,7 +71,7 @@ WorkerCommand command_for(const ExternalEstimator& estimator, const std::string&
   std::vector<std::string> words;
   if (estimator.call.starts_with("python:")) {
     words = {python.interpreter.string(), "-c", kEstimatorsOfPython};
-    if (const auto path = variable_of(command.environment, "PYTHONPATH")) {
+    if (const auto path = find_variable(command.environment, "PYTHONPATH")) {
       set_variable(command.environment, "PYTHONPATH", without_empty_folders(*path));
     }
     if (!estimator.suite_folder.empty())
@@ -85,7 +84,7 @@ WorkerCommand command_for(const ExternalEstimator& estimator, const std::string&
   if (program.find('/') != std::string::npos) program = (estimator.suite_folder / program).string();
   const std::string trouble = program_failure(command.environment, program);
   if (!trouble.empty()) throw NoEstimateError(NoEstimate::not_found, program + ": " + trouble);
-  command.program = program_in(command.environment, program).value();
+  command.program = find_program(command.environment, program).value();
   command.arguments.assign(words.begin() + 1, words.end());
   return command;
 }

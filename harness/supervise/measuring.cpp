@@ -6,8 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/message.hpp"
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "runfile/run_summary.hpp"
 #include "subprocess/processes.hpp"
 #include "supervise/external_estimates.hpp"

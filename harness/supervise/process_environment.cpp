@@ -4,9 +4,8 @@
 
 #include <cstdlib>
 
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/own_program.hpp"
+#include "base/program.hpp"
 
 namespace peakmark {
 
@@ -42,8 +41,8 @@ RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector
   add_recorders(variables_, libraries, folder_->path() / "worker.profile", false);
   set_variable(variables_, "PEAKMARK_RECORDER_LIBRARY", recorder.string());
   // PoCL keeps compiled kernels in the user's cache folder; without any it would compile every case anew.
-  if (!variable_of(variables_, "POCL_CACHE_DIR") && !variable_of(variables_, "XDG_CACHE_HOME") &&
-      !variable_of(variables_, "HOME")) {
+  if (!find_variable(variables_, "POCL_CACHE_DIR") && !find_variable(variables_, "XDG_CACHE_HOME") &&
+      !find_variable(variables_, "HOME")) {
     variables_.push_back("POCL_CACHE_DIR=" + (folder_->path() / "pocl-cache").string());
   }
 }
@@ -51,7 +50,7 @@ RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector
 PythonEnvironment find_python(const std::string& name, const fs::path& suite_folder,
                               const std::string& made_by) {
   if (name.empty()) {
-    const auto found = program_in(current_environment(), "python3");
+    const auto found = find_program(current_environment(), "python3");
     return {found.value_or("python3"), std::nullopt};
   }
   const fs::path folder = folder_of(name, suite_folder);
@@ -67,7 +66,7 @@ PythonEnvironment find_python(const std::string& name, const fs::path& suite_fol
 
 void add_python(std::vector<std::string>& environment, const PythonEnvironment& python) {
   if (python.folder) {
-    const std::string path = variable_of(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+    const std::string path = find_variable(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
     set_variable(environment, "PATH", (*python.folder / "bin").string() + ":" + path);
     set_variable(environment, "VIRTUAL_ENV", python.folder->string());
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/scratch_folder.hpp"
+#include "base/files.hpp"
 #include "device/device.hpp"
 #include "recorders/recorder_libraries.hpp"
 

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
+#include "base/program.hpp"
 
 namespace peakmark {
 namespace {
@@ -31,8 +31,8 @@ TEST(PythonEnvironment, StandsWhereEnvironmentsStand) {
   EXPECT_EQ(python.interpreter, find_python("../nabu", folder.path() / "suites", "").interpreter);
   std::vector<std::string> environment{"PATH=/bin"};
   add_python(environment, python);
-  EXPECT_EQ((folder.path() / "nabu" / "bin").string() + ":/bin", variable_of(environment, "PATH"));
-  EXPECT_EQ(python.folder->string(), variable_of(environment, "VIRTUAL_ENV"));
+  EXPECT_EQ((folder.path() / "nabu" / "bin").string() + ":/bin", find_variable(environment, "PATH"));
+  EXPECT_EQ(python.folder->string(), find_variable(environment, "VIRTUAL_ENV"));
   ::unsetenv("PEAKMARK_ENVIRONMENTS");
 }
 

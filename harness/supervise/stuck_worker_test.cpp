@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "subprocess/processes.hpp"
 #include "subprocess/signals.hpp"
 #include "subprocess/stuck_process_testing.hpp"

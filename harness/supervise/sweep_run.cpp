@@ -7,8 +7,8 @@
 #include <random>
 #include <utility>
 
-#include "base/environment_list.hpp"
-#include "base/quantity.hpp"
+#include "base/program.hpp"
+#include "base/text.hpp"
 #include "runfile/case_pairs.hpp"
 #include "runfile/run_summary.hpp"
 #include "statistics/time_change.hpp"

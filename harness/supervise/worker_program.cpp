@@ -7,11 +7,9 @@
 #include <span>
 #include <sstream>
 
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/own_program.hpp"
-#include "base/plain_text.hpp"
-#include "base/program_failure.hpp"
+#include "base/program.hpp"
+#include "base/text.hpp"
 #include "runfile/description_json.hpp"
 #include "runfile/json_fields.hpp"
 
@@ -28,7 +26,7 @@ constexpr int kNotStarted = 127;  // as the system's loader ends a program whose
 
 /// Where the libraries of workers stand that belong to this program.
 std::string folder_of_libraries() {
-  for (const fs::path& prefix : prefixes_of_own_program()) {
+  for (const fs::path& prefix : own_program_prefixes()) {
     const fs::path folder = prefix / "lib";
     std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -164,10 +162,10 @@ std::string mistake_text(const WorkerCommand& command, const PlannedCase& planne
 }  // namespace
 
 fs::path find_programs_worker() {
-  const fs::path folder = folder_of_own_program();
+  const fs::path folder = own_program_folder();
   // In a build folder this program stands in harness/cli.
   for (const fs::path& place : {folder, folder.parent_path() / "external"}) {
-    if (can_be_executed(place / kProgramsWorker)) return place / kProgramsWorker;
+    if (is_executable(place / kProgramsWorker)) return place / kProgramsWorker;
   }
   throw EnvironmentError("the suite has programs, and what measures them is missing: " +
                          (folder / kProgramsWorker).string() + " is not there; install peakmark whole");
@@ -178,14 +176,14 @@ fs::path find_worker(const std::optional<std::string>& named, const std::string&
     const std::vector<std::string> environment = current_environment();
     const std::string trouble = program_failure(environment, *named);
     if (!trouble.empty()) throw UsageError("--worker " + (typed.empty() ? *named : typed) + ": " + trouble);
-    return fs::absolute(program_in(environment, *named).value());
+    return fs::absolute(find_program(environment, *named).value());
   }
-  const fs::path folder = folder_of_own_program();
+  const fs::path folder = own_program_folder();
   fs::path beside = folder / kDefaultWorker;
-  if (can_be_executed(beside)) return beside;
+  if (is_executable(beside)) return beside;
   // In a build folder this program stands in harness/cli.
   fs::path built = folder.parent_path().parent_path() / "bench" / kDefaultWorker;
-  if (can_be_executed(built)) return built;
+  if (is_executable(built)) return built;
   throw EnvironmentError("no worker: " + beside.string() + " is not there; name one with --worker");
 }
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 
 namespace peakmark {
 
@@ -80,14 +80,13 @@ std::string not_found(const std::string& named, const std::string& typed = "") {
 }
 
 TEST(FindWorker, WhatIsNoProgramIsNamedAsItWasTyped) {
-  EXPECT_EQ(not_found("/no/such/file", "new=/no/such/file"),
-            "--worker new=/no/such/file: there is no such program");
+  EXPECT_EQ(not_found("/no/such/file", "new=/no/such/file"), "--worker new=/no/such/file: no such program");
   const TemporaryFolder folder;
   const std::string source = (folder.path() / "scale.cpp").string();
   std::ofstream(source) << "#include <peakmark/opencl.hpp>\n";
   for (const auto permissions : {std::filesystem::perms::owner_read, std::filesystem::perms::owner_all}) {
     std::filesystem::permissions(source, permissions);
-    EXPECT_THAT(not_found(source), AllOf(StartsWith("--worker " + source + ": is no program: "),
+    EXPECT_THAT(not_found(source), AllOf(StartsWith("--worker " + source + ": is not a program: "),
                                          HasSubstr("build it, and name the program that comes of it")));
   }
 }
@@ -108,7 +107,7 @@ TEST(DescribeWorker, WhatCannotBeStartedIsToldWhy) {
     return "";
   };
   EXPECT_THAT(why(put("elsewhere", "\177ELF of another machine")),
-              HasSubstr("elsewhere: cannot be started: it is built for another machine"));
+              HasSubstr("elsewhere: cannot be started: built for another machine"));
   EXPECT_THAT(why(put("script", "#!/no/such/interpreter\n")), HasSubstr("the interpreter after its #!"));
 }
 

@@ -1,6 +1,9 @@
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
 
 namespace peakmark {
 namespace {
@@ -60,6 +63,47 @@ TEST(CutInMiddle, KeepsBothEnds) {
   EXPECT_EQ(cut_in_middle("python3 /a/long/way/mean.py", 13), "python…ean.py");
   EXPECT_EQ(cut_in_middle("abcdef", 4), "ab…f");
   EXPECT_EQ(cut_in_middle("äöüßäöü", 5), "äö…öü") << "characters, not bytes";
+}
+
+struct MarkdownCase {
+  const char* text;
+  const char* cell;
+  const char* code;
+};
+
+constexpr MarkdownCase kCases[] = {
+#include "base/markdown_cases.inc"
+};
+
+TEST(Markdown, ATextIsNoMarkup) {
+  for (const MarkdownCase& one : kCases) {
+    EXPECT_EQ(markdown_cell(one.text), one.cell);
+    EXPECT_EQ(markdown_code(one.text), one.code);
+  }
+}
+
+TEST(Markdown, BytesThatAreNoTextAreReplaced) {
+  EXPECT_EQ(markdown_cell("red \xFF\xC2\x9B!"), "red \uFFFD \\!");
+  EXPECT_EQ(markdown_code("a\xFF"), "`a\uFFFD`");
+}
+
+TEST(Quantity, OneIsSingular) {
+  EXPECT_EQ(quantity(1, "case"), "1 case");
+  EXPECT_EQ(quantity(std::size_t{0}, "case"), "0 cases");
+  EXPECT_EQ(quantity(std::int64_t{-1}, "byte"), "-1 bytes");
+  EXPECT_EQ(quantity(std::uint64_t{18446744073709551615U}, "event"), "18446744073709551615 events");
+  EXPECT_EQ(quantity(1, "case is", "cases are"), "1 case is");
+  EXPECT_EQ(quantity(2, "case is", "cases are"), "2 cases are");
+}
+
+TEST(Duration, WritesTheUnitThatReadsBest) {
+  EXPECT_EQ(format_duration(0), "0 ns");
+  EXPECT_EQ(format_duration(850), "850 ns");
+  EXPECT_EQ(format_duration(1500), "1.5 us");
+  EXPECT_EQ(format_duration(12'345'678), "12.35 ms");
+  EXPECT_EQ(format_duration(999'999), "1 ms");
+  EXPECT_EQ(format_duration(2e9), "2 s");
+  EXPECT_EQ(format_duration(3.6e12), "3600 s");
 }
 
 }  // namespace
