@@ -1,4 +1,4 @@
-#include "api/user_failure.hpp"
+#include "api/abi_failure.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -29,6 +29,8 @@ void raise_failure(const peakmark_failure& failure) {
       throw Unsupported(failure.message);
     case PEAKMARK_USAGE:
       throw UsageError(failure.message);
+    case PEAKMARK_OVERFLOW:
+      throw OverflowError(failure.message);
     case PEAKMARK_HOST_OUT_OF_MEMORY:
       throw std::bad_alloc();
     default:
@@ -46,11 +48,11 @@ void note_failure(peakmark_failure* failure) noexcept {
   } catch (const UsageError& error) {
     note(failure, PEAKMARK_USAGE, error.what());
   } catch (const std::bad_alloc&) {
-    note(failure, PEAKMARK_HOST_OUT_OF_MEMORY, "the host has not the memory for this case");
+    note(failure, PEAKMARK_HOST_OUT_OF_MEMORY, "the host has too little memory for this case");
   } catch (const std::exception& error) {
     note(failure, PEAKMARK_BROKEN, error.what());
   } catch (...) {
-    note(failure, PEAKMARK_BROKEN, "an error that is no std::exception");
+    note(failure, PEAKMARK_BROKEN, "an error that is not a std::exception");
   }
 }
 

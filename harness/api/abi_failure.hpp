@@ -6,11 +6,12 @@
 
 namespace peakmark {
 
-/// Throws what a program reported through the seam: OutOfMemory, Unsupported, UsageError, std::bad_alloc, or
-/// std::runtime_error after which the device may be broken. Nothing where all is fine.
+/// Throws the error that a program reported: OutOfMemory, Unsupported, UsageError, OverflowError or
+/// std::bad_alloc. Throws std::runtime_error for any other: the device may be broken. Returns if there is
+/// none.
 void raise_failure(const peakmark_failure& failure);
 
-/// Notes what is being thrown, for the program. To be called in a `catch (...)`.
+/// Reports the exception that is being handled to the program. Call it in a `catch (...)`.
 void note_failure(peakmark_failure* failure) noexcept;
 
 /// Calls `function(&failure)` of the program, and throws what it reports.
