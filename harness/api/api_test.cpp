@@ -311,7 +311,7 @@ TEST_F(ApiTest, MistakesOfSeveralWorkersAreMessages) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
       {{PEAKMARK_API_WORKER, PEAKMARK_API_WORKER}, "one of several has a label"},
       {{kOld, kOld}, "the label old stands twice"},
-      {{kOld, "new=/no/such/worker"}, "--worker new=/no/such/worker: there is no such program"},
+      {{kOld, "new=/no/such/worker"}, "--worker new=/no/such/worker: no such program"},
       {{kOld, "new=/bin/false"}, "must know --label"}};
   for (const auto& [workers, message] : mistakes) {
     const Answer answer = run(suite, {}, "", workers);
