@@ -1,7 +1,6 @@
 #include "api/abi_device.hpp"
 #include "base/size.hpp"
 #include "device/device.hpp"
-#include "device/dry/dry_device.hpp"
 #include "kernels/common/tested_device.hpp"
 
 namespace peakmark::testing_variants {

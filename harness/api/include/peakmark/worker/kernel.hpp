@@ -1,7 +1,7 @@
 /// Kernels written once for OpenCL and CUDA, and the launch of one.
 ///
 /// The source is C in a small dialect: macros that mean the same in OpenCL C 1.2 and in CUDA C++.
-/// kernel_language.h defines them, and is put in front of every source.
+/// peakmark/kernel_language.h defines them; peakmark puts it in front of every source.
 ///
 ///     constexpr peakmark::KernelSource kSource{"scale", R"(
 ///     PM_KERNEL(scale)(PM_GLOBAL pm_element* data, pm_long count, pm_element factor) {
@@ -27,8 +27,8 @@ struct CudaImage {
   std::span<const std::byte> bytes;  ///< of the fatbin
 };
 
-/// The source of kernels. OpenCL compiles the text at run time; `dry` compiles nothing. CUDA needs the
-/// images: the CMake function peakmark_add_kernel_source embeds a file and its images in a program.
+/// The source of kernels. OpenCL compiles the text at run time; `dry` compiles nothing. CUDA needs an image
+/// for each element type: nvcc -fatbin -include peakmark/kernel_language.h -DPM_DTYPE_f32 -x cu makes one.
 struct KernelSource {
   std::string_view name;                        ///< shown in the compiler's messages
   std::string_view text;                        ///< in the dialect of kernel_language.h
