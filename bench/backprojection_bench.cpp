@@ -9,8 +9,8 @@
 #include <string>
 
 #include "interleaved.hpp"
-#include "kernels/backprojection/backprojection.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/operations.hpp"
 #include "opencl_bench.hpp"
 
 namespace {

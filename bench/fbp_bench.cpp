@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "interleaved.hpp"
-#include "kernels/fbp/fbp.hpp"
 #include "kernels/fbp/problem.hpp"
+#include "kernels/operations.hpp"
 #include "opencl_bench.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "interleaved.hpp"
-#include "kernels/filter/filter.hpp"
+#include "kernels/operations.hpp"
 #include "opencl_bench.hpp"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "api/user_variant_adapter.hpp"
-#include "kernels/common/worker_variants.hpp"
+#include "kernels/common/variants.hpp"
 #include "kernels/operations.hpp"
 #include "opencl_bench.hpp"
 #include "over_copies.hpp"

@@ -1,10 +1,7 @@
 #include "kernels/operations.hpp"
 
 #include "api/user_variant_adapter.hpp"
-#include "kernels/backprojection/backprojection.hpp"
-#include "kernels/common/worker_variants.hpp"
-#include "kernels/fbp/fbp.hpp"
-#include "kernels/filter/filter.hpp"
+#include "kernels/common/variants.hpp"
 #include "kernels/padding/padding.hpp"
 
 namespace peakmark {

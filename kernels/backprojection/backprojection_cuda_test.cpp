@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 
-#include "kernels/backprojection/backprojection.hpp"
 #include "kernels/backprojection/backprojector.hpp"
 #include "kernels/backprojection/numpy_vectors.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/cuda_testing.hpp"
 #include "kernels/common/variant_testing.hpp"
+#include "kernels/operations.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {

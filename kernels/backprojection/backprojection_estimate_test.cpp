@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"
-#include "kernels/backprojection/backprojection.hpp"
 #include "kernels/common/variant_testing.hpp"
+#include "kernels/operations.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {

@@ -6,17 +6,16 @@
 
 #include "base/error.hpp"
 #include "estimate/forms.hpp"
-#include "kernels/backprojection/backprojection.hpp"
 #include "kernels/backprojection/backprojector.hpp"
 #include "kernels/backprojection/line_texture.hpp"
 #include "kernels/backprojection/reference.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
-#include "kernels/backprojection/tolerance.hpp"
 #include "kernels/backprojection/verify_pixels.hpp"
 #include "kernels/common/axes.hpp"
 #include "kernels/common/device_inputs.hpp"
 #include "kernels/common/floating.hpp"
 #include "kernels/common/seeded.hpp"
+#include "kernels/operations.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {

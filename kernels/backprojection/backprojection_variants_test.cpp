@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"
-#include "kernels/backprojection/backprojection.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/variant_testing.hpp"
+#include "kernels/operations.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {

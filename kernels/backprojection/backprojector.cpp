@@ -9,7 +9,7 @@
 #include "backprojection_texture_source.hpp"
 #include "backprojection_tiled_source.hpp"
 #include "base/error.hpp"
-#include "kernels/backprojection/angle_table.hpp"
+#include "kernels/backprojection/geometry.hpp"
 #include "kernels/backprojection/line_texture.hpp"
 #include "kernels/common/arrays.hpp"
 

@@ -7,7 +7,6 @@
 
 #include "kernels/backprojection/reference.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
-#include "kernels/backprojection/tolerance.hpp"
 #include "kernels/common/seeded.hpp"
 
 namespace peakmark {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "backprojection_tiled_source.hpp"
-#include "kernels/backprojection/angle_table.hpp"
+#include "kernels/backprojection/geometry.hpp"
 #include "kernels/backprojection/reference.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/seeded.hpp"

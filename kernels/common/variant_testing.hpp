@@ -16,7 +16,7 @@
 #include "device/device.hpp"
 #include "device/dry/dry_device.hpp"
 #include "kernels/common/tested_device.hpp"
-#include "kernels/common/worker_variants.hpp"
+#include "kernels/common/variants.hpp"
 #include "ledger/ledger.hpp"
 #include "worker/variant.hpp"
 

@@ -9,8 +9,8 @@
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/fbp/estimate.hpp"
-#include "kernels/fbp/fbp.hpp"
 #include "kernels/fbp/reconstructor.hpp"
+#include "kernels/operations.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {

@@ -1,5 +1,3 @@
-#include "kernels/fbp/fbp.hpp"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/fbp/fbp_testing.hpp"
 #include "kernels/fbp/reconstructor.hpp"
+#include "kernels/operations.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {
@@ -100,8 +99,8 @@ TEST_P(FbpOnOpenCl, WithTheAxisCorrectedOutwardsTheWholeSliceIsRight) {
       fbp_testing::expect_widest_disk_seen(*device_, method, scan);
 }
 
-// By more columns than lie between the axis and the edge, in either direction: parted lines are where joined ones
-// are.
+// By more columns than lie between the axis and the edge, in either direction: parted lines are where joined
+// ones are.
 TEST_P(FbpOnOpenCl, TheAxisMayBeCorrectedByMoreThanIsSeenTwice) {
   for (const auto& [axis, correction] : {std::pair{4.0, 12.0}, {48.0, -12.0}, {44.0, 8.0}}) {
     const auto reconstruct = [&, axis = axis, correction = correction](FbpMethod method) {

@@ -4,11 +4,11 @@
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/axes.hpp"
 #include "kernels/fbp/estimate.hpp"
-#include "kernels/fbp/fbp.hpp"
 #include "kernels/fbp/joined_scan.hpp"
 #include "kernels/fbp/noise_lines.hpp"
 #include "kernels/fbp/reconstructor.hpp"
 #include "kernels/fbp/verification.hpp"
+#include "kernels/operations.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "kernels/backprojection/reference.hpp"
-#include "kernels/backprojection/tolerance.hpp"
 #include "kernels/backprojection/verify_pixels.hpp"
 #include "kernels/fbp/joined_scan.hpp"
 #include "kernels/fbp/noise_lines.hpp"

@@ -2,8 +2,8 @@
 
 #include "kernels/common/cuda_testing.hpp"
 #include "kernels/common/variant_testing.hpp"
-#include "kernels/filter/filter.hpp"
 #include "kernels/filter/filter_testing.hpp"
+#include "kernels/operations.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {

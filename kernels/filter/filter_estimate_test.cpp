@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "kernels/common/variant_testing.hpp"
-#include "kernels/filter/filter.hpp"
+#include "kernels/operations.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {

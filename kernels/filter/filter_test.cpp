@@ -1,5 +1,3 @@
-#include "kernels/filter/filter.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -10,6 +8,7 @@
 #include "kernels/common/seeded.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/filter/filter_testing.hpp"
+#include "kernels/operations.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {

@@ -7,10 +7,10 @@
 #include "kernels/common/axes.hpp"
 #include "kernels/common/device_inputs.hpp"
 #include "kernels/common/verify_rows.hpp"
-#include "kernels/filter/filter.hpp"
 #include "kernels/filter/line_filter.hpp"
 #include "kernels/filter/reference.hpp"
 #include "kernels/filter/whole_filter.hpp"
+#include "kernels/operations.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "kernels/common/api_errors.hpp"
 #include "kernels/common/device_inputs.hpp"
+#include "kernels/common/variants.hpp"
 #include "kernels/common/verify_rows.hpp"
 #include "kernels/mul_add/mul_add.hpp"
 #include "kernels/mul_add/reference.hpp"

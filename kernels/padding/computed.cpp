@@ -1,6 +1,6 @@
 // Nothing is kept: the kernel works out where each element comes from.
 #include "kernels/padding/computation.hpp"
-#include "kernels/padding/coordinates.hpp"
+#include "kernels/padding/tables.hpp"
 
 namespace peakmark {
 namespace {

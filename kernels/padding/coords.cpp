@@ -1,7 +1,6 @@
 // The two variants that keep coordinates on the device. They differ in how far these are spread.
 #include "kernels/padding/computation.hpp"
-#include "kernels/padding/coordinates.hpp"
-#include "kernels/padding/padded_template.hpp"
+#include "kernels/padding/tables.hpp"
 
 namespace peakmark {
 namespace {

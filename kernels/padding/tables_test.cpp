@@ -1,7 +1,7 @@
 // What the coordinate variants keep, made on the device, against the reference.
+#include "kernels/padding/tables.hpp"
+
 #include "kernels/common/variant_testing.hpp"
-#include "kernels/padding/coordinates.hpp"
-#include "kernels/padding/padded_template.hpp"
 #include "kernels/padding/reference.hpp"
 
 namespace peakmark {

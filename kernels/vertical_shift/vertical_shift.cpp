@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "kernels/common/arrays.hpp"
-#include "kernels/vertical_shift/shift_terms.hpp"
+#include "kernels/vertical_shift/shifts.hpp"
 #include "vertical_shift_source.hpp"
 
 namespace peakmark {

@@ -13,8 +13,7 @@
 #include "kernels/common/seeded.hpp"
 #include "kernels/vertical_shift/reference.hpp"
 #include "kernels/vertical_shift/scipy_vectors.hpp"
-#include "kernels/vertical_shift/shift_pattern.hpp"
-#include "kernels/vertical_shift/shift_terms.hpp"
+#include "kernels/vertical_shift/shifts.hpp"
 
 namespace peakmark {
 namespace {

@@ -7,13 +7,12 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "kernels/common/api_errors.hpp"
 #include "kernels/common/device_inputs.hpp"
+#include "kernels/common/variants.hpp"
 #include "kernels/common/verify_rows.hpp"
 #include "kernels/operations.hpp"
 #include "kernels/vertical_shift/reference.hpp"
-#include "kernels/vertical_shift/shift_pattern.hpp"
-#include "kernels/vertical_shift/shift_terms.hpp"
+#include "kernels/vertical_shift/shifts.hpp"
 #include "kernels/vertical_shift/vertical_shift.hpp"
 #include "peakmark/worker.hpp"
 

@@ -3,7 +3,7 @@
 #include "base/error.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/operations.hpp"
-#include "kernels/vertical_shift/shift_pattern.hpp"
+#include "kernels/vertical_shift/shifts.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {

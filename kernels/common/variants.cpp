@@ -1,8 +1,10 @@
-#include "kernels/common/api_errors.hpp"
+#include "kernels/common/variants.hpp"
 
+#include <memory>
 #include <stdexcept>
 
 #include "base/error.hpp"
+#include "peakmark/worker.hpp"
 
 namespace peakmark {
 
@@ -25,6 +27,12 @@ std::string usage_error(const std::function<void()>& check) {
     return error.what();
   }
   return "";
+}
+
+std::vector<const peakmark_variant*> variants_of(void (*add)(Worker&)) {
+  static std::vector<std::unique_ptr<Worker>> workers;
+  add(*workers.emplace_back(std::make_unique<Worker>()));
+  return workers.back()->abi_variants();
 }
 
 }  // namespace peakmark

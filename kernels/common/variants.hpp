@@ -3,6 +3,9 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "peakmark/worker_abi.h"
 
 namespace peakmark {
 
@@ -27,5 +30,12 @@ auto with_api_errors(Formula formula) {
     }
   };
 }
+
+inline namespace api_1 {
+class Worker;
+}
+
+/// Returns the variants that `add` adds to a Worker. They are valid until the program ends.
+std::vector<const peakmark_variant*> variants_of(void (*add)(Worker&));
 
 }  // namespace peakmark

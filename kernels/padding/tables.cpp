@@ -1,4 +1,4 @@
-#include "kernels/padding/coordinates.hpp"
+#include "kernels/padding/tables.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "kernels/common/device_inputs.hpp"
+#include "kernels/padding/element_type.hpp"
 #include "kernels/padding/reference.hpp"
 #include "padding_tables_source.hpp"
 
@@ -112,6 +113,20 @@ CoordinateVectors create_coordinate_images(Device& device, const PaddingProblem&
   images.rows = create_coordinate_image(device, problem, false);
   images.columns = create_coordinate_image(device, problem, true);
   return images;
+}
+
+Array create_padded_template(Device& device, const PaddingProblem& problem) {
+  Array image = device.create_uninitialised("template", problem.image_shape(), problem.dtype);
+  const Size count = image.shape().elements();
+  const ItemsOfRuns items = items_of_runs(device, count);
+  const PaddedAxis& y = problem.y;
+  const PaddedAxis& x = problem.x;
+  const auto bits = [&](double value) { return element_bits(value, problem.dtype); };
+  device.launch(device.kernel(padding_tables_source(), "side_values", bits_of(problem.dtype)), items.range,
+                {&image, count, x.padded(), y.before, y.before + y.extent, x.before, x.before + x.extent,
+                 bits(problem.values.y0), bits(problem.values.y1), bits(problem.values.x0),
+                 bits(problem.values.x1), items.run});
+  return image;
 }
 
 }  // namespace peakmark
