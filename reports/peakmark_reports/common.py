@@ -1,10 +1,16 @@
-"""Figures as text, the same on the page and in the forms for CI."""
+"""Errors, and numbers as text: shared by plots, pages and CI reports."""
 
 from __future__ import annotations
 
+class InputError(Exception):
+    """Ends a command with a message instead of a traceback; `code` is the exit code."""
+
+    code = 2
+
+
 METRIC_NAMES = {
     "requested_peak_bytes": "peak",
-    "setup_bytes": "set-up",
+    "setup_bytes": "setup",
     "leaked_bytes": "leak",
     "gpu_time_ns": "time",
     "estimate_ratio": "peak / estimate",
@@ -15,7 +21,7 @@ _UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
 
 
 def quantity(count: int, one: str, many: str = "") -> str:
-    """A number with its noun: `1 night`, `1,200 nights`. `many` where the plural is not `one` with an s."""
+    """Returns a number with its noun: `1 run`, `1,200 runs`. `many` is the plural if it is not `one` with an s."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
@@ -37,7 +43,7 @@ def time_text(nanoseconds: float) -> str:
 
 
 def short_commit(commit: str) -> str:
-    """The first 12 digits, and the `+` of sources that were changed since."""
+    """Returns the first 12 digits, and the `+` of modified sources."""
     return commit[:12] + ("+" if len(commit) > 12 and commit.endswith("+") else "")
 
 
@@ -46,7 +52,7 @@ def metric_name(metric: str) -> str:
 
 
 def value_text(metric: str, value: float | int | None) -> str:
-    """`6.75 MiB`, `1.5 ms`, `0.987`; a dash where nothing is known."""
+    """Returns `6.75 MiB`, `1.5 ms`, `0.987`; a dash if unknown."""
     if value is None:
         return UNKNOWN
     if metric.endswith("_bytes"):
@@ -57,7 +63,7 @@ def value_text(metric: str, value: float | int | None) -> str:
 
 
 def levels_text(metric: str, before: float | int | None, after: float | int | None) -> str:
-    """`6.75 MiB → 6.8 MiB`; with the bytes where the two would read the same."""
+    """Returns `6.75 MiB → 6.8 MiB`; exact values if both would look equal."""
     left, right = value_text(metric, before), value_text(metric, after)
     if left == right and before != after:
         if metric.endswith("_bytes"):
@@ -68,7 +74,7 @@ def levels_text(metric: str, before: float | int | None, after: float | int | No
 
 
 def relative_text(relative: float | None) -> str:
-    """`+5.2 %`; a tenth of a percent is not shown as none."""
+    """Returns `+5.2 %`; one digit below 0.05 %, so that a change never looks like none."""
     if relative is None:
         return "from 0"
     percent = 100 * relative
