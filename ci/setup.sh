@@ -68,7 +68,7 @@ find_cuda() {
   if ! has_toolkit; then
     local root
     root=$(ci/cuda-wheels build/cuda-wheels)
-    cuda_root=(-DPEAKMARK_CUDA_ROOT="$root")
+    cuda_root=(-DCUDAToolkit_ROOT="$root")
     # There programs look for what they open when they need it: CUPTI, cuFFT, the run-time compiler.
     export CUDA_HOME="${CUDA_HOME:-$root}"
   fi

@@ -6,7 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/standard_output.hpp"
-#include "device/doctor/doctor.hpp"
+#include "device/doctor.hpp"
 #include "runfile/json_fields.hpp"
 
 namespace peakmark::cli {
@@ -64,7 +64,7 @@ void print_json(const MachineFacts& facts, const std::vector<Finding>& findings)
     list.push_back({{"id", finding.id},
                     {"effect", to_string(finding.effect)},
                     {"what", finding.what},
-                    {"mend", finding.mend}});
+                    {"mend", finding.fix}});
   }
   Json json = json_fields::begin(format::kFindings);
   json.update(Json{{"findings", list}, {"facts", json_of(facts)}});
@@ -79,7 +79,7 @@ void print_lines(const MachineFacts& facts, const std::vector<Finding>& findings
   }
   if (findings.empty()) text += "nothing found that would spoil a measurement\n";
   for (const Finding& finding : findings) {
-    text += fmt::format("\n[{}] {}\n    {}\n", to_string(finding.effect), finding.what, finding.mend);
+    text += fmt::format("\n[{}] {}\n    {}\n", to_string(finding.effect), finding.what, finding.fix);
   }
   print_text(text);
 }

@@ -1,4 +1,4 @@
-#include "device/doctor/doctor.hpp"
+#include "device/doctor.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,31 +26,31 @@ class Diagnosis {
   }
 
   std::vector<Finding> findings() {
-    if (whole_machine_) look_for_devices();
-    look_at_recorders();
-    look_at_environment();
-    look_at_pocl();
-    look_at_gpus();
-    look_at_cpu();
-    look_at_build();
+    if (whole_machine_) check_devices();
+    check_recorders();
+    check_environment();
+    check_pocl();
+    check_gpus();
+    check_cpu();
+    check_build();
     std::ranges::stable_sort(findings_, {}, &Finding::effect);
     return std::move(findings_);
   }
 
  private:
-  void add(std::string id, Effect effect, std::string what, std::string mend) {
-    findings_.push_back({std::move(id), effect, std::move(what), std::move(mend)});
+  void add(std::string id, Effect effect, std::string what, std::string fix) {
+    findings_.push_back({std::move(id), effect, std::move(what), std::move(fix)});
   }
 
   template <typename Predicate>
   bool any(Predicate predicate) const {
     return std::ranges::any_of(devices_, [&](const DeviceInfo* device) { return predicate(*device); });
   }
-  bool any_of(Backend backend) const {
+  bool has(Backend backend) const {
     return any([&](const DeviceInfo& device) { return device.backend == backend; });
   }
 
-  void look_for_devices() {
+  void check_devices() {
     if (devices_.empty()) {
       add("no-device", Effect::device, "no device to measure on",
           "install a GPU's driver, or a CPU driver for OpenCL: apt-get install ocl-icd-libopencl1 "
@@ -58,111 +58,112 @@ class Diagnosis {
     }
     for (const std::string& reason : facts_.devices.reasons) {
       add("backend-without-device", Effect::device, reason,
-          "nothing to do where this backend is not wanted; else install its loader and driver, and look "
-          "whether this user and container may see the device");
+          "nothing, if you do not need this backend; else install its loader and driver, and check that this "
+          "user and "
+          "container can access the device");
     }
   }
 
-  void look_at_recorders() {
-    const std::string mend = fmt::format(
-        "build and install it (it was looked for in {}), or set PEAKMARK_LIBRARY_DIR to its folder",
-        facts_.recorder_folders.empty() ? "no folder" : facts_.recorder_folders);
-    if (any_of(Backend::opencl) && !facts_.opencl_recorder) {
-      add("no-opencl-recorder", Effect::recording, "libpeakmark-opencl.so is not beside this program", mend);
+  void check_recorders() {
+    const std::string fix =
+        fmt::format("build and install it (searched in {}), or set PEAKMARK_LIBRARY_DIR to its folder",
+                    facts_.recorder_folders.empty() ? "no folder" : facts_.recorder_folders);
+    if (has(Backend::opencl) && !facts_.opencl_recorder) {
+      add("no-opencl-recorder", Effect::recording, "libpeakmark-opencl.so not found", fix);
     }
-    if (any_of(Backend::cuda) && !facts_.cuda_recorder) {
-      add("no-cuda-recorder", Effect::recording, "libpeakmark-cupti.so is not beside this program", mend);
+    if (has(Backend::cuda) && !facts_.cuda_recorder) {
+      add("no-cuda-recorder", Effect::recording, "libpeakmark-cupti.so not found", fix);
     }
-    if (any_of(Backend::cuda) && !facts_.cupti) {
-      add("no-cupti", Effect::recording, "libcupti.so.13 and libcupti.so.12 are not to be found",
+    if (has(Backend::cuda) && !facts_.cupti) {
+      add("no-cupti", Effect::recording, "neither libcupti.so.13 nor libcupti.so.12 found",
           "install NVIDIA's CUPTI (package cuda-cupti-13-0, or nvidia-cuda-cupti from PyPI), or set "
           "CUDA_HOME to the toolkit");
     }
   }
 
-  void look_at_environment() {
-    if (facts_.cuda_injection && facts_.cuda_injection != facts_.cuda_recorder && any_of(Backend::cuda)) {
+  void check_environment() {
+    if (facts_.cuda_injection && facts_.cuda_injection != facts_.cuda_recorder && has(Backend::cuda)) {
       add("cuda-injection-set", Effect::recording,
-          fmt::format("CUDA_INJECTION64_PATH is {}: CUDA loads one such library, and CUPTI serves one tool",
+          fmt::format("CUDA_INJECTION64_PATH is {}: CUDA loads only one such library, and CUPTI supports "
+                      "only one tool",
                       *facts_.cuda_injection),
           "unset CUDA_INJECTION64_PATH, and measure outside nsys, ncu and cuda-gdb");
     }
-    if (facts_.opencl_layers && facts_.opencl_layers != facts_.opencl_recorder && any_of(Backend::opencl)) {
+    if (facts_.opencl_layers && facts_.opencl_layers != facts_.opencl_recorder && has(Backend::opencl)) {
       add("opencl-layers-set", Effect::exactness,
-          fmt::format("OPENCL_LAYERS is {}: what these layers allocate is counted, and they take time",
+          fmt::format("OPENCL_LAYERS is {}: allocations of these layers are counted, and they take time",
                       *facts_.opencl_layers),
           "unset OPENCL_LAYERS");
     }
   }
 
-  void look_at_pocl() {
+  void check_pocl() {
     if (!any(is_pocl)) return;
     if (!facts_.pocl_memory_limit) {
       add("pocl-memory-limit", Effect::exactness,
-          "PoCL's device memory follows the memory that happens to be free, and so does its limit for one "
-          "buffer",
+          "PoCL derives its device memory and its maximum buffer size from the free memory of the moment",
           "set POCL_MEMORY_LIMIT to a number of GiB, the same in every run");
     }
   }
 
-  void look_at_gpus() {
+  void check_gpus() {
     for (const DeviceInfo* device : devices_) {
       const GpuFacts* gpu = find_gpu(facts_, *device);
       if (gpu == nullptr) continue;
-      // One card may be there under both backends: say it once.
+      // A GPU may be listed by both backends: report it once.
       if (std::ranges::find(seen_, gpu) != seen_.end()) continue;
       seen_.push_back(gpu);
-      look_at_gpu(*gpu);
+      check_gpu(*gpu);
     }
   }
 
-  void look_at_gpu(const GpuFacts& gpu) {
+  void check_gpu(const GpuFacts& gpu) {
     if (gpu.other_processes.value_or(0) > 0) {
       add("gpu-shared", Effect::timing,
-          fmt::format("{} on {}; resident memory and times include what they do",
+          fmt::format("{} on {}: used memory and times include their work",
                       quantity(*gpu.other_processes, "other process computes", "other processes compute"),
                       gpu.name),
-          "end them (nvidia-smi lists them), or wait");
+          "end them (nvidia-smi lists them) or wait");
     }
     if (gpu.mig.value_or(false)) {
       add("mig", Effect::timing,
-          fmt::format("{} is divided by MIG: memory and bandwidth are those of an instance", gpu.name),
+          fmt::format("{} is partitioned by MIG: memory and bandwidth are those of an instance", gpu.name),
           "compare only runs on the same kind of instance, or nvidia-smi -mig 0");
     }
     if (!gpu.slowed_by.empty()) {
       add("gpu-slowed", Effect::timing,
-          fmt::format("{}'s clocks are held down by {}", gpu.name, fmt::join(gpu.slowed_by, ", ")),
+          fmt::format("clocks of {} are reduced by {}", gpu.name, fmt::join(gpu.slowed_by, ", ")),
           "cool it, or lock its clocks below the limit: nvidia-smi --lock-gpu-clocks");
     }
     if (gpu.persistence && !*gpu.persistence) {
       add("gpu-persistence", Effect::timing,
-          fmt::format("{}'s driver unloads between programs, so that each starts slowly and with cold clocks",
+          fmt::format("the driver of {} unloads between programs: each starts slowly and with idle clocks",
                       gpu.name),
           "nvidia-smi -pm 1, or run nvidia-persistenced");
     }
   }
 
-  void look_at_cpu() {
+  void check_cpu() {
     if (devices_.empty()) return;
     if (any([](const DeviceInfo& device) { return device.is_cpu; })) {
-      add("cpu-device", Effect::timing, "times on a CPU device are times of the CPU, and noisy ones",
-          "nothing for bytes, which are exact; for times use a GPU");
+      add("cpu-device", Effect::timing, "CPU device: times are those of the CPU, and noisy",
+          "nothing for bytes, which are exact; use a GPU for times");
     }
     if (facts_.governor && *facts_.governor != "performance") {
       add("cpu-governor", Effect::timing,
-          fmt::format("the CPU frequency governor is {}, so clocks change while measuring", *facts_.governor),
+          fmt::format("CPU frequency governor is {}: clocks change during measurements", *facts_.governor),
           "cpupower frequency-set -g performance");
     }
-    // One process is the measurement itself.
+    // One process is the measurement.
     const double quiet = std::max(1.0, facts_.cpus / 4.0);
     if (facts_.load_average.value_or(0) > quiet) {
       add("load", Effect::timing,
           fmt::format("the load average is {:.1f} on {} CPUs", *facts_.load_average, facts_.cpus),
-          "wait until other work is done");
+          "wait until other work has ended");
     }
   }
 
-  void look_at_build() {
+  void check_build() {
     if (facts_.asserts) {
       add("debug-build", Effect::timing,
           fmt::format("this peakmark was built for {}",

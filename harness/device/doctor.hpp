@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "device/doctor/nvml.hpp"
+#include "device/nvml.hpp"
 
 namespace peakmark {
 
-/// What is here, as far as it bears on measurements. Null: unknown, or not there where the name says so.
+/// The facts of this machine that affect measurements. Null: unknown, or missing.
 struct MachineFacts {
   std::string build_type;  ///< CMake's
   bool asserts = false;    ///< compiled without NDEBUG
@@ -19,12 +19,12 @@ struct MachineFacts {
   DeviceList devices;
   std::optional<NvmlFacts> nvml;
 
-  std::optional<std::string> opencl_recorder;  ///< path of the library, where it is
+  std::optional<std::string> opencl_recorder;  ///< path of the library
   std::optional<std::string> cuda_recorder;
-  std::string recorder_folders;  ///< where they were looked for
-  std::optional<std::string>
-      cupti;  ///< path or name under which it loads; looked for only where CUDA has a device
-  std::optional<std::string> opencl_layers;  ///< these four: environment variables, where set and not empty
+  std::string recorder_folders;  ///< searched for the recorders
+  /// Path, or the name under which it loads; searched only if CUDA has a device.
+  std::optional<std::string> cupti;
+  std::optional<std::string> opencl_layers;  ///< these four: environment variables, null if unset or empty
   std::optional<std::string> cuda_injection;
   std::optional<std::string> pocl_memory_limit;
   std::optional<std::string> pocl_cache_folder;
@@ -34,34 +34,34 @@ struct MachineFacts {
   int cpus = 0;
 };
 
-/// What a finding spoils, the worst first.
+/// What a finding affects, the most severe first.
 enum class Effect : std::uint8_t {
   device,     ///< a device or backend cannot be used
   recording,  ///< allocations on it cannot be recorded
   exactness,  ///< bytes may differ from run to run, or from what the kernels need
-  timing,     ///< times are not quiet
+  timing,     ///< times are noisy or biased
 };
 std::string_view to_string(Effect effect);
 
-/// One thing that keeps a measurement from being what it could be.
+/// A problem of this machine that affects measurements.
 struct Finding {
   std::string id;  ///< for scripts: `no-device`, `pocl-memory-limit`, …
   Effect effect{};
   std::string what;
-  std::string mend;  ///< how to put it right
+  std::string fix;  ///< what to do
 };
 
-/// Pure: what the facts mean for measurements, the worst first. With a device, only what bears on that one: a
-/// run writes these into its file. Nothing is said of what is unknown.
+/// Returns the problems, the most severe first. With a device, only those that affect it: a run writes these
+/// into its file. Unknown facts give no finding. Pure.
 std::vector<Finding> diagnose(const MachineFacts& facts, const DeviceInfo* device = nullptr);
 
-/// Looks. Opens no device and takes no device memory.
+/// Inspects this machine. Opens no device and allocates no device memory.
 MachineFacts gather_machine_facts();
 
-/// True for the devices of the CPU driver PoCL, which has limits of its own.
+/// True for devices of PoCL, the OpenCL driver for CPUs.
 bool is_pocl(const DeviceInfo& device);
-/// What NVML knows of this device: by its place on the bus where both tell it, else by its name. Null when
-/// there is none, or when several have the name (then which is meant would be a guess).
+/// Returns the NVML facts of this device, found by PCI address if both sides know it, else by name. Null if
+/// NVML lists none, or several with this name.
 const GpuFacts* find_gpu(const MachineFacts& facts, const DeviceInfo& device);
 
 }  // namespace peakmark

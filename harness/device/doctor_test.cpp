@@ -1,4 +1,4 @@
-#include "device/doctor/doctor.hpp"
+#include "device/doctor.hpp"
 
 #include <gmock/gmock.h>
 
@@ -33,7 +33,7 @@ DeviceInfo dry() {
   return info;
 }
 
-/// A GPU runner on which nothing is wrong.
+/// A GPU runner without problems.
 MachineFacts quiet() {
   MachineFacts facts;
   facts.build_type = "Release";
@@ -57,7 +57,7 @@ std::vector<std::string> ids(const MachineFacts& facts, const DeviceInfo* device
   std::vector<std::string> ids;
   for (const Finding& finding : diagnose(facts, device)) {
     EXPECT_FALSE(finding.what.empty());
-    EXPECT_FALSE(finding.mend.empty());
+    EXPECT_FALSE(finding.fix.empty());
     ids.push_back(finding.id);
   }
   return ids;
@@ -67,7 +67,7 @@ TEST(Doctor, FindsNothingOnAQuietRunner) {
   EXPECT_THAT(ids(quiet()), IsEmpty());
 }
 
-TEST(Doctor, SaysNothingOfWhatIsUnknown) {
+TEST(Doctor, UnknownFactsGiveNoFinding) {
   MachineFacts facts = quiet();
   facts.nvml->gpus[0] = GpuFacts{};
   facts.nvml->gpus[0].name = "NVIDIA H200";
@@ -86,7 +86,7 @@ TEST(Doctor, DryAloneIsNoDevice) {
   EXPECT_THAT(diagnose(facts)[1].what, HasSubstr("no OpenCL loader"));
 }
 
-TEST(Doctor, RecordersAreNeededForTheBackendsThatAreThere) {
+TEST(Doctor, RecordersAreNeededForBackendsWithADevice) {
   MachineFacts facts = quiet();
   facts.opencl_recorder.reset();
   EXPECT_THAT(ids(facts), IsEmpty());
@@ -94,7 +94,7 @@ TEST(Doctor, RecordersAreNeededForTheBackendsThatAreThere) {
   facts.cupti.reset();
   facts.recorder_folders = "/p";
   EXPECT_THAT(ids(facts), ElementsAre("no-cuda-recorder", "no-cupti"));
-  EXPECT_THAT(diagnose(facts)[0].mend, HasSubstr("/p"));
+  EXPECT_THAT(diagnose(facts)[0].fix, HasSubstr("/p"));
   facts = quiet();
   facts.devices.devices = {pocl()};
   facts.pocl_memory_limit = "4";
@@ -105,7 +105,7 @@ TEST(Doctor, RecordersAreNeededForTheBackendsThatAreThere) {
   EXPECT_THAT(ids(facts), ElementsAre("no-opencl-recorder", "cpu-device"));
 }
 
-TEST(Doctor, AForeignToolInTheEnvironmentIsSaid) {
+TEST(Doctor, ReportsAnotherToolInTheEnvironment) {
   MachineFacts facts = quiet();
   facts.cuda_injection = "/opt/nsys.so";
   EXPECT_THAT(ids(facts), ElementsAre("cuda-injection-set"));
@@ -119,13 +119,13 @@ TEST(Doctor, AForeignToolInTheEnvironmentIsSaid) {
   EXPECT_THAT(ids(facts), ElementsAre("cpu-device"));
 }
 
-TEST(Doctor, PoclWithoutALimitDrifts) {
+TEST(Doctor, PoclWithoutALimitIsReported) {
   MachineFacts facts = quiet();
   facts.devices.devices.push_back(pocl());
   EXPECT_THAT(ids(facts), ElementsAre("pocl-memory-limit", "cpu-device"));
 }
 
-TEST(Doctor, OneDeviceHearsOnlyOfItself) {
+TEST(Doctor, ADeviceGetsOnlyItsOwnFindings) {
   MachineFacts facts = quiet();
   facts.devices.devices.push_back(pocl());
   facts.devices.reasons = {"a reason"};
@@ -135,11 +135,11 @@ TEST(Doctor, OneDeviceHearsOnlyOfItself) {
   facts.nvml->gpus[0].mig = true;
   EXPECT_THAT(ids(facts, &processor), ElementsAre("pocl-memory-limit", "cpu-device"));
   EXPECT_THAT(ids(facts, &card), ElementsAre("mig"));
-  const DeviceInfo allocation_log = dry();
-  EXPECT_THAT(ids(facts, &allocation_log), IsEmpty());
+  const DeviceInfo dry_device = dry();
+  EXPECT_THAT(ids(facts, &dry_device), IsEmpty());
 }
 
-TEST(Doctor, ABusyDividedOrSlowGpuIsSaid) {
+TEST(Doctor, ReportsABusyPartitionedOrSlowGpu) {
   MachineFacts facts = quiet();
   GpuFacts& card = facts.nvml->gpus[0];
   card.other_processes = 2;
@@ -151,7 +151,7 @@ TEST(Doctor, ABusyDividedOrSlowGpuIsSaid) {
   EXPECT_THAT(diagnose(facts)[2].what, HasSubstr("the power cap, heat (hardware)"));
 }
 
-TEST(Doctor, OneCardUnderTwoBackendsIsSaidOnce) {
+TEST(Doctor, AGpuOfTwoBackendsIsReportedOnce) {
   MachineFacts facts = quiet();
   DeviceInfo second = gpu();
   second.backend = Backend::opencl;
@@ -161,7 +161,7 @@ TEST(Doctor, OneCardUnderTwoBackendsIsSaidOnce) {
   EXPECT_THAT(diagnose(facts)[0].what, HasSubstr("1 other process computes"));
 }
 
-TEST(Doctor, OfTwoCardsOfOneNameNoneIsGuessed) {
+TEST(Doctor, TwoGpusOfOneNameAreNotGuessed) {
   MachineFacts facts = quiet();
   facts.nvml->gpus.push_back(facts.nvml->gpus[0]);
   facts.nvml->gpus[1].mig = true;
@@ -169,7 +169,7 @@ TEST(Doctor, OfTwoCardsOfOneNameNoneIsGuessed) {
   EXPECT_THAT(ids(facts), IsEmpty());
 }
 
-TEST(Doctor, CardsOfOneNameAreToldApartByTheirPlace) {
+TEST(Doctor, GpusOfOneNameAreDistinguishedByPciAddress) {
   MachineFacts facts = quiet();
   facts.nvml->gpus[0].pci = "0000:1a:00";
   facts.nvml->gpus.push_back(facts.nvml->gpus[0]);
@@ -180,7 +180,7 @@ TEST(Doctor, CardsOfOneNameAreToldApartByTheirPlace) {
   EXPECT_THAT(ids(facts), ElementsAre("mig"));
 }
 
-TEST(Doctor, AnUnquietMachineIsSaid) {
+TEST(Doctor, ReportsABusyMachineAndADebugBuild) {
   MachineFacts facts = quiet();
   facts.governor = "powersave";
   facts.load_average = 4.1;
@@ -192,7 +192,7 @@ TEST(Doctor, AnUnquietMachineIsSaid) {
   EXPECT_THAT(ids(facts), ElementsAre("cpu-governor", "debug-build", "sanitizers"));
 }
 
-TEST(Doctor, TheWorstComesFirst) {
+TEST(Doctor, TheMostSevereComesFirst) {
   MachineFacts facts = quiet();
   facts.governor = "powersave";
   facts.cupti.reset();
@@ -202,7 +202,7 @@ TEST(Doctor, TheWorstComesFirst) {
   EXPECT_EQ(to_string(diagnose(facts)[2].effect), "timing");
 }
 
-TEST(Doctor, LooksAtThisMachine) {
+TEST(Doctor, InspectsThisMachine) {
   const MachineFacts facts = gather_machine_facts();
   EXPECT_GT(facts.cpus, 0);
   ASSERT_FALSE(facts.devices.devices.empty());

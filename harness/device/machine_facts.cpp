@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/cuda_folders.hpp"
-#include "device/doctor/doctor.hpp"
+#include "device/doctor.hpp"
 #include "recorders/recorder_libraries.hpp"
 
 namespace peakmark {
@@ -36,12 +36,12 @@ std::optional<double> load_average() {
   return load;
 }
 
-/// Where the recorder would find it. Looked for, not loaded by path: loading CUPTI twice is what its users
-/// are warned of.
+/// Returns where the recorder would find CUPTI. Does not load it by path: NVIDIA warns of loading CUPTI
+/// twice.
 std::optional<std::string> find_cupti(const std::optional<fs::path>& recorder) {
   static constexpr const char* kNames[] = {"libcupti.so.13", "libcupti.so.12"};
   for (const char* name : kNames) {
-    // Left loaded: unloading CUPTI leaks what it holds.
+    // Not closed: unloading CUPTI leaks memory.
     if (dlopen(name, RTLD_LAZY | RTLD_LOCAL) != nullptr) return name;
   }
   std::vector<std::string> folders = cuda_library_folders();

@@ -1,4 +1,4 @@
-#include "device/doctor/nvml.hpp"
+#include "device/nvml.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -9,13 +9,11 @@
 #include <memory>
 #include <utility>
 
-#include "device/clock_source.hpp"
-
 namespace peakmark {
 namespace {
 
-// The part of nvml.h that is used here; the header is often absent where the library is present. These
-// functions and layouts are frozen by their version suffixes.
+// The part of nvml.h that is used here: the header is often missing where the library is installed. The
+// version suffixes fix these functions and layouts.
 using Status = int;
 using GpuHandle = struct GpuTag*;
 constexpr Status kSuccess = 0;
@@ -36,8 +34,8 @@ struct Process {
   unsigned gpu_instance, compute_instance;
 };
 
-// Reasons for the clocks as they are. The power cap alone is no throttling: large GPUs run at it all the
-// time, and their clocks tell how much it takes.
+// Reasons for the current clocks. The power cap alone is no throttling: large GPUs run at it all the time,
+// and their clocks show its effect.
 constexpr unsigned long long kSetByUser = 0x2 | 0x100;  // application clocks, display clocks
 constexpr unsigned long long kHeatOrBrake = 0x8 | 0x20 | 0x40 | 0x80;
 
@@ -49,18 +47,18 @@ constexpr std::pair<unsigned long long, const char*> kSlowdowns[] = {
 class Library {
  public:
   Library() : handle_(dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL)) {
-    up_ = call<Status()>("nvmlInit_v2") == kSuccess;
+    is_initialised_ = call<Status()>("nvmlInit_v2") == kSuccess;
   }
   ~Library() {
-    if (up_) call<Status()>("nvmlShutdown");
+    if (is_initialised_) call<Status()>("nvmlShutdown");
     if (handle_ != nullptr) dlclose(handle_);
   }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  [[nodiscard]] bool up() const { return up_; }
+  [[nodiscard]] bool is_initialised() const { return is_initialised_; }
 
-  /// −1 where the library has no such function.
+  /// Returns −1 if the library lacks the function.
   template <typename Function, typename... Arguments>
   Status call(const char* name, Arguments... arguments) const {
     if (handle_ == nullptr) return -1;
@@ -70,7 +68,7 @@ class Library {
 
  private:
   void* handle_;
-  bool up_ = false;
+  bool is_initialised_ = false;
 };
 
 std::optional<int> other_processes(const Library& nvml, GpuHandle gpu) {
@@ -92,22 +90,22 @@ std::optional<int> other_processes(const Library& nvml, GpuHandle gpu) {
   return std::nullopt;
 }
 
-std::string to_string(const Library& nvml, GpuHandle gpu) {
+std::string gpu_name(const Library& nvml, GpuHandle gpu) {
   std::array<char, 96> name{};
   const Status status = nvml.call<Status(GpuHandle, char*, unsigned)>("nvmlDeviceGetName", gpu, name.data(),
                                                                       unsigned{name.size()});
   return status == kSuccess ? name.data() : "";
 }
 
-std::string pci_of(const Library& nvml, GpuHandle gpu) {
+std::string gpu_pci(const Library& nvml, GpuHandle gpu) {
   Pci pci{};
   const Status status = nvml.call<Status(GpuHandle, Pci*)>("nvmlDeviceGetPciInfo_v3", gpu, &pci);
   return status == kSuccess ? fmt::format("{:04x}:{:02x}:{:02x}", pci.domain, pci.bus, pci.device) : "";
 }
 
-std::optional<unsigned> clock_of(const Library& nvml, GpuHandle gpu, const char* question, unsigned which) {
+std::optional<unsigned> clock_mhz(const Library& nvml, GpuHandle gpu, const char* function, unsigned which) {
   unsigned mhz = 0;
-  if (nvml.call<Status(GpuHandle, unsigned, unsigned*)>(question, gpu, which, &mhz) != kSuccess)
+  if (nvml.call<Status(GpuHandle, unsigned, unsigned*)>(function, gpu, which, &mhz) != kSuccess)
     return std::nullopt;
   return mhz;
 }
@@ -119,7 +117,7 @@ std::optional<unsigned long long> clock_reasons(const Library& nvml, GpuHandle g
   return status == kSuccess ? std::optional(reasons) : std::nullopt;
 }
 
-std::vector<GpuHandle> handles_of(const Library& nvml) {
+std::vector<GpuHandle> gpu_handles(const Library& nvml) {
   std::vector<GpuHandle> handles;
   unsigned count = 0;
   if (nvml.call<Status(unsigned*)>("nvmlDeviceGetCount_v2", &count) != kSuccess) return handles;
@@ -132,26 +130,26 @@ std::vector<GpuHandle> handles_of(const Library& nvml) {
   return handles;
 }
 
-/// NVML stays loaded and up as long as this lives: a sample then takes microseconds.
+/// Keeps NVML loaded during its lifetime: a sample then takes microseconds.
 class NvmlClocks final : public ClockSource {
  public:
-  /// By its place on the bus where both know it, else by a name that only one GPU has.
+  /// Finds the GPU by its PCI address if both sides know it, else by a name that only one GPU has.
   bool find(const DeviceInfo& device) {
-    std::vector<GpuHandle> namesakes;
-    for (const GpuHandle gpu : nvml_.up() ? handles_of(nvml_) : std::vector<GpuHandle>{}) {
-      if (!device.pci.empty() && pci_of(nvml_, gpu) == device.pci) {
+    std::vector<GpuHandle> same_name;
+    for (const GpuHandle gpu : nvml_.is_initialised() ? gpu_handles(nvml_) : std::vector<GpuHandle>{}) {
+      if (!device.pci.empty() && gpu_pci(nvml_, gpu) == device.pci) {
         gpu_ = gpu;
         return true;
       }
-      if (device.pci.empty() && to_string(nvml_, gpu) == device.name) namesakes.push_back(gpu);
+      if (device.pci.empty() && gpu_name(nvml_, gpu) == device.name) same_name.push_back(gpu);
     }
-    if (namesakes.size() == 1) gpu_ = namesakes.front();
+    if (same_name.size() == 1) gpu_ = same_name.front();
     return gpu_ != nullptr;
   }
 
   std::optional<ClockSample> sample() override {
-    const auto now = clock_of(nvml_, gpu_, "nvmlDeviceGetClockInfo", kClockSm);
-    const auto max = clock_of(nvml_, gpu_, "nvmlDeviceGetMaxClockInfo", kClockSm);
+    const auto now = clock_mhz(nvml_, gpu_, "nvmlDeviceGetClockInfo", kClockSm);
+    const auto max = clock_mhz(nvml_, gpu_, "nvmlDeviceGetMaxClockInfo", kClockSm);
     if (!now || !max) return std::nullopt;
     const unsigned long long reasons = clock_reasons(nvml_, gpu_).value_or(0);
     return ClockSample{*now, *max, (reasons & kHeatOrBrake) != 0, (reasons & kSetByUser) != 0};
@@ -162,10 +160,10 @@ class NvmlClocks final : public ClockSource {
   GpuHandle gpu_ = nullptr;
 };
 
-GpuFacts ask_gpu(const Library& nvml, GpuHandle gpu) {
+GpuFacts gpu_facts(const Library& nvml, GpuHandle gpu) {
   GpuFacts facts;
-  facts.name = to_string(nvml, gpu);
-  facts.pci = pci_of(nvml, gpu);
+  facts.name = gpu_name(nvml, gpu);
+  facts.pci = gpu_pci(nvml, gpu);
   Memory memory{};
   if (nvml.call<Status(GpuHandle, Memory*)>("nvmlDeviceGetMemoryInfo", gpu, &memory) == kSuccess) {
     facts.used_bytes = static_cast<Size>(memory.used);
@@ -182,8 +180,8 @@ GpuFacts ask_gpu(const Library& nvml, GpuHandle gpu) {
   if (nvml.call<Status(GpuHandle, int*)>("nvmlDeviceGetPersistenceMode", gpu, &persistence) == kSuccess) {
     facts.persistence = persistence != 0;
   }
-  const auto clock = [&](const char* question, unsigned which) {
-    return clock_of(nvml, gpu, question, which);
+  const auto clock = [&](const char* function, unsigned which) {
+    return clock_mhz(nvml, gpu, function, which);
   };
   facts.sm_clock_mhz = clock("nvmlDeviceGetClockInfo", kClockSm);
   facts.max_sm_clock_mhz = clock("nvmlDeviceGetMaxClockInfo", kClockSm);
@@ -205,14 +203,14 @@ GpuFacts ask_gpu(const Library& nvml, GpuHandle gpu) {
 
 std::optional<NvmlFacts> ask_nvml() {
   const Library nvml;
-  if (!nvml.up()) return std::nullopt;
+  if (!nvml.is_initialised()) return std::nullopt;
   NvmlFacts facts;
   std::array<char, 96> driver{};
   if (nvml.call<Status(char*, unsigned)>("nvmlSystemGetDriverVersion", driver.data(),
                                          unsigned{driver.size()}) == kSuccess) {
     facts.driver = driver.data();
   }
-  for (const GpuHandle gpu : handles_of(nvml)) facts.gpus.push_back(ask_gpu(nvml, gpu));
+  for (const GpuHandle gpu : gpu_handles(nvml)) facts.gpus.push_back(gpu_facts(nvml, gpu));
   return facts;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/clock_source.hpp"
+#include "device/nvml.hpp"
 #include "device/device.hpp"
 #include "runfile/reference_times.hpp"
 #include "worker/stopping_rule.hpp"

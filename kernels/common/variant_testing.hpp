@@ -42,12 +42,8 @@ inline std::string text_of(const Parameters& parameters) {
 /// Which kernels run: those for CPUs or those for GPUs, whatever the device is.
 enum class Grain { cpu, gpu };
 
-// Tests of a device are built twice: see peakmark_device_test.
-#ifdef PEAKMARK_TESTS_ON_CUDA
-inline constexpr Backend kTestedBackend = Backend::cuda;
-#else
-inline constexpr Backend kTestedBackend = Backend::opencl;
-#endif
+/// The backend of this test program (tested_backend.cpp). Only programs made by peakmark_device_test have it.
+extern const Backend kTestedBackend;
 
 inline std::unique_ptr<Device> open_tested(Grain grain) {
   DeviceInfo info = choose_device({.backend = kTestedBackend, .device = {}}, list_devices());
@@ -82,7 +78,7 @@ inline void expect_right(Device& device, const Variant& variant, Overrides overr
 /// What `dry` allocation_log from set-up to the end of the second call.
 inline LedgerSummary dry_summary(const Variant& variant, const Parameters& parameters, bool is_cpu) {
   const auto device = open_dry({.is_cpu = is_cpu});
-  device->tell(&device->allocation_log());
+  device->set_event_source(&device->allocation_log());
   const auto computation = variant.make(*device, parameters);
   computation->set_up();
   computation->create_inputs();

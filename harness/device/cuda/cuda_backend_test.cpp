@@ -1,9 +1,9 @@
-// What must hold on every machine, with a driver or without one.
+#include "device/cuda/cuda_backend.hpp"
+
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "device/backends.hpp"
-#include "device/cuda/cuda_error.hpp"
+#include "device/backend.hpp"
 
 namespace peakmark {
 namespace {
@@ -20,11 +20,11 @@ TEST(CudaList, SaysWhyThereIsNoDevice) {
 }
 
 TEST(CudaList, TheReasonIsTheRealOne) {
-  EXPECT_EQ(cuda_absence(cudaErrorInsufficientDriver, 0), "cuda: there is no NVIDIA driver here");
-  EXPECT_NE(cuda_absence(cudaErrorInsufficientDriver, 12040).find("is for CUDA 12.4"), std::string::npos);
+  EXPECT_EQ(cuda_absence(cudaErrorInsufficientDriver, 0), "cuda: no NVIDIA driver found");
+  EXPECT_NE(cuda_absence(cudaErrorInsufficientDriver, 12040).find("supports CUDA 12.4"), std::string::npos);
   EXPECT_NE(cuda_absence(cudaErrorStubLibrary, 0).find("stub"), std::string::npos);
   for (const cudaError_t none : {cudaSuccess, cudaErrorNoDevice}) {
-    EXPECT_NE(cuda_absence(none, 13000).find("sees no device"), std::string::npos);
+    EXPECT_NE(cuda_absence(none, 13000).find("no CUDA device found"), std::string::npos);
   }
   EXPECT_NE(cuda_absence(cudaErrorSystemNotReady, 13000).find("(802)"), std::string::npos);
 }
@@ -60,9 +60,42 @@ TEST(CudaErrors, ALostContextSaysSo) {
     EXPECT_FALSE(is_context_lost(static_cast<cudaError_t>(code))) << code;
 }
 
-TEST(CudaErrors, NoDriverIsNoDevice) {
-  for (const int code : {34, 35, 100}) EXPECT_TRUE(is_no_device(static_cast<cudaError_t>(code))) << code;
-  for (const int code : {0, 2, 700}) EXPECT_FALSE(is_no_device(static_cast<cudaError_t>(code))) << code;
+TEST(LaunchShape, RoundsUpToWholeBlocks) {
+  const LaunchShape shape = launch_shape({.x = 257, .y = 3, .z = 2}, {}).value();
+  EXPECT_EQ(shape.block_x, 256U);
+  EXPECT_EQ(shape.grid_x, 2U);
+  EXPECT_EQ(shape.block_y * shape.grid_y, 3U);
+  EXPECT_EQ(shape.block_z * shape.grid_z, 2U);
+}
+
+TEST(LaunchShape, TakesTheLocalSizeAskedFor) {
+  const LaunchShape shape =
+      launch_shape({.x = 100, .y = 100, .z = 1, .local_x = 32, .local_y = 8}, {}).value();
+  EXPECT_EQ(shape.block_x, 32U);
+  EXPECT_EQ(shape.block_y, 8U);
+  EXPECT_EQ(shape.block_z, 1U);
+  EXPECT_EQ(shape.grid_x, 4U);
+  EXPECT_EQ(shape.grid_y, 13U);
+}
+
+TEST(LaunchShape, CoversMoreThan32BitsOfWorkItems) {
+  EXPECT_EQ(launch_shape({.x = (Size{1} << 33) + 1}, {}).value().grid_x, (1U << 25) + 1);
+}
+
+TEST(LaunchShape, NothingToDoIsNoLaunch) {
+  EXPECT_FALSE(launch_shape({.x = 4, .y = 0}, {}));
+}
+
+TEST(LaunchShape, RefusesWhatCudaCannotLaunch) {
+  EXPECT_NO_THROW(launch_shape({.x = Size{0x7fffffff} * 256}, {}));
+  EXPECT_THROW(launch_shape({.x = Size{0x7fffffff} * 256 + 1}, {}), UsageError);
+  EXPECT_NO_THROW(launch_shape({.x = 256, .y = 65535}, {}));
+  EXPECT_THROW(launch_shape({.x = 256, .y = 65536}, {}), UsageError);
+  EXPECT_THROW(launch_shape({.x = 1, .y = 1, .z = 65536}, {}), UsageError);
+  EXPECT_THROW(launch_shape({.x = 1, .local_x = 1025}, {}), UsageError);
+  EXPECT_THROW(launch_shape({.x = 1, .local_x = 64, .local_y = 64}, {}), UsageError);
+  EXPECT_THROW(launch_shape({.x = 1, .local_z = 65}, {}), UsageError);
+  EXPECT_THROW(launch_shape({.x = 1, .local_x = -1}, {}), UsageError);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
+
 #include <CL/cl.h>
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace peakmark {
 
@@ -44,20 +46,19 @@ namespace peakmark {
   X(clSetKernelArg)                  \
   X(clWaitForEvents)
 
-/// OpenCL's functions, looked up at run time: a peakmark built with OpenCL must start where no loader is
-/// installed, and say so. A library linked at build time would keep the program from starting at all.
+/// OpenCL's functions, looked up at run time: a program linked to OpenCL would not start where no loader is
+/// installed.
 struct OpenClApi {
-// A member's name takes no parentheses.
 #define PEAKMARK_OPENCL_MEMBER(name) \
   decltype(&::name) name = nullptr; /* NOLINT(bugprone-macro-parentheses) */
   PEAKMARK_OPENCL_FUNCTIONS(PEAKMARK_OPENCL_MEMBER)
 #undef PEAKMARK_OPENCL_MEMBER
 };
 
-/// Loads libOpenCL.so.1 once. Null where it cannot be loaded; then `opencl_absence` says why.
+/// Loads libOpenCL.so.1 once. Returns null if it cannot be loaded; `opencl_absence` is the reason.
 const OpenClApi* find_opencl();
 const std::string& opencl_absence();
-/// Throws DeviceError where OpenCL is absent.
+/// Throws DeviceError if OpenCL is absent.
 const OpenClApi& opencl();
 
 template <typename Object, auto OpenClApi::*release>
@@ -74,5 +75,16 @@ using MemoryHandle = OpenClHandle<_cl_mem, &OpenClApi::clReleaseMemObject>;
 using ProgramHandle = OpenClHandle<_cl_program, &OpenClApi::clReleaseProgram>;
 using KernelHandle = OpenClHandle<_cl_kernel, &OpenClApi::clReleaseKernel>;
 using EventHandle = OpenClHandle<_cl_event, &OpenClApi::clReleaseEvent>;
+
+/// Returns the name of an error, such as `CL_OUT_OF_RESOURCES`, or `unknown OpenCL error`.
+std::string_view opencl_error_name(cl_int code);
+
+/// True if `code`, returned by the function `call`, means that memory is exhausted: −4 always; −5, −6 and −61
+/// (the size of one request) only if `call` allocates (`clCreate…`, `clSVMAlloc`).
+bool is_out_of_memory(cl_int code, std::string_view call);
+
+/// Throws if `code` is no success: OutOfMemory if is_out_of_memory(), otherwise MeasurementError. The message
+/// has the function, the error and `detail`.
+void check_opencl(cl_int code, std::string_view call, const std::string& detail = {});
 
 }  // namespace peakmark

@@ -1,5 +1,6 @@
-#include "device/opencl/failure.hpp"
+#include "device/opencl/opencl_api.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <utility>
@@ -8,6 +9,37 @@
 
 namespace peakmark {
 namespace {
+
+struct Loaded {
+  OpenClApi api;
+  std::string absence;
+};
+
+Loaded load() {
+  Loaded loaded;
+  // RTLD_GLOBAL and RTLD_DEFAULT instead of the library's handle: a preloaded tool (oclgrind, an interceptor)
+  // is then called as in a program that is linked to OpenCL.
+  if (dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    const char* why = dlerror();
+    loaded.absence = fmt::format("no OpenCL loader found ({})", why != nullptr ? why : "dlopen failed");
+    return loaded;
+  }
+#define PEAKMARK_OPENCL_LOOK_UP(name)                                                \
+  loaded.api.name = reinterpret_cast<decltype(&::name)>(dlsym(RTLD_DEFAULT, #name)); \
+  if (loaded.api.name == nullptr) {                                                  \
+    loaded.absence = "OpenCL loader older than OpenCL 1.2: it lacks " #name;         \
+    return loaded;                                                                   \
+  }
+  PEAKMARK_OPENCL_FUNCTIONS(PEAKMARK_OPENCL_LOOK_UP)
+#undef PEAKMARK_OPENCL_LOOK_UP
+  return loaded;
+}
+
+const Loaded& loaded() {
+  // Never destroyed or unloaded: drivers keep threads, and handles may be released after main().
+  static const Loaded* instance = new Loaded(load());
+  return *instance;
+}
 
 using Entry = std::pair<cl_int, std::string_view>;
 constexpr Entry kNames[] = {
@@ -78,6 +110,19 @@ constexpr Entry kNames[] = {
 
 }  // namespace
 
+const OpenClApi* find_opencl() {
+  return loaded().absence.empty() ? &loaded().api : nullptr;
+}
+
+const std::string& opencl_absence() {
+  return loaded().absence;
+}
+
+const OpenClApi& opencl() {
+  if (!opencl_absence().empty()) throw DeviceError(opencl_absence());
+  return loaded().api;
+}
+
 std::string_view opencl_error_name(cl_int code) {
   for (const auto& [known, name] : kNames) {
     if (known == code) return name;
@@ -87,17 +132,16 @@ std::string_view opencl_error_name(cl_int code) {
 
 bool is_out_of_memory(cl_int code, std::string_view call) {
   if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE) return true;
-  // From any other call these two are what NVIDIA's driver answers once a kernel has read or written outside
-  // its memory.
+  // Other calls return the first two on NVIDIA's driver after a kernel has accessed memory out of bounds.
   const bool allocates = call.starts_with("clCreate") || call.starts_with("clSVMAlloc");
   return allocates &&
          (code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE);
 }
 
-void check_opencl(cl_int code, std::string_view call, const std::string& asked) {
+void check_opencl(cl_int code, std::string_view call, const std::string& detail) {
   if (code == CL_SUCCESS) return;
   const std::string message =
-      fmt::format("{}{}{}: {} ({})", call, asked.empty() ? "" : ", ", asked, opencl_error_name(code), code);
+      fmt::format("{}{}{}: {} ({})", call, detail.empty() ? "" : ", ", detail, opencl_error_name(code), code);
   if (is_out_of_memory(code, call)) throw OutOfMemory(message);
   throw MeasurementError(message);
 }

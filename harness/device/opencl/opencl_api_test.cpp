@@ -1,4 +1,4 @@
-#include "device/opencl/failure.hpp"
+#include "device/opencl/opencl_api.hpp"
 
 #include <gmock/gmock.h>
 
