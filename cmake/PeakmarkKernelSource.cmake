@@ -1,5 +1,5 @@
 # peakmark_add_kernel_source(TARGET NAME FILE DTYPES f32 f64 …)
-# Embeds device code into TARGET: its text, and, where CUDA is built, a fatbin per dtype (sm 75, 80, 90 and PTX).
+# Embeds device code into TARGET: its text, and, with CUDA, a fatbin per dtype.
 # Declares `const peakmark::KernelSource& NAME_source();` in the header `NAME_source.hpp`, which TARGET may include.
 # FILE may include files of its folder, each once: `#include "x.kernel.h"`, alone on its line.
 function(peakmark_expand_kernel_text path text_variable paths_variable)
@@ -33,7 +33,7 @@ function(peakmark_add_kernel_source target name file)
       peakmark_cuda_fatbin(${generated}/${name}_${dtype}.inc ${path} ${dtype} ${paths})
       list(APPEND fatbins ${generated}/${name}_${dtype}.inc)
       string(APPEND images "alignas(16) const unsigned char kImage_${dtype}[] = {\n#include \"${name}_${dtype}.inc\"\n};\n")
-      string(APPEND image_list "      {DType::${dtype}, std::as_bytes(std::span(kImage_${dtype}))},\n")
+      string(APPEND image_list "      {\"${dtype}\", std::as_bytes(std::span(kImage_${dtype}))},\n")
     endforeach()
   endif()
   if(image_list)
@@ -42,9 +42,10 @@ function(peakmark_add_kernel_source target name file)
   else()
     set(image_span "{}")
   endif()
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/harness/api/include>)
   file(GENERATE OUTPUT ${generated}/${name}_source.hpp CONTENT
 "#pragma once
-#include \"device/kernel_source.hpp\"
+#include <peakmark/worker/kernel.hpp>
 namespace peakmark {
 const KernelSource& ${name}_source();
 }

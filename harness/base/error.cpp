@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/text.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -20,7 +22,7 @@ struct ErrorKind {
   ExitCode code;
 };
 
-// A class stands before those it is derived from: the first that fits counts.
+// Derived classes come before their bases: the first match counts.
 constexpr std::array<ErrorKind, 9> kErrorKinds{{
     {is_kind<UsageError>, ExitCode::usage},
     {is_kind<IoError>, ExitCode::usage},
@@ -52,14 +54,13 @@ std::string advice_on_errno(int error) {
   }
 }
 
-/// A path that somebody named cannot be used; or the working folder, from which paths begin, is gone.
+/// Says which path cannot be used, or that the working folder is gone.
 std::string filesystem_message(const std::filesystem::filesystem_error& error) {
   std::error_code gone;
   const std::filesystem::path here = std::filesystem::current_path(gone);
   if (gone) return "the working folder is gone (" + gone.message() + "): go to another one and start again";
   constexpr std::size_t kMaxPathBytes = 200;
-  std::string path = error.path1().string();
-  if (path.size() > kMaxPathBytes) path = path.substr(0, kMaxPathBytes) + "…";
+  const std::string path = shortened(error.path1().string(), kMaxPathBytes);
   return (path.empty() ? "a path cannot be used" : path) + ": " + error.code().message() +
          "; name another path";
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "base/dtype.hpp"
 #include "base/size.hpp"
@@ -58,5 +59,8 @@ struct LaunchGeometry {
 /// maximum number of work-items in a group of this kernel on this device. Throws UsageError for a negative
 /// extent or a group larger than `max_group`, OverflowError if a rounded size exceeds 64 bits.
 LaunchGeometry launch_geometry(const Range& range, const DeviceInfo& device, Size max_group);
+
+/// Returns the text of kernel_language.h, which the OpenCL backend puts in front of every source.
+std::string_view kernel_language_text();
 
 }  // namespace peakmark

@@ -78,9 +78,9 @@ CudaKernels::~CudaKernels() {
 }
 
 cudaLibrary_t CudaKernels::library(const KernelSource& source, DType dtype) {
-  const auto key = std::make_pair(std::string(source.name), dtype);
+  const auto key = std::make_pair(std::string(source.text), dtype);
   if (const auto found = libraries_.find(key); found != libraries_.end()) return found->second;
-  const auto image = std::ranges::find(source.cuda_images, dtype, &CudaImage::dtype);
+  const auto image = std::ranges::find(source.cuda_images, to_string(dtype), &CudaImage::dtype);
   if (image == source.cuda_images.end()) {
     throw Unsupported(fmt::format("cuda: {} is not compiled for {}", source.name, to_string(dtype)));
   }
@@ -181,7 +181,7 @@ class CudaDevice : public Device {
     return Kernel(kernels_.get(source, name, dtype));
   }
 
-  void launch(const Kernel& kernel, const Range& range, std::initializer_list<Argument> arguments) override {
+  void launch(const Kernel& kernel, const Range& range, std::span<const Argument> arguments) override {
     const auto shape = launch_shape(range, info_);
     if (!shape) return;
     std::vector<std::uint64_t> values(arguments.size());

@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "device/backend.hpp"
 #include "device/doctor.hpp"
-#include "device/kernel_source.hpp"
 #include "device/opencl/opencl_api.hpp"
 #include "device/opencl/opencl_devices.hpp"
 
