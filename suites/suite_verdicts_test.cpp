@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/environment_list.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
+#include "base/program.hpp"
 #include "subprocess/worker_process.hpp"
 
 namespace peakmark {

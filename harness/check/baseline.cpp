@@ -1,15 +1,14 @@
 #include "check/baseline.hpp"
 
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <tuple>
 
 #include "base/error.hpp"
-#include "base/file_kind.hpp"
+#include "base/files.hpp"
 #include "base/text_file.hpp"
+#include "runfile/json_fields.hpp"
 
 namespace peakmark {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "base/growth_allowance.hpp"
+#include "base/size.hpp"
 #include "check/baseline.hpp"
 #include "check/judge.hpp"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "base/text_file.hpp"
 #include "check/sample_run.hpp"
 

@@ -5,9 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/duration.hpp"
-#include "base/plain_text.hpp"
 #include "base/size.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "check/reports.hpp"
 #include "check/tally.hpp"

@@ -4,10 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "base/duration.hpp"
-#include "base/markdown_text.hpp"
-#include "base/quantity.hpp"
 #include "base/size.hpp"
+#include "base/text.hpp"
 #include "check/reports.hpp"
 #include "runfile/throughput.hpp"
 

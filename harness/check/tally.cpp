@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/plain_text.hpp"
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 
 namespace peakmark {
 namespace {

@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/file_kind.hpp"
-#include "base/message.hpp"
-#include "base/quantity.hpp"
+#include "base/files.hpp"
+#include "base/program.hpp"
+#include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
@@ -54,7 +53,6 @@ void write_in_place(const fs::path& path, const std::string& contents) {
 void redact_copy(const std::string& contents, const fs::path& target, const PrivateTexts& texts) {
   check_replaceable(target);
   const NewFile beside = create_file_beside(target);
-  const Descriptor lock(beside.descriptor);  // until the file has its name
   if (beside.error != 0) throw io_error(target, "cannot be written", beside.error);
   try {
     write_in_place(beside.path, contents);

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/duration.hpp"
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 
 namespace peakmark {
 namespace {

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "base/first_rows.hpp"
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "compare/recordings.hpp"
 

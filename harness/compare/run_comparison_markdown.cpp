@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "base/markdown_text.hpp"
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "compare/case_lines.hpp"
 
 namespace peakmark {

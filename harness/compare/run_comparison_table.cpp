@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/first_rows.hpp"
-#include "base/plain_text.hpp"
-#include "base/quantity.hpp"
-#include "base/short_commit.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "compare/case_lines.hpp"
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/duration.hpp"
+#include "base/text.hpp"
 #include "history/inside.hpp"
 #include "history/rows.hpp"
 #include "history/run_record.hpp"

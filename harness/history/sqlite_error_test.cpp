@@ -8,8 +8,7 @@
 #include <functional>
 
 #include "base/error.hpp"
-#include "base/full_disk.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "base/text_file.hpp"
 #include "history/history.hpp"
 #include "history/sample_runs.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "history/history.hpp"
 
 namespace peakmark::history {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "recorders/recorder_libraries.hpp"
-#include "subprocess/proc_file.hpp"
+#include "subprocess/processes.hpp"
 
 namespace peakmark {
 namespace {

@@ -16,8 +16,9 @@
 #include <string>
 #include <thread>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "launch/program_watch.hpp"
+#include "launch/record_program.hpp"
 
 namespace peakmark {
 namespace {

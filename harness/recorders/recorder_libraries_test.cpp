@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
+#include "base/program.hpp"
 #include "profile/event_source.hpp"
 
 namespace peakmark {

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "sweep/example_description.hpp"
 #include "sweep/suite_document.hpp"
 

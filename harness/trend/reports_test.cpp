@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/markdown_text.hpp"
+#include "base/text.hpp"
 #include "trend/sample_case_status.hpp"
 
 namespace peakmark::trend {

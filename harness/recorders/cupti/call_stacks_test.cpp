@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "profile/profile.hpp"
 #include "recorders/cupti/event_sink.hpp"
 #include "recorders/cupti/tests/fake_cuda_driver.hpp"
