@@ -129,7 +129,7 @@ TEST_F(MissingRecorderTest, AScriptWithMarksThatDidNotFindTheModule) {
   evidence.program_code = 1;
   EXPECT_THAT(why(evidence), HasSubstr("the program ended with exit code 1 before it used OpenCL or CUDA"));
   EXPECT_THAT(why(evidence),
-              HasSubstr(script + " imports the Python module peakmark: if Python did not find that"));
+              HasSubstr(script + " imports the Python module peakmark: if Python did not find it"));
   EXPECT_THAT(why(evidence), HasSubstr("python -m pip install "));
   const std::string other = loader_file("other.py", "import peakmarkets  # and import peakmark\n");
   EXPECT_FALSE(script_that_imports_peakmark({"python3", other, "missing.py"}));
