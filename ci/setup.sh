@@ -15,7 +15,7 @@ packages_missing() {
 # install_packages NAME…: installs as root or with sudo, else prints what to install.
 install_packages() {
   command -v dpkg-query >/dev/null || die "this is not Debian. Install the equivalents of these Debian 12 packages, then
-build with cmake as in docs/tour.md: $*"
+build with cmake as in docs/install.md: $*"
   local missing as_root=()
   missing=$(packages_missing "$@" | tr '\n' ' ')
   [ -n "$missing" ] || return 0

@@ -109,22 +109,15 @@ function(peakmark_cuda_test name)
   file(APPEND ${PEAKMARK_CUDA_TEST_LIST} "${name}\n")  # for ci/gpu-bundle
 endfunction()
 
-# peakmark_device_test(NAME SOURCES … LINK …): tests that open a device by open_tested() of kernels/common/variant_testing.hpp,
-# compiled once. NAME_test runs them on OpenCL, NAME_cuda_test on CUDA.
+# peakmark_device_test(NAME SOURCES … LINK …): tests that open a device by open_tested() of kernels/common/tested_device.hpp.
+# NAME_test runs them on OpenCL, NAME_cuda_test on CUDA.
 function(peakmark_device_test name)
-  cmake_parse_arguments(TEST "" "" "SOURCES;LINK" ${ARGN})
-  add_library(${name}_tests OBJECT ${TEST_SOURCES})
-  peakmark_compile_as_test(${name}_tests)
-  target_link_libraries(${name}_tests PUBLIC ${TEST_LINK} GTest::gmock PRIVATE peakmark_warnings)
-  peakmark_precompile_gmock(${name}_tests)
-  set(backend ${PROJECT_SOURCE_DIR}/kernels/common/tested_backend.cpp)
   if(PEAKMARK_OPENCL)
-    peakmark_test(${name}_test SOURCES ${backend} LINK ${name}_tests LABELS opencl)
-    target_compile_definitions(${name}_test PRIVATE PEAKMARK_TESTED_BACKEND=opencl)
+    peakmark_test(${name}_test ${ARGN} LABELS opencl)
   endif()
   if(PEAKMARK_HAS_CUDA)
-    peakmark_cuda_test(${name}_cuda_test SOURCES ${backend} LINK ${name}_tests)
-    target_compile_definitions(${name}_cuda_test PRIVATE PEAKMARK_TESTED_BACKEND=cuda)
+    peakmark_cuda_test(${name}_cuda_test ${ARGN})
+    target_compile_definitions(${name}_cuda_test PRIVATE PEAKMARK_TESTS_ON_CUDA)
   endif()
 endfunction()
 

@@ -22,7 +22,6 @@
 #include "cli/usage_message.hpp"
 #include "cli/value_name.hpp"
 #include "compare/repeated_peaks.hpp"
-#include "launch/profile_folding.hpp"
 #include "launch/record_program.hpp"
 #include "profile/profile.hpp"
 #include "profile/profile_files.hpp"
@@ -103,7 +102,7 @@ std::string what_cut_off(const Recording& recording) {
 }
 
 RepeatedRun repeated_run(const Recording& recording) {
-  RepeatedRun run{"", recording.program_code, recording.trouble, what_cut_off(recording), std::nullopt};
+  RepeatedRun run{"", recording.program_code, recording.error, what_cut_off(recording), std::nullopt};
   if (recording.profile) {
     run.profile = recording.profile->string();
     run.summary = summarise_together(read_tree(*recording.profile));
@@ -121,21 +120,20 @@ void tell(const Recording& recording, Result& result) {
                  "peakmark show %s\n",
                  recording.signal, strsignal(recording.signal), recording.profile->c_str());
   }
-  if (recording.trouble.empty()) return;
-  std::fprintf(stderr, "peakmark: %s\n", one_line(recording.trouble).c_str());
+  if (recording.error.empty()) return;
+  std::fprintf(stderr, "peakmark: %s\n", one_line(recording.error).c_str());
   result.code = ExitCode::recorder;
 }
 
 /// Of one run. With --compact the profiles are kept small meanwhile.
 Recording record_run(const RecordOptions& options, RecordRequest request) {
-  ProfileFolding folding;
-  if (options.compact) request.compacting = &folding;
+  request.compact = options.compact;
   request.warn = [](const std::string& line) {
     std::fprintf(stderr, "peakmark: %s\n", one_line(line).c_str());
   };
   Recording recording = record_program(request, find_recorder_libraries());
-  if (!folding.trouble().empty())
-    std::fprintf(stderr, "peakmark: --compact: %s\n", one_line(folding.trouble()).c_str());
+  if (!recording.compact_error.empty())
+    std::fprintf(stderr, "peakmark: --compact: %s\n", one_line(recording.compact_error).c_str());
   return recording;
 }
 
@@ -144,7 +142,7 @@ void record_once(const RecordOptions& options, const RecordRequest& request, Res
   tell(recording, result);
   if (options.json) {
     print_text(repeated_peaks_json(repeated_peaks({repeated_run(recording)}), request.command));
-  } else if (recording.trouble.empty() && isatty(STDERR_FILENO) != 0) {
+  } else if (recording.error.empty() && isatty(STDERR_FILENO) != 0) {
     std::fprintf(stderr, "peakmark: recorded; see it with: peakmark show %s\n", options.profile.c_str());
   }
 }

@@ -15,7 +15,7 @@
 #include "external/program_run.hpp"
 #include "launch/exit_watcher.hpp"
 #include "launch/missing_recorder.hpp"
-#include "launch/program_file.hpp"
+#include "launch/program_watch.hpp"
 #include "profile/profile_files.hpp"
 #include "recorders/error_file.hpp"
 #include "show/process_tree.hpp"

@@ -61,7 +61,7 @@ struct Pruned {
 /// Of a device's history, ids of the runs that stay however old they are: trend::runs_to_keep().
 using RunsToKeep = std::function<std::set<std::string>(const trend::DeviceHistory&)>;
 
-/// Runs over time, in a SQLite file or a PostgreSQL database; docs/history.md tells how they are kept.
+/// Runs over time, in a SQLite file or a PostgreSQL database; docs/ci.md says how they are kept.
 /// Whatever fails is an Error, mostly UsageError or DatabaseError, that says what, where and what to do, and
 /// leaves the history as it was; a DatabaseError where the place may be right and its database fails.
 class History {

@@ -6,7 +6,7 @@
 
 namespace peakmark::history {
 
-/// The version that this peakmark reads and writes; docs/history.md tells the tables.
+/// The version that this peakmark reads and writes; docs/formats.md has the tables.
 inline constexpr int kSchemaVersion = 3;
 
 /// What bring_up_to_date() did.

@@ -42,7 +42,7 @@ class FilterComputation : public Computation {
       const std::vector<float> expected(exact.begin(), exact.end());
       comparison.add<float>(row, expected, actual, reference.tolerance());
     });
-    return comparison.verification();
+    return {comparison.error().empty(), comparison.error()};
   }
 
   [[nodiscard]] std::optional<Size> bytes_moved() const override {
