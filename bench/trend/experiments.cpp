@@ -168,7 +168,7 @@ void draw_curve(std::size_t series) {
   fmt::print("detector,threshold,false_alarms_per_1000,found_5_percent_in_7_nights\n");
   for (const double threshold : {2.6, 2.8, 3.0, 3.18, 3.4, 3.6, 3.8}) {
     trend::TrendOptions options;
-    options.watch.slower = threshold;
+    options.detector.slower = threshold;
     print_point("peakmark with re-run", threshold, series, ours(true, options));
     print_point("peakmark without re-run", threshold, series, ours(false, options));
   }

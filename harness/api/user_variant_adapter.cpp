@@ -10,7 +10,7 @@
 #include "api/user_device.hpp"
 #include "api/user_failure.hpp"
 #include "base/error.hpp"
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 
 namespace peakmark {
 namespace {

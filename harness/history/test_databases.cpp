@@ -101,8 +101,8 @@ void initialise(const std::filesystem::path& data) {
 }
 #endif
 
-void connect(soci::session& sql, const Place& place) {
-  if (place.kind == Place::Kind::postgresql) {
+void connect(soci::session& sql, const Address& address) {
+  if (place.kind == Address::Kind::postgresql) {
     sql.open("postgresql", place.url);
   } else {
     sql.open(soci::sqlite3, fmt::format("dbname=\"{}\"", place.file.string()));
@@ -182,7 +182,7 @@ void OnBothDatabases::SetUp() {
 
 void OnBothDatabases::execute(const std::string& text) const {
   soci::session sql;
-  connect(sql, place());
+  connect(sql, address());
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find(";\n", start), text.size());
     if (end > start) sql << text.substr(start, end - start);
@@ -192,7 +192,7 @@ void OnBothDatabases::execute(const std::string& text) const {
 
 void OnBothDatabases::hold_lock(int told) const {
   soci::session sql;
-  connect(sql, place());
+  connect(sql, address());
   if (is_postgresql()) {
     sql << "BEGIN";
     sql << kTakeLock;
@@ -205,7 +205,7 @@ void OnBothDatabases::hold_lock(int told) const {
 
 void OnBothDatabases::hold_lock_until_two_wait(int told) const {
   soci::session sql;
-  connect(sql, place());
+  connect(sql, address());
   sql << "BEGIN";
   sql << kTakeLock;
   tell(told);
@@ -238,8 +238,8 @@ std::string OnBothDatabases::message_of(const std::function<void()>& work) {
   return "none";
 }
 
-std::string kind_name(const testing::TestParamInfo<Place::Kind>& info) {
-  return info.param == Place::Kind::sqlite ? "sqlite" : "postgresql";
+std::string kind_name(const testing::TestParamInfo<Address::Kind>& info) {
+  return info.param == Address::Kind::sqlite ? "sqlite" : "postgresql";
 }
 
 }  // namespace peakmark::history

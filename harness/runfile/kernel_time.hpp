@@ -4,7 +4,7 @@
 #include <string>
 
 #include "runfile/run_file.hpp"
-#include "sweep/window.hpp"
+#include "sweep/suite.hpp"
 
 namespace peakmark {
 

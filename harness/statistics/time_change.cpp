@@ -7,13 +7,12 @@
 #include <stdexcept>
 #include <vector>
 
-#include "statistics/centre.hpp"
-#include "statistics/rank_test.hpp"
+#include "statistics/rank_statistics.hpp"
 
 namespace peakmark {
 namespace {
 
-std::string trouble_of(std::span<const double> blocks, const char* side) {
+std::string blocks_error(std::span<const double> blocks, const char* side) {
   if (blocks.empty()) return fmt::format("the {} has no time", side);
   for (const double ns : blocks) {
     if (std::isfinite(ns) && ns > 0) continue;
@@ -34,15 +33,15 @@ bool is_significant(const TimeChange& change, double adjusted_p) {
 }
 
 /// In the direction of the estimate.
-bool reaches_least_effect(const TimeChange& change) {
+bool reaches_min_effect(const TimeChange& change) {
   if (!change.interval) return false;
-  return change.relative > 0 ? change.interval->high >= change.least_effect
-                             : change.interval->low <= -change.least_effect;
+  return change.relative > 0 ? change.interval->high >= change.min_effect
+                             : change.interval->low <= -change.min_effect;
 }
 
-bool is_within_least_effect(const TimeChange& change) {
-  return change.interval && change.interval->low > -change.least_effect &&
-         change.interval->high < change.least_effect;
+bool is_within_min_effect(const TimeChange& change) {
+  return change.interval && change.interval->low > -change.min_effect &&
+         change.interval->high < change.min_effect;
 }
 
 }  // namespace
@@ -66,8 +65,8 @@ std::string_view to_string(TimeVerdict verdict) {
 }
 
 std::string time_error(std::span<const double> base, std::span<const double> next) {
-  const std::string trouble = trouble_of(base, "base");
-  return trouble.empty() ? trouble_of(next, "new") : trouble;
+  const std::string trouble = blocks_error(base, "base");
+  return trouble.empty() ? blocks_error(next, "new") : trouble;
 }
 
 TimeChange time_change(std::span<const double> base, std::span<const double> next) {
@@ -82,7 +81,7 @@ TimeChange time_change(std::span<const double> base, std::span<const double> nex
     change.interval = Interval{std::expm1(shift.interval->low), std::expm1(shift.interval->high)};
   }
   change.p = mann_whitney(base, next).p;
-  change.least_effect = std::max(kMinEffect, kMinDifferenceNs / change.base_ns);
+  change.min_effect = std::max(kMinEffect, kMinDifferenceNs / change.base_ns);
   change.base_blocks = base.size();
   change.new_blocks = next.size();
   return change;
@@ -90,26 +89,26 @@ TimeChange time_change(std::span<const double> base, std::span<const double> nex
 
 bool is_candidate(const TimeChange& change) {
   return change.p < kCandidateSignificance &&
-         std::abs(change.relative) >= kCandidateEffect * change.least_effect;
+         std::abs(change.relative) >= kCandidateEffect * change.min_effect;
 }
 
 TimeVerdict judge_time(const TimeChange& change, double adjusted_p, Evidence evidence) {
   if (std::min(change.base_blocks, change.new_blocks) < kMinBlocks) return TimeVerdict::undecided;
-  const bool differs = is_significant(change, adjusted_p) && reaches_least_effect(change);
-  if (evidence == Evidence::not_in_turns) {
+  const bool differs = is_significant(change, adjusted_p) && reaches_min_effect(change);
+  if (evidence == Evidence::not_interleaved) {
     const bool large = std::abs(change.relative) >= kBetweenJobs;
     return differs && large ? TimeVerdict::suspicious : TimeVerdict::undecided;
   }
   if (differs && evidence == Evidence::one_pass) return TimeVerdict::suspicious;
   if (differs) return change.relative > 0 ? TimeVerdict::slower : TimeVerdict::faster;
-  return is_within_least_effect(change) ? TimeVerdict::same : TimeVerdict::undecided;
+  return is_within_min_effect(change) ? TimeVerdict::same : TimeVerdict::undecided;
 }
 
 // The interval's width falls with the square root of the blocks.
 std::optional<std::size_t> blocks_to_decide(const TimeChange& change) {
   if (!change.interval) return kMinBlocks;
   const double half_width = (change.interval->high - change.interval->low) / 2;
-  const double room = std::abs(change.least_effect - std::abs(change.relative));
+  const double room = std::abs(change.min_effect - std::abs(change.relative));
   if (!(room > 0) || !std::isfinite(half_width)) return std::nullopt;
   const auto taken = static_cast<double>(std::min(change.base_blocks, change.new_blocks));
   const double blocks = std::ceil(std::max(1.5 * taken, taken * std::pow(half_width / room, 2)));

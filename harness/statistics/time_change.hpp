@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "statistics/shift.hpp"
+#include "statistics/rank_statistics.hpp"
 
 namespace peakmark {
 
@@ -41,7 +41,7 @@ struct TimeChange {
   double relative = 0;               ///< the effect, by Hodges and Lehmann on the logarithms
   std::optional<Interval> interval;  ///< of `relative`, 95 %; none with fewer than 4 blocks a side
   double p = 1;                      ///< of Mann and Whitney, two-sided
-  double least_effect = 0;           ///< kMinEffect, or more where kMinDifferenceNs is more
+  double min_effect = 0;             ///< kMinEffect, or more where kMinDifferenceNs is more
   std::size_t base_blocks = 0;
   std::size_t new_blocks = 0;
 };
@@ -61,7 +61,7 @@ std::string_view to_string(TimeVerdict verdict);
 
 /// How the two sides were measured.
 enum class Evidence {
-  not_in_turns,      ///< in two jobs, or one after the other: at most `suspicious`
+  not_interleaved,   ///< in two jobs, or one after the other: at most `suspicious`
   one_pass,          ///< in turns, and never looked at again: at most `suspicious`
   confirmation_pass  ///< in turns, in blocks of their own after a first look
 };

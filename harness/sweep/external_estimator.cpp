@@ -19,7 +19,7 @@ bool is_integer(const AxisDescription& axis) {
 }
 
 /// Formulas of axes, or the first two integer axes beside the slices.
-std::vector<Formula> dimensions_of(const ExternalEstimator& estimator, const VariantDescription& variant) {
+std::vector<Formula> find_dimensions(const ExternalEstimator& estimator, const VariantDescription& variant) {
   if (!estimator.other_dimensions.empty()) return estimator.other_dimensions;
   std::vector<Formula> dimensions;
   for (const AxisDescription& axis : variant.axes) {
@@ -39,8 +39,9 @@ bool names_an_axis(const std::vector<Formula>& dimensions, const std::string& ax
   return std::ranges::any_of(dimensions, [&](const Formula& one) { return one.text() == axis; });
 }
 
-std::vector<std::string> parameters_of(const ExternalEstimator& estimator, const VariantDescription& variant,
-                                       const std::vector<Formula>& dimensions) {
+std::vector<std::string> find_parameters(const ExternalEstimator& estimator,
+                                         const VariantDescription& variant,
+                                         const std::vector<Formula>& dimensions) {
   if (estimator.parameters) return *estimator.parameters;
   std::vector<std::string> names;
   for (const AxisDescription& axis : variant.axes) {
@@ -146,23 +147,23 @@ void check_estimator_fits(const ExternalEstimator& estimator, const VariantDescr
     throw UsageError(fmt::format(
         "{} names no slice axis, and an estimator counts slices: say slice_axis = \"n\"", variant.name));
   }
-  const std::vector<Formula> dimensions = dimensions_of(estimator, variant);
+  const std::vector<Formula> dimensions = find_dimensions(estimator, variant);
   for (const Formula& dimension : dimensions) {
     for (const std::string& axis : dimension.axes()) check_axis(variant, axis, true);
   }
-  for (const std::string& axis : parameters_of(estimator, variant, dimensions)) {
+  for (const std::string& axis : find_parameters(estimator, variant, dimensions)) {
     check_axis(variant, axis, false);
   }
 }
 
-EstimatorQuestion question_of(const ExternalEstimator& estimator, const VariantDescription& variant,
-                              const Parameters& parameters) {
+EstimatorQuestion make_question(const ExternalEstimator& estimator, const VariantDescription& variant,
+                                const Parameters& parameters) {
   check_estimator_fits(estimator, variant);
   const auto value_of = [&](const std::string& axis) { return parameters.integer(axis); };
   EstimatorQuestion question;
   question.slice_dimension = variant.slice_dimension;
   question.slices = parameters.integer(variant.slice_axis);
-  const std::vector<Formula> dimensions = dimensions_of(estimator, variant);
+  const std::vector<Formula> dimensions = find_dimensions(estimator, variant);
   for (const Formula& dimension : dimensions) {
     question.other_dimensions.push_back(dimension.evaluate(value_of));
   }
@@ -171,7 +172,7 @@ EstimatorQuestion question_of(const ExternalEstimator& estimator, const VariantD
                                : dtype != nullptr       ? to_text(*dtype)
                                                         : "float32");
   std::vector<std::pair<std::string, AxisValue>> values;
-  for (const std::string& axis : parameters_of(estimator, variant, dimensions)) {
+  for (const std::string& axis : find_parameters(estimator, variant, dimensions)) {
     values.emplace_back(axis, *parameters.find(axis));
   }
   question.parameters = Parameters(std::move(values));

@@ -8,13 +8,13 @@
 
 #include "sweep/description.hpp"
 #include "sweep/formula.hpp"
-#include "sweep/place.hpp"
+#include "sweep/source_location.hpp"
 
 namespace peakmark {
 
 /// An estimator that is no part of a worker: a Python function, or a command (docs/estimators.md).
 struct ExternalEstimator {
-  Place place;
+  SourceLocation place;
   std::string name;                 ///< as suites name it and runs tell of it
   std::string call;                 ///< `python:package.module:function`, `command:PROGRAM ARGUMENTS`
   std::string form = "documented";  ///< `documented`, `direct`, `module`, `iterative`
@@ -61,7 +61,7 @@ struct EstimatorQuestion {
 void check_estimator_fits(const ExternalEstimator& estimator, const VariantDescription& variant);
 
 /// Throws UsageError, and OverflowError where a dimension does not fit 64 bits.
-EstimatorQuestion question_of(const ExternalEstimator& estimator, const VariantDescription& variant,
-                              const Parameters& parameters);
+EstimatorQuestion make_question(const ExternalEstimator& estimator, const VariantDescription& variant,
+                                const Parameters& parameters);
 
 }  // namespace peakmark

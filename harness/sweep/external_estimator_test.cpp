@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "sweep/example_description.hpp"
+#include "sweep/sample_description.hpp"
 #include "sweep/suite_document.hpp"
 
 namespace peakmark {
@@ -22,9 +22,9 @@ Suite estimator_suite(const std::string& text) {
 
 EstimatorQuestion question_about(const Suite& suite, std::string_view name) {
   const PlannedCase& planned = suite.cases.front();
-  return question_of(*suite.vocabulary.estimator(name),
-                     *suite.vocabulary.description.variant(planned.sweep_case.variant),
-                     planned.sweep_case.parameters);
+  return make_question(*suite.vocabulary.estimator(name),
+                       *suite.vocabulary.description.variant(planned.sweep_case.variant),
+                       planned.sweep_case.parameters);
 }
 
 TEST(ExternalEstimator, ACallOfItselfTakesDimensionsAndParametersFromTheAxes) {

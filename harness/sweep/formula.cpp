@@ -17,7 +17,7 @@ using Operation = Formula::Operation;
 using Step = Formula::Step;
 
 // The parser calls itself for each parenthesis; without a bound a long line of them would end the stack.
-constexpr int kDeepest = 100;
+constexpr int kMaxDepth = 100;
 
 std::string at(const std::string& text, std::size_t column, std::string_view what) {
   return fmt::format("formula '{}', column {}: {}", text, column, what);
@@ -42,7 +42,7 @@ class Parser {
 
  private:
   void sum() {
-    if (++depth_ > kDeepest) fail("it is nested too deeply");
+    if (++depth_ > kMaxDepth) fail("it is nested too deeply");
     product();
     for (char c = next(); c == '+' || c == '-'; c = next()) {
       const std::size_t column = take();

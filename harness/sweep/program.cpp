@@ -37,7 +37,7 @@ void take_apart(std::string_view text, const std::function<void(std::string_view
   plain(text);
 }
 
-std::string place_of(std::string_view name, const ProgramPlaces& places) {
+std::string fill_value(std::string_view name, const ProgramPlaces& places) {
   if (name == "suite_folder") return places.suite_folder;
   if (name == "python") return places.python;
   if (name == "backend") return places.backend;
@@ -183,14 +183,14 @@ std::string fill_placeholders(std::string_view text, const Parameters& parameter
       text, [&](std::string_view plain) { filled += plain; },
       [&](std::string_view name) {
         const AxisValue* value = parameters.find(name);
-        const std::string word = value != nullptr ? to_text(*value) : place_of(name, places);
+        const std::string word = value != nullptr ? to_text(*value) : fill_value(name, places);
         filled += quote ? quote(word, filled) : word;
       });
   return filled;
 }
 
-std::vector<std::string> command_of(const ProgramDescription& program, const Parameters& parameters,
-                                    const ProgramPlaces& places) {
+std::vector<std::string> make_command(const ProgramDescription& program, const Parameters& parameters,
+                                      const ProgramPlaces& places) {
   if (program.shell) {
     return {"/bin/sh", "-c", fill_placeholders(program.command.front(), parameters, places, for_shell)};
   }

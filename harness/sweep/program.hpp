@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "sweep/description.hpp"
-#include "sweep/place.hpp"
+#include "sweep/source_location.hpp"
 
 namespace peakmark {
 
 /// A program that a suite measures as a variant: any command, run under the recorder (docs/suites.md).
 struct ProgramDescription {
-  Place place;
+  SourceLocation place;
   /// As of a variant of a worker, so that everything after it is the same for both.
   VariantDescription variant;
   /// Program and arguments, or with `shell` one text for /bin/sh. Texts have placeholders: `{nx}`.
@@ -57,7 +57,7 @@ std::string fill_placeholders(std::string_view text, const Parameters& parameter
 /// The command of a case, ready to be run without a shell: with `shell`, /bin/sh -c and the text, values as
 /// the shell must read them, also inside the quotes of the suite. UsageError for a value that cannot be
 /// written between backticks.
-std::vector<std::string> command_of(const ProgramDescription& program, const Parameters& parameters,
-                                    const ProgramPlaces& places);
+std::vector<std::string> make_command(const ProgramDescription& program, const Parameters& parameters,
+                                      const ProgramPlaces& places);
 
 }  // namespace peakmark

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "sweep/example_description.hpp"
+#include "sweep/sample_description.hpp"
 #include "sweep/suite_document.hpp"
 
 namespace peakmark {
@@ -52,7 +52,7 @@ TEST(Program, CommandOfACaseHasItsValues) {
   const ProgramDescription& program = *suite.vocabulary.program("padding/theirs");
   EXPECT_EQ("/suites", program.suite_folder);
   const ProgramPlaces places{"/suites", "/usr/bin/python3", "opencl", "0", "/tmp/x"};
-  EXPECT_THAT(command_of(program, suite.cases[7].sweep_case.parameters, places),
+  EXPECT_THAT(make_command(program, suite.cases[7].sweep_case.parameters, places),
               ElementsAre("/usr/bin/python3", "/suites/pad.py", "--mode=constant", "100x512", "{opencl}"));
 }
 
@@ -61,8 +61,8 @@ TEST(Program, ShellGetsOneTextWithValuesInQuotes) {
       "[[program]]\nvariant = 'a/b'\nshell = true\ncommand = 'echo {word} {{x,y}} > {scratch_folder}/out'\n"
       "axes.word = \"it's;rm\"\n[[sweep]]\nvariants = 'a/b'\n";
   const Suite suite = program_suite(text);
-  EXPECT_THAT(command_of(*suite.vocabulary.program("a/b"), suite.cases[0].sweep_case.parameters,
-                         {"", "", "", "", "/my folder"}),
+  EXPECT_THAT(make_command(*suite.vocabulary.program("a/b"), suite.cases[0].sweep_case.parameters,
+                           {"", "", "", "", "/my folder"}),
               ElementsAre("/bin/sh", "-c", "echo 'it'\\''s;rm' {x,y} > '/my folder'/out"));
 }
 
@@ -72,7 +72,7 @@ std::string printed(const std::string& line, const std::string& value) {
   program.shell = true;
   program.command = {line};
   const std::vector<std::string> words =
-      command_of(program, Parameters({{"word", value}}), {"", "", "", "", "/tmp/x"});
+      make_command(program, Parameters({{"word", value}}), {"", "", "", "", "/tmp/x"});
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
   const pid_t shell = ::fork();

@@ -10,6 +10,7 @@
 #include "sweep/toml_reader.hpp"
 
 namespace peakmark {
+
 namespace {
 
 class ProgramReader : private TomlReader {
@@ -31,7 +32,7 @@ class ProgramReader : private TomlReader {
   }
 
  private:
-  void read_key(const TomlEntry& entry, const Place& place) {
+  void read_key(const TomlEntry& entry, const SourceLocation& place) {
     only_known(place, entry.key, suite_keys::program());
     const toml::node& node = *entry.node;
     VariantDescription& variant = program_.variant;
@@ -42,7 +43,7 @@ class ProgramReader : private TomlReader {
     } else if (entry.key == "command") {
       command_place_ = place;
       is_one_text_ = node.is_string();
-      for (Placed<std::string>& one : words(node, place)) program_.command.push_back(std::move(one.value));
+      for (Located<std::string>& one : words(node, place)) program_.command.push_back(std::move(one.value));
     } else if (entry.key == "shell") {
       program_.shell = truth(node, place);
     } else if (entry.key == "environment") {
@@ -79,7 +80,7 @@ class ProgramReader : private TomlReader {
   }
 
   /// OPERATION/WAY: it becomes the first parts of the names of cases.
-  static std::string variant_name(std::string name, const Place& place) {
+  static std::string variant_name(std::string name, const SourceLocation& place) {
     if (!is_variant_name(name)) {
       fail(place,
            fmt::format("'{}' is no variant's name: write OPERATION/WAY, of letters, digits and - _ . +",
@@ -88,10 +89,10 @@ class ProgramReader : private TomlReader {
     return name;
   }
 
-  static std::vector<std::string> backends(const toml::node& node, const Place& place) {
+  static std::vector<std::string> backends(const toml::node& node, const SourceLocation& place) {
     const std::vector<std::string> known{"cuda", "opencl"};
     std::vector<std::string> named;
-    for (const Placed<std::string>& backend : words(node, place)) {
+    for (const Located<std::string>& backend : words(node, place)) {
       if (std::ranges::find(known, backend.value) == known.end()) {
         fail(backend.place, fmt::format("a program does not run on '{}'{}", backend.value,
                                         suggest_word(backend.value, known)));
@@ -101,7 +102,7 @@ class ProgramReader : private TomlReader {
     return named;
   }
 
-  void read_time(const std::string& of, const Place& place) {
+  void read_time(const std::string& of, const SourceLocation& place) {
     const std::vector<std::string> known{"device", "host"};
     if (std::ranges::find(known, of) == known.end()) {
       fail(place,
@@ -110,11 +111,11 @@ class ProgramReader : private TomlReader {
     program_.device_time = of == "device";
   }
 
-  void read_environment(const toml::node& node, const Place& place) {
+  void read_environment(const toml::node& node, const SourceLocation& place) {
     const toml::table* table = node.as_table();
     if (table == nullptr) fail(place, "is a table: environment = { NAME = \"value\" }");
     for (const TomlEntry& entry : in_file_order(*table)) {
-      const Place here = at(entry, "environment.");
+      const SourceLocation here = at(entry, "environment.");
       if (entry.key.empty() || entry.key.find('=') != std::string::npos)
         fail(here, "is no name of a variable");
       program_.environment.emplace_back(entry.key, word(*entry.node, here));
@@ -122,11 +123,11 @@ class ProgramReader : private TomlReader {
     }
   }
 
-  void read_axes(const toml::node& node, const Place& place) {
+  void read_axes(const toml::node& node, const SourceLocation& place) {
     const toml::table* table = node.as_table();
     if (table == nullptr) fail(place, "is a table of axes: axes.nx = { default = 512, least = 1 }");
     for (const TomlEntry& entry : in_file_order(*table)) {
-      const Place here = at(entry, "axes.");
+      const SourceLocation here = at(entry, "axes.");
       if (!is_axis_name(entry.key)) {
         fail(here, "is no name of an axis: write letters, digits and - _");
       }
@@ -139,7 +140,7 @@ class ProgramReader : private TomlReader {
     }
   }
 
-  AxisDescription read_axis(const TomlEntry& axis_entry, const Place& place) {
+  AxisDescription read_axis(const TomlEntry& axis_entry, const SourceLocation& place) {
     AxisDescription axis;
     axis.name = axis_entry.key;
     const toml::table* table = axis_entry.node->as_table();
@@ -148,7 +149,7 @@ class ProgramReader : private TomlReader {
     } else {
       bool has_default = false;
       for (const TomlEntry& entry : in_file_order(*table)) {
-        const Place here = at(entry, place.key + ".");
+        const SourceLocation here = at(entry, place.key + ".");
         only_known(here, entry.key, suite_keys::program_axis());
         if (entry.key == "default") {
           axis.default_value = scalar(*entry.node, here).value;
@@ -156,7 +157,7 @@ class ProgramReader : private TomlReader {
         } else if (entry.key == "least") {
           axis.least = integer(*entry.node, here);
         } else if (entry.key == "choices") {
-          for (Placed<std::string>& choice : words(*entry.node, here)) axis.choices.push_back(choice.value);
+          for (Located<std::string>& choice : words(*entry.node, here)) axis.choices.push_back(choice.value);
         } else if (entry.key == "help") {
           axis.help = word(*entry.node, here);
         } else {
@@ -205,14 +206,14 @@ class ProgramReader : private TomlReader {
     }
   }
 
-  void check_text(const std::string& text, const Place& place) const {
+  void check_text(const std::string& text, const SourceLocation& place) const {
     check_here(place, [&] { check_placeholders(text, program_.variant); });
   }
 
   ProgramDescription program_;
-  Place command_place_;
-  Place slice_axis_place_;
-  std::vector<Place> environment_places_;
+  SourceLocation command_place_;
+  SourceLocation slice_axis_place_;
+  std::vector<SourceLocation> environment_places_;
   bool is_one_text_ = false;
 };
 
@@ -221,6 +222,87 @@ class ProgramReader : private TomlReader {
 std::shared_ptr<const ProgramDescription> read_program(const toml::table& table,
                                                        const std::filesystem::path& file) {
   return std::make_shared<const ProgramDescription>(ProgramReader(file).read(table));
+}
+
+namespace {
+
+class EstimatorReader : private TomlReader {
+ public:
+  explicit EstimatorReader(const std::filesystem::path& file) : TomlReader(file.string()) {
+    estimator_.suite_folder = folder();
+  }
+
+  ExternalEstimator read(const toml::table& table) {
+    estimator_.place = at(table, "estimator");
+    for (const TomlEntry& entry : in_file_order(table)) read_key(entry, at(entry, ""));
+    if (estimator_.call.empty()) {
+      fail(estimator_.place, "says not what to call: call = \"python:package.module:function\"");
+    }
+    if (estimator_.name.empty()) estimator_.name = estimator_.call;
+    return std::move(estimator_);
+  }
+
+ private:
+  void read_key(const TomlEntry& entry, const SourceLocation& place) {
+    only_known(place, entry.key, suite_keys::estimator());
+    const toml::node& node = *entry.node;
+    if (entry.key == "name") {
+      estimator_.name = word(node, place);
+      if (estimator_.name.empty()) fail(place, "the name is empty");
+    } else if (entry.key == "call") {
+      estimator_.call = word(node, place);
+      check_here(place, [&] { check_estimator_call(estimator_.call); });
+    } else if (entry.key == "form") {
+      estimator_.form = word(node, place);
+      check_here(place, [&] { check_estimator_form(estimator_.form); });
+    } else if (entry.key == "other_dimensions") {
+      read_dimensions(node, place);
+    } else if (entry.key == "dtype") {
+      estimator_.dtype = word(node, place);
+      check_here(place, [&] { check_estimator_dtype(estimator_.dtype); });
+    } else if (entry.key == "parameters") {
+      read_parameters(node, place);
+    } else if (entry.key == "output_dimensions") {
+      estimator_.output_dimensions = word(node, place);
+      check_here(place, [&] { check_function_beside(estimator_.output_dimensions); });
+    } else if (entry.key == "padding") {
+      estimator_.padding = word(node, place);
+      check_here(place, [&] { check_function_beside(estimator_.padding); });
+    } else if (entry.key == "python") {
+      estimator_.python = word(node, place);
+    } else if (entry.key == "seconds") {
+      const Size seconds = integer(node, place);
+      if (seconds < 1) fail(place, fmt::format("is 1 or more, not {}", seconds));
+      estimator_.seconds = static_cast<double>(seconds);
+    } else {
+      unknown(place, entry.key, suite_keys::estimator());
+    }
+  }
+
+  void read_dimensions(const toml::node& node, const SourceLocation& place) {
+    for (const Located<AxisValue>& one : list(node, place)) {
+      check_here(one.place, [&] { estimator_.other_dimensions.emplace_back(to_text(one.value)); });
+    }
+    if (estimator_.other_dimensions.size() != 2) {
+      fail(place, fmt::format("are two, as an image has: [\"ny\", \"nx\"]; here are {}",
+                              estimator_.other_dimensions.size()));
+    }
+  }
+
+  void read_parameters(const toml::node& node, const SourceLocation& place) {
+    estimator_.parameters.emplace();
+    if (node.is_array() && node.as_array()->empty()) return;
+    for (Located<std::string>& one : words(node, place)) estimator_.parameters->push_back(one.value);
+  }
+
+  ExternalEstimator estimator_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ExternalEstimator> read_external_estimator(const toml::table& table,
+                                                                 const std::filesystem::path& file) {
+  return std::make_shared<const ExternalEstimator>(EstimatorReader(file).read(table));
 }
 
 }  // namespace peakmark

@@ -3,15 +3,29 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "sweep/case.hpp"
 #include "sweep/description.hpp"
-#include "sweep/place.hpp"
+#include "sweep/source_location.hpp"
 #include "sweep/vocabulary.hpp"
-#include "sweep/window.hpp"
 
 namespace peakmark {
+
+/// The band that an estimate must stay in. `check/` says what it means in slices and in bytes.
+struct Window {
+  double lo = 0.8;
+  double hi = 1.0;
+  /// Closed at both ends.
+  [[nodiscard]] bool contains(double ratio) const { return lo <= ratio && ratio <= hi; }
+  friend bool operator==(const Window&, const Window&) = default;
+};
+
+/// Reads `0.8:1.0`, any 0 ≤ lo ≤ hi. Throws UsageError.
+Window parse_window(std::string_view text);
+
+/// `0.8:1`, the shortest text that is read back to the same window.
+std::string to_text(const Window& window);
 
 /// What a suite says of one of its cases: facts come from the run, these come from people.
 struct PlannedCase {
@@ -53,11 +67,11 @@ Suite load_suites(const std::vector<std::filesystem::path>& files, const Descrip
 struct SuiteWorker {
   std::filesystem::path named;    ///< as it is written: `build/blur`
   std::filesystem::path program;  ///< seen from the suite's folder
-  Place place;
+  SourceLocation place;
 };
 
 /// Of the suites that name one; nullopt where none does. Throws UsageError where two name different ones.
-std::optional<SuiteWorker> worker_of_suites(const std::vector<std::filesystem::path>& files);
+std::optional<SuiteWorker> find_suite_worker(const std::vector<std::filesystem::path>& files);
 
 /// The I-th of N parts (1-based), cut so that each part has every N-th case. Throws UsageError.
 struct Shard {
@@ -65,6 +79,6 @@ struct Shard {
   int count = 1;
 };
 Shard parse_shard(std::string_view text);
-std::vector<PlannedCase> shard_of(std::vector<PlannedCase> cases, Shard shard);
+std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, Shard shard);
 
 }  // namespace peakmark

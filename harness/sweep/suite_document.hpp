@@ -10,10 +10,9 @@
 #include "sweep/external_estimator.hpp"
 #include "sweep/formula.hpp"
 #include "sweep/parameters.hpp"
-#include "sweep/place.hpp"
 #include "sweep/program.hpp"
+#include "sweep/source_location.hpp"
 #include "sweep/suite.hpp"
-#include "sweep/window.hpp"
 
 namespace peakmark {
 
@@ -21,14 +20,14 @@ namespace peakmark {
 struct Expectation {
   std::optional<Window> window;
   std::optional<std::string> outcome;
-  std::optional<std::vector<Placed<std::string>>> estimators;
+  std::optional<std::vector<Located<std::string>>> estimators;
 };
 
 /// The values of one axis: a list, a range or powers of two, written out.
 struct AxisValues {
   std::string axis;
-  Place place;
-  std::vector<Placed<AxisValue>> values;
+  SourceLocation place;
+  std::vector<Located<AxisValue>> values;
 };
 
 /// An axis, or axes zipped: these step together and have as many values each.
@@ -40,7 +39,7 @@ struct Dimension {
 /// An axis computed from others.
 struct DerivedAxis {
   std::string axis;
-  Place place;
+  SourceLocation place;
   Formula formula;
 };
 
@@ -48,20 +47,20 @@ struct DerivedAxis {
 struct CaseRule {
   struct Condition {
     std::string key;  ///< `variant`, `backend` or an axis
-    Place place;
-    std::vector<Placed<AxisValue>> values;  ///< one of them
+    SourceLocation place;
+    std::vector<Located<AxisValue>> values;  ///< one of them
   };
-  Place place;
+  SourceLocation place;
   std::vector<Condition> when;  ///< all of them
   Expectation expectation;
   bool skip = false;
 };
 
 struct SweepDocument {
-  Place place;
-  std::string figure;                         ///< empty: none named
-  std::vector<Placed<std::string>> variants;  ///< names, or patterns with `*`
-  std::optional<std::vector<Placed<std::string>>> backends;
+  SourceLocation place;
+  std::string figure;                          ///< empty: none named
+  std::vector<Located<std::string>> variants;  ///< names, or patterns with `*`
+  std::optional<std::vector<Located<std::string>>> backends;
   std::vector<Dimension> dimensions;  ///< in the order of the file
   std::vector<DerivedAxis> derived;
   Expectation expectation;
@@ -72,8 +71,8 @@ struct SweepDocument {
 struct SuiteDocument {
   std::filesystem::path file;
   std::string name;
-  std::optional<Placed<std::string>> worker;  ///< as it is written: relative to the file's folder
-  std::optional<std::vector<Placed<std::string>>> backends;
+  std::optional<Located<std::string>> worker;  ///< as it is written: relative to the file's folder
+  std::optional<std::vector<Located<std::string>>> backends;
   Expectation expectation;
   std::vector<std::shared_ptr<const ProgramDescription>> programs;
   std::vector<std::shared_ptr<const ExternalEstimator>> estimators;

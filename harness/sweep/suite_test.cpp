@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
-#include "sweep/example_description.hpp"
+#include "sweep/sample_description.hpp"
 #include "sweep/suite_document.hpp"
 
 namespace peakmark {

@@ -11,7 +11,6 @@
 #include "sweep/suite.hpp"
 #include "sweep/suite_document.hpp"
 #include "sweep/suite_keys.hpp"
-#include "sweep/toml_key.hpp"
 #include "sweep/toml_reader.hpp"
 
 namespace peakmark {
@@ -26,7 +25,7 @@ class Reader : private TomlReader {
     suite.file = file_;
     suite.name = file_.stem().string();
     for (const TomlEntry& entry : in_file_order(table)) {
-      const Place place = at(entry, "");
+      const SourceLocation place = at(entry, "");
       only_known(place, entry.key, suite_keys::suite());
       if (entry.key == "name") {
         suite.name = word(*entry.node, place);
@@ -57,13 +56,13 @@ class Reader : private TomlReader {
   }
 
  private:
-  std::vector<Placed<std::string>> backends(const toml::node& node, const Place& place) {
-    std::vector<Placed<std::string>> named = words(node, place);
-    for (const Placed<std::string>& backend : named) check_backend(backend);
+  std::vector<Located<std::string>> backends(const toml::node& node, const SourceLocation& place) {
+    std::vector<Located<std::string>> named = words(node, place);
+    for (const Located<std::string>& backend : named) check_backend(backend);
     return named;
   }
 
-  static void check_backend(const Placed<std::string>& backend) {
+  static void check_backend(const Located<std::string>& backend) {
     const auto& known = known_backends();
     if (std::ranges::find(known, backend.value) == known.end()) {
       fail(backend.place,
@@ -71,8 +70,8 @@ class Reader : private TomlReader {
     }
   }
 
-  static void check_rule_backends(const std::vector<Placed<AxisValue>>& values) {
-    for (const Placed<AxisValue>& value : values) {
+  static void check_rule_backends(const std::vector<Located<AxisValue>>& values) {
+    for (const Located<AxisValue>& value : values) {
       const std::string backend = to_text(value.value);
       check_backend({backend, value.place});
       if (backend == "auto") {
@@ -86,11 +85,11 @@ class Reader : private TomlReader {
     sweep.place = {file_name(), table.source().begin.line, "sweep"};
     std::vector<std::pair<toml::source_position, Dimension>> dimensions;
     for (const TomlEntry& entry : in_file_order(table)) {
-      const Place place = at(entry, "");
+      const SourceLocation place = at(entry, "");
       only_known(place, entry.key, suite_keys::sweep());
       if (entry.key == "variants") {
         sweep.variants = words(*entry.node, place);
-        for (const Placed<std::string>& name : sweep.variants) {
+        for (const Located<std::string>& name : sweep.variants) {
           if (name.value.empty()) fail(name.place, "the name is empty");
         }
       } else if (entry.key == "backend") {
@@ -119,13 +118,13 @@ class Reader : private TomlReader {
     return sweep;
   }
 
-  void read_axes(const TomlEntry& axes, const Place& place,
+  void read_axes(const TomlEntry& axes, const SourceLocation& place,
                  std::vector<std::pair<toml::source_position, Dimension>>& dimensions,
                  std::vector<DerivedAxis>& derived) {
     const toml::table* table = axes.node->as_table();
     if (table == nullptr) fail(place, "is a table of axes: axes.nx = 512");
     for (const TomlEntry& axis : in_file_order(*table)) {
-      const Place axis_place = at(axis, "axes.");
+      const SourceLocation axis_place = at(axis, "axes.");
       const toml::table* spec = axis.node->as_table();
       if (spec != nullptr && spec->contains("formula")) {
         derived.push_back(read_derived(axis.key, *spec, axis_place));
@@ -135,7 +134,7 @@ class Reader : private TomlReader {
     }
   }
 
-  DerivedAxis read_derived(const std::string& axis, const toml::table& spec, const Place& place) {
+  DerivedAxis read_derived(const std::string& axis, const toml::table& spec, const SourceLocation& place) {
     for (const TomlEntry& entry : in_file_order(spec)) {
       if (entry.key != "formula") unknown(at(entry, place.key + "."), entry.key, {"formula"});
     }
@@ -147,10 +146,10 @@ class Reader : private TomlReader {
     }
   }
 
-  Dimension read_zip(const toml::table& group, const Place& place) {
+  Dimension read_zip(const toml::table& group, const SourceLocation& place) {
     Dimension zipped;
     for (const TomlEntry& axis : in_file_order(group)) {
-      const Place axis_place = at(axis, "zip.");
+      const SourceLocation axis_place = at(axis, "zip.");
       const toml::table* spec = axis.node->as_table();
       if (spec != nullptr && spec->contains("formula")) {
         fail(axis_place, "a formula stands under axes; it is computed for each case anyway");
@@ -167,7 +166,7 @@ class Reader : private TomlReader {
     return zipped;
   }
 
-  AxisValues read_values(const std::string& axis, const toml::node& node, const Place& place) {
+  AxisValues read_values(const std::string& axis, const toml::node& node, const SourceLocation& place) {
     AxisValues values{axis, place, {}};
     if (const toml::table* spec = node.as_table()) {
       for (const Size integer : read_span(*spec, place)) values.values.push_back({integer, place});
@@ -177,7 +176,7 @@ class Reader : private TomlReader {
     return values;
   }
 
-  std::vector<Size> read_span(const toml::table& spec, const Place& place) {
+  std::vector<Size> read_span(const toml::table& spec, const SourceLocation& place) {
     if (spec.contains("pow2")) {
       only(spec, place, {"pow2"});
       return powers_of_two(*spec.get("pow2"), place);
@@ -203,7 +202,7 @@ class Reader : private TomlReader {
     }
   }
 
-  std::vector<Size> powers_of_two(const toml::node& node, const Place& place) {
+  std::vector<Size> powers_of_two(const toml::node& node, const SourceLocation& place) {
     const toml::array* bounds = node.as_array();
     if (bounds == nullptr || bounds->size() != 2) {
       fail(place, "pow2 is [LEAST, MOST], two exponents: pow2 = [8, 11] is 256, 512, 1024, 2048");
@@ -222,13 +221,13 @@ class Reader : private TomlReader {
     CaseRule rule;
     rule.place = {file_name(), table.source().begin.line, "rule"};
     for (const TomlEntry& entry : in_file_order(table)) {
-      const Place place = at(entry, "rule.");
+      const SourceLocation place = at(entry, "rule.");
       only_known(place, entry.key, suite_keys::rule());
       if (entry.key == "when") {
         const toml::table* when = entry.node->as_table();
         if (when == nullptr) fail(place, "is a table: when = { mode = \"edge\" }");
         for (const TomlEntry& condition : in_file_order(*when)) {
-          const Place condition_place = at(condition, "rule.when.");
+          const SourceLocation condition_place = at(condition, "rule.when.");
           rule.when.push_back({condition.key, condition_place, list(*condition.node, condition_place)});
           if (condition.key == "backend") check_rule_backends(rule.when.back().values);
         }
@@ -242,7 +241,7 @@ class Reader : private TomlReader {
     return rule;
   }
 
-  bool read_expectation(const TomlEntry& entry, const Place& place, Expectation& expectation) {
+  bool read_expectation(const TomlEntry& entry, const SourceLocation& place, Expectation& expectation) {
     if (entry.key == "window") {
       const std::string text = word(*entry.node, place);
       try {
@@ -259,7 +258,7 @@ class Reader : private TomlReader {
       expectation.outcome = outcome;
     } else if (entry.key == "estimators") {
       expectation.estimators = entry.node->is_array() && entry.node->as_array()->empty()
-                                   ? std::vector<Placed<std::string>>{}
+                                   ? std::vector<Located<std::string>>{}
                                    : words(*entry.node, place);
     } else {
       return false;
@@ -268,11 +267,11 @@ class Reader : private TomlReader {
   }
 
   void refuse_repeated_axes(const SweepDocument& sweep) {
-    std::vector<const Place*> places;
+    std::vector<const SourceLocation*> places;
     std::vector<std::string> seen;
-    const auto once = [&](const std::string& axis, const Place& place) {
+    const auto once = [&](const std::string& axis, const SourceLocation& place) {
       if (const auto found = std::ranges::find(seen, axis); found != seen.end()) {
-        const Place& first = *places[static_cast<std::size_t>(found - seen.begin())];
+        const SourceLocation& first = *places[static_cast<std::size_t>(found - seen.begin())];
         fail(place, fmt::format("the axis '{}' stands already at {}:{}", axis, first.file, first.line));
       }
       seen.push_back(axis);
@@ -285,7 +284,7 @@ class Reader : private TomlReader {
   }
 
   /// It becomes a part of file names.
-  std::string figure(const toml::node& node, const Place& place) {
+  std::string figure(const toml::node& node, const SourceLocation& place) {
     std::string text = word(node, place);
     constexpr const char* kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     if (text.empty() || text.find_first_not_of(kAllowed) != std::string::npos) {
@@ -294,7 +293,7 @@ class Reader : private TomlReader {
     return text;
   }
 
-  void only(const toml::table& table, const Place& place, const std::vector<std::string>& keys) {
+  void only(const toml::table& table, const SourceLocation& place, const std::vector<std::string>& keys) {
     for (const TomlEntry& entry : in_file_order(table)) {
       if (std::ranges::find(keys, entry.key) == keys.end()) {
         const std::vector<std::string>& known = suite_keys::axis();

@@ -1,8 +1,8 @@
 #pragma once
 
-// For .cpp files only: toml++ costs seconds.
 #include <toml++/toml.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -12,6 +12,13 @@
 #include "sweep/suite_document.hpp"
 
 namespace peakmark {
+
+/// The key whose value reaches to this place of a text, dotted where it stands in an inline table, as it is
+/// written: for what the TOML parser itself refuses, of which it tells only the place. Lines and columns
+/// count from 1. Empty where no value is being read.
+std::string key_at(std::string_view toml, std::uint32_t line, std::uint32_t column);
+
+// For .cpp files only: toml++ costs seconds.
 
 /// A key of a table with its value.
 struct TomlEntry {
@@ -31,9 +38,9 @@ class TomlReader {
 
   /// The file as messages name it.
   [[nodiscard]] const std::string& file_name() const { return file_name_; }
-  [[nodiscard]] Place at(const TomlEntry& entry, const std::string& above) const;
+  [[nodiscard]] SourceLocation at(const TomlEntry& entry, const std::string& above) const;
   /// Of a table that describes something, such as `[[program]]`.
-  [[nodiscard]] Place at(const toml::table& table, const std::string& key) const {
+  [[nodiscard]] SourceLocation at(const toml::table& table, const std::string& key) const {
     return {file_name_, table.source().begin.line, key};
   }
   /// From which the suite's paths are seen.
@@ -43,7 +50,7 @@ class TomlReader {
 
   /// What `step` finds wrong is told with its place.
   template <typename Step>
-  static void check_here(const Place& place, Step step) {
+  static void check_here(const SourceLocation& place, Step step) {
     try {
       step();
     } catch (const UsageError& error) {
@@ -51,21 +58,22 @@ class TomlReader {
     }
   }
 
-  static std::string word(const toml::node& node, const Place& place);
+  static std::string word(const toml::node& node, const SourceLocation& place);
   /// A text, or a list of texts.
-  static std::vector<Placed<std::string>> words(const toml::node& node, const Place& place);
-  static bool truth(const toml::node& node, const Place& place);
-  static Size integer(const toml::node& node, const Place& place);
-  static Placed<AxisValue> scalar(const toml::node& node, const Place& place);
+  static std::vector<Located<std::string>> words(const toml::node& node, const SourceLocation& place);
+  static bool truth(const toml::node& node, const SourceLocation& place);
+  static Size integer(const toml::node& node, const SourceLocation& place);
+  static Located<AxisValue> scalar(const toml::node& node, const SourceLocation& place);
   /// A value, or a list that is not empty.
-  static std::vector<Placed<AxisValue>> list(const toml::node& node, const Place& place);
+  static std::vector<Located<AxisValue>> list(const toml::node& node, const SourceLocation& place);
   /// `form` says how it is written.
-  static std::vector<const toml::table*> tables(const toml::node& node, const Place& place,
+  static std::vector<const toml::table*> tables(const toml::node& node, const SourceLocation& place,
                                                 std::string_view form);
 
   /// Else it is `unknown`: what no list has, no reader takes.
-  static void only_known(const Place& place, const std::string& key, const std::vector<std::string>& known);
-  [[noreturn]] static void unknown(const Place& place, const std::string& key,
+  static void only_known(const SourceLocation& place, const std::string& key,
+                         const std::vector<std::string>& known);
+  [[noreturn]] static void unknown(const SourceLocation& place, const std::string& key,
                                    const std::vector<std::string>& known);
 
  private:

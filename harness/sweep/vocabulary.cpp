@@ -40,7 +40,7 @@ class Gatherer {
   }
 
   /// A call that stands where a name might: an estimator that says no more of itself.
-  void add_call(const std::string& call, const Place& place, const std::string& python,
+  void add_call(const std::string& call, const SourceLocation& place, const std::string& python,
                 const std::filesystem::path& folder) {
     if (!is_estimator_call(call) || vocabulary_.estimator(call) != nullptr) return;
     auto estimator = std::make_shared<ExternalEstimator>();
@@ -56,7 +56,8 @@ class Gatherer {
   void add_calls(const Expectation& expectation, const SuiteDocument& document) {
     if (!expectation.estimators) return;
     const auto folder = std::filesystem::absolute(document.file).parent_path().lexically_normal();
-    for (const Placed<std::string>& one : *expectation.estimators) add_call(one.value, one.place, "", folder);
+    for (const Located<std::string>& one : *expectation.estimators)
+      add_call(one.value, one.place, "", folder);
   }
 
   void add(const std::shared_ptr<const ProgramDescription>& program) {
@@ -71,7 +72,7 @@ class Gatherer {
     vocabulary_.programs.push_back(program);
     description.variants.push_back(program->variant);
     if (program->estimator.empty()) return;
-    Place place = program->place;
+    SourceLocation place = program->place;
     place.key = "program.estimator";
     add_call(program->estimator, place, program->python, program->suite_folder);
     const ExternalEstimator* estimator = vocabulary_.estimator(program->estimator);
@@ -86,7 +87,7 @@ class Gatherer {
   }
 
   template <typename Step>
-  static void at(const Place& place, Step step) {
+  static void at(const SourceLocation& place, Step step) {
     try {
       step();
     } catch (const UsageError& error) {
@@ -124,7 +125,7 @@ std::optional<ExternalEstimator> Vocabulary::estimator(std::string_view name,
   return asked;
 }
 
-Vocabulary vocabulary_of(const std::vector<SuiteDocument>& documents, const Description& worker) {
+Vocabulary gather_vocabulary(const std::vector<SuiteDocument>& documents, const Description& worker) {
   return Gatherer(worker).gather(documents);
 }
 

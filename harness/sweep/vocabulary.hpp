@@ -32,6 +32,6 @@ struct SuiteDocument;
 
 /// Throws UsageError, with the place, for a program of a name that is taken, an estimator of a name that is
 /// taken, and a program's own estimator that is not there or does not fit it.
-Vocabulary vocabulary_of(const std::vector<SuiteDocument>& documents, const Description& worker);
+Vocabulary gather_vocabulary(const std::vector<SuiteDocument>& documents, const Description& worker);
 
 }  // namespace peakmark

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 #include "worker/fake_variants.hpp"
 
 namespace peakmark {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 #include "kernels/common/axes.hpp"
 #include "kernels/common/device_inputs.hpp"
 #include "kernels/common/floating.hpp"
