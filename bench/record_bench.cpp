@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "recorders/attached_recorder.hpp"
 #include "recorders/profile_writer.hpp"
 #include "recorders/recorder_libraries.hpp"

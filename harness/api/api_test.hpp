@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/environment_list.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
+#include "base/program.hpp"
 #include "runfile/run_file.hpp"
 #include "subprocess/worker_process.hpp"
 

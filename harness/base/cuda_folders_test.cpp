@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -36,7 +36,7 @@ class CudaFolders : public testing::Test {
   /// Puts a library of this name into a folder below ours.
   [[nodiscard]] fs::path put(const fs::path& folder, const char* name = kStub) const {
     fs::create_directories(root() / folder);
-    fs::copy_file(PEAKMARK_SOME_LAYER, root() / folder / name);
+    fs::copy_file(PEAKMARK_FAKE_LAYER, root() / folder / name);
     return root() / folder / name;
   }
   void set(const char* variable, const fs::path& folder) const {

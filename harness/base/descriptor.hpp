@@ -12,15 +12,20 @@
 
 namespace peakmark {
 
-/// A file descriptor that closes itself; a negative one is none.
+/// Owns a file descriptor and closes it. A negative number means none.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
   ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+      close();
+      number_ = other.release();
+    }
+    return *this;
+  }
   [[nodiscard]] int get() const { return number_; }
-  /// Closes it now.
   void close() {
     if (const int number = release(); number >= 0) ::close(number);
   }
@@ -31,10 +36,10 @@ class Descriptor {
   int number_;
 };
 
-/// The two ends of a pipe, both close-on-exec.
+/// Both ends of a pipe, close-on-exec.
 class Pipe {
  public:
-  /// Throws Error if the system gives none.
+  /// Throws IoError if no pipe can be created.
   Pipe() : Pipe(open_ends()) {}
 
   Descriptor read_end;
@@ -45,7 +50,7 @@ class Pipe {
   static std::array<int, 2> open_ends() {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) == 0) return ends;
-    throw io_error("", "no pipe can be made", errno);
+    throw io_error("", "no pipe can be created", errno);
   }
 };
 

@@ -20,7 +20,7 @@ struct ErrorKind {
   ExitCode code;
 };
 
-// A class stands before those it is derived from: the first that fits counts.
+// Derived classes come before their bases: the first match counts.
 constexpr std::array<ErrorKind, 9> kErrorKinds{{
     {is_kind<UsageError>, ExitCode::usage},
     {is_kind<IoError>, ExitCode::usage},
@@ -52,7 +52,7 @@ std::string advice_on_errno(int error) {
   }
 }
 
-/// A path that somebody named cannot be used; or the working folder, from which paths begin, is gone.
+/// Says which path cannot be used, or that the working folder is gone.
 std::string filesystem_message(const std::filesystem::filesystem_error& error) {
   std::error_code gone;
   const std::filesystem::path here = std::filesystem::current_path(gone);

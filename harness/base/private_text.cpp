@@ -11,8 +11,8 @@
 #include <fstream>
 #include <regex>
 
-#include "base/environment_list.hpp"
 #include "base/fingerprint.hpp"
+#include "base/program.hpp"
 
 namespace peakmark {
 namespace {
@@ -199,8 +199,8 @@ PrivateTexts private_texts(const std::vector<std::string>& environment) {
   PrivateTexts texts;
   std::error_code error;
   add_folder(texts, std::filesystem::current_path(error).string(), "");
-  add_folder(texts, variable_of(environment, "PWD").value_or(""), "");
-  add_folder(texts, variable_of(environment, "HOME").value_or(""), "~");
+  add_folder(texts, find_variable(environment, "PWD").value_or(""), "");
+  add_folder(texts, find_variable(environment, "HOME").value_or(""), "~");
   const passwd* const user = ::getpwuid(::geteuid());
   if (user != nullptr) add_folder(texts, user->pw_dir, "~");
   std::ranges::stable_sort(texts.folders, std::greater{}, [](const auto& one) { return one.first.size(); });
@@ -221,7 +221,7 @@ PrivateTexts private_texts(const std::vector<std::string>& environment) {
   add_word(this_host(), "HOST");
   if (user != nullptr) add_word(user->pw_name, "USER");
   for (const char* const name : {"USER", "LOGNAME"}) {
-    add_word(variable_of(environment, name).value_or(""), "USER");
+    add_word(find_variable(environment, name).value_or(""), "USER");
   }
   return texts;
 }

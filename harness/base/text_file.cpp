@@ -11,7 +11,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
-#include "base/file_kind.hpp"
+#include "base/files.hpp"
 
 namespace peakmark {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
   throw io_error(path, std::string("cannot ") + doing, error);
 }
 
-/// 0, or the errno that stopped it.
+/// Returns 0, or the errno of the failure.
 int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
@@ -36,7 +36,7 @@ int write_all(int descriptor, std::string_view text) {
   return 0;
 }
 
-/// Writes pieces to a descriptor, many small ones at once. After an error nothing more is written.
+/// Buffers pieces and writes them to a descriptor. Stops after the first error.
 class PieceWriter {
  public:
   explicit PieceWriter(int descriptor) : descriptor_(descriptor) {}
@@ -46,7 +46,7 @@ class PieceWriter {
     held_ += piece;
     if (held_.size() >= kPieceBytes) flush();
   }
-  /// 0, or the errno that stopped it.
+  /// Returns 0, or the errno of the failure.
   [[nodiscard]] int finish() {
     if (error_ == 0) flush();
     return error_;
@@ -63,7 +63,7 @@ class PieceWriter {
   int error_ = 0;
 };
 
-/// 0, or the errno that stopped it.
+/// Returns 0, or the errno of the failure.
 int write_text(int descriptor, const TextWriter& write) {
   PieceWriter pieces(descriptor);
   write([&pieces](std::string_view piece) { pieces.add(piece); });
@@ -96,11 +96,7 @@ FileBuffer::FileBuffer(std::filesystem::path path)
     : path_(std::move(path)),
       descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)),
       piece_(kPieceBytes, '\0') {
-  if (descriptor_ < 0) fail(path_, "open", errno);
-}
-
-FileBuffer::~FileBuffer() {
-  ::close(descriptor_);
+  if (descriptor_.get() < 0) fail(path_, "open", errno);
 }
 
 FileBuffer::int_type FileBuffer::underflow() {
@@ -111,7 +107,7 @@ FileBuffer::int_type FileBuffer::underflow() {
   before_ += std::exchange(held_, 0);
   ssize_t got = 0;
   do {
-    got = ::read(descriptor_, piece_.data(), piece_.size());
+    got = ::read(descriptor_.get(), piece_.data(), piece_.size());
   } while (got < 0 && errno == EINTR);
   if (got < 0) fail(path_, "read", errno);
   held_ = static_cast<std::size_t>(got);
@@ -134,106 +130,96 @@ void replace_text_file(const std::filesystem::path& path, std::string_view text)
 
 void replace_text_file(const std::filesystem::path& path, const TextWriter& write) {
   check_replaceable(path);
-  const auto [beside, descriptor, refused] = create_file_beside(path);
-  if (refused != 0) fail(path, "write", refused);
+  NewFile file = create_file_beside(path);
+  if (file.error != 0) fail(path, "write", file.error);
   int error = 0;
   try {
-    error = write_text(descriptor, write);
+    error = write_text(file.descriptor.get(), write);
   } catch (...) {
-    ::unlink(beside.c_str());
-    ::close(descriptor);
+    ::unlink(file.path.c_str());
     throw;
   }
-  // Some file systems tell of a full disk only here.
-  if (error == 0 && ::fsync(descriptor) != 0 && errno != EINVAL) error = errno;
-  // The file stays locked until it has its name: another process would take it for one that was left.
-  const Descriptor lock(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
-  if (::close(descriptor) != 0 && error == 0) error = errno;
-  if (error == 0 && ::rename(beside.c_str(), path.c_str()) != 0) error = errno;
+  // Some file systems report a full disk only here.
+  if (error == 0 && ::fsync(file.descriptor.get()) != 0 && errno != EINVAL) error = errno;
+  // The file stays locked until it is renamed: another process would remove it as abandoned.
+  const Descriptor lock(::fcntl(file.descriptor.get(), F_DUPFD_CLOEXEC, 0));
+  if (::close(file.descriptor.release()) != 0 && error == 0) error = errno;
+  if (error == 0 && ::rename(file.path.c_str(), path.c_str()) != 0) error = errno;
   if (error != 0) {
-    ::unlink(beside.c_str());
+    ::unlink(file.path.c_str());
     fail(path, "write", error);
   }
 }
 
 void LineFile::fail(const char* doing, int error) const {
-  throw io_error(owner_, std::string("cannot ") + doing + " " + path_.filename().string() + " beside it",
+  throw io_error(owner_, std::string("cannot ") + doing + " " + path_.filename().string() + " next to it",
                  error);
 }
 
 LineFile::LineFile(const std::filesystem::path& path, std::filesystem::path owner, std::string_view in_use)
     : path_(path), owner_(std::move(owner)) {
   for (;;) {
-    const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666));
+    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (file.get() < 0) fail("write", errno);
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) throw UsageError(owner_.string() + ": " + std::string(in_use));
       fail("lock", errno);
     }
-    // Whoever held the lock before may have removed the file between our open and our lock.
+    // The previous lock holder may have removed the file between our open and our lock.
     if (!is_still_at(path, file.get())) continue;
-    descriptor_ = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0);  // of the same lock
-    if (descriptor_ < 0) fail("lock", errno);
+    descriptor_ = std::move(file);
     break;
   }
-  try {
-    probe();
-  } catch (...) {
-    ::close(descriptor_);
-    throw;
-  }
+  probe();
 }
 
 void LineFile::probe() {
   const bool was_empty = is_empty();
   const int error = try_append([](const TextSink& sink) { sink(std::string(kProbeBytes, ' ')); });
   if (error == 0) {
-    if (::ftruncate(descriptor_, ::lseek(descriptor_, 0, SEEK_END) - kProbeBytes) != 0) fail("write", errno);
+    if (::ftruncate(descriptor_.get(), ::lseek(descriptor_.get(), 0, SEEK_END) - kProbeBytes) != 0)
+      fail("write", errno);
     return;
   }
   if (was_empty) ::unlink(path_.c_str());
   fail("write", error);
 }
 
-LineFile::~LineFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 void LineFile::cut_half_line() {
   std::string piece(kPieceBytes, '\0');
-  const off_t size = ::lseek(descriptor_, 0, SEEK_END);
+  const off_t size = ::lseek(descriptor_.get(), 0, SEEK_END);
   off_t whole = size;
   while (whole > 0) {
     const off_t start = std::max<off_t>(whole - static_cast<off_t>(kPieceBytes), 0);
-    const ssize_t got = ::pread(descriptor_, piece.data(), static_cast<std::size_t>(whole - start), start);
+    const ssize_t got =
+        ::pread(descriptor_.get(), piece.data(), static_cast<std::size_t>(whole - start), start);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) fail("read", got < 0 ? errno : EIO);
     const auto end = std::string_view(piece).substr(0, static_cast<std::size_t>(got)).rfind('\n');
     whole = end == std::string_view::npos ? start : start + static_cast<off_t>(end) + 1;
     if (end != std::string_view::npos) break;
   }
-  if (whole != size && ::ftruncate(descriptor_, whole) != 0) fail("write", errno);
+  if (whole != size && ::ftruncate(descriptor_.get(), whole) != 0) fail("write", errno);
 }
 
 std::string LineFile::take_whole_lines() {
   cut_half_line();
-  ::lseek(descriptor_, 0, SEEK_SET);
-  return read_all(descriptor_, path_);
+  ::lseek(descriptor_.get(), 0, SEEK_SET);
+  return read_all(descriptor_.get(), path_);
 }
 
 int LineFile::try_append(const TextWriter& write) {
-  const off_t before = ::lseek(descriptor_, 0, SEEK_END);
+  const off_t before = ::lseek(descriptor_.get(), 0, SEEK_END);
   int error = 0;
   try {
-    error = write_text(descriptor_, write);
+    error = write_text(descriptor_.get(), write);
   } catch (...) {
-    // What could not be written whole is not there; a line without its end is cut off by who reads it.
-    if (before >= 0) (void)!::ftruncate(descriptor_, before);
+    // Removes the part that was written. If that fails too, readers cut off a line without a newline.
+    if (before >= 0) (void)!::ftruncate(descriptor_.get(), before);
     throw;
   }
-  // A shorter file needs no room, so this succeeds on a full disk too.
-  if (error != 0 && before >= 0 && ::ftruncate(descriptor_, before) != 0)
-    fail("take back half a line of", errno);
+  // Truncating needs no space, so it succeeds on a full disk too.
+  if (error != 0 && before >= 0 && ::ftruncate(descriptor_.get(), before) != 0) fail("truncate", errno);
   return error;
 }
 
@@ -250,18 +236,17 @@ void LineFile::append(const TextWriter& write) {
 }
 
 void LineFile::clear() {
-  if (::ftruncate(descriptor_, 0) != 0) fail("write", errno);
+  if (::ftruncate(descriptor_.get(), 0) != 0) fail("write", errno);
 }
 
 bool LineFile::is_empty() const {
   struct stat status {};
-  return ::fstat(descriptor_, &status) == 0 && status.st_size == 0;
+  return ::fstat(descriptor_.get(), &status) == 0 && status.st_size == 0;
 }
 
 void LineFile::remove() {
   ::unlink(path_.c_str());
-  ::close(descriptor_);
-  descriptor_ = -1;
+  descriptor_.close();
 }
 
 }  // namespace peakmark

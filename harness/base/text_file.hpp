@@ -7,30 +7,30 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.hpp"
+
 namespace peakmark {
 
-/// Takes a text piece by piece.
+/// Receives a text in pieces.
 using TextSink = std::function<void(std::string_view)>;
-/// Gives a text to a sink, so that it is never whole in memory.
+/// Writes a text to a sink in pieces, so that the whole is never in memory.
 using TextWriter = std::function<void(const TextSink&)>;
 
-/// The whole file. IoError that names it when it is not there, is a folder or cannot be read.
+/// Returns the whole file. Throws IoError if it does not exist, is a folder or cannot be read.
 std::string read_text_file(const std::filesystem::path& path);
 
-/// A file for std::istream, of which only a piece is in memory. It knows the line of a byte, for messages.
+/// A buffer for std::istream that keeps only a piece of the file in memory. Knows line and column of a byte,
+/// for messages.
 class FileBuffer : public std::streambuf {
  public:
-  /// Throws IoError as read_text_file(), also while it is read.
+  /// Throws IoError like read_text_file(), also while reading.
   explicit FileBuffer(std::filesystem::path path);
-  ~FileBuffer() override;
-  FileBuffer(const FileBuffer&) = delete;
-  FileBuffer& operator=(const FileBuffer&) = delete;
 
-  /// Bytes that were read from the file so far.
+  /// Returns the bytes read so far.
   [[nodiscard]] std::size_t bytes() const { return before_ + held_; }
-  /// Nothing but blanks and line ends so far.
+  /// Returns whether only blanks and line ends were read so far.
   [[nodiscard]] bool is_blank() const { return is_blank_; }
-  /// `line 3, column 7`: the place after so many bytes of the file, in the piece that is in memory.
+  /// Returns `line 3, column 7`, the place after this many bytes, which must be in the piece in memory.
   [[nodiscard]] std::string place_of(std::size_t byte) const;
 
  protected:
@@ -40,7 +40,7 @@ class FileBuffer : public std::streambuf {
   [[nodiscard]] std::string_view piece() const { return {piece_.data(), held_}; }
 
   std::filesystem::path path_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   std::string piece_;
   std::size_t held_ = 0;        ///< bytes of the piece
   std::size_t before_ = 0;      ///< bytes of the file before it
@@ -49,49 +49,46 @@ class FileBuffer : public std::streambuf {
   bool is_blank_ = true;
 };
 
-/// Writes a file beside `path` and renames it, so that a reader never sees half of it. IoError with the
-/// system's reason where that fails; what was there before stays.
+/// Writes a new file next to `path` and renames it, so that readers never see half of it. If that fails,
+/// keeps the earlier file and throws IoError with the reason.
 void replace_text_file(const std::filesystem::path& path, std::string_view text);
 void replace_text_file(const std::filesystem::path& path, const TextWriter& write);
 
-/// Lines added to a file one by one, each whole or not at all: a line that did not fit (full disk) is taken
-/// back. The file is locked (flock) as long as this object lives.
+/// Appends lines to a file, each whole or not at all: a line that does not fit (full disk) is truncated
+/// again. The file is locked (flock) while this object lives.
 class LineFile {
  public:
-  /// Opens, creating it where it is not there. `owner`: the file beside which it stands, which the user named
-  /// and messages begin with. `in_use` is what to say when another process holds the lock. UsageError where
-  /// it cannot be written, also where a first line has no room.
+  /// Opens or creates the file. Messages begin with `owner`, the file that the user named and that this one
+  /// is next to. Throws UsageError with `in_use` if another process holds the lock, and IoError if the file
+  /// cannot be written or the disk has no space for a first line.
   LineFile(const std::filesystem::path& path, std::filesystem::path owner, std::string_view in_use);
-  ~LineFile();
-  LineFile(const LineFile&) = delete;
-  LineFile& operator=(const LineFile&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Cuts off a last line without its newline: a kill −9 came in the middle of it.
+  /// Truncates a last line without a newline, which kill −9 has left.
   void cut_half_line();
-  /// The whole lines that are there, after cut_half_line().
+  /// Returns all lines, after cut_half_line().
   std::string take_whole_lines();
-  /// `line` without its newline. IoError where it cannot be written.
+  /// Appends `line`, which has no newline. Throws IoError if it cannot be written.
   void append(std::string_view line);
-  /// The same of a line that is too long to be in memory as a whole.
+  /// Appends a line that is too long to be in memory.
   void append(const TextWriter& write);
   void clear();
   [[nodiscard]] bool is_empty() const;
-  /// False after remove().
-  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-  /// Removes the file, then gives up the lock.
+  /// Returns false after remove().
+  [[nodiscard]] bool is_open() const { return descriptor_.get() >= 0; }
+  /// Removes the file, then releases the lock.
   void remove();
 
  private:
   [[noreturn]] void fail(const char* doing, int error) const;
-  /// Whether there is room for what every run writes at once; nothing of it stays.
+  /// Throws IoError if there is no space for a first line; leaves the file as it was.
   void probe();
-  /// 0, or the errno that stopped it; what was written of it is taken back then.
+  /// Returns 0, or the errno of the failure after truncating what was written.
   int try_append(const TextWriter& write);
 
   std::filesystem::path path_;
   std::filesystem::path owner_;
-  int descriptor_ = -1;
+  Descriptor descriptor_{-1};
 };
 
 }  // namespace peakmark

@@ -9,8 +9,7 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
-#include "base/full_disk.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -76,7 +75,7 @@ TEST_F(TextFile, WithoutRoomForAFirstLineThereIsNoFile) {
     const LineFile file(path_, owner_, "in use");
     FAIL() << "the disk is full";
   } catch (const IoError& error) {
-    EXPECT_EQ(error.what(), owner_.string() + ": cannot write file beside it: File too large");
+    EXPECT_EQ(error.what(), owner_.string() + ": cannot write file next to it: File too large");
   }
   EXPECT_FALSE(std::filesystem::exists(path_));
 }

@@ -4,14 +4,13 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/markdown_text.hpp"
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 
 namespace peakmark {
 namespace {
 
-/// Characters, not bytes: continuation bytes of UTF-8 take no room.
-std::size_t width_of(const std::string& cell) {
+/// Returns the width in characters: continuation bytes of UTF-8 take no column.
+std::size_t width(const std::string& cell) {
   return static_cast<std::size_t>(std::count_if(
       cell.begin(), cell.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
@@ -26,7 +25,7 @@ TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns))
 
 void TextTable::add(std::vector<std::string> cells) {
   if (cells.size() != columns_.size())
-    throw std::logic_error("TextTable: a row of another length than the titles");
+    throw std::logic_error("TextTable: a row needs one cell for each column");
   for (std::string& cell : cells) cell = one_line(cell);
   rows_.push_back(std::move(cells));
 }
@@ -34,7 +33,7 @@ void TextTable::add(std::vector<std::string> cells) {
 std::vector<std::size_t> TextTable::widths() const {
   std::vector<std::size_t> widths(columns_.size(), 0);
   for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
   }
   return widths;
 }
@@ -47,15 +46,15 @@ std::string TextTable::text_within(std::size_t max_width,
                                    std::initializer_list<std::string_view> optional) const {
   const std::vector<std::size_t> widths = this->widths();
   std::vector<bool> shown(columns_.size(), true);
-  std::size_t width = 2 * (columns_.size() - 1);
-  for (const std::size_t one : widths) width += one;
+  std::size_t total = 2 * (columns_.size() - 1);
+  for (const std::size_t one : widths) total += one;
   for (const std::string_view title : optional) {
-    if (width <= max_width) break;
+    if (total <= max_width) break;
     const auto column = std::ranges::find(columns_, title, &Column::title);
     if (column == columns_.end()) continue;
     const auto place = static_cast<std::size_t>(column - columns_.begin());
     shown[place] = false;
-    width -= widths[place] + 2;
+    total -= widths[place] + 2;
   }
   return text(shown);
 }
@@ -68,7 +67,7 @@ std::string TextTable::text(const std::vector<bool>& shown) const {
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (!shown[i]) continue;
       if (i != 0) line += "  ";
-      const std::string blanks(widths[i] - width_of(row[i]), ' ');
+      const std::string blanks(widths[i] - width(row[i]), ' ');
       line += columns_[i].align == Align::left ? row[i] + blanks : blanks + row[i];
     }
     text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';

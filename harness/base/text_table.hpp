@@ -5,12 +5,12 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace peakmark {
 
-/// A table for the console. Columns are as wide as their widest cell, counted in UTF-8 characters, with two
-/// blanks between them.
+/// A table for the console. Columns are as wide as their widest cell in UTF-8 characters, two blanks apart.
 class TextTable {
  public:
   enum class Align { left, right };
@@ -23,11 +23,11 @@ class TextTable {
   };
 
   explicit TextTable(std::vector<Column> columns);
-  /// As many cells as there are columns. What a terminal would obey stands in them escaped (one_line).
+  /// Adds a row with a cell for each column. Control characters in them are escaped (one_line).
   void add(std::vector<std::string> cells);
-  /// Title line and rows, each with a newline and without blanks at its end.
+  /// Returns the title line and the rows, each with a newline and without trailing blanks.
   [[nodiscard]] std::string text() const;
-  /// The same, without the columns of these titles, from the first on, as long as it is wider than
+  /// Like text(), but leaves out columns with these titles, in this order, until the table has at most
   /// `max_width` characters.
   [[nodiscard]] std::string text_within(std::size_t max_width,
                                         std::initializer_list<std::string_view> optional) const;
@@ -77,6 +77,24 @@ std::vector<std::string> cells(const std::vector<Field<Row>>& fields, const Row&
   std::vector<std::string> all;
   for (const Field<Row>& field : fields) all.push_back(field.cell(row));
   return all;
+}
+
+/// Returns the line `and N more` under a shortened list; empty if the list is whole.
+inline std::string more_than(std::size_t max, std::size_t all) {
+  if (all <= max) return {};
+  return "  and " + std::to_string(all - max) + " more; --json has them all\n";
+}
+
+/// Returns a table of the first `max` elements of a list, and how many more there are. `add(table, one)` adds
+/// the rows of an element.
+template <typename List, typename Add>
+std::string first_rows(TextTable table, std::size_t max, const List& all, Add&& add) {
+  std::size_t shown = 0;
+  for (const auto& one : all) {
+    if (shown++ == max) break;
+    add(table, one);
+  }
+  return table.text() + more_than(max, all.size());
 }
 
 }  // namespace peakmark

@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/first_rows.hpp"
-
 namespace peakmark {
 namespace {
 

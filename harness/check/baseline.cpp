@@ -1,7 +1,5 @@
 #include "check/baseline.hpp"
 
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +8,10 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/file_kind.hpp"
+#include "base/files.hpp"
 #include "base/text_file.hpp"
 #include "compare/moved_allocations.hpp"
+#include "runfile/json_fields.hpp"
 
 namespace peakmark {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/growth_allowance.hpp"
+#include "base/size.hpp"
 #include "check/judge.hpp"
 #include "runfile/run_file.hpp"
 

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "base/text_file.hpp"
 #include "check/reports.hpp"
 #include "check/sample_run.hpp"

@@ -8,11 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/duration.hpp"
-#include "base/quantity.hpp"
 #include "base/size.hpp"
+#include "base/text.hpp"
 #include "check/baseline.hpp"
-#include "runfile/kernel_time.hpp"
 #include "runfile/run_summary.hpp"
 
 namespace peakmark {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/growth_allowance.hpp"
+#include "base/size.hpp"
 #include "runfile/run_file.hpp"
 
 namespace peakmark {

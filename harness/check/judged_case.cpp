@@ -6,8 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/plain_text.hpp"
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "runfile/run_summary.hpp"
 
 namespace peakmark {

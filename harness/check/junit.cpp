@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 #include "check/reports.hpp"
 
 namespace peakmark {

@@ -1,7 +1,5 @@
 #include "check/reports.hpp"
 
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,13 +7,11 @@
 #include <set>
 #include <utility>
 
-#include "base/duration.hpp"
-#include "base/markdown_text.hpp"
-#include "base/plain_text.hpp"
-#include "base/quantity.hpp"
 #include "base/size.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "check/judged_case.hpp"
+#include "runfile/json_fields.hpp"
 #include "runfile/observation_json.hpp"
 #include "runfile/run_summary.hpp"
 #include "runfile/throughput.hpp"

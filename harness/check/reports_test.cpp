@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
-#include "base/markdown_text.hpp"
+#include "base/text.hpp"
 #include "check/sample_run.hpp"
 
 namespace peakmark {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/growth_allowance.hpp"
+#include "base/size.hpp"
 #include "cli/value_name.hpp"
 
 namespace peakmark::cli {

@@ -12,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/message.hpp"
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "check/baseline.hpp"
 #include "check/judge.hpp"
 #include "check/reports.hpp"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
-#include "base/environment_list.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
+#include "base/program.hpp"
 #include "base/text_file.hpp"
 #include "runfile/run_file.hpp"
 #include "subprocess/worker_process.hpp"

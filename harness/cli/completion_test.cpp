@@ -3,7 +3,7 @@
 #include <set>
 #include <sstream>
 
-#include "base/pseudo_terminals.hpp"
+#include "base/files_testing.hpp"
 #include "cli/command_test.hpp"
 
 namespace peakmark {

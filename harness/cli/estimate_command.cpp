@@ -6,13 +6,13 @@
 #include <charconv>
 #include <memory>
 
-#include "base/quantity.hpp"
 #include "base/size.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
-#include "subprocess/orphans.hpp"
-#include "subprocess/signal_watch.hpp"
+#include "subprocess/processes.hpp"
+#include "subprocess/signals.hpp"
 #include "supervise/estimate_question.hpp"
 #include "supervise/external_estimates.hpp"
 #include "supervise/run_workers.hpp"

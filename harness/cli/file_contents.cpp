@@ -9,14 +9,14 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "base/file_kind.hpp"
+#include "base/files.hpp"
 #include "profile/profile.hpp"
 #include "runfile/run_file.hpp"
 
 namespace peakmark::cli {
 
 FileContents contents_of(const std::filesystem::path& path) {
-  if (const std::string_view kind = kind_of_other_than_file(path); !kind.empty()) {
+  if (const std::string_view kind = non_file_kind(path); !kind.empty()) {
     throw UsageError(
         fmt::format("{}: is {}, neither a profile nor a run file; name a file", path.string(), kind));
   }

@@ -14,11 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "base/duration.hpp"
-#include "base/message.hpp"
-#include "base/plain_text.hpp"
-#include "base/quantity.hpp"
-#include "base/short_commit.hpp"
+#include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"

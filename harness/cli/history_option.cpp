@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "base/message.hpp"
+#include "base/text.hpp"
 #include "cli/value_name.hpp"
 
 namespace peakmark::cli {

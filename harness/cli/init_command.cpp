@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/own_program.hpp"
+#include "base/program.hpp"
+#include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "cli/command.hpp"
 #include "cli/first_files.hpp"
@@ -103,7 +104,7 @@ void write_all(const std::vector<FirstFile>& files) {
 
 /// For find_package(peakmark), where it does not look by itself.
 std::string prefix_option() {
-  for (const fs::path& prefix : prefixes_of_own_program()) {
+  for (const fs::path& prefix : own_program_prefixes()) {
     std::error_code error;
     if (!fs::exists(prefix / "lib/cmake/peakmark", error)) continue;
     return cmake_finds(prefix) ? ""

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/descriptor.hpp"
-#include "base/pseudo_terminals.hpp"
+#include "base/files_testing.hpp"
 #include "base/text_file.hpp"
 #include "cli/command_test.hpp"
 
@@ -167,7 +167,7 @@ TEST_F(InterruptedRun, AFullDiskKeepsWhatIsWritten) {
   const Answer full = ask({"/bin/sh", {"-c", line}, current_environment(), ""}, kLimit);
   EXPECT_EQ(full.end.exit_code, 2) << full.errors;
   EXPECT_THAT(full.errors,
-              AllOf(HasSubstr("run.json: cannot write run.json.partial beside it: File too large"),
+              AllOf(HasSubstr("run.json: cannot write run.json.partial next to it: File too large"),
                     HasSubstr("--resume")));
   EXPECT_FALSE(std::filesystem::exists(run_file_));
   const std::string written = read_text_file(partial_);

@@ -5,7 +5,7 @@
 #include "cli/selection_options.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
-#include "runfile/list_json.hpp"
+#include "runfile/context_json.hpp"
 #include "supervise/run_selection.hpp"
 #include "supervise/run_workers.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/usage_message.hpp"

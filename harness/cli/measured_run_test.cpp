@@ -6,8 +6,8 @@
 #include <fstream>
 #include <map>
 
-#include "base/environment_list.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
+#include "base/program.hpp"
 #include "device/device.hpp"
 #include "recorders/recorder_libraries.hpp"
 #include "runfile/run_file.hpp"

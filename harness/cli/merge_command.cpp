@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/message.hpp"
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/value_name.hpp"

@@ -10,7 +10,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
-#include "base/file_kind.hpp"
+#include "base/files.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -33,15 +33,14 @@ void write_output_file(const fs::path& path, const std::function<void(std::ostre
   const auto check = [&](int error) {
     if (error != 0) throw io_error(path, "cannot be written", error);
   };
-  const std::string_view kind = kind_of_other_than_file(path);
+  const std::string_view kind = non_file_kind(path);
   if (!kind.empty() && kind != "a folder") return check(write_into(path, write));
   check_replaceable(path);
   const fs::path target = fs::is_symlink(path) ? fs::weakly_canonical(path) : path;
-  const auto [beside, descriptor, refused] = create_file_beside(target);
-  const Descriptor lock(descriptor);  // until the file has its name
-  int error = refused != 0 ? refused : write_into(beside, write);
-  if (error == 0 && ::rename(beside.c_str(), target.c_str()) != 0) error = errno;
-  if (error != 0 && refused == 0) ::unlink(beside.c_str());
+  const NewFile beside = create_file_beside(target);
+  int error = beside.error != 0 ? beside.error : write_into(beside.path, write);
+  if (error == 0 && ::rename(beside.path.c_str(), target.c_str()) != 0) error = errno;
+  if (error != 0 && beside.error == 0) ::unlink(beside.path.c_str());
   // A file mounted by itself, or one in a folder of somebody else's.
   const bool only_in_place = error == EBUSY || error == EACCES || error == EPERM || error == EROFS;
   if (only_in_place && fs::exists(target)) error = write_into(target, write);

@@ -7,10 +7,8 @@
 #include <cstdio>
 #include <system_error>
 
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/own_program.hpp"
-#include "base/word_pointers.hpp"
+#include "base/program.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -18,11 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path reports_folder() {
-  for (const fs::path& prefix : prefixes_of_own_program()) {
-    std::error_code error;
-    fs::path folder = prefix / "share" / "peakmark" / "reports";
-    if (fs::is_directory(folder / "peakmark_reports", error)) return folder;
-  }
+  if (const auto folder = python_folder("reports", "peakmark_reports")) return *folder;
   throw EnvironmentError(
       fmt::format("share/peakmark/reports, which draws reports, is not beside {}; install peakmark again",
                   own_program().string()));
@@ -30,9 +24,9 @@ fs::path reports_folder() {
 
 /// $PEAKMARK_PYTHON, which may name a program of a virtual environment, or python3.
 fs::path python(const std::vector<std::string>& environment) {
-  const std::string wanted = variable_of(environment, "PEAKMARK_PYTHON").value_or("");
+  const std::string wanted = find_variable(environment, "PEAKMARK_PYTHON").value_or("");
   const std::string name = wanted.empty() ? "python3" : wanted;
-  if (const auto found = program_in(environment, name)) return *found;
+  if (const auto found = find_program(environment, name)) return *found;
   throw EnvironmentError(
       fmt::format("{} is no program here; plots and reports need Python 3.11 or later: install it, or let "
                   "$PEAKMARK_PYTHON name it",
@@ -41,17 +35,10 @@ fs::path python(const std::vector<std::string>& environment) {
 
 }  // namespace
 
-fs::path own_program() {
-  std::error_code error;
-  fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) throw io_error("/proc/self/exe", "cannot be read", error.value());
-  return program;
-}
-
 void become_python_reports(const std::vector<std::string>& words, const std::string& history) {
   std::vector<std::string> environment = current_environment();
   const fs::path interpreter = python(environment);
-  const std::string others = without_empty_folders(variable_of(environment, "PYTHONPATH").value_or(""));
+  const std::string others = without_empty_folders(find_variable(environment, "PYTHONPATH").value_or(""));
   const std::string folder = reports_folder().string();
   set_variable(environment, "PYTHONPATH", others.empty() ? folder : folder + ":" + others);
   // From Python 3.11 on the processes that draw heed it too.
@@ -68,7 +55,7 @@ void become_python_reports(const std::vector<std::string>& words, const std::str
   std::vector<std::string> arguments{interpreter.string(), "-c", script};
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::fflush(nullptr);
-  ::execve(interpreter.c_str(), pointers_to(arguments).data(), pointers_to(environment).data());
+  ::execve(interpreter.c_str(), exec_pointers(arguments).data(), exec_pointers(environment).data());
   throw io_error(interpreter, "cannot be started", errno,
                  "let $PEAKMARK_PYTHON name a Python of 3.11 or later");
 }

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/environment_list.hpp"
-#include "base/plain_text.hpp"
+#include "base/program.hpp"
 #include "base/size.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
 #include "cli/standard_output.hpp"

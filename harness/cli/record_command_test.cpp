@@ -53,7 +53,7 @@ TEST_F(RecordCommand, ExitCodeIsTheProgramsOwn) {
   EXPECT_EQ(record("-- sh -c 'kill -9 $$'").code, 128 + 9);
   const Result missing = record("-- no-such-program");
   EXPECT_EQ(missing.code, 127);
-  EXPECT_THAT(missing.err, HasSubstr("no-such-program: there is no such program in the folders of PATH"));
+  EXPECT_THAT(missing.err, HasSubstr("no-such-program: no such program in the folders of PATH"));
 }
 
 TEST_F(RecordCommand, LoaderWithoutADriver) {
@@ -255,7 +255,7 @@ TEST_F(RecordCommand, AScriptThatDoesNotSayByWhatItRunsIsTold) {
   std::filesystem::permissions(script, std::filesystem::perms::owner_read);
   const Result forbidden = record("-- " + script);
   EXPECT_EQ(forbidden.code, 126);
-  EXPECT_THAT(forbidden.err, HasSubstr(script + ": is no program: "));
+  EXPECT_THAT(forbidden.err, HasSubstr(script + ": is not a program: "));
 }
 
 TEST_F(RecordCommand, WhatLooksLikeAProgramAndCannotBeStartedIsToldWhy) {
@@ -266,10 +266,10 @@ TEST_F(RecordCommand, WhatLooksLikeAProgramAndCannotBeStartedIsToldWhy) {
   };
   const Result script = record("-- " + put("script", "#!/no/such/interpreter\n"));
   EXPECT_EQ(script.code, 127);
-  EXPECT_THAT(script.err, HasSubstr("script: cannot be started: it is there; the interpreter after its #!"));
+  EXPECT_THAT(script.err, HasSubstr("script: cannot be started: the interpreter after its #!"));
   const Result elsewhere = record("-- " + put("elsewhere", "\177ELF of another machine"));
   EXPECT_EQ(elsewhere.code, 126);
-  EXPECT_THAT(elsewhere.err, HasSubstr("elsewhere: cannot be started: it is built for another machine"));
+  EXPECT_THAT(elsewhere.err, HasSubstr("elsewhere: cannot be started: built for another machine"));
 }
 
 TEST_F(RecordCommand, ANameThatIsTooLongIsTold) {

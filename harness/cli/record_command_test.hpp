@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "ledger/ledger.hpp"
 #include "profile/profile.hpp"
 

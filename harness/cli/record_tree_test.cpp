@@ -7,7 +7,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "base/pseudo_terminals.hpp"
+#include "base/files_testing.hpp"
 #include "cli/record_command_test.hpp"
 #include "profile/profile_files.hpp"
 

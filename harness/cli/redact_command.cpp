@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/file_kind.hpp"
-#include "base/message.hpp"
-#include "base/quantity.hpp"
+#include "base/files.hpp"
+#include "base/program.hpp"
+#include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "cli/command.hpp"
 #include "cli/file_name.hpp"
@@ -38,7 +37,7 @@ constexpr std::string_view kSqlite("SQLite format 3\0", 16);
 
 void redact_history(const std::string& place, const PrivateTexts& texts) {
   history::History history(history::parse_address(place), history::History::Purpose::change);
-  print_message(stderr, "{}: {} redacted\n", history.place().name(), quantity(history.redact(texts), "run"));
+  print_message(stderr, "{}: {} redacted\n", history.address().name(), quantity(history.redact(texts), "run"));
 }
 
 /// Into the file itself: a new one would not be locked.
@@ -54,7 +53,6 @@ void write_in_place(const fs::path& path, const std::string& contents) {
 void redact_copy(const std::string& contents, const fs::path& target, const PrivateTexts& texts) {
   check_replaceable(target);
   const NewFile beside = create_file_beside(target);
-  const Descriptor lock(beside.descriptor);  // until the file has its name
   if (beside.error != 0) throw io_error(target, "cannot be written", beside.error);
   try {
     write_in_place(beside.path, contents);

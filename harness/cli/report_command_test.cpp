@@ -2,7 +2,7 @@
 // Python.
 #include <sstream>
 
-#include "base/environment_list.hpp"
+#include "base/program.hpp"
 #include "cli/command_test.hpp"
 
 namespace peakmark {
@@ -92,7 +92,7 @@ TEST_F(Report, WithoutLibrariesSaysWhatToInstall) {
   std::ofstream(modules / "pandas.py")
       << "raise ModuleNotFoundError(\"No module named 'pandas'\", name='pandas')\n";
   environment_.push_back("PYTHONPATH=" + modules.string());
-  if (!program_in(current_environment(), "python3")) GTEST_SKIP() << "there is no python3 here";
+  if (!find_program(current_environment(), "python3")) GTEST_SKIP() << "there is no python3 here";
   std::ofstream(run_file_) << "{}";
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"report", "--junit", "j.xml"}, {"plot", run_file_.string()}}) {
@@ -104,7 +104,7 @@ TEST_F(Report, WithoutLibrariesSaysWhatToInstall) {
 }
 
 TEST_F(Report, FilesOfTheWorkingFolderAreNotTakenForPythonsModules) {
-  if (!program_in(current_environment(), "python3")) GTEST_SKIP() << "there is no python3 here";
+  if (!find_program(current_environment(), "python3")) GTEST_SKIP() << "there is no python3 here";
   const std::filesystem::path here = folder_.path() / "work";
   std::filesystem::create_directories(here);
   for (const char* const module : {"json.py", "argparse.py", "pathlib.py", "peakmark_reports.py"}) {

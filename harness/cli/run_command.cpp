@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/message.hpp"
+#include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "cli/case_limit_option.hpp"
 #include "cli/command.hpp"

@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/duration.hpp"
-#include "base/plain_text.hpp"
 #include "base/size.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
 #include "cli/file_contents.hpp"

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -12,9 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/duration.hpp"
-#include "base/message.hpp"
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "base/text_table.hpp"
 #include "cli/allow_growth_option.hpp"

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -17,12 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kName = "peakmark";
-
-bool needs_no_quotes(char letter) {
-  constexpr std::string_view kOthers = "-_./+,:=@%";
-  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-         (letter >= '0' && letter <= '9') || kOthers.find(letter) != std::string_view::npos;
-}
 
 std::vector<fs::path> folders_of_path() {
   std::vector<fs::path> folders;
@@ -38,19 +32,6 @@ bool are_one_file(const fs::path& one, const fs::path& other) {
 }
 
 }  // namespace
-
-std::string shell_word(std::string_view text) {
-  if (!text.empty() && std::ranges::all_of(text, needs_no_quotes)) return std::string(text);
-  std::string word = "'";
-  for (const char letter : plain_text(text)) {
-    if (letter == '\'') {
-      word += "'\\''";
-    } else {
-      word += letter;
-    }
-  }
-  return word + "'";
-}
 
 std::string own_command() {
   // Python's command puts this program in its own place, and says what it was called by itself.

@@ -6,9 +6,6 @@
 
 namespace peakmark::cli {
 
-/// `text` as one word for a POSIX shell: in quotes where it needs them.
-std::string shell_word(std::string_view text);
-
 /// What a user types to call this program once more, as words for a shell: `peakmark` where PATH finds it,
 /// else what it was called by.
 std::string own_command();

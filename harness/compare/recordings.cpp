@@ -8,8 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/first_rows.hpp"
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "compare/moved_json.hpp"
 

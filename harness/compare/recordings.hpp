@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/growth_allowance.hpp"
+#include "base/size.hpp"
 #include "compare/moved_allocations.hpp"
 
 namespace peakmark {

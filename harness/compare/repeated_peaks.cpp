@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/first_rows.hpp"
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "runfile/json_fields.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/growth_allowance.hpp"
+#include "base/size.hpp"
 #include "compare/moved_allocations.hpp"
 #include "compare/recordings.hpp"
 #include "compare/time_comparison.hpp"

@@ -6,12 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/duration.hpp"
-#include "base/first_rows.hpp"
-#include "base/markdown_text.hpp"
-#include "base/plain_text.hpp"
-#include "base/quantity.hpp"
-#include "base/short_commit.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "compare/run_comparison.hpp"
 

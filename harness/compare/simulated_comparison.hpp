@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compare/time_comparison.hpp"
-#include "runfile/candidates.hpp"
+#include "runfile/case_pairs.hpp"
 
 // Simulates both passes of a comparison with known effects, for tests and for the tables of
 // docs/statistics.md.

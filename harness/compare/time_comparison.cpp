@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "statistics/rank_statistics.hpp"
 
 namespace peakmark {

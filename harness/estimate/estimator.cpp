@@ -11,15 +11,15 @@
 namespace peakmark {
 namespace {
 
-constexpr Size kMost = std::numeric_limits<Size>::max();
+constexpr Size kMaxSize = std::numeric_limits<Size>::max();
 
-/// The largest n ≥ 0 with fits(n), for a `fits` that never becomes true again: doubling, then bisection.
+/// Returns the largest n ≥ 0 with fits(n), by doubling and bisection. `fits` must be monotonic.
 template <typename Fits>
 Size largest(Fits fits) {
   if (!fits(1)) return 0;
   Size fitting = 1;
-  while (fitting <= kMost / 2 && fits(2 * fitting)) fitting *= 2;
-  Size failing = fitting <= kMost / 2 ? 2 * fitting : kMost;
+  while (fitting <= kMaxSize / 2 && fits(2 * fitting)) fitting *= 2;
+  Size failing = fitting <= kMaxSize / 2 ? 2 * fitting : kMaxSize;
   while (failing - fitting > 1) {
     const Size middle = fitting + (failing - fitting) / 2;
     (fits(middle) ? fitting : failing) = middle;
@@ -37,29 +37,27 @@ class Form : public Estimator {
  protected:
   void check(const EstimateRequest& request) const {
     if (request.slice_dimension != traits_.slice_dimension) {
-      throw UsageError(fmt::format("estimator {}: slice dimension {} is not supported; it cuts along {}",
+      throw UsageError(fmt::format("estimator {}: unsupported slice dimension {}; supported: {}",
                                    traits_.name, request.slice_dimension, traits_.slice_dimension));
     }
     for (const Size extent : request.other_dimensions) {
       if (extent < 0)
-        throw UsageError(fmt::format("estimator {}: dimension {} is negative", traits_.name, extent));
+        throw UsageError(fmt::format("estimator {}: negative dimension {}", traits_.name, extent));
     }
   }
   static void check_slices(Size slices) {
-    if (slices < 0)
-      throw UsageError(fmt::format("{} slices are asked for; a number of slices is 0 or more", slices));
+    if (slices < 0) throw UsageError(fmt::format("negative number of slices: {}", slices));
   }
   [[nodiscard]] Size not_negative(Size bytes, std::string_view of) const {
     if (bytes < 0) {
-      throw UsageError(
-          fmt::format("estimator {}: {} is {} bytes; bytes are never negative", traits_.name, of, bytes));
+      throw UsageError(fmt::format("estimator {}: negative size of {}: {} bytes", traits_.name, of, bytes));
     }
     return bytes;
   }
   void check_per_slice(Size per_slice) const {
     if (not_negative(per_slice, "a slice") == 0) {
       throw UsageError(
-          fmt::format("estimator {}: a slice is 0 bytes, so any number would fit", traits_.name));
+          fmt::format("estimator {}: 0 bytes a slice, so that any number of slices would fit", traits_.name));
     }
   }
   [[nodiscard]] DType output_dtype(DType input) const {
@@ -71,7 +69,7 @@ class Form : public Estimator {
   std::string_view form_;
 };
 
-/// Bytes linear in the slices: what direct and module have in common.
+/// Bytes that are linear in the slices: direct and module.
 class LinearForm : public Form {
  public:
   using Form::Form;
@@ -110,10 +108,10 @@ class DirectForm final : public LinearForm {
     const Size slice = checked_multiply(
         checked_multiply(request.other_dimensions[0], request.other_dimensions[1]), size_of(request.dtype));
     const double bytes = multiplier_ * static_cast<double>(slice);
-    // 2^63 itself is the first double that does not fit; a NaN fails the comparison.
+    // 2^63 is the first double that does not fit. The comparison is false for NaN.
     if (!(std::abs(bytes) < 9223372036854775808.0)) {
       throw OverflowError(
-          fmt::format("estimator {}: {} times {} bytes is no 64-bit size", name(), multiplier_, slice));
+          fmt::format("estimator {}: {} times {} bytes does not fit 64 bits", name(), multiplier_, slice));
     }
     return {{"slice", static_cast<Size>(bytes), 0}};
   }
@@ -147,7 +145,7 @@ class IterativeForm final : public Form {
       try {
         return bytes(request, slices) <= request.available_bytes;
       } catch (const OverflowError&) {
-        return false;  // more than 2^63 bytes fit nowhere
+        return false;  // more than 2^63 bytes never fit
       }
     };
     return {largest(fits), output_dtype(request.dtype)};
@@ -155,7 +153,7 @@ class IterativeForm final : public Form {
   [[nodiscard]] Size bytes(const EstimateRequest& request, Size slices) const override {
     check(request);
     check_slices(slices);
-    return not_negative(bytes_(request, slices), fmt::format("the need of {} slices", slices));
+    return not_negative(bytes_(request, slices), fmt::format("{} slices", slices));
   }
   [[nodiscard]] std::vector<Term> terms(const EstimateRequest& request) const override {
     return terms_ ? terms_(request) : std::vector<Term>{};
@@ -175,7 +173,7 @@ class DocumentedForm final : public Form {
     check(request);
     const EstimateAnswer answer = slices_(request);
     if (answer.slices < 0) {
-      throw UsageError(fmt::format("estimator {}: it answered {} slices", name(), answer.slices));
+      throw UsageError(fmt::format("estimator {}: negative answer: {} slices", name(), answer.slices));
     }
     return answer;
   }
@@ -187,9 +185,8 @@ class DocumentedForm final : public Form {
       return max_slices(question).slices < slices;
     };
     if (!too_few(0)) return 0;
-    if (too_few(kMost)) {
-      throw UsageError(
-          fmt::format("estimator {}: it answers fewer than {} slices for any memory", name(), slices));
+    if (too_few(kMaxSize)) {
+      throw UsageError(fmt::format("estimator {}: fewer than {} slices for any memory", name(), slices));
     }
     return largest(too_few) + 1;
   }

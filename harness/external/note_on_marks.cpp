@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {

@@ -12,10 +12,9 @@
 #include <deque>
 
 #include "base/descriptor.hpp"
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/program_failure.hpp"
-#include "subprocess/orphans.hpp"
+#include "base/program.hpp"
+#include "subprocess/processes.hpp"
 #include "subprocess/spawn.hpp"
 
 namespace peakmark {
@@ -104,7 +103,7 @@ void guard_group(const std::filesystem::path& profiles) {
 ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
   const std::string trouble = program_failure(environment, command.front());
   if (!trouble.empty()) throw EnvironmentError(command.front() + ": " + trouble);
-  WorkerCommand start{program_in(environment, command.front()).value(),
+  WorkerCommand start{find_program(environment, command.front()).value(),
                       {command.begin() + 1, command.end()},
                       environment,
                       ""};

@@ -12,9 +12,9 @@
 #include <fstream>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
-#include "subprocess/orphans.hpp"
-#include "subprocess/without_pidfd.hpp"
+#include "base/files_testing.hpp"
+#include "subprocess/processes.hpp"
+#include "subprocess/stuck_process_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -114,13 +114,13 @@ TEST(ProgramRun, WhatIsNoProgramIsSaid) {
     run_program({"no-such-program"}, {"PATH=/usr/bin:/bin"});
     FAIL();
   } catch (const EnvironmentError& error) {
-    EXPECT_STREQ("no-such-program: there is no such program in the folders of PATH", error.what());
+    EXPECT_STREQ("no-such-program: no such program in the folders of PATH", error.what());
   }
   try {
     run_program({"/etc/passwd"}, {});
     FAIL();
   } catch (const EnvironmentError& error) {
-    EXPECT_THAT(error.what(), testing::StartsWith("/etc/passwd: is no program: "));
+    EXPECT_THAT(error.what(), testing::StartsWith("/etc/passwd: is not a program: "));
   }
 }
 

@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/quantity.hpp"
+#include "base/program.hpp"
+#include "base/text.hpp"
 #include "external/note_on_marks.hpp"
 #include "external/program_record.hpp"
 #include "external/program_run.hpp"
@@ -19,7 +19,7 @@
 #include "profile/profile_files.hpp"
 #include "recorders/error_file.hpp"
 #include "show/process_tree.hpp"
-#include "supervise/python_environment.hpp"
+#include "supervise/process_environment.hpp"
 
 namespace peakmark {
 namespace {
@@ -47,7 +47,7 @@ class FreshFolder {
 
 std::string why_nothing(const std::vector<std::string>& command, const std::vector<std::string>& environment,
                         const RecorderLibraries& libraries) {
-  const auto file = program_in(environment, command.front());
+  const auto file = find_program(environment, command.front());
   MissingRecorder evidence{libraries, std::nullopt, {}, {}};
   if (file && is_static_program(*file)) evidence.static_program = file;
   return why_no_recorder(evidence);

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/scratch_folder.hpp"
+#include "base/files.hpp"
 #include "external/program_run.hpp"
 #include "external/program_trial.hpp"
 #include "runfile/description_json.hpp"
-#include "runfile/observation_writer.hpp"
-#include "subprocess/orphans.hpp"
+#include "runfile/worker_protocol.hpp"
+#include "subprocess/processes.hpp"
 #include "sweep/suite_document.hpp"
 #include "sweep/vocabulary.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "check/judge.hpp"
 #include "check/reports.hpp"
 #include "history/run_record.hpp"
@@ -17,7 +17,7 @@
 #include "show/page.hpp"
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"
-#include "supervise/external_answer.hpp"
+#include "supervise/external_estimates.hpp"
 #include "sweep/sample_description.hpp"
 #include "sweep/suite.hpp"
 #include "sweep/suite_document.hpp"

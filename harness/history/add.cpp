@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/duration.hpp"
+#include "base/text.hpp"
 #include "history/database.hpp"
 #include "history/inside.hpp"
 #include "history/run_record.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-// For the sources of this room only.
+// Internal to this module.
 
 #include <map>
 #include <string>

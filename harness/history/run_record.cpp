@@ -1,7 +1,5 @@
 #include "history/run_record.hpp"
 
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +16,7 @@
 #include "base/private_text.hpp"
 #include "base/quantile.hpp"
 #include "runfile/context_json.hpp"
-#include "runfile/long_lists.hpp"
+#include "runfile/json_fields.hpp"
 #include "runfile/observation_json.hpp"
 #include "runfile/rounds.hpp"
 #include "trend/trends.hpp"
@@ -245,8 +243,7 @@ MemoryKind parse_memory_kind(const std::string& name) {
 }  // namespace
 
 std::int64_t RunRecord::ok() const {
-  return std::count_if(observations.begin(), observations.end(),
-                       [](const ObservationRecord& one) { return one.outcome == to_string(Outcome::ok); });
+  return std::ranges::count(observations, to_string(Outcome::ok), &ObservationRecord::outcome);
 }
 
 std::optional<double> median_of_block_medians(const std::optional<GpuTime>& time) {

@@ -8,8 +8,7 @@
 #include <functional>
 
 #include "base/error.hpp"
-#include "base/full_disk.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "base/text_file.hpp"
 #include "history/history.hpp"
 #include "history/sample_runs.hpp"
@@ -72,7 +71,7 @@ TEST_F(SqliteError, AnEmptyFileBecomesAHistory) {
 TEST_F(SqliteError, OnlyWriteMakesAHistory) {
   for (const auto purpose : {History::Purpose::read, History::Purpose::change}) {
     EXPECT_THAT(message_of_opening(purpose),
-                AllOf(StartsWith(file_ + ": there is no history"),
+                AllOf(StartsWith(file_ + ": no history here"),
                       HasSubstr("peakmark history create --history '" + file_ + "'")));
     EXPECT_FALSE(std::filesystem::exists(file_));
   }

@@ -111,8 +111,8 @@ void connect(soci::session& sql, const Address& address) {
 
 constexpr const char* kTakeLock = "SELECT pg_advisory_xact_lock(8098986618920202859)";
 
-void tell(int told) {
-  if (::write(told, "!", 1) != 1) ::_exit(1);
+void notify(int pipe) {
+  if (::write(pipe, "!", 1) != 1) ::_exit(1);
 }
 
 void wait_for_waiters(soci::session& sql, int wanted) {
@@ -150,7 +150,7 @@ PostgresqlServer::PostgresqlServer() {
   const std::string text = read_until(output, "ready to accept connections");
   if (text.find("ready to accept") == std::string::npos)
     throw std::runtime_error("postgres did not start: " + text);
-    // The pipe stays open, or the server would die of its next word; it says little.
+    // The pipe stays open: the server would be killed by its next message.
 #endif
 }
 
@@ -190,7 +190,7 @@ void OnBothDatabases::execute(const std::string& text) const {
   }
 }
 
-void OnBothDatabases::hold_lock(int told) const {
+void OnBothDatabases::hold_lock(int pipe) const {
   soci::session sql;
   connect(sql, address());
   if (is_postgresql()) {
@@ -199,18 +199,18 @@ void OnBothDatabases::hold_lock(int told) const {
   } else {
     sql << "BEGIN EXCLUSIVE";
   }
-  tell(told);
+  notify(pipe);
   for (;;) ::pause();
 }
 
-void OnBothDatabases::hold_lock_until_two_wait(int told) const {
+void OnBothDatabases::hold_lock_until_two_wait(int pipe) const {
   soci::session sql;
   connect(sql, address());
   sql << "BEGIN";
   sql << kTakeLock;
-  tell(told);
+  notify(pipe);
   wait_for_waiters(sql, 1);
-  tell(told);
+  notify(pipe);
   wait_for_waiters(sql, 2);
   sql << "ROLLBACK";
 }

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "history/history.hpp"
 
 namespace peakmark::history {
@@ -53,11 +53,11 @@ class OnBothDatabases : public testing::TestWithParam<Address::Kind> {
   static std::string message_of(const std::function<void()>& work);
   /// Statements of SQL, outside of what is tested.
   void execute(const std::string& sql) const;
-  /// Takes the lock of a writer, writes a byte into `told` and never returns: for a process of its own.
-  [[noreturn]] void hold_lock(int told) const;
-  /// PostgreSQL: takes the lock of a writer and writes a byte into `told`, another when somebody waits for
+  /// Takes the lock of a writer, writes a byte to `pipe` and never returns: for a process of its own.
+  [[noreturn]] void hold_lock(int pipe) const;
+  /// PostgreSQL: takes the lock of a writer and writes a byte to `pipe`, another when somebody waits for
   /// the lock, and lets go when two do: they get it in the order in which they came.
-  void hold_lock_until_two_wait(int told) const;
+  void hold_lock_until_two_wait(int pipe) const;
 
   TemporaryFolder folder_;
   std::string address_;

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "profile/profile.hpp"
 #include "recorders/profile_writer.hpp"
 

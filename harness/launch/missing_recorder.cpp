@@ -10,7 +10,7 @@
 #include <regex>
 #include <string_view>
 
-#include "base/own_program.hpp"
+#include "base/program.hpp"
 
 namespace peakmark {
 namespace {
@@ -130,7 +130,7 @@ std::string why_not_with(pid_t process, const SeenProcess& seen, const RecorderL
 /// Of a script with marks that failed; empty for any other program.
 std::string what_a_missing_module_says(const MissingRecorder& evidence) {
   if (!evidence.script_with_marks || evidence.program_code == 0) return "";
-  const auto folder = folder_of_python_module();
+  const auto folder = python_module_folder();
   return fmt::format(
       "the program ended with exit code {} before it used OpenCL or CUDA, so nothing was recorded; {} "
       "imports "

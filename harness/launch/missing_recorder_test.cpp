@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -18,7 +18,7 @@ class MissingRecorderTest : public testing::Test {
   /// A program that loaded `loader`, which a recorder for OpenCL was to come into.
   MissingRecorder loaded(const std::string& loader, bool has_variables = true) const {
     MissingRecorder evidence;
-    evidence.libraries.opencl = PEAKMARK_SOME_LAYER;
+    evidence.libraries.opencl = PEAKMARK_FAKE_LAYER;
     evidence.seen[7] = {"/usr/bin/python", false, has_variables, false, {loader}};
     return evidence;
   }
@@ -83,7 +83,7 @@ TEST_F(MissingRecorderTest, AnotherRecordingWithinTheProgram) {
 TEST_F(MissingRecorderTest, AColonInThePathOfTheRecorder) {
   std::filesystem::create_directory(folder_.path() / "a:b");
   const auto layer = folder_.path() / "a:b" / "libpeakmark-opencl.so";
-  std::filesystem::copy_file(PEAKMARK_SOME_LAYER, layer);
+  std::filesystem::copy_file(PEAKMARK_FAKE_LAYER, layer);
   MissingRecorder evidence = loaded("");
   evidence.libraries.opencl = layer;
   EXPECT_THAT(why(evidence),

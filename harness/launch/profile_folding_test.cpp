@@ -14,7 +14,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "profile/profile_files.hpp"
 #include "recorders/profile_writer.hpp"
 #include "show/profile_reports.hpp"

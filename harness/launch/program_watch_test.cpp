@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "base/environment_list.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
+#include "base/program.hpp"
 #include "launch/program_file.hpp"
-#include "subprocess/proc_file.hpp"
+#include "subprocess/processes.hpp"
 
 namespace peakmark {
 namespace {
@@ -113,8 +113,8 @@ TEST(ProgramWatch, SeesLoadersAndRecorders) {
   const TemporaryFolder folder;
   const std::string loader = folder.path() / "libOpenCL-wheel.so.1";
   const std::string recorder = folder.path() / "libpeakmark-opencl.so";
-  std::filesystem::copy_file(PEAKMARK_SOME_LAYER, loader);
-  std::filesystem::copy_file(PEAKMARK_SOME_LAYER, recorder);
+  std::filesystem::copy_file(PEAKMARK_FAKE_LAYER, loader);
+  std::filesystem::copy_file(PEAKMARK_FAKE_LAYER, recorder);
   const Waiting with_loader({"LD_PRELOAD=" + loader});
   ProgramWatch watch(with_loader.process(), kVariable);
   EXPECT_FALSE(watch.look());

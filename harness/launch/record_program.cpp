@@ -12,12 +12,9 @@
 #include <string>
 #include <utility>
 
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/own_program.hpp"
-#include "base/program_failure.hpp"
-#include "base/quantity.hpp"
-#include "base/word_pointers.hpp"
+#include "base/program.hpp"
+#include "base/text.hpp"
 #include "launch/exit_watcher.hpp"
 #include "launch/missing_recorder.hpp"
 #include "launch/program_file.hpp"
@@ -28,7 +25,7 @@
 #include "profile/recording_name.hpp"
 #include "profile/stop_reason.hpp"
 #include "recorders/error_file.hpp"
-#include "subprocess/signal_forwarder.hpp"
+#include "subprocess/signals.hpp"
 
 namespace peakmark {
 namespace {
@@ -142,8 +139,8 @@ std::string why_not_started(const std::vector<std::string>& environment, const s
                             int error) {
   const std::string trouble = program_failure(environment, program);
   if (trouble.empty()) {
-    const fs::path file = program_in(environment, program).value_or(program);
-    return fmt::format("{}: cannot be started: {}", program, why_not_executed(file, error));
+    const fs::path file = find_program(environment, program).value_or(program);
+    return fmt::format("{}: cannot be started: {}", program, exec_failure(file, error));
   }
   // A shell would run it itself; it has no line that says by what.
   if (error == ENOEXEC) {
@@ -243,8 +240,8 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   if (request.output_to_stderr) posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
   ExitWatcher ends(name);
   const std::string variable = "PEAKMARK_PROFILE=" + name.string();
-  const std::vector<char*> words = pointers_to(command);
-  const std::vector<char*> variables = pointers_to(environment);
+  const std::vector<char*> words = exec_pointers(command);
+  const std::vector<char*> variables = exec_pointers(environment);
   pid_t program = -1;
   const int error =
       posix_spawnp(&program, command[0].c_str(), &files, &attributes, words.data(), variables.data());
@@ -267,7 +264,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   name_profiles(name, program, recording);
   if (recording.trouble.empty() && !recording.profile) {
     recording.trouble = troubles.first_line();
-    const auto file = program_in(environment, request.command[0]);
+    const auto file = find_program(environment, request.command[0]);
     if (recording.trouble.empty())
       recording.trouble = why_no_recorder({libraries, file && is_static_program(*file) ? file : std::nullopt,
                                            watch.seen(), running_with(variable), recording.program_code,

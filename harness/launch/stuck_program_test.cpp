@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "launch/record_program.hpp"
 
 namespace peakmark {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <thread>
 
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
+#include "base/program.hpp"
 #include "launch/missing_recorder.hpp"
 #include "profile/profile.hpp"
 #include "recorders/attached_recorder.hpp"

@@ -12,7 +12,7 @@
 #include <iostream>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "base/file_kind.hpp"
-#include "base/quantity.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
 #include "profile/stop_reason.hpp"
 
 namespace peakmark {
@@ -123,7 +123,7 @@ EventBlock::EventBlock(std::vector<Event> events) {
 }
 
 ProfileReader::ProfileReader(const std::filesystem::path& path) : file_(std::make_unique<File>(path)) {
-  if (const std::string_view kind = kind_of_other_than_file(path); !kind.empty()) {
+  if (const std::string_view kind = non_file_kind(path); !kind.empty()) {
     throw UsageError(fmt::format("{}: is {}, no profile of peakmark", path.string(), kind));
   }
   file_->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/file_kind.hpp"
+#include "base/files.hpp"
 #include "profile/profile.hpp"
 #include "profile/profile_files.hpp"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "recorders/profile_writer.hpp"
 
 namespace peakmark {

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "profile/event_source.hpp"
 
 namespace peakmark {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "profile/profile.hpp"
 #include "recorders/profile_writer.hpp"
 #include "recorders/stack_text.hpp"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "profile/profile.hpp"
 #include "recorders/error_file.hpp"
 #include "recorders/nvtx.hpp"

@@ -4,8 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/environment_list.hpp"
-#include "base/own_program.hpp"
+#include "base/program.hpp"
 
 namespace peakmark {
 namespace {
@@ -14,7 +13,7 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> folders_beside_program() {
   std::vector<fs::path> found;
-  for (const fs::path& folder : prefixes_of_own_program()) found.push_back(folder / "lib" / "peakmark");
+  for (const fs::path& folder : own_program_prefixes()) found.push_back(folder / "lib" / "peakmark");
   return found;
 }
 
@@ -53,7 +52,7 @@ void add_recorders(std::vector<std::string>& environment, const RecorderLibrarie
     // one see only what stands before it.
     std::string layers = libraries.opencl->string();
     std::string_view rest;
-    const std::string users = variable_of(environment, "OPENCL_LAYERS").value_or("");
+    const std::string users = find_variable(environment, "OPENCL_LAYERS").value_or("");
     for (rest = users; !rest.empty();) {
       const std::string_view layer = rest.substr(0, rest.find(':'));
       rest.remove_prefix(std::min(rest.size(), layer.size() + 1));
@@ -66,14 +65,14 @@ void add_recorders(std::vector<std::string>& environment, const RecorderLibrarie
 
 std::string replaced_injection(const std::vector<std::string>& environment,
                                const RecorderLibraries& libraries) {
-  const std::string users = variable_of(environment, "CUDA_INJECTION64_PATH").value_or("");
+  const std::string users = find_variable(environment, "CUDA_INJECTION64_PATH").value_or("");
   return libraries.cuda && users != libraries.cuda->string() ? users : "";
 }
 
 void add_ranges(std::vector<std::string>& environment, const RecorderLibraries& libraries) {
   constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
   const auto& library = libraries.cuda ? libraries.cuda : libraries.opencl;
-  if (library && variable_of(environment, kVariable).value_or("").empty())
+  if (library && find_variable(environment, kVariable).value_or("").empty())
     set_variable(environment, kVariable, library->string());
 }
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "base/environment_list.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
+#include "base/program.hpp"
 
 namespace peakmark {
 namespace {

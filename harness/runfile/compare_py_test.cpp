@@ -1,8 +1,8 @@
 // Google Benchmark's own tool reads our run files.
 #include <gmock/gmock.h>
 
-#include "base/temporary_folder.hpp"
-#include "runfile/run_example.hpp"
+#include "base/files_testing.hpp"
+#include "runfile/sample_run.hpp"
 #include "subprocess/worker_process.hpp"
 
 namespace peakmark {

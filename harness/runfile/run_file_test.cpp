@@ -1,16 +1,15 @@
 #include "runfile/run_file.hpp"
 
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <gmock/gmock.h>
 
 #include <fstream>
 #include <limits>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "base/text_file.hpp"
-#include "runfile/run_example.hpp"
+#include "runfile/json_fields.hpp"
+#include "runfile/sample_run.hpp"
 
 namespace peakmark {
 namespace {

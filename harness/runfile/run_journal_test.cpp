@@ -5,9 +5,8 @@
 #include <fstream>
 
 #include "base/error.hpp"
-#include "base/full_disk.hpp"
-#include "base/temporary_folder.hpp"
-#include "runfile/run_example.hpp"
+#include "base/files_testing.hpp"
+#include "runfile/sample_run.hpp"
 
 namespace peakmark {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/duration.hpp"
+#include "base/text.hpp"
 
 namespace peakmark {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 #include "show/profile_reports.hpp"
 
 namespace peakmark {

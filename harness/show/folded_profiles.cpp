@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/file_kind.hpp"
+#include "base/files.hpp"
 #include "profile/profile_files.hpp"
 
 namespace peakmark {
@@ -107,7 +107,7 @@ const FoldedProcess* find_folded(const FoldedProfiles& folded, const ProfileHead
 }
 
 std::optional<FoldedProfiles> read_folded(const fs::path& path) {
-  if (!kind_of_other_than_file(path).empty()) {
+  if (!non_file_kind(path).empty()) {
     throw UsageError(fmt::format("{}: is no file of folded events", path.string()));
   }
   const FoldedFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -152,9 +152,9 @@ std::optional<FoldedProfiles> read_folded(const fs::path& path) {
 
 int write_folded(const FoldedProfiles& folded, const fs::path& path,
                  const std::function<void()>& before_rename) {
-  const NewFile written = create_file_beside(path);
-  if (written.descriptor < 0) return written.error;
-  const FoldedFile file(written.descriptor);
+  NewFile written = create_file_beside(path);
+  if (written.error != 0) return written.error;
+  const FoldedFile file(written.descriptor.release());
   int error = write_all(file, folded) ? 0 : errno;
   if (error == 0) {
     before_rename();

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/environment_list.hpp"
 #include "base/private_text.hpp"
+#include "base/program.hpp"
 #include "ledger/timeline.hpp"
 #include "page_template.hpp"
 #include "show/flame.hpp"

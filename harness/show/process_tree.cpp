@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "profile/profile_files.hpp"
 #include "profile/stop_reason.hpp"
 #include "show/folded_profiles.hpp"

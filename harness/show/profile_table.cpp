@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/first_rows.hpp"
-#include "base/plain_text.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "show/allocation_groups.hpp"
 #include "show/phase_groups.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "show/allocation_groups.hpp"
 #include "show/process_by_hand.hpp"
 #include "show/process_tree.hpp"

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "show/elf_symbols.hpp"
 
 namespace peakmark {

@@ -19,12 +19,12 @@ namespace peakmark {
 void check_finite(std::span<const double> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
-    throw std::invalid_argument(fmt::format("value {} of {} is no finite number", i + 1, values.size()));
+    throw std::invalid_argument(fmt::format("value {} of {} is not finite", i + 1, values.size()));
   }
 }
 
 double median(std::span<const double> values) {
-  if (values.empty()) throw std::invalid_argument("there is no median of no values");
+  if (values.empty()) throw std::invalid_argument("median of no values");
   check_finite(values);
   return quantile({values.begin(), values.end()}, 0.5);
 }
@@ -35,8 +35,7 @@ double rank_sum_steps(std::size_t values, std::size_t taken) {
   return n * k * (2 * n * k);
 }
 
-// Ways are counted in doubles: up to 56 values they are exact integers, beyond that rounded in the last
-// digit.
+// Counts subsets in doubles: exact integers up to 56 values, rounded in the last digit beyond.
 std::vector<double> rank_sum_distribution(std::span<const std::int64_t> ranks, std::size_t taken) {
   const std::int64_t most = std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0});
   std::vector<std::int64_t> sorted(ranks.begin(), ranks.end());
@@ -45,7 +44,7 @@ std::vector<double> rank_sum_distribution(std::span<const std::int64_t> ranks, s
       std::accumulate(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(taken), std::int64_t{0}) +
       1;
   const auto columns = static_cast<std::size_t>(width);
-  // ways[k · columns + s]: how many of the ways to take k of the ranks seen so far have the sum s.
+  // ways[k · columns + s]: the number of subsets of k of the ranks so far with sum s.
   std::vector<double> ways((taken + 1) * columns, 0);
   ways[0] = 1;
   std::size_t seen = 0;
@@ -77,7 +76,7 @@ std::vector<double> u_distribution(std::size_t first, std::size_t second) {
 
 namespace {
 
-/// Twice the mean ranks (integers) of the first sample's values, then the second's; and Σ (t³ − t) over ties.
+/// Twice the mean ranks (integers) of the first sample, then of the second, and Σ (t³ − t) over ties.
 struct Ranks {
   std::vector<std::int64_t> doubled;
   double ties = 0;
@@ -125,7 +124,7 @@ double approximate_p(double u, double m, double n, double ties) {
 }  // namespace
 
 RankTest mann_whitney(std::span<const double> first, std::span<const double> second) {
-  if (first.empty() || second.empty()) throw std::invalid_argument("a sample to compare is empty");
+  if (first.empty() || second.empty()) throw std::invalid_argument("empty sample");
   check_finite(first);
   check_finite(second);
   const Ranks ranks = rank_values(first, second);
@@ -160,8 +159,8 @@ double chance_of_u_at_most(double u, std::size_t first, std::size_t second) {
 
 namespace {
 
-/// The least u with P(U ≤ u) > tail: the interval goes from the u-th difference from below to the u-th from
-/// above. 0 where even u = 0 is too likely.
+/// Returns the smallest u with P(U ≤ u) > tail: the interval is from the u-th smallest to the u-th largest
+/// difference. 0 if even u = 0 is too likely.
 std::size_t differences_left_out(std::size_t first, std::size_t second, double tail) {
   if (rank_sum_steps(first + second, first) <= kMaxRankSumSteps) {
     double sum = 0;
@@ -189,8 +188,8 @@ std::size_t differences_left_out(std::size_t first, std::size_t second, double t
 }  // namespace
 
 Shift hodges_lehmann(std::span<const double> base, std::span<const double> next, double confidence) {
-  if (base.empty() || next.empty()) throw std::invalid_argument("a sample to compare is empty");
-  if (base.size() > kMaxDifferences / next.size()) throw UsageError("the samples to compare are too large");
+  if (base.empty() || next.empty()) throw std::invalid_argument("empty sample");
+  if (base.size() > kMaxDifferences / next.size()) throw UsageError("too many values to compare");
   check_finite(base);
   check_finite(next);
   std::vector<double> differences;
@@ -208,7 +207,7 @@ Shift hodges_lehmann(std::span<const double> base, std::span<const double> next,
 
 std::vector<double> adjust_false_discovery(std::span<const double> p) {
   for (const double one : p) {
-    if (!(one >= 0 && one <= 1)) throw std::invalid_argument(fmt::format("{} is no probability", one));
+    if (!(one >= 0 && one <= 1)) throw std::invalid_argument(fmt::format("{} is not a probability", one));
   }
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

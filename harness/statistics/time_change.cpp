@@ -16,7 +16,7 @@ std::string blocks_error(std::span<const double> blocks, const char* side) {
   if (blocks.empty()) return fmt::format("the {} has no time", side);
   for (const double ns : blocks) {
     if (std::isfinite(ns) && ns > 0) continue;
-    return fmt::format("the {} has a block of {} ns, which is no time", side, ns);
+    return fmt::format("the {} has an invalid block of {} ns", side, ns);
   }
   return {};
 }
@@ -32,7 +32,7 @@ bool is_significant(const TimeChange& change, double adjusted_p) {
   return change.p < kSignificance && adjusted_p <= kFalseDiscoveryRate;
 }
 
-/// In the direction of the estimate.
+/// Returns true if the interval reaches the minimum effect in the direction of the estimate.
 bool reaches_min_effect(const TimeChange& change) {
   if (!change.interval) return false;
   return change.relative > 0 ? change.interval->high >= change.min_effect
@@ -65,13 +65,12 @@ std::string_view to_string(TimeVerdict verdict) {
 }
 
 std::string time_error(std::span<const double> base, std::span<const double> next) {
-  const std::string trouble = blocks_error(base, "base");
-  return trouble.empty() ? blocks_error(next, "new") : trouble;
+  const std::string error = blocks_error(base, "base");
+  return error.empty() ? blocks_error(next, "new") : error;
 }
 
 TimeChange time_change(std::span<const double> base, std::span<const double> next) {
-  if (const std::string trouble = time_error(base, next); !trouble.empty())
-    throw std::invalid_argument(trouble);
+  if (const std::string error = time_error(base, next); !error.empty()) throw std::invalid_argument(error);
   TimeChange change;
   change.base_ns = median(base);
   const Shift shift = hodges_lehmann(logarithms(base), logarithms(next));
@@ -108,12 +107,12 @@ TimeVerdict judge_time(const TimeChange& change, double adjusted_p, Evidence evi
 std::optional<std::size_t> blocks_to_decide(const TimeChange& change) {
   if (!change.interval) return kMinBlocks;
   const double half_width = (change.interval->high - change.interval->low) / 2;
-  const double room = std::abs(change.min_effect - std::abs(change.relative));
-  if (!(room > 0) || !std::isfinite(half_width)) return std::nullopt;
+  const double gap = std::abs(change.min_effect - std::abs(change.relative));
+  if (!(gap > 0) || !std::isfinite(half_width)) return std::nullopt;
   const auto taken = static_cast<double>(std::min(change.base_blocks, change.new_blocks));
-  const double blocks = std::ceil(std::max(1.5 * taken, taken * std::pow(half_width / room, 2)));
-  constexpr double kMost = 10'000;  // nobody measures that: the case is too noisy, or at the very edge
-  if (blocks > kMost) return std::nullopt;
+  const double blocks = std::ceil(std::max(1.5 * taken, taken * std::pow(half_width / gap, 2)));
+  constexpr double kMaxBlocks = 10'000;  // not practical: too much noise, or too near to the minimum effect
+  if (blocks > kMaxBlocks) return std::nullopt;
   return std::max(kMinBlocks, static_cast<std::size_t>(blocks));
 }
 

@@ -125,7 +125,7 @@ TEST(TimeChange, SaysWhatIsNoTime) {
   const std::vector<double> good{1, 2};
   EXPECT_THAT(time_error(good, good), IsEmpty());
   EXPECT_THAT(time_error({}, good), HasSubstr("the base has no time"));
-  EXPECT_THAT(time_error(good, std::vector<double>{1, 0}), HasSubstr("the new has a block of 0 ns"));
+  EXPECT_THAT(time_error(good, std::vector<double>{1, 0}), HasSubstr("the new has an invalid block of 0 ns"));
   EXPECT_THAT(time_error(good, std::vector<double>{-1}), HasSubstr("block of -1 ns"));
   EXPECT_THAT(time_error(std::vector<double>{std::numeric_limits<double>::quiet_NaN()}, good),
               HasSubstr("nan"));

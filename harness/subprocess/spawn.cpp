@@ -13,9 +13,8 @@
 
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
-#include "base/program_failure.hpp"
-#include "base/word_pointers.hpp"
-#include "subprocess/child_end.hpp"
+#include "base/program.hpp"
+#include "subprocess/processes.hpp"
 
 namespace peakmark {
 namespace {
@@ -96,8 +95,8 @@ pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
   std::vector<std::string> argument_texts{command.program.string()};
   argument_texts.insert(argument_texts.end(), command.arguments.begin(), command.arguments.end());
   std::vector<std::string> environment_texts = command.environment;
-  std::vector<char*> arguments = pointers_to(argument_texts);
-  std::vector<char*> environment_pointers = pointers_to(environment_texts);
+  std::vector<char*> arguments = exec_pointers(argument_texts);
+  std::vector<char*> environment_pointers = exec_pointers(environment_texts);
   char** const environment = command.environment.empty() ? environ : environment_pointers.data();
 
   Pipe report;
@@ -117,8 +116,8 @@ pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
         "{}: cannot be started: the system has not begun it after {:g} s; check that its file system answers",
         command.program.string(), static_cast<double>(options.limit.count()) / 1000));
   }
-  throw IoError(
-      command.program.string() + ": cannot be started: " + why_not_executed(command.program, *error), *error);
+  throw IoError(command.program.string() + ": cannot be started: " + exec_failure(command.program, *error),
+                *error);
 }
 
 }  // namespace peakmark

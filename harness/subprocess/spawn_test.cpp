@@ -14,9 +14,9 @@
 #include <iterator>
 
 #include "base/descriptor.hpp"
-#include "base/temporary_folder.hpp"
-#include "subprocess/child_end.hpp"
-#include "subprocess/signal_watch.hpp"
+#include "base/files_testing.hpp"
+#include "subprocess/processes.hpp"
+#include "subprocess/signals.hpp"
 
 namespace peakmark {
 namespace {

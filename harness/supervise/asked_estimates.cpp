@@ -3,9 +3,8 @@
 #include <cstdio>
 
 #include "base/error.hpp"
-#include "base/message.hpp"
-#include "base/quantity.hpp"
-#include "subprocess/orphans.hpp"
+#include "base/text.hpp"
+#include "subprocess/processes.hpp"
 #include "supervise/progress.hpp"
 
 namespace peakmark {

@@ -6,12 +6,11 @@
 #include <random>
 #include <utility>
 
-#include "base/environment_list.hpp"
-#include "base/program_failure.hpp"
-#include "base/quantity.hpp"
-#include "runfile/candidates.hpp"
+#include "base/program.hpp"
+#include "base/text.hpp"
+#include "runfile/case_pairs.hpp"
 #include "runfile/run_summary.hpp"
-#include "subprocess/orphans.hpp"
+#include "subprocess/processes.hpp"
 #include "supervise/asked_estimates.hpp"
 #include "supervise/device_lock.hpp"
 #include "supervise/measuring.hpp"

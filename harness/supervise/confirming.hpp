@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "runfile/run_journal.hpp"
-#include "subprocess/orphans.hpp"
+#include "subprocess/processes.hpp"
 #include "supervise/progress.hpp"
 #include "supervise/supervisor.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "runfile/run_file.hpp"
 
 namespace peakmark {

@@ -18,8 +18,8 @@
 
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
-#include "base/plain_text.hpp"
-#include "base/scratch_folder.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
 
 namespace peakmark {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -159,8 +159,8 @@ TEST_F(DeviceLockTest, AFolderForTemporaryFilesThatIsNoneIsAMistake) {
     const DeviceLock lock(cpu(), {}, note(), give_up);
     FAIL();
   } catch (const IoError& error) {
-    EXPECT_THAT(error.what(),
-                AllOf(HasSubstr("TMPDIR=/proc/version: is no folder"), HasSubstr("TMPDIR names another")));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("TMPDIR=/proc/version: is not a folder"),
+                                    HasSubstr("set TMPDIR to another")));
   }
 }
 

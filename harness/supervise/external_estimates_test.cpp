@@ -6,7 +6,7 @@
 #include <chrono>
 #include <fstream>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -125,7 +125,7 @@ TEST_F(ExternalEstimates, OneThatCannotBeCalledSaysSo) {
   ExternalEstimator estimator;
   estimator.call = "command:/no/such/program";
   EXPECT_THAT(ask_external(estimator, {}, 1).error.value_or(""),
-              StartsWith("not_found: /no/such/program: there is no such program"));
+              StartsWith("not_found: /no/such/program: no such program"));
   estimator.call = "python:m:f";
   estimator.python = "/no/such/environment";
   EXPECT_THAT(ask_external(estimator, {}, 1).error.value_or(""),

@@ -6,10 +6,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/message.hpp"
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "runfile/run_summary.hpp"
-#include "subprocess/orphans.hpp"
+#include "subprocess/processes.hpp"
 #include "supervise/external_estimates.hpp"
 #include "supervise/repeat_command.hpp"
 #include "supervise/run_context.hpp"

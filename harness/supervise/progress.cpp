@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/message.hpp"
-#include "base/plain_text.hpp"
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 
 namespace peakmark {
 namespace {

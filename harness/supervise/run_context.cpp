@@ -12,8 +12,8 @@
 #include <fstream>
 #include <random>
 
-#include "base/duration.hpp"
 #include "base/private_text.hpp"
+#include "base/text.hpp"
 
 namespace peakmark {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {

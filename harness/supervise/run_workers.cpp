@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/environment_list.hpp"
 #include "base/error.hpp"
-#include "base/program_failure.hpp"
-#include "supervise/case_check.hpp"
+#include "base/program.hpp"
 #include "supervise/worker_program.hpp"
 
 namespace peakmark {

@@ -13,7 +13,7 @@ namespace peakmark {
 
 namespace {
 
-// Longer input is no typing mistake, and the distance is quadratic.
+// Longer input is not a typing error, and the distance takes quadratic time.
 constexpr std::size_t kMaxWordLength = 200;
 constexpr std::size_t kMaxWordsListed = 24;
 
@@ -91,10 +91,10 @@ std::string suggest_word(std::string_view word, const std::vector<std::string>& 
 
 namespace {
 
-/// Letters that a mistake may leave out or put in.
+/// Letters that a typing error may remove or add.
 constexpr std::size_t kLettersMore = 2;
 
-/// What a pattern may have meant: its first or its last fixed part as a name has it.
+/// Returns patterns whose first or last fixed part is taken from a name.
 std::vector<std::string> patterns_like(std::string_view pattern, const std::vector<std::string>& names) {
   const std::size_t head = pattern.find('*');
   const std::size_t tail = pattern.size() - pattern.rfind('*') - 1;
@@ -120,7 +120,7 @@ std::vector<std::string> patterns_like(std::string_view pattern, const std::vect
 
 }  // namespace
 
-// Only the last `*` is ever tried again: an earlier one that took less can take no less well.
+// Backtracking to the last `*` is enough: a longer match of an earlier one cannot help.
 bool matches_pattern(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t star = std::string_view::npos;

@@ -23,9 +23,9 @@ class ProgramReader : private TomlReader {
     program_.place = at(table, "program");
     program_.variant.backends = {"opencl", "cuda"};
     for (const TomlEntry& entry : in_file_order(table)) read_key(entry, at(entry, ""));
-    if (program_.variant.name.empty()) fail(program_.place, "names no variant: variant = \"padding/theirs\"");
+    if (program_.variant.name.empty()) fail(program_.place, "no variant: add variant = \"padding/theirs\"");
     if (program_.command.empty())
-      fail(program_.place, "has no command: command = [\"{python}\", \"script.py\"]");
+      fail(program_.place, "no command: add command = [\"{python}\", \"script.py\"]");
     check_slice_axis();
     check_texts();
     return std::move(program_);
@@ -50,7 +50,7 @@ class ProgramReader : private TomlReader {
       read_environment(node, place);
     } else if (entry.key == "python") {
       program_.python = word(node, place);
-      if (program_.python.empty()) fail(place, "the name is empty");
+      if (program_.python.empty()) fail(place, "empty name");
     } else if (entry.key == "python_made_by") {
       program_.python_made_by = word(node, place);
     } else if (entry.key == "backends") {
@@ -67,7 +67,7 @@ class ProgramReader : private TomlReader {
     } else if (entry.key == "slice_dimension") {
       const Size dimension = integer(node, place);
       if (dimension != 0 && dimension != 1) {
-        fail(place, fmt::format("is 0 (projection) or 1 (sinogram), not {}", dimension));
+        fail(place, fmt::format("must be 0 (projection) or 1 (sinogram), not {}", dimension));
       }
       variant.slice_dimension = static_cast<int>(dimension);
     } else if (entry.key == "destroys_input") {
@@ -79,11 +79,11 @@ class ProgramReader : private TomlReader {
     }
   }
 
-  /// OPERATION/WAY: it becomes the first parts of the names of cases.
+  /// Checks OPERATION/WAY, the beginning of case names.
   static std::string variant_name(std::string name, const SourceLocation& place) {
     if (!is_variant_name(name)) {
       fail(place,
-           fmt::format("'{}' is no variant's name: write OPERATION/WAY, of letters, digits and - _ . +",
+           fmt::format("malformed variant name '{}': write OPERATION/WAY with letters, digits and - _ . +",
                        name));
     }
     return name;
@@ -94,7 +94,7 @@ class ProgramReader : private TomlReader {
     std::vector<std::string> named;
     for (const Located<std::string>& backend : words(node, place)) {
       if (std::ranges::find(known, backend.value) == known.end()) {
-        fail(backend.place, fmt::format("a program does not run on '{}'{}", backend.value,
+        fail(backend.place, fmt::format("unsupported backend of a program: '{}'{}", backend.value,
                                         suggest_word(backend.value, known)));
       }
       named.push_back(backend.value);
@@ -105,19 +105,18 @@ class ProgramReader : private TomlReader {
   void read_time(const std::string& of, const SourceLocation& place) {
     const std::vector<std::string> known{"device", "host"};
     if (std::ranges::find(known, of) == known.end()) {
-      fail(place,
-           fmt::format("is of the 'host' or of the 'device', not of '{}'{}", of, suggest_word(of, known)));
+      fail(place, fmt::format("must be 'host' or 'device', not '{}'{}", of, suggest_word(of, known)));
     }
     program_.device_time = of == "device";
   }
 
   void read_environment(const toml::node& node, const SourceLocation& place) {
     const toml::table* table = node.as_table();
-    if (table == nullptr) fail(place, "is a table: environment = { NAME = \"value\" }");
+    if (table == nullptr) fail(place, "must be a table: environment = { NAME = \"value\" }");
     for (const TomlEntry& entry : in_file_order(*table)) {
       const SourceLocation here = at(entry, "environment.");
       if (entry.key.empty() || entry.key.find('=') != std::string::npos)
-        fail(here, "is no name of a variable");
+        fail(here, "malformed name of a variable");
       program_.environment.emplace_back(entry.key, word(*entry.node, here));
       environment_places_.push_back(here);
     }
@@ -125,16 +124,16 @@ class ProgramReader : private TomlReader {
 
   void read_axes(const toml::node& node, const SourceLocation& place) {
     const toml::table* table = node.as_table();
-    if (table == nullptr) fail(place, "is a table of axes: axes.nx = { default = 512, least = 1 }");
+    if (table == nullptr) fail(place, "must be a table of axes: axes.nx = { default = 512, least = 1 }");
     for (const TomlEntry& entry : in_file_order(*table)) {
       const SourceLocation here = at(entry, "axes.");
       if (!is_axis_name(entry.key)) {
-        fail(here, "is no name of an axis: write letters, digits and - _");
+        fail(here, "malformed axis name: use letters, digits and - _");
       }
       const auto& taken = program_place_names();
       if (entry.key == "variant" || entry.key == "backend" ||
           std::ranges::find(taken, entry.key) != taken.end()) {
-        fail(here, fmt::format("'{}' stands for something else; give the axis another name", entry.key));
+        fail(here, fmt::format("reserved name '{}': give the axis another name", entry.key));
       }
       program_.variant.axes.push_back(read_axis(entry, here));
     }
@@ -164,10 +163,10 @@ class ProgramReader : private TomlReader {
           unknown(here, entry.key, suite_keys::program_axis());
         }
       }
-      if (!has_default) fail(place, "has no default: { default = 512, least = 1 }");
+      if (!has_default) fail(place, "no default: { default = 512, least = 1 }");
       const bool is_word = std::holds_alternative<std::string>(axis.default_value);
-      if (is_word && table->contains("least")) fail(place, "a word has choices, not a least value");
-      if (!is_word && table->contains("choices")) fail(place, "an integer has a least value, not choices");
+      if (is_word && table->contains("least")) fail(place, "a word axis has choices, not least");
+      if (!is_word && table->contains("choices")) fail(place, "an integer axis has least, not choices");
     }
     check_here(place, [&] {
       check_axis_value(axis, axis.default_value);
@@ -185,20 +184,20 @@ class ProgramReader : private TomlReader {
                                           suggest_word(variant.slice_axis, variant.axis_names())));
     }
     if (!std::holds_alternative<Size>(axis->default_value)) {
-      fail(slice_axis_place_, fmt::format("axis '{}' is a word; slices are counted", axis->name));
+      fail(slice_axis_place_,
+           fmt::format("axis '{}' is a word: the slice axis must be an integer", axis->name));
     }
   }
 
   void check_texts() const {
     if (program_.shell && !is_one_text_) {
-      fail(command_place_, "with shell = true the command is one text: \"make && ./run {n}\"");
+      fail(command_place_, "must be one text with shell = true: \"make && ./run {n}\"");
     }
     if (!program_.shell && is_one_text_) {
-      fail(command_place_,
-           "is a list of words, as no shell takes it apart: [\"./run\", \"{n}\"]; or say shell = true");
+      fail(command_place_, "must be a list of words, [\"./run\", \"{n}\"], or add shell = true");
     }
     if (program_.command.front().find_first_not_of(" \t\n") == std::string::npos) {
-      fail(command_place_, "begins with an empty word: name the program, [\"./run\", \"{n}\"]");
+      fail(command_place_, "empty program name: write [\"./run\", \"{n}\"]");
     }
     for (const std::string& text : program_.command) check_text(text, command_place_);
     for (std::size_t i = 0; i < program_.environment.size(); ++i) {
@@ -236,7 +235,7 @@ class EstimatorReader : private TomlReader {
     estimator_.place = at(table, "estimator");
     for (const TomlEntry& entry : in_file_order(table)) read_key(entry, at(entry, ""));
     if (estimator_.call.empty()) {
-      fail(estimator_.place, "says not what to call: call = \"python:package.module:function\"");
+      fail(estimator_.place, "no call: add call = \"python:package.module:function\"");
     }
     if (estimator_.name.empty()) estimator_.name = estimator_.call;
     return std::move(estimator_);
@@ -248,7 +247,7 @@ class EstimatorReader : private TomlReader {
     const toml::node& node = *entry.node;
     if (entry.key == "name") {
       estimator_.name = word(node, place);
-      if (estimator_.name.empty()) fail(place, "the name is empty");
+      if (estimator_.name.empty()) fail(place, "empty name");
     } else if (entry.key == "call") {
       estimator_.call = word(node, place);
       check_here(place, [&] { check_estimator_call(estimator_.call); });
@@ -272,7 +271,7 @@ class EstimatorReader : private TomlReader {
       estimator_.python = word(node, place);
     } else if (entry.key == "seconds") {
       const Size seconds = integer(node, place);
-      if (seconds < 1) fail(place, fmt::format("is 1 or more, not {}", seconds));
+      if (seconds < 1) fail(place, fmt::format("must be at least 1, not {}", seconds));
       estimator_.seconds = static_cast<double>(seconds);
     } else {
       unknown(place, entry.key, suite_keys::estimator());
@@ -284,8 +283,8 @@ class EstimatorReader : private TomlReader {
       check_here(one.place, [&] { estimator_.other_dimensions.emplace_back(to_text(one.value)); });
     }
     if (estimator_.other_dimensions.size() != 2) {
-      fail(place, fmt::format("are two, as an image has: [\"ny\", \"nx\"]; here are {}",
-                              estimator_.other_dimensions.size()));
+      fail(place,
+           fmt::format("must be two, such as [\"ny\", \"nx\"], not {}", estimator_.other_dimensions.size()));
     }
   }
 

@@ -4,7 +4,7 @@
 
 namespace peakmark {
 
-/// A worker's description for tests: two operations with the kinds of axes that real ones have.
+/// Returns a worker's description for tests: two operations with typical axes.
 inline Description example_description() {
   Description description;
   description.worker = "example";

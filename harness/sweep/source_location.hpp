@@ -6,7 +6,7 @@
 
 namespace peakmark {
 
-/// Where something stands in a suite file, for the messages about it.
+/// A position in a suite file, for error messages.
 struct SourceLocation {
   std::string file;
   std::size_t line = 0;

@@ -64,26 +64,26 @@ class Collector {
   explicit Collector(Suite& suite) : suite_(suite) {}
 
   void add(const SweepExpansion& sweep, const SourceLocation& place) {
-    at_most_ += sweep.cases_at_most();
-    if (at_most_ > kMaxCases) fail(place, fmt::format("the suite has more than {} cases", kMaxCases));
+    max_cases_ += sweep.max_cases();
+    if (max_cases_ > kMaxCases) fail(place, fmt::format("more than {} cases in the suite", kMaxCases));
     sweep.walk([&](SweepExpansion::Expanded expanded) {
       Case written = expanded.planned.sweep_case;
       written.backend = expanded.written_backend;
       const std::string written_name = case_name(written, *expanded.variant);
       const auto [first, is_new] = first_places_.try_emplace(written_name, place);
       if (!is_new) {
-        fail(place, fmt::format("gives the case {} a second time; the first time is at {}:{}", written_name,
-                                first->second.file, first->second.line));
+        fail(place, fmt::format("duplicate case {}: it is already in {}:{}", written_name, first->second.file,
+                                first->second.line));
       }
       expanded.planned.name = case_name(expanded.planned.sweep_case, *expanded.variant);
-      // Cases for `auto` and `dry` are two as written and one where auto is dry: measured once.
+      // Cases for `auto` and `dry` are the same if auto is dry: they are measured once.
       if (names_.insert(expanded.planned.name).second) suite_.cases.push_back(std::move(expanded.planned));
     });
   }
 
  private:
   Suite& suite_;
-  std::size_t at_most_ = 0;
+  std::size_t max_cases_ = 0;
   std::unordered_map<std::string, SourceLocation> first_places_;
   std::unordered_set<std::string> names_;
 };
@@ -93,7 +93,7 @@ class Collector {
 Suite expand_suites(const std::vector<SuiteDocument>& documents, const Description& description,
                     const ExpandOptions& options) {
   if (options.backend && std::ranges::find(known_backends(), *options.backend) == known_backends().end()) {
-    throw UsageError(fmt::format("--backend {}: there is no such backend{}", *options.backend,
+    throw UsageError(fmt::format("--backend {}: unknown backend{}", *options.backend,
                                  suggest_word(*options.backend, known_backends())));
   }
   Suite suite;
@@ -112,7 +112,7 @@ Suite expand_suites(const std::vector<SuiteDocument>& documents, const Descripti
 
 Suite load_suites(const std::vector<std::filesystem::path>& files, const Description& description,
                   const ExpandOptions& options) {
-  if (files.empty()) throw UsageError("no suite file is named");
+  if (files.empty()) throw UsageError("no suite file named");
   std::vector<SuiteDocument> documents;
   documents.reserve(files.size());
   for (const std::filesystem::path& file : files) documents.push_back(read_suite_document(file));
@@ -129,9 +129,10 @@ std::optional<SuiteWorker> find_suite_worker(const std::vector<std::filesystem::
                        document.worker->place};
     if (found && found->program != worker.program) {
       fail(worker.place,
-           fmt::format("'{}' is not the worker of {}:{}, '{}'; run the suites one after the other, or "
-                       "name one worker with --worker",
-                       worker.named.string(), found->place.file, found->place.line, found->named.string()));
+           fmt::format(
+               "'{}' differs from the worker of {}:{}, '{}'; run the suites separately, or name one worker "
+               "with --worker",
+               worker.named.string(), found->place.file, found->place.line, found->named.string()));
     }
     found = std::move(worker);
   }
@@ -152,10 +153,11 @@ Window parse_window(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || !parse_bound(text.substr(0, colon), window.lo) ||
       !parse_bound(text.substr(colon + 1), window.hi)) {
-    throw UsageError(fmt::format("'{}' is no window; write LO:HI, such as 0.8:1.0", text));
+    throw UsageError(fmt::format("malformed window '{}': write LO:HI, such as 0.8:1.0", text));
   }
   if (window.lo > window.hi) {
-    throw UsageError(fmt::format("window '{}': {} is more than {}; write LO:HI", text, window.lo, window.hi));
+    throw UsageError(
+        fmt::format("malformed window '{}': {} is more than {}; write LO:HI", text, window.lo, window.hi));
   }
   return window;
 }
@@ -179,15 +181,16 @@ Shard parse_shard(std::string_view text) {
   const bool numbers = slash != std::string_view::npos && parse_number(text.substr(0, slash), shard.index) &&
                        parse_number(text.substr(slash + 1), shard.count);
   if (!numbers || shard.index < 1 || shard.index > shard.count) {
-    throw UsageError(fmt::format("'{}' is no shard; write I/N with 1 ≤ I ≤ N, such as 2/4", text));
+    throw UsageError(fmt::format("malformed shard '{}': write I/N with 1 ≤ I ≤ N, such as 2/4", text));
   }
   return shard;
 }
 
-// Every N-th case, so that large shapes, which stand together in a suite, are spread over the shards.
+// Large shapes are neighbours in a suite: taking every N-th case spreads them over the shards.
 std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, Shard shard) {
   if (shard.index < 1 || shard.index > shard.count) {
-    throw UsageError(fmt::format("{}/{} is no shard; I/N with 1 ≤ I ≤ N is", shard.index, shard.count));
+    throw UsageError(
+        fmt::format("malformed shard {}/{}: must be I/N with 1 ≤ I ≤ N", shard.index, shard.count));
   }
   const auto step = static_cast<std::size_t>(shard.count);
   std::size_t kept = 0;

@@ -16,21 +16,21 @@
 
 namespace peakmark {
 
-/// What is expected of cases, as far as this part of the file says.
+/// The expectations of one part of a suite file.
 struct Expectation {
   std::optional<Window> window;
   std::optional<std::string> outcome;
   std::optional<std::vector<Located<std::string>>> estimators;
 };
 
-/// The values of one axis: a list, a range or powers of two, written out.
+/// The values of one axis; ranges and powers of two are expanded.
 struct AxisValues {
   std::string axis;
   SourceLocation place;
   std::vector<Located<AxisValue>> values;
 };
 
-/// An axis, or axes zipped: these step together and have as many values each.
+/// An axis, or zipped axes, which step together and have equally many values.
 struct Dimension {
   std::vector<AxisValues> axes;
   [[nodiscard]] std::size_t size() const { return axes.front().values.size(); }
@@ -43,15 +43,15 @@ struct DerivedAxis {
   Formula formula;
 };
 
-/// Cases that differ from the rest of their sweep.
+/// Changes the expectations of some cases of a sweep, or skips them.
 struct CaseRule {
   struct Condition {
     std::string key;  ///< `variant`, `backend` or an axis
     SourceLocation place;
-    std::vector<Located<AxisValue>> values;  ///< one of them
+    std::vector<Located<AxisValue>> values;  ///< any of them
   };
   SourceLocation place;
-  std::vector<Condition> when;  ///< all of them
+  std::vector<Condition> when;  ///< all conditions must hold
   Expectation expectation;
   bool skip = false;
 };
@@ -67,11 +67,11 @@ struct SweepDocument {
   std::vector<CaseRule> rules;
 };
 
-/// A suite file as it is written: its form is checked, its words are not.
+/// A parsed suite file. Its form is checked; its names are not.
 struct SuiteDocument {
   std::filesystem::path file;
   std::string name;
-  std::optional<Located<std::string>> worker;  ///< as it is written: relative to the file's folder
+  std::optional<Located<std::string>> worker;  ///< relative to the file's folder
   std::optional<std::vector<Located<std::string>>> backends;
   Expectation expectation;
   std::vector<std::shared_ptr<const ProgramDescription>> programs;
@@ -79,12 +79,12 @@ struct SuiteDocument {
   std::vector<SweepDocument> sweeps;
 };
 
-/// Throws UsageError.
+/// Reads a suite file. Throws UsageError.
 SuiteDocument read_suite_document(const std::filesystem::path& file);
-/// `file` is the name that messages give.
+/// `file` is the name for messages.
 SuiteDocument parse_suite_document(std::string_view text, const std::filesystem::path& file);
 
-/// Throws UsageError.
+/// Expands documents to cases. Throws UsageError.
 Suite expand_suites(const std::vector<SuiteDocument>& documents, const Description& description,
                     const ExpandOptions& options);
 

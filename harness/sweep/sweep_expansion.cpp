@@ -10,7 +10,7 @@
 namespace peakmark {
 namespace {
 
-/// A suite may leave out the label: then the variant is that of every worker that has it.
+/// A pattern without a label matches the variant of every worker.
 bool names(std::string_view pattern, const VariantDescription& variant) {
   return matches_pattern(pattern, variant.name) || matches_pattern(pattern, variant.plain_name());
 }
@@ -22,14 +22,15 @@ void add_matching(const Located<std::string>& pattern, const Description& descri
     if (!names(pattern.value, variant)) continue;
     found = true;
     if (std::ranges::find(variants, &variant) != variants.end()) {
-      fail(pattern.place, fmt::format("'{}' names {} a second time", pattern.value, variant.name));
+      fail(pattern.place, fmt::format("duplicate variant: '{}' names {} again", pattern.value, variant.name));
     }
     variants.push_back(&variant);
   }
   if (!found) {
-    // peakmark's own worker was asked; whoever has one of theirs may have forgotten to name it.
-    const char* const forgotten = description.api.empty() ? "; of a worker of yours: --worker PROGRAM" : "";
-    fail(pattern.place, fmt::format("no variant '{}'{}{}", pattern.value,
+    // The worker is peakmark's own: the user may have forgotten to name another one.
+    const char* const forgotten =
+        description.api.empty() ? "; name your own worker with --worker PROGRAM" : "";
+    fail(pattern.place, fmt::format("unknown variant '{}'{}{}", pattern.value,
                                     suggest_pattern(pattern.value, description.variant_names()), forgotten));
   }
 }
@@ -44,7 +45,7 @@ const AxisDescription& find_axis(const VariantDescription& variant, std::string_
 void check_integer_axis(const VariantDescription& variant, const std::string& name,
                         const SourceLocation& place) {
   if (!std::holds_alternative<Size>(find_axis(variant, name, place).default_value)) {
-    fail(place, fmt::format("axis '{}' of {} is a word; formulas are of integers", name, variant.name));
+    fail(place, fmt::format("axis '{}' of {} is a word: formulas need integers", name, variant.name));
   }
 }
 
@@ -171,7 +172,7 @@ void SweepExpansion::check_rules() const {
   }
 }
 
-// Formulas may read axes that are formulas themselves: each is put after those that it reads.
+// Sorts formulas so that each comes after those that it reads.
 void SweepExpansion::order_derived() {
   std::vector<const DerivedAxis*> waiting;
   for (const DerivedAxis& derived : sweep_.derived) waiting.push_back(&derived);
@@ -183,9 +184,7 @@ void SweepExpansion::order_derived() {
       });
     });
     if (ready == waiting.end()) {
-      fail(waiting.front()->place,
-           fmt::format("the formula '{}' needs itself, by way of other formulas or at once",
-                       waiting.front()->formula.text()));
+      fail(waiting.front()->place, fmt::format("circular formula '{}'", waiting.front()->formula.text()));
     }
     derived_.push_back(*ready);
     waiting.erase(ready);
@@ -193,10 +192,10 @@ void SweepExpansion::order_derived() {
 }
 
 void SweepExpansion::count() {
-  // No factor is more than kMaxCases, and the product is looked at after each: it cannot overflow.
+  // No factor is more than kMaxCases, and the product is checked after each: it cannot overflow.
   const auto times = [&](std::size_t& product, std::size_t factor) {
     product *= factor;
-    if (product > kMaxCases) fail(sweep_.place, fmt::format("the sweep has more than {} cases", kMaxCases));
+    if (product > kMaxCases) fail(sweep_.place, fmt::format("more than {} cases in the sweep", kMaxCases));
   };
   for (const Dimension& dimension : sweep_.dimensions) times(axis_combinations_, dimension.size());
   count_ = axis_combinations_;
@@ -261,12 +260,12 @@ void SweepExpansion::walk(const std::function<void(Expanded)>& take) const {
   }
   for (std::size_t i = 0; i < held.size(); ++i) {
     const CaseRule& rule = sweep_.rules[i];
-    // A rule for CUDA is no mistake where the device is an OpenCL one.
+    // A rule for CUDA is valid on an OpenCL device.
     const bool of_backend =
         std::ranges::any_of(rule.when, [](const auto& condition) { return condition.key == "backend"; });
-    if (!held[i] && !of_backend) fail(rule.place, "the rule holds for no case of its sweep");
+    if (!held[i] && !of_backend) fail(rule.place, "the rule matches no case of its sweep");
   }
-  if (empty) fail(sweep_.place, "the sweep is empty: its rules skip every case");
+  if (empty) fail(sweep_.place, "empty sweep: its rules skip every case");
 }
 
 }  // namespace peakmark

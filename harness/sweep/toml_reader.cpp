@@ -30,8 +30,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-/// Where the text in quotes that begins at `i` ends: at its second quote. A text in three quotes is one in
-/// two quotes, one with all that it says, and one in two quotes again.
+/// Returns the position of the quote that ends the text beginning at `i`. A text in three quotes counts as an
+/// empty text, its contents, and an empty text.
 std::size_t end_of_quoted(std::string_view text, std::size_t i) {
   const char quote = text[i];
   while (++i < text.size() && text[i] != quote)
@@ -50,7 +50,7 @@ std::string key_at(std::string_view toml, std::uint32_t line, std::uint32_t colu
   const std::string_view text = up_to(toml, line, column);
   std::vector<OpenKey> open;
   int depth = 0;
-  std::size_t begin = 0;  // of what stands before the next `=`
+  std::size_t begin = 0;  // of the text before the next `=`
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '"' || c == '\'') {
@@ -94,14 +94,14 @@ SourceLocation TomlReader::at(const TomlEntry& entry, const std::string& above) 
 
 std::string TomlReader::word(const toml::node& node, const SourceLocation& place) {
   if (const auto word = node.value_exact<std::string>()) return *word;
-  fail(place, "is a text in quotes");
+  fail(place, "must be a text in quotes");
 }
 
 std::vector<Located<std::string>> TomlReader::words(const toml::node& node, const SourceLocation& place) {
   std::vector<Located<std::string>> all;
   for (const Located<AxisValue>& value : list(node, place)) {
     const std::string* word = std::get_if<std::string>(&value.value);
-    if (word == nullptr) fail(value.place, fmt::format("{} is no text in quotes", to_text(value.value)));
+    if (word == nullptr) fail(value.place, fmt::format("{} is not a text in quotes", to_text(value.value)));
     all.push_back({*word, value.place});
   }
   return all;
@@ -109,13 +109,13 @@ std::vector<Located<std::string>> TomlReader::words(const toml::node& node, cons
 
 bool TomlReader::truth(const toml::node& node, const SourceLocation& place) {
   if (const auto truth = node.value_exact<bool>()) return *truth;
-  fail(place, "is true or false");
+  fail(place, "must be true or false");
 }
 
 Size TomlReader::integer(const toml::node& node, const SourceLocation& place) {
   const Located<AxisValue> value = scalar(node, place);
   if (const Size* integer = std::get_if<Size>(&value.value)) return *integer;
-  fail(value.place, fmt::format("'{}' is no integer", to_text(value.value)));
+  fail(value.place, fmt::format("'{}' is not an integer", to_text(value.value)));
 }
 
 Located<AxisValue> TomlReader::scalar(const toml::node& node, const SourceLocation& place) {
@@ -123,15 +123,15 @@ Located<AxisValue> TomlReader::scalar(const toml::node& node, const SourceLocati
   if (const auto integer = node.value_exact<std::int64_t>()) return {Size{*integer}, here};
   if (const auto word = node.value_exact<std::string>()) return {*word, here};
   if (node.is_floating_point()) {
-    fail(here, fmt::format("{} is no integer; sizes are whole numbers", *node.value_exact<double>()));
+    fail(here, fmt::format("{} is not an integer: sizes are whole numbers", *node.value_exact<double>()));
   }
-  fail(here, "is an integer or a word in quotes");
+  fail(here, "must be an integer or a word in quotes");
 }
 
 std::vector<Located<AxisValue>> TomlReader::list(const toml::node& node, const SourceLocation& place) {
   std::vector<Located<AxisValue>> values;
   if (const toml::array* array = node.as_array()) {
-    if (array->empty()) fail(place, "the list is empty");
+    if (array->empty()) fail(place, "empty list");
     for (const toml::node& element : *array) values.push_back(scalar(element, place));
   } else {
     values.push_back(scalar(node, place));
@@ -148,7 +148,8 @@ std::vector<const toml::table*> TomlReader::tables(const toml::node& node, const
       if (const toml::table* table = element.as_table()) found.push_back(table);
     }
   }
-  if (array == nullptr || found.size() != array->size()) fail(place, fmt::format("is written as {}", form));
+  if (array == nullptr || found.size() != array->size())
+    fail(place, fmt::format("must be written as {}", form));
   return found;
 }
 
@@ -161,8 +162,9 @@ void TomlReader::unknown(const SourceLocation& place, const std::string& key,
                          const std::vector<std::string>& known) {
   if (key == "tolerance" || key == "tolerances") {
     fail(place,
-         "a suite sets no tolerance: how far a result may be from its reference follows from the variant's "
-         "arithmetic and dtype, and stands in the variant (docs/design.md says why)");
+         "suites cannot set a tolerance: it follows from the variant's arithmetic and dtype, and is part of "
+         "the "
+         "variant (docs/design.md)");
   }
   fail(place, "unknown key" + suggest_word(key, known));
 }

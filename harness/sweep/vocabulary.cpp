@@ -33,13 +33,13 @@ class Gatherer {
  private:
   void add(const std::shared_ptr<const ExternalEstimator>& estimator) {
     if (const ExternalEstimator* first = vocabulary_.estimator(estimator->name)) {
-      fail(estimator->place, fmt::format("'{}' stands already at {}:{}", estimator->name, first->place.file,
-                                         first->place.line));
+      fail(estimator->place, fmt::format("duplicate estimator '{}': it is already in {}:{}", estimator->name,
+                                         first->place.file, first->place.line));
     }
     vocabulary_.estimators.push_back(estimator);
   }
 
-  /// A call that stands where a name might: an estimator that says no more of itself.
+  /// Adds an estimator that is only a call, in place of a name.
   void add_call(const std::string& call, const SourceLocation& place, const std::string& python,
                 const std::filesystem::path& folder) {
     if (!is_estimator_call(call) || vocabulary_.estimator(call) != nullptr) return;
@@ -65,9 +65,9 @@ class Gatherer {
     if (description.variant(program->variant.name) != nullptr) {
       const ProgramDescription* first = vocabulary_.program(program->variant.name);
       fail(program->place,
-           fmt::format("there is a variant '{}' already, {}", program->variant.name,
-                       first == nullptr ? "the worker's"
-                                        : fmt::format("at {}:{}", first->place.file, first->place.line)));
+           fmt::format("duplicate variant '{}': it is already {}", program->variant.name,
+                       first == nullptr ? "in the worker"
+                                        : fmt::format("in {}:{}", first->place.file, first->place.line)));
     }
     vocabulary_.programs.push_back(program);
     description.variants.push_back(program->variant);
@@ -79,8 +79,8 @@ class Gatherer {
     if (estimator == nullptr) {
       std::vector<std::string> names;
       for (const auto& one : vocabulary_.estimators) names.push_back(one->name);
-      fail(place,
-           fmt::format("no estimator '{}'{}", program->estimator, suggest_word(program->estimator, names)));
+      fail(place, fmt::format("unknown estimator '{}'{}", program->estimator,
+                              suggest_word(program->estimator, names)));
     }
     at(place, [&] { check_estimator_fits(*estimator, program->variant); });
     description.variants.back().estimators.push_back({estimator->name, estimator->form});

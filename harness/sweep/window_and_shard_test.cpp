@@ -25,7 +25,7 @@ TEST(Window, IsReadAndWrittenBack) {
 TEST(Window, IsRefusedWhenMalformed) {
   for (const char* text :
        {"", "0.8", ":", "0.8:", ":1", "a:b", "0.8:1:2", "-0.1:1", "0.8:inf", "nan:1", "0.8 :1"}) {
-    EXPECT_THAT([&] { (void)parse_window(text); }, ThrowsMessage<UsageError>(HasSubstr("is no window")))
+    EXPECT_THAT([&] { (void)parse_window(text); }, ThrowsMessage<UsageError>(HasSubstr("malformed window")))
         << text;
   }
   EXPECT_THAT([] { (void)parse_window("1.0:0.8"); },
@@ -50,7 +50,7 @@ TEST(Shard, IsReadFromText) {
   EXPECT_EQ(parse_shard("2/4").count, 4);
   for (const char* text :
        {"", "2", "0/4", "5/4", "-1/4", "1/0", "a/4", "1/b", "1/4x", "1/4/2", "1/99999999999"}) {
-    EXPECT_THAT([&] { (void)parse_shard(text); }, ThrowsMessage<UsageError>(HasSubstr("is no shard")))
+    EXPECT_THAT([&] { (void)parse_shard(text); }, ThrowsMessage<UsageError>(HasSubstr("malformed shard")))
         << text;
   }
 }

@@ -37,8 +37,6 @@ class Plans {
   std::map<std::string, std::regex> filters_;
 };
 
-// For the sources of this room only: the two ways to find changes, and what becomes of them.
-
 /// Changes of one series whose values repeat exactly.
 struct ExactChanges {
   std::vector<Change> changes;

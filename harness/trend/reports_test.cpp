@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/markdown_text.hpp"
+#include "base/text.hpp"
 #include "trend/sample_trends.hpp"
 
 namespace peakmark::trend {

@@ -10,9 +10,8 @@
 #include "trend/case_status.hpp"
 #include "trend/series.hpp"
 
+// Builds histories and runs for tests.
 namespace peakmark::trend {
-
-// Runs made by hand, for the tests of this module.
 
 /// Returns a device with a run each night, `run0` on 2026-01-01, and no case.
 inline DeviceHistory nightly_history(std::size_t nights) {
@@ -32,8 +31,6 @@ inline DeviceHistory nightly_history(std::size_t nights) {
   }
   return history;
 }
-
-// Runs made by hand, for the tests of this module.
 
 /// Returns runs with the outcomes that a history has: what went well passes every rule.
 inline ReadRun sample_read_run(const DeviceHistory& history) {

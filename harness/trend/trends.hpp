@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/growth_allowance.hpp"
+#include "base/size.hpp"
 #include "compare/moved_allocations.hpp"
 #include "trend/change_point_detector.hpp"
 #include "trend/series.hpp"

@@ -6,12 +6,8 @@
 #include <set>
 #include <string_view>
 
-#include "base/duration.hpp"
-#include "base/markdown_text.hpp"
-#include "base/plain_text.hpp"
-#include "base/quantity.hpp"
-#include "base/short_commit.hpp"
 #include "base/size.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "trend/findings.hpp"
 #include "trend/reports.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 
 namespace peakmark {
 namespace {

@@ -15,29 +15,29 @@ _MOST = 2**63 - 1
 
 
 class SizeError(ValueError):
-    """What was given is no size; the message says why, and how one is written."""
+    """The value is not a size. The message says why, and how to write one."""
 
 
 def parse_size(size: object) -> int:
     """`24 MB`, `16GiB`, `1.5 GiB`, `4096`, or a number of bytes. kB to TB are powers of 1000, KiB to PiB of 1024."""
     if isinstance(size, int) and not isinstance(size, bool):
         if not 0 <= size <= _MOST:
-            raise SizeError(f"{size} is no size: it must be from 0 to 2^63 - 1")
+            raise SizeError(f"{size} is not a size: it must be from 0 to 2^63 - 1")
         return size
     how = "write bytes, or a number with a unit such as '24 MB' or '16GiB'"
     if not isinstance(size, str):
-        raise SizeError(f"{size!r}, a {type(size).__name__}, is no size: {how}")
+        raise SizeError(f"{size!r}, a {type(size).__name__}, is not a size: {how}")
     match = _SIZE.fullmatch(size)
     if match is None:
-        raise SizeError(f"'{size}' is no size: {how}")
+        raise SizeError(f"'{size}' is not a size: {how}")
     number, unit = match.groups()
     if unit not in _UNITS:
-        raise SizeError(f"'{size}' is no size: unknown unit '{unit}'; {how}")
+        raise SizeError(f"'{size}' is not a size: unknown unit '{unit}'; {how}")
     size_in_bytes = Fraction(number) * _UNITS[unit]
     if size_in_bytes.denominator != 1:
-        raise SizeError(f"'{size}' is no size: it is no whole number of bytes")
+        raise SizeError(f"'{size}' is not a size: it is not a whole number of bytes")
     if size_in_bytes > _MOST:
-        raise SizeError(f"'{size}' is no size: it does not fit 64 bits")
+        raise SizeError(f"'{size}' is not a size: it does not fit 64 bits")
     return int(size_in_bytes)
 
 

@@ -74,7 +74,7 @@ def test_every_kind_of_test(project):
     assert outcomes(said) == {"failed": 6, "passed": 3, "skipped": 1, "error": 1}
     for size, limit in (("101 B", "100 B"), ("102 B", "101 B"), ("105 B", "99 B"), ("106 B", "1 B")):
         assert f"{size} of device memory at the peak, limit {limit}" in said
-    assert "@pytest.mark.limit_device_memory: 'many' is no size" in said and "INTERNALERROR" not in said
+    assert "@pytest.mark.limit_device_memory: 'many' is not a size" in said and "INTERNALERROR" not in said
     assert "ValueError: no images" in said
     assert "AssertionError: 'this' != 'that'" in said and "not today" in said
     assert told["test_own_failure"]["outcome"] == "failed" and told["test_skips"]["outcome"] == "skipped"

@@ -8,9 +8,9 @@ from project import Project, outcomes
 pytest.importorskip("pyopencl", reason="it is in ci/requirements-test.txt")
 
 BAD_MARKS = {
-    'limit_device_memory("24 bananas")': "'24 bananas' is no size: unknown unit 'bananas'; write bytes, or a number",
+    'limit_device_memory("24 bananas")': "'24 bananas' is not a size: unknown unit 'bananas'; write bytes, or a number",
     "limit_device_memory()": '@pytest.mark.limit_device_memory takes one size, such as "24 MB"',
-    "limit_device_leaks(1.5)": "1.5, a float, is no size",
+    "limit_device_leaks(1.5)": "1.5, a float, is not a size",
     'check_estimator("there")': 'takes one estimator, as "package.module:function"',
     'check_estimator("m:f", form="guess", data="x")': "'guess' is no form; there are documented, direct",
     'check_estimator("m:f", n=3)': "give n and dimensions",

@@ -19,12 +19,12 @@ def test_sizes_are_read_as_commands_read_them(text, size):
     [
         ("", "write bytes"), ("many", "write bytes"), ("-1", "write bytes"), ("1. MB", "write bytes"),
         (" 1", "write bytes"), ("24 bananas", "unknown unit 'bananas'"), ("24 mb", "unknown unit 'mb'"),
-        ("0.5 B", "no whole number of bytes"), ("9223372036854775808", "64 bits"), ("9999999 TiB", "64 bits"),
+        ("0.5 B", "not a whole number of bytes"), ("9223372036854775808", "64 bits"), ("9999999 TiB", "64 bits"),
         (-1, "from 0"), (2**63, "from 0"), (1.5, "a float"), (None, "a NoneType"), (True, "a bool"),
     ],
 )  # fmt: skip
 def test_what_is_no_size_is_told_how_to_write_one(given, why):
-    with pytest.raises(SizeError, match="is no size") as error:
+    with pytest.raises(SizeError, match="is not a size") as error:
         parse_size(given)
     assert why in str(error.value)
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "profile/profile.hpp"
 #include "recorders/cupti/fake_cuda.hpp"
 #include "recorders/cupti/profile_sink.hpp"

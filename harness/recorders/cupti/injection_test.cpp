@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "recorders/marks.h"
 
 namespace peakmark {

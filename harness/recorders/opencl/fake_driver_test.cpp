@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "profile/profile.hpp"
 #include "recorders/marks.h"
 

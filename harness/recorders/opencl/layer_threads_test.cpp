@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "ledger/ledger.hpp"
 #include "profile/profile.hpp"
 #include "recorders/opencl/fake_driver.hpp"

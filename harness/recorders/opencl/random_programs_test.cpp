@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "base/temporary_folder.hpp"
+#include "base/files_testing.hpp"
 #include "ledger/ledger.hpp"
 #include "recorders/attached_recorder.hpp"
 #include "recorders/opencl/random_program.hpp"

@@ -1,0 +1,239 @@
+#include "base/text.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace peakmark {
+namespace {
+
+struct Character {
+  std::size_t bytes = 1;
+  bool is_plain = false;
+  std::uint32_t code = 0;  ///< the byte itself if it does not begin a character
+  bool is_utf8 = false;
+};
+
+bool is_plain(std::uint32_t code) {
+  if (code < 0x20) return code == '\t' || code == '\n' || code == '\r';
+  if (code >= 0x7F && code < 0xA0) return false;
+  return (code < 0xD800 || code > 0xDFFF) && code != 0xFFFE && code != 0xFFFF && code <= 0x10FFFF;
+}
+
+/// Returns the first character by RFC 3629, or the first byte if it does not begin one.
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t at) { return static_cast<std::uint32_t>(text[at]) & 0xFFU; };
+  const std::uint32_t first = byte(0);
+  if (first < 0x80) return {1, is_plain(first), first, true};
+  const Character byte_alone{1, false, first, false};
+  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC0 || first > 0xF7 || text.size() < bytes) return byte_alone;
+  std::uint32_t code = first & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return byte_alone;
+    code = code << 6U | (byte(i) & 0x3FU);
+  }
+  constexpr std::array<std::uint32_t, 5> kMinCodes{0, 0, 0x80, 0x800, 0x10000};
+  if (code < kMinCodes.at(bytes)) return byte_alone;  // overlong encoding
+  return {bytes, is_plain(code), code, true};
+}
+
+/// Returns a C escape such as `\n` or `\x1b`.
+std::string escaped(const Character& character) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  switch (character.code) {
+    case '\t':
+      return "\\t";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    default:
+      break;
+  }
+  const bool is_byte = !character.is_utf8 || character.code < 0x80;
+  std::string text = is_byte ? "\\x" : character.code > 0xFFFF ? "\\U" : "\\u";
+  for (int shift = is_byte ? 4 : character.code > 0xFFFF ? 28 : 12; shift >= 0; shift -= 4) {
+    text += kDigits[(character.code >> static_cast<unsigned>(shift)) & 0xFU];
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string plain_text(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    plain += character.is_plain ? text.substr(0, character.bytes) : std::string_view("\xEF\xBF\xBD");
+    text.remove_prefix(character.bytes);
+  }
+  return plain;
+}
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  line.reserve(text.size());
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    const bool breaks_the_line = character.code == '\t' || character.code == '\n' || character.code == '\r';
+    if (character.is_plain && !breaks_the_line) {
+      line += text.substr(0, character.bytes);
+    } else {
+      line += escaped(character);
+    }
+    text.remove_prefix(character.bytes);
+  }
+  return line;
+}
+
+std::string shortened(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  const auto is_continuation = [&](std::size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+  };
+  std::size_t begin = max_bytes / 2;
+  std::size_t end = text.size() - max_bytes / 2;
+  while (begin > 0 && is_continuation(begin)) --begin;
+  while (end < text.size() && is_continuation(end)) ++end;
+  return std::string(text.substr(0, begin)) + " … (" + std::to_string(end - begin) + " bytes left out) … " +
+         std::string(text.substr(end));
+}
+
+std::string cut_in_middle(std::string_view text, std::size_t max) {
+  std::vector<std::size_t> characters;  // where each begins
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80) characters.push_back(at);
+  }
+  if (characters.size() <= max) return std::string(text);
+  const std::size_t before = max / 2;
+  const std::size_t after = max - 1 - before;
+  return std::string(text.substr(0, characters[before])) + "…" +
+         std::string(text.substr(characters[characters.size() - after]));
+}
+
+namespace {
+
+bool needs_no_quotes(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+         std::string_view("-_./+,:=@%").find(letter) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string shell_word(std::string_view text) {
+  if (!text.empty() && std::ranges::all_of(text, needs_no_quotes)) return std::string(text);
+  std::string word = "'";
+  for (const char letter : plain_text(text)) {
+    if (letter == '\'') {
+      word += "'\\''";
+    } else {
+      word += letter;
+    }
+  }
+  return word + "'";
+}
+
+std::string short_commit(std::string_view commit) {
+  constexpr std::size_t kDigits = 12;
+  std::string text(commit.substr(0, kDigits));
+  if (commit.size() > kDigits && commit.ends_with('+')) text += '+';
+  return text;
+}
+
+namespace {
+
+// Invisible; keeps `@name` and `#12` from becoming links and notifications.
+constexpr std::string_view kNoLink = "&#8203;";
+
+bool is_control(std::string_view text, std::size_t at) {
+  const auto byte = static_cast<unsigned char>(text[at]);
+  return byte < 0x20 || byte == 0x7F;
+}
+
+/// Returns the words of `text` with one blank between them, without control characters (also C1, of two
+/// bytes).
+std::string one_plain_line(std::string_view text) {
+  std::string line;
+  bool is_parted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool is_c1 = text[at] == '\xC2' && at + 1 < text.size() &&
+                       static_cast<unsigned char>(text[at + 1]) >= 0x80 &&
+                       static_cast<unsigned char>(text[at + 1]) < 0xA0;
+    if (is_c1 || text[at] == ' ' || is_control(text, at)) {
+      is_parted = true;
+      if (is_c1) ++at;
+      continue;
+    }
+    if (is_parted && !line.empty()) line += ' ';
+    is_parted = false;
+    line += text[at];
+  }
+  return plain_text(line);
+}
+
+bool is_word_letter_at(std::string_view text, std::size_t at) {
+  return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
+}
+
+}  // namespace
+
+std::string markdown_cell(std::string_view text) {
+  const std::string line = one_plain_line(text);
+  std::string cell;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char letter = line[at];
+    if (std::string_view("\\`*_[]#!|~$").find(letter) != std::string_view::npos) cell += '\\';
+    if (letter == '<') {
+      cell += "&lt;";
+    } else if (letter == '>' && at == 0) {  // a quotation
+      cell += "&gt;";
+    } else if (letter == '&') {
+      cell += "&amp;";
+    } else {
+      cell += letter;
+    }
+    if ((letter == '@' || letter == '#' || letter == '!') && is_word_letter_at(line, at + 1)) cell += kNoLink;
+  }
+  return cell;
+}
+
+std::string markdown_code(std::string_view name) {
+  const std::string line = one_plain_line(name);
+  if (line.empty()) return "";
+  std::string code = "`";
+  for (const char letter : line) {
+    if (letter == '`') {
+      code += "ˋ";
+    } else if (letter == '|') {
+      code += "¦";
+    } else {
+      code += letter;
+    }
+  }
+  return code + "`";
+}
+
+std::string format_duration(double nanoseconds) {
+  constexpr std::array<const char*, 4> names{"ns", "us", "ms", "s"};
+  std::size_t unit = 0;
+  // 999.95 would print as 1000: use 1 of the next unit.
+  while (std::abs(nanoseconds) >= 999.95 && unit + 1 < names.size()) {
+    nanoseconds /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.4g} {}", nanoseconds, names[unit]);
+}
+
+std::string utc_date(std::chrono::system_clock::time_point when) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(when)));
+}
+
+}  // namespace peakmark

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// Text for people: messages, tables, markdown, command lines. Sizes are in size.hpp, tables in
+// text_table.hpp.
+namespace peakmark {
+
+// Text of other people: names, messages of programs, command lines
+
+/// Returns `text` with U+FFFD for each control character except tab, newline and carriage return, and for
+/// each byte that is not UTF-8. The result is safe for a terminal and allowed in XML 1.0.
+std::string plain_text(std::string_view text);
+
+/// Returns `text` as one line for a terminal: control characters (tab and newline too) and bytes that are not
+/// UTF-8 become escapes such as `\n`, `\x1b`, `\u009b`.
+std::string one_line(std::string_view text);
+
+/// Returns `text`, or if it is longer than `max_bytes` (at least 4), its first and last half of that with the
+/// number of bytes left out between them. Never splits a UTF-8 character.
+std::string shortened(std::string_view text, std::size_t max_bytes);
+
+/// Returns `text`, or if it has more than `max` characters (at least 3), its beginning and end with `…`
+/// between them: the end of a command line or a case name says most.
+std::string cut_in_middle(std::string_view text, std::size_t max);
+
+/// Returns `text` as one word for a POSIX shell, quoted if necessary. Uses plain_text() if it quotes.
+std::string shell_word(std::string_view text);
+
+// Numbers and moments
+
+/// Returns a number with its noun: `1 case`, `2 cases`. `many` is the plural if it is not `one` with an s, as
+/// in quantity(count, "case is", "cases are").
+template <std::integral Count>
+std::string quantity(Count count, std::string_view one, std::string_view many = {}) {
+  std::string text = std::to_string(count);
+  text += ' ';
+  if (count == 1 || many.empty()) text += one;
+  if (count != 1) text += many.empty() ? std::string_view("s") : many;
+  return text;
+}
+
+/// Returns nanoseconds with a unit and at most four digits: `850 ns`, `1.5 us`, `12.3 ms`, `2 s`.
+std::string format_duration(double nanoseconds);
+
+/// Returns a time as files hold it: `2026-01-31T02:00:00Z`.
+std::string utc_date(std::chrono::system_clock::time_point when = std::chrono::system_clock::now());
+
+/// Returns the first 12 digits of a commit, and the `+` that marks uncommitted changes.
+std::string short_commit(std::string_view commit);
+
+// Markdown. GitHub and GitLab render it, so no text of others may end a cell or become a link, an image, a
+// mention or a tag. reports/peakmark_reports/ci_forms does the same in Python; markdown_cases.inc tests both.
+
+/// Bytes. GitHub refuses a summary of 1 MiB; a shortened one says what it leaves out.
+inline constexpr std::size_t kMarkdownLimit = 1'000'000;
+
+/// Returns `text` escaped for a table cell or a line; several lines become one.
+std::string markdown_cell(std::string_view text);
+
+/// Returns `name` in backticks. A backtick or a bar in it becomes a letter that looks like it. Returns an
+/// empty text for an empty name.
+std::string markdown_code(std::string_view name);
+
+/// Prints a message, usually to standard error. Unlike fmt::print, it ignores write errors: a log on a full
+/// disk must not end an hour of measuring.
+template <typename... Values>
+void print_message(std::FILE* stream, fmt::format_string<Values...> text, Values&&... values) {
+  const std::string line = fmt::format(text, std::forward<Values>(values)...);
+  std::fwrite(line.data(), 1, line.size(), stream);
+}
+
+}  // namespace peakmark
