@@ -102,10 +102,10 @@ void initialise(const std::filesystem::path& data) {
 #endif
 
 void connect(soci::session& sql, const Address& address) {
-  if (place.kind == Address::Kind::postgresql) {
-    sql.open("postgresql", place.url);
+  if (address.kind == Address::Kind::postgresql) {
+    sql.open("postgresql", address.url);
   } else {
-    sql.open(soci::sqlite3, fmt::format("dbname=\"{}\"", place.file.string()));
+    sql.open(soci::sqlite3, fmt::format("dbname=\"{}\"", address.file.string()));
   }
 }
 
