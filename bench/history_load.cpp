@@ -39,7 +39,7 @@ SampleHistoryRun sample_run(int number, int cases, int runs) {
 }
 
 void measure(const std::string& name, int cases, int runs) {
-  History history(peakmark::history::parse_place(name), History::Purpose::write);
+  History history(peakmark::history::parse_address(name), History::Purpose::write);
   if (!history.log().empty()) throw peakmark::UsageError(name + ": exists already; name a new one");
   double adding = 0;
   for (int number = 0; number < runs; ++number) {

@@ -95,7 +95,7 @@ std::filesystem::path numbered(const std::filesystem::path& path, std::size_t in
 void write_baseline_of(const std::vector<Run>& runs, const std::filesystem::path& path) {
   Baseline all;
   for (const Run& run : runs) {
-    for (auto& [name, sweep_case] : baseline_of(run).cases) {
+    for (auto& [name, sweep_case] : make_baseline(run).cases) {
       if (all.cases.emplace(name, std::move(sweep_case)).second) continue;
       throw UsageError(fmt::format("--update-baseline: two of the runs have the case {}", name));
     }

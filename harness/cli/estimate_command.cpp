@@ -167,15 +167,16 @@ void estimate(const EstimateOptions& options) {
   const std::filesystem::path worker = find_worker_for(sweep);
   std::vector<SuiteDocument> documents;
   for (const auto& suite : options.suites) documents.push_back(read_suite_document(suite));
-  const Vocabulary vocabulary = vocabulary_of(documents, describe_worker(worker));
+  const Vocabulary vocabulary = gather_vocabulary(documents, describe_worker(worker));
   const VariantDescription& variant = find_variant(vocabulary.description, options.variant);
   const Parameters parameters = parse_parameters(variant, options.parameters);
   const std::string slices = "slices along " + variant.slice_axis;
   const std::string named =
       options.estimator.value_or(variant.estimators.empty() ? "" : variant.estimators.front().name);
   if (const auto estimator = vocabulary.estimator(named, variant.name)) {
-    tell(options, variant.name, slices, to_arguments(parameters),
-         ask_for_reply(*estimator, question_of(*estimator, variant, parameters), available_of(options), ""));
+    tell(
+        options, variant.name, slices, to_arguments(parameters),
+        ask_for_reply(*estimator, make_question(*estimator, variant, parameters), available_of(options), ""));
   } else if (vocabulary.program(variant.name) != nullptr) {
     throw UsageError(variant.name +
                      (named.empty() ? " has no estimator" : ": no suite has an estimator '" + named + "'"));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "embedded_files.hpp"
+#include "sweep/suite_keys.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -94,10 +95,6 @@ FirstProject first_project(std::string_view kind) {
       {{"scale.cpp", std::string(embedded::scale_cpp()), "the worker: a kernel, its axes, what it needs"},
        {"CMakeLists.txt", std::string(embedded::CMakeLists_txt()), "builds it"},
        {"scale.toml", with_schema(embedded::scale_toml()), "the suite: which shapes"}});
-}
-
-std::string_view suite_schema() {
-  return embedded::suite_schema_json();
 }
 
 }  // namespace peakmark::cli

@@ -24,7 +24,4 @@ struct FirstProject {
 /// `kind`: "opencl" or "cuda", a worker; "program", a program that is measured as it is.
 FirstProject first_project(std::string_view kind);
 
-/// The JSON schema of suites.
-std::string_view suite_schema();
-
 }  // namespace peakmark::cli

@@ -23,10 +23,10 @@ std::unique_ptr<history::History> open_history(const std::string& option, histor
   if (place.empty()) {
     throw UsageError("which history? Name a file or postgresql://… with --history, or set PEAKMARK_HISTORY");
   }
-  auto opened = std::make_unique<history::History>(history::parse_place(place), purpose);
+  auto opened = std::make_unique<history::History>(history::parse_address(place), purpose);
   if (const auto version = opened->migrated_from()) {
     print_message(stderr, "{}: brought up to date from version {}; an older peakmark cannot read it now\n",
-                  opened->place().name(), *version);
+                  opened->address().name(), *version);
   }
   return opened;
 }

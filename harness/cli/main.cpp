@@ -12,7 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/usage_message.hpp"
-#include "history/place.hpp"
+#include "history/address.hpp"
 
 namespace {
 
@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
     peakmark::cli::check_output();
     return code;
   } catch (const std::exception& error) {
-    const std::string message = peakmark::history::without_passwords(peakmark::final_message(error));
+    const std::string message = peakmark::history::hide_passwords(peakmark::final_message(error));
     std::fprintf(stderr, "peakmark: %s\n", peakmark::plain_text(message).c_str());
     return static_cast<int>(peakmark::exit_code_of(error));
   }

@@ -15,7 +15,7 @@
 #include "cli/selection_options.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/value_name.hpp"
-#include "history/suspicious_cases.hpp"
+#include "history/run_record.hpp"
 #include "runfile/rounds.hpp"
 #include "supervise/run_workers.hpp"
 #include "supervise/sweep_run.hpp"

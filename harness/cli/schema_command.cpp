@@ -1,8 +1,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.hpp"
-#include "cli/first_files.hpp"
 #include "cli/standard_output.hpp"
+#include "sweep/suite_keys.hpp"
 
 namespace peakmark::cli {
 

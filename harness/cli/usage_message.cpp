@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "history/place.hpp"
+#include "history/address.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark::cli {
@@ -67,7 +67,7 @@ std::string usage_message(const CLI::App* app, const CLI::Error& error) {
     name += " " + command->get_name();
   }
   return fmt::format("peakmark{}: {}\nSee: peakmark{} --help\n", name,
-                     history::without_passwords(what_is_wrong(*app, command, error)), name);
+                     history::hide_passwords(what_is_wrong(*app, command, error)), name);
 }
 
 }  // namespace peakmark::cli
