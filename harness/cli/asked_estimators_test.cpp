@@ -2,7 +2,7 @@
 // them.
 #include <csignal>
 
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {

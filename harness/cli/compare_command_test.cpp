@@ -2,7 +2,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 #include "runfile/run_journal.hpp"
 
 namespace peakmark {
@@ -170,7 +170,7 @@ TEST_F(CompareCommand, OptionsThatDoNotGoTogetherAreMistakes) {
   EXPECT_EQ(run({"--rounds", "9", "--memory-only"}).end.exit_code, 2);
   const Answer shard = run({"--rounds", "9", "--shard", "1/2"});
   EXPECT_EQ(shard.end.exit_code, 2);
-  EXPECT_THAT(shard.errors, HasSubstr("parts taken elsewhere were not in turns"));
+  EXPECT_THAT(shard.errors, HasSubstr("interleaved rounds need all cases on one device"));
   EXPECT_EQ(run({"--rounds", "0"}).end.exit_code, 2);
   const Answer unknown = run({"--rounds", "9", "--variants", "fake/case", "fake/slowe"});
   EXPECT_EQ(unknown.end.exit_code, 2);

@@ -1,7 +1,7 @@
 // `devices` and `doctor` on PoCL, on a machine whose OpenCL has no driver, and on one without a loader.
 #include <nlohmann/json.hpp>
 
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "base/text_file.hpp"
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {

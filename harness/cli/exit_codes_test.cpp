@@ -1,5 +1,5 @@
 // With which exit code and message the program ends, by the kind of the error (base/error.hpp).
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {

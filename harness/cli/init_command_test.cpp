@@ -3,7 +3,7 @@
 #include <set>
 #include <sstream>
 
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -110,7 +110,7 @@ TEST_F(Init, WritesOverNothing) {
   std::filesystem::create_symlink("nowhere", here_ / "scale.toml");
   const Answer answer = in_folder("init");
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("already here: CMakeLists.txt, scale.toml. Nothing was written"));
+  EXPECT_THAT(answer.errors, HasSubstr("already exists: CMakeLists.txt, scale.toml; nothing was written"));
   EXPECT_EQ(read_text_file(here_ / "CMakeLists.txt"), "mine");
   EXPECT_EQ(files(), std::set<std::string>{"CMakeLists.txt"});
 }
@@ -120,7 +120,7 @@ TEST_F(Init, NamesWhatIsNoFolderOnTheWay) {
   std::ofstream(here_ / ".github") << "mine";
   const Answer answer = in_folder("init");
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("already here: .github. Nothing was written; begin in another folder, "
+  EXPECT_THAT(answer.errors, HasSubstr("already exists: .github; nothing was written. Use another folder, "
                                        "or move it"));
   EXPECT_EQ(files(), std::set<std::string>{".github"});
 }

@@ -10,7 +10,7 @@
 #include "base/descriptor.hpp"
 #include "base/files_testing.hpp"
 #include "base/text_file.hpp"
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {

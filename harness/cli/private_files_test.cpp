@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "base/private_text.hpp"
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 #include "profile/profile.hpp"
 
 namespace peakmark {

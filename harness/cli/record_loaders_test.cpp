@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "cli/record_command_test.hpp"
+#include "cli/record_command_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/record_command_test.hpp"
+#include "cli/record_command_testing.hpp"
 
 namespace peakmark {
 namespace {

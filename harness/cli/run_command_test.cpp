@@ -1,5 +1,5 @@
 #include "base/text_file.hpp"
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {

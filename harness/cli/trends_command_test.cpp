@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text_file.hpp"
-#include "cli/history_command_test.hpp"
+#include "cli/history_command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -239,7 +239,7 @@ TEST_F(TrendsAccept, TakesAPatternACommitOrAllOfAFinding) {
 }
 
 TEST_F(TrendsAccept, ListsAndUndoes) {
-  EXPECT_EQ(accepted(), "no change is accepted\n");
+  EXPECT_EQ(accepted(), "no accepted changes\n");
   ASSERT_EQ(accept({kGrown, "--reason", "a cache", "--who", "ada"}).end.exit_code, 0);
   EXPECT_EQ(trends().end.exit_code, 1) << "the other case is open";
   EXPECT_THAT(accepted(), AllOf(HasSubstr("ada"), HasSubstr(kGrown), HasSubstr("a cache")));
@@ -247,7 +247,7 @@ TEST_F(TrendsAccept, ListsAndUndoes) {
   const Answer undone = accept({"--undo", "--commit", "feedface"});
   EXPECT_EQ(undone.end.exit_code, 0) << undone.errors;
   EXPECT_THAT(undone.errors, HasSubstr(std::string("no longer accepted: ") + kGrown));
-  EXPECT_EQ(accepted(), "no change is accepted\n");
+  EXPECT_EQ(accepted(), "no accepted changes\n");
 }
 
 TEST_F(TrendsAccept, WrongUsageChangesNothing) {
@@ -259,7 +259,7 @@ TEST_F(TrendsAccept, WrongUsageChangesNothing) {
                                                 {"fake/*", "--from", "run-3", "--reason", "x"}}) {
     EXPECT_EQ(accept(words).end.exit_code, 2) << words[0];
   }
-  EXPECT_EQ(accepted(), "no change is accepted\n");
+  EXPECT_EQ(accepted(), "no accepted changes\n");
 }
 
 TEST_F(TrendsAccept, GrowthMayBeAllowed) {

@@ -1,5 +1,5 @@
 // What the program says of a command line that is wrong, and of an output that is lost.
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -20,8 +20,8 @@ class Usage : public CommandTest {
   static void expect_loss(const Answer& answer) {
     EXPECT_EQ(answer.end.exit_code, 2);
     EXPECT_THAT(answer.errors,
-                HasSubstr("standard output could not be written: No space left on device; make "
-                          "room, or send it elsewhere"));
+                HasSubstr("standard output could not be written: No space left on device; free "
+                          "space, or redirect it"));
   }
 };
 
@@ -42,8 +42,9 @@ TEST_F(Usage, OutputThatIsLostSaysWhy) {
   const std::string open = "trap '' PIPE; mkfifo " + pipe + " && exec 3<>" + pipe + " 4>" + pipe + " 3>&-; ";
   const Answer unread = in_shell("schema >&4", open);
   EXPECT_EQ(unread.end.exit_code, 2);
-  EXPECT_THAT(unread.errors, HasSubstr("standard output could not be written: Broken pipe; what reads it has "
-                                       "ended before all was written"));
+  EXPECT_THAT(unread.errors,
+              HasSubstr("standard output could not be written: Broken pipe; the program that reads it "
+                        "ended before all was written"));
 }
 
 TEST_F(Usage, FilesAreWrittenWhereTheOutputIsLost) {
