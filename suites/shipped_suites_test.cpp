@@ -8,8 +8,8 @@
 #include "device/dry/dry_device.hpp"
 #include "kernels/operations.hpp"
 #include "sweep/suite.hpp"
-#include "worker/case_check.hpp"
 #include "worker/trial.hpp"
+#include "worker/worker_services.hpp"
 
 namespace peakmark {
 namespace {

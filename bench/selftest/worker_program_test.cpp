@@ -9,7 +9,7 @@
 
 #include "base/files_testing.hpp"
 #include "runfile/run_file.hpp"
-#include "supervise/worker_line.hpp"
+#include "runfile/worker_protocol.hpp"
 
 // The worker program as its supervisor sees it, on `dry` and on OpenCL under the recorder.
 namespace peakmark {

@@ -1,7 +1,5 @@
 #include "check/baseline.hpp"
 
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text_file.hpp"
+#include "runfile/json_fields.hpp"
 
 namespace peakmark {
 namespace {

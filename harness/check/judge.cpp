@@ -11,7 +11,6 @@
 #include "base/size.hpp"
 #include "base/text.hpp"
 #include "check/baseline_rule.hpp"
-#include "runfile/kernel_time.hpp"
 #include "runfile/run_summary.hpp"
 
 namespace peakmark {

@@ -5,7 +5,7 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "runfile/list_json.hpp"
+#include "runfile/context_json.hpp"
 #include "supervise/run_selection.hpp"
 #include "supervise/run_workers.hpp"
 

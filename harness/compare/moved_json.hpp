@@ -1,14 +1,13 @@
 #pragma once
 
 // For .cpp files only.
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "compare/moved_allocations.hpp"
+#include "runfile/json_fields.hpp"
 
 namespace peakmark {
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "runfile/candidates.hpp"
 #include "runfile/case_pairs.hpp"
 #include "sweep/nearest_word.hpp"
 #include "sweep/variant_pattern.hpp"

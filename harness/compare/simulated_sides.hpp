@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compare/time_comparison.hpp"
-#include "runfile/candidates.hpp"
+#include "runfile/case_pairs.hpp"
 
 // Two sides of which the truth is known, through both looks and to the verdicts: for tests, and for the
 // tables of docs/statistics.md.

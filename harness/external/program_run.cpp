@@ -14,7 +14,7 @@
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
 #include "base/program.hpp"
-#include "subprocess/orphans.hpp"
+#include "subprocess/processes.hpp"
 #include "subprocess/spawn.hpp"
 
 namespace peakmark {

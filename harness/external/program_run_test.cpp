@@ -13,8 +13,8 @@
 
 #include "base/error.hpp"
 #include "base/files_testing.hpp"
-#include "subprocess/orphans.hpp"
-#include "subprocess/without_pidfd.hpp"
+#include "subprocess/processes.hpp"
+#include "subprocess/stuck_process_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -19,7 +19,7 @@
 #include "profile/profile_files.hpp"
 #include "recorders/error_file.hpp"
 #include "show/process_tree.hpp"
-#include "supervise/python_environment.hpp"
+#include "supervise/process_environment.hpp"
 
 namespace peakmark {
 namespace {

@@ -18,8 +18,8 @@
 #include "external/program_run.hpp"
 #include "external/program_trial.hpp"
 #include "runfile/description_json.hpp"
-#include "runfile/observation_writer.hpp"
-#include "subprocess/orphans.hpp"
+#include "runfile/worker_protocol.hpp"
+#include "subprocess/processes.hpp"
 #include "sweep/suite_document.hpp"
 #include "sweep/vocabulary.hpp"
 

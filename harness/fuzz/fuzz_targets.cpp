@@ -17,7 +17,7 @@
 #include "show/page.hpp"
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"
-#include "supervise/external_answer.hpp"
+#include "supervise/external_estimates.hpp"
 #include "sweep/example_description.hpp"
 #include "sweep/suite.hpp"
 #include "sweep/suite_document.hpp"

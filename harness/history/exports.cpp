@@ -1,7 +1,5 @@
 #include "history/exports.hpp"
 
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "runfile/json_fields.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark::history {

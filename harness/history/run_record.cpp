@@ -1,5 +1,5 @@
-#include "runfile/json_fields.hpp"
-// json_fields.hpp first: it sets how nlohmann is compiled.
+#include "history/run_record.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +13,8 @@
 #include "base/fingerprint.hpp"
 #include "base/private_text.hpp"
 #include "base/quantile.hpp"
-#include "history/run_record.hpp"
 #include "runfile/context_json.hpp"
-#include "runfile/long_lists.hpp"
+#include "runfile/json_fields.hpp"
 #include "runfile/observation_json.hpp"
 #include "runfile/rounds.hpp"
 

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/fingerprint.hpp"
 #include "history/sample_runs.hpp"
-#include "runfile/run_example.hpp"
+#include "runfile/sample_run.hpp"
 
 namespace peakmark::history {
 namespace {

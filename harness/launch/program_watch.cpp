@@ -9,7 +9,7 @@
 
 #include "launch/program_file.hpp"
 #include "recorders/recorder_libraries.hpp"
-#include "subprocess/proc_file.hpp"
+#include "subprocess/processes.hpp"
 
 namespace peakmark {
 namespace {

@@ -15,7 +15,7 @@
 #include "base/files_testing.hpp"
 #include "base/program.hpp"
 #include "launch/program_file.hpp"
-#include "subprocess/proc_file.hpp"
+#include "subprocess/processes.hpp"
 
 namespace peakmark {
 namespace {

@@ -25,7 +25,7 @@
 #include "profile/recording_name.hpp"
 #include "profile/stop_reason.hpp"
 #include "recorders/error_file.hpp"
-#include "subprocess/signal_forwarder.hpp"
+#include "subprocess/signals.hpp"
 
 namespace peakmark {
 namespace {

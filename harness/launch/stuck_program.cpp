@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "subprocess/proc_file.hpp"
+#include "subprocess/processes.hpp"
 
 namespace peakmark {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "subprocess/stuck_process.hpp"
+#include "subprocess/stuck_process_testing.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runfile/observation.hpp"
+#include "runfile/rounds.hpp"
 
 namespace peakmark {
 
@@ -28,5 +29,17 @@ CasePairs pair_cases(const std::vector<const Observation*>& base, const std::vec
 /// In the context of a run with several labelled workers a text has the form `old=A, new=B` where they
 /// differ. Returns the part of the worker that measured `variant` (A for `sum/fast.old`), or the text itself.
 std::string of_worker(const std::string& text, std::string_view variant);
+
+/// The pairs of cases, by name, whose first look gives reason for a second (statistics/time_change.hpp).
+std::vector<std::pair<std::string, std::string>> candidates(const std::vector<const Observation*>& base,
+                                                            const std::vector<const Observation*>& next,
+                                                            const Rounds& rounds, PairBy by);
+
+/// Of a run that compares two variants: the cases of both, that it measures again.
+std::vector<std::string> candidates_of_variants(const Run& run);
+
+/// The observations of one variant.
+std::vector<const Observation*> observations_of(const Run& run, const std::string& variant);
+std::vector<const Observation*> observations_of(const Run& run);
 
 }  // namespace peakmark

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "base/files_testing.hpp"
-#include "runfile/run_example.hpp"
+#include "runfile/sample_run.hpp"
 #include "subprocess/worker_process.hpp"
 
 namespace peakmark {

@@ -1,10 +1,10 @@
-#include "runfile/json_fields.hpp"
-// json_fields.hpp first: it sets how nlohmann is compiled.
+#include "runfile/context_json.hpp"
+
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/private_text.hpp"
-#include "runfile/context_json.hpp"
+#include "runfile/json_fields.hpp"
 
 namespace peakmark {
 
@@ -222,6 +222,17 @@ RunContext run_context_from_json(const Json& json) {
   if (!json.at("planned").is_array()) wrong_type(json.at("planned"), "a list");
   for (const Json& planned : json.at("planned")) context.planned.push_back(planned_case_from_json(planned));
   return context;
+}
+
+using json_fields::Json;
+
+std::string list_json(const Suite& suite, const std::vector<PlannedCase>& cases) {
+  Json json = json_fields::begin(format::kCases);
+  json.update(Json{{"suite", suite.name}, {"fingerprint", suite.fingerprint}, {"cases", Json::array()}});
+  std::string text;
+  write_with_planned(json_fields::pretty(json, 1), cases, 1, 1,
+                     [&text](std::string_view piece) { text += piece; });
+  return text;
 }
 
 }  // namespace peakmark

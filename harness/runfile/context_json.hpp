@@ -1,12 +1,13 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/text_file.hpp"
+#include "runfile/json_fields.hpp"
 #include "runfile/run_file.hpp"
+#include "sweep/suite.hpp"
 
 namespace peakmark {
 
@@ -29,5 +30,9 @@ PlannedCase planned_case_from_json(const nlohmann::ordered_json& json);
 std::string line_start(int indent, int depth);
 /// `json` as it is written `depth` levels within another value.
 std::string nested_text(const nlohmann::ordered_json& json, int indent, int depth);
+
+/// The cases of a suite for `list --json`: suite, fingerprint and cases, each as in a run file's
+/// `context.peakmark.planned`.
+std::string list_json(const Suite& suite, const std::vector<PlannedCase>& cases);
 
 }  // namespace peakmark

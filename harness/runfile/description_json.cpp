@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "runfile/json_fields.hpp"
 
 namespace peakmark {
 

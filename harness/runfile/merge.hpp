@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "runfile/run_file.hpp"
@@ -18,5 +20,16 @@ struct NamedRun {
 /// whole. UsageError for a run that is no shard, gaps (a part is missing, or has cases without an
 /// observation), duplicates (a part or a case twice), and mixed suites, devices, drivers, builds or passes.
 Run merge_runs(std::vector<NamedRun> shards);
+
+/// What two parts of one run differ in that must be alike: in a run that is resumed, and in its shards.
+struct RunDifference {
+  const char* what;  ///< for `another …`: `device`
+  std::string one;
+  std::string other;
+};
+
+/// Suite, device, driver, worker, build, commit and passes: the first in which two contexts differ; null
+/// where they are parts of one run. Which cases each has is for the caller to look at.
+std::optional<RunDifference> first_difference(const RunContext& one, const RunContext& other);
 
 }  // namespace peakmark

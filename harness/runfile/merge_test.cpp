@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"
-#include "runfile/run_example.hpp"
-#include "runfile/same_run.hpp"
+#include "runfile/sample_run.hpp"
 
 namespace peakmark {
 namespace {

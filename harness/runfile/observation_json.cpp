@@ -1,7 +1,7 @@
-#include "runfile/json_fields.hpp"
-// json_fields.hpp first: it sets how nlohmann is compiled.
-#include "base/error.hpp"
 #include "runfile/observation_json.hpp"
+
+#include "base/error.hpp"
+#include "runfile/json_fields.hpp"
 #include "runfile/run_file.hpp"
 
 namespace peakmark {

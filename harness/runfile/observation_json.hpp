@@ -1,7 +1,6 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "runfile/json_fields.hpp"
 #include "runfile/observation.hpp"
 #include "runfile/throughput.hpp"
 

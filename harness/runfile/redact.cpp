@@ -1,7 +1,5 @@
 #include "runfile/redact.hpp"
 
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,8 +12,10 @@
 
 #include "base/error.hpp"
 #include "profile/profile.hpp"
+#include "runfile/json_fields.hpp"
 
 namespace peakmark {
+
 namespace {
 
 using json_fields::Json;
@@ -164,6 +164,14 @@ void collect_owners(const std::string& text, PrivateTexts& texts) {
   }
 }
 
+void publish(std::string& text, const PrivateTexts& texts) {
+  if (!text.empty()) text = public_text(text, texts);
+}
+
+void publish(EstimateObservation& estimate, const PrivateTexts& texts) {
+  if (estimate.error) publish(*estimate.error, texts);
+}
+
 }  // namespace
 
 PrivateTexts with_texts_of_json(PrivateTexts texts, const std::string& json) {
@@ -234,6 +242,19 @@ std::string redacted_profile(std::string bytes, const PrivateTexts& given) {
   }
   std::memcpy(bytes.data() + sizeof header, events.data(), slots * sizeof(Event));
   return bytes;
+}
+
+void publish_texts(Observation& observation, const PrivateTexts& texts) {
+  publish(observation.message, texts);
+  for (std::string& moved : observation.moved_allocations) publish(moved, texts);
+  if (observation.estimate) publish(*observation.estimate, texts);
+  for (EstimateObservation& estimate : observation.other_estimates) publish(estimate, texts);
+}
+
+void publish_texts(RunContext& context, const PrivateTexts& texts) {
+  for (std::string& warning : context.warnings) publish(warning, texts);
+  std::erase_if(context.environment,
+                [](const auto& fact) { return !is_public_fact(fact.first, fact.second); });
 }
 
 }  // namespace peakmark

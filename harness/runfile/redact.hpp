@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/private_text.hpp"
+#include "runfile/run_file.hpp"
 
 namespace peakmark {
 
@@ -19,5 +20,11 @@ std::string redacted_json(const std::string& text, const PrivateTexts& texts);
 /// A profile (its bytes) with the name of its program only, without arguments; paths, names and secrets in
 /// its texts are replaced, and no event is lost. Throws UsageError where it is no profile of this version.
 std::string redacted_profile(std::string bytes, const PrivateTexts& texts);
+
+/// Replaces secrets, names and absolute paths in the messages that programs and estimators wrote.
+void publish_texts(Observation& observation, const PrivateTexts& texts);
+
+/// The same for the warnings of a run; removes facts of its environment that are not published.
+void publish_texts(RunContext& context, const PrivateTexts& texts);
 
 }  // namespace peakmark

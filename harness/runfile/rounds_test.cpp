@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runfile/run_example.hpp"
+#include "runfile/sample_run.hpp"
 
 namespace peakmark {
 namespace {

@@ -1,7 +1,5 @@
 #include "runfile/run_file.hpp"
 
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <fmt/format.h>
 
 #include <array>
@@ -16,7 +14,7 @@
 #include "base/files.hpp"
 #include "base/text_file.hpp"
 #include "runfile/context_json.hpp"
-#include "runfile/long_lists.hpp"
+#include "runfile/json_fields.hpp"
 #include "runfile/observation_json.hpp"
 #include "runfile/throughput.hpp"
 

@@ -10,7 +10,6 @@
 
 #include "base/text_file.hpp"
 #include "runfile/observation.hpp"
-#include "runfile/reference_times.hpp"
 #include "runfile/rounds.hpp"
 #include "sweep/suite.hpp"
 

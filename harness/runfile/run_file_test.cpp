@@ -1,7 +1,5 @@
 #include "runfile/run_file.hpp"
 
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -10,7 +8,8 @@
 #include "base/error.hpp"
 #include "base/files_testing.hpp"
 #include "base/text_file.hpp"
-#include "runfile/run_example.hpp"
+#include "runfile/json_fields.hpp"
+#include "runfile/sample_run.hpp"
 
 namespace peakmark {
 namespace {

@@ -1,8 +1,5 @@
 #include "runfile/run_journal.hpp"
 
-#include "base/text.hpp"
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -16,10 +13,11 @@
 
 #include "base/error.hpp"
 #include "base/program.hpp"
+#include "base/text.hpp"
 #include "runfile/context_json.hpp"
-#include "runfile/long_lists.hpp"
+#include "runfile/json_fields.hpp"
+#include "runfile/merge.hpp"
 #include "runfile/observation_json.hpp"
-#include "runfile/same_run.hpp"
 
 namespace peakmark {
 

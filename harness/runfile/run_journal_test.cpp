@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/files_testing.hpp"
-#include "runfile/run_example.hpp"
+#include "runfile/sample_run.hpp"
 
 namespace peakmark {
 namespace {

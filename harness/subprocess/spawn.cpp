@@ -14,7 +14,7 @@
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
 #include "base/program.hpp"
-#include "subprocess/child_end.hpp"
+#include "subprocess/processes.hpp"
 
 namespace peakmark {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "base/descriptor.hpp"
 #include "base/files_testing.hpp"
-#include "subprocess/child_end.hpp"
-#include "subprocess/signal_watch.hpp"
+#include "subprocess/processes.hpp"
+#include "subprocess/signals.hpp"
 
 namespace peakmark {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "subprocess/child_end.hpp"
+#include "subprocess/processes.hpp"
 
 namespace peakmark {
 

@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "subprocess/orphans.hpp"
+#include "subprocess/processes.hpp"
 #include "supervise/progress.hpp"
 
 namespace peakmark {

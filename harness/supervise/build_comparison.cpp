@@ -8,9 +8,9 @@
 
 #include "base/program.hpp"
 #include "base/text.hpp"
-#include "runfile/candidates.hpp"
+#include "runfile/case_pairs.hpp"
 #include "runfile/run_summary.hpp"
-#include "subprocess/orphans.hpp"
+#include "subprocess/processes.hpp"
 #include "supervise/asked_estimates.hpp"
 #include "supervise/device_lock.hpp"
 #include "supervise/measuring.hpp"

@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 #include "runfile/run_journal.hpp"
-#include "subprocess/orphans.hpp"
+#include "subprocess/processes.hpp"
 #include "supervise/progress.hpp"
 #include "supervise/supervisor.hpp"
 

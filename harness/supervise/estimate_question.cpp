@@ -1,10 +1,9 @@
 #include "supervise/estimate_question.hpp"
 
-#include "runfile/json_fields.hpp"
-// json_fields.hpp before these: it sets how nlohmann is compiled.
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "runfile/json_fields.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {

@@ -14,7 +14,7 @@
 
 #include "runfile/description_json.hpp"
 #include "runfile/run_file.hpp"
-#include "subprocess/stuck_process.hpp"
+#include "subprocess/stuck_process_testing.hpp"
 
 namespace peakmark {
 namespace {

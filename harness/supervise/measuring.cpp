@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 #include "runfile/run_summary.hpp"
-#include "subprocess/orphans.hpp"
+#include "subprocess/processes.hpp"
 #include "supervise/external_estimates.hpp"
 #include "supervise/repeat_command.hpp"
 #include "supervise/run_context.hpp"

@@ -11,10 +11,10 @@
 
 #include "device/doctor/doctor.hpp"
 #include "runfile/run_journal.hpp"
-#include "subprocess/signal_watch.hpp"
+#include "subprocess/signals.hpp"
 #include "supervise/device_lock.hpp"
+#include "supervise/process_environment.hpp"
 #include "supervise/progress.hpp"
-#include "supervise/recording_environment.hpp"
 #include "supervise/supervisor.hpp"
 #include "supervise/sweep_run.hpp"
 

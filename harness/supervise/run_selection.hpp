@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "supervise/case_check.hpp"
+#include "supervise/worker_program.hpp"
 #include "sweep/suite.hpp"
 
 namespace peakmark {

@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "base/program.hpp"
-#include "supervise/case_check.hpp"
 #include "supervise/worker_program.hpp"
 
 namespace peakmark {

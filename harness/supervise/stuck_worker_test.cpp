@@ -10,11 +10,10 @@
 
 #include "base/error.hpp"
 #include "base/files_testing.hpp"
-#include "subprocess/child_end.hpp"
-#include "subprocess/orphans.hpp"
-#include "subprocess/signal_watch.hpp"
-#include "subprocess/without_pidfd.hpp"
-#include "supervise/supervisor_test.hpp"
+#include "subprocess/processes.hpp"
+#include "subprocess/signals.hpp"
+#include "subprocess/stuck_process_testing.hpp"
+#include "supervise/supervisor_testing.hpp"
 
 namespace peakmark {
 namespace {

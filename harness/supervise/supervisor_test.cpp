@@ -1,16 +1,20 @@
-#include "supervise/supervisor_test.hpp"
+#include "supervise/supervisor.hpp"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <limits>
 
 #include "base/error.hpp"
+#include "supervise/supervisor_testing.hpp"
 
 namespace peakmark {
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -305,5 +309,27 @@ TEST(WorkerProcess, HasOnlyItsOwnDescriptorsAndDefaultSignals) {
   std::signal(SIGTERM, SIG_DFL);
 }
 
+using namespace std::chrono_literals;
+
+TEST(CaseLimit, GrowsWithTheBytesOfTheCase) {
+  const CaseLimit limit;
+  EXPECT_EQ(limit.limit(std::nullopt), 60s);
+  EXPECT_EQ(limit.limit(0), 60s);
+  EXPECT_EQ(limit.limit(Size{1} << 30), 70s);
+  EXPECT_EQ(limit.limit((Size{1} << 30) / 4), 62'500ms);
+  EXPECT_EQ(limit.limit(Size{113} << 30), 1190s);
+}
+
+TEST(CaseLimit, AnExactOneDoesNot) {
+  const CaseLimit limit{2500ms, 0ms};
+  EXPECT_EQ(limit.limit(std::nullopt), 2500ms);
+  EXPECT_EQ(limit.limit(Size{113} << 30), 2500ms);
+}
+
+TEST(CaseLimit, StaysATimeThatAClockHas) {
+  EXPECT_EQ(CaseLimit{}.limit(std::numeric_limits<Size>::max()), 60s + 24h);
+}
+
 }  // namespace
+
 }  // namespace peakmark

@@ -9,11 +9,10 @@
 
 #include "base/program.hpp"
 #include "base/text.hpp"
-#include "runfile/candidates.hpp"
-#include "runfile/kernel_time.hpp"
+#include "runfile/case_pairs.hpp"
 #include "runfile/run_summary.hpp"
 #include "statistics/time_change.hpp"
-#include "subprocess/orphans.hpp"
+#include "subprocess/processes.hpp"
 #include "supervise/asked_estimates.hpp"
 #include "supervise/confirming.hpp"
 #include "supervise/device_lock.hpp"

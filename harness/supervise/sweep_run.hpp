@@ -10,8 +10,8 @@
 
 #include "base/error.hpp"
 #include "runfile/run_file.hpp"
-#include "supervise/case_limit.hpp"
 #include "supervise/run_selection.hpp"
+#include "supervise/supervisor.hpp"
 
 namespace peakmark {
 

@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "device/dry/dry_device.hpp"
-#include "worker/case_check.hpp"
+#include "worker/worker_services.hpp"
 
 namespace peakmark {
 

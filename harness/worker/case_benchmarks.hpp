@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runfile/observation_writer.hpp"
+#include "runfile/worker_protocol.hpp"
 #include "sweep/case.hpp"
 #include "worker/reference_case.hpp"
 #include "worker/trial.hpp"

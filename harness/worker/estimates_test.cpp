@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "worker/fake_variants.hpp"
 
 namespace peakmark {
+
 namespace {
 
 using testing::HasSubstr;
@@ -58,5 +61,22 @@ TEST(Estimates, AnEstimatorThatThrowsLeavesTheOthersTheirSay) {
   EXPECT_THAT(answers[1].slices_estimated, Optional(100));
 }
 
+TEST(LateNote, SaysWhatIsWaitedForWhenItIsLate) {
+  std::promise<std::string> said;
+  const LateNote note(
+      "the estimator", [&](const std::string& text) { said.set_value(text); }, std::chrono::milliseconds(0));
+  EXPECT_EQ(said.get_future().get(), "the estimator");
+}
+
+TEST(LateNote, SaysNothingOfWhatComesInTime) {
+  bool said = false;
+  {
+    const LateNote note(
+        "the estimator", [&](const std::string&) { said = true; }, std::chrono::hours(1));
+  }
+  EXPECT_FALSE(said);
+}
+
 }  // namespace
+
 }  // namespace peakmark

@@ -2,7 +2,7 @@
 
 #include "device/clock_source.hpp"
 #include "device/device.hpp"
-#include "runfile/reference_times.hpp"
+#include "runfile/observation.hpp"
 #include "worker/stopping_rule.hpp"
 
 namespace peakmark {

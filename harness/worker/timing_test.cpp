@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "worker/clock_device.hpp"
+#include "worker/fake_clock_device.hpp"
 #include "worker/fake_variants.hpp"
 
 namespace peakmark {

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "worker/clock_device.hpp"
+#include "worker/fake_clock_device.hpp"
 #include "worker/fake_variants.hpp"
 #include "worker/trial.hpp"
 

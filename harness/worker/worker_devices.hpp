@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -43,5 +44,9 @@ class WorkerDevices {
   std::optional<DeviceList> list_;
   std::map<Backend, DeviceInUse> devices_;
 };
+
+/// The kernel records of the recorder loaded into this process (recorders/marks.h). Null when it takes none,
+/// as the OpenCL layer.
+std::unique_ptr<KernelTracer> find_kernel_tracer(const std::filesystem::path& library);
 
 }  // namespace peakmark

@@ -14,11 +14,9 @@
 #include "base/error.hpp"
 #include "runfile/description_json.hpp"
 #include "runfile/json_fields.hpp"
-#include "worker/build_info.hpp"
 #include "worker/case_benchmarks.hpp"
-#include "worker/case_check.hpp"
-#include "worker/estimate_service.hpp"
 #include "worker/reference_case.hpp"
+#include "worker/worker_services.hpp"
 
 namespace peakmark {
 

@@ -14,6 +14,11 @@ struct WorkerProgram {
   std::string api;     ///< version of the public API that it is built on; empty: none
 };
 
+/// `Release`, `Debug, address,undefined`: build type and sanitizers.
+std::string build_type();
+/// Of the sources this was built from, `+` behind it where they were changed; empty where unknown.
+std::string build_commit();
+
 /// A program that is built with these sources.
 WorkerProgram this_program(const char* path);
 

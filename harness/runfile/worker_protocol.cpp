@@ -1,0 +1,75 @@
+#include "runfile/worker_protocol.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/error.hpp"
+#include "runfile/json_fields.hpp"
+#include "runfile/observation_json.hpp"
+#include "runfile/run_file.hpp"
+
+namespace peakmark {
+
+using json_fields::Json;
+
+std::string to_json_line(const ReferenceTime& time) {
+  return json_fields::one_line({{"reference_ns", json_fields::or_null(time.copy_ns)},
+                                {"arithmetic_ns", json_fields::or_null(time.arithmetic_ns)},
+                                {"copy_bytes", json_fields::or_null(time.copy_bytes)}});
+}
+
+void ObservationWriter::start(std::string_view case_name, std::optional<Size> bytes) {
+  line(json_fields::one_line({{"start", case_name}, {"bytes", json_fields::or_null(bytes)}}));
+}
+
+void ObservationWriter::step(std::string_view text) {
+  line(json_fields::one_line({{"step", text}}));
+}
+
+void ObservationWriter::observation(const Observation& observation) {
+  line(to_json_line(observation));
+}
+
+void ObservationWriter::reference(const ReferenceTime& time) {
+  line(to_json_line(time));
+}
+
+void ObservationWriter::line(std::string text) {
+  if (descriptor_ < 0) return;
+  text += '\n';
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = write(descriptor_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw io_error("", "observations cannot be written", errno);
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+WorkerLine parse_worker_line(std::string_view line) {
+  try {
+    const Json json = Json::parse(line);
+    WorkerLine parsed;
+    if (json.contains("start")) {
+      json_fields::field(json, "start", parsed.start.emplace());
+      if (json.contains("bytes")) json_fields::field(json, "bytes", parsed.bytes);
+    } else if (json.contains("step")) {
+      json_fields::field(json, "step", parsed.step.emplace());
+    } else if (json.contains("reference_ns")) {
+      ReferenceTime& time = parsed.reference.emplace();
+      json_fields::field(json, "reference_ns", time.copy_ns);
+      if (json.contains("arithmetic_ns")) json_fields::field(json, "arithmetic_ns", time.arithmetic_ns);
+      if (json.contains("copy_bytes")) json_fields::field(json, "copy_bytes", time.copy_bytes);
+    } else {
+      parsed.observation = observation_from_json(json);
+    }
+    return parsed;
+  } catch (const Json::exception& error) {
+    throw ProtocolError(json_fields::message_of(error));
+  } catch (const UsageError& error) {  // of an observation, which run files hold too
+    throw ProtocolError(error.what());
+  }
+}
+
+}  // namespace peakmark

@@ -1,0 +1,76 @@
+#include "supervise/process_environment.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "base/program.hpp"
+
+namespace peakmark {
+
+namespace {
+
+std::filesystem::path recorder_for(const DeviceInfo& device, const RecorderLibraries& libraries) {
+  const auto& library = device.backend == Backend::cuda ? libraries.cuda : libraries.opencl;
+  if (library) return *library;
+  std::string message =
+      "the recorder for " + std::string(to_string(device.backend)) + " is not installed; looked in";
+  for (const auto& folder : libraries.folders) message += " " + folder.string();
+  throw RecorderError(message + " (PEAKMARK_LIBRARY_DIR names another folder)");
+}
+
+namespace fs = std::filesystem;
+
+fs::path folder_of(const std::string& name, const fs::path& suite_folder) {
+  if (name.find('/') != std::string::npos) return (suite_folder / name).lexically_normal();
+  const char* const folder = std::getenv("PEAKMARK_ENVIRONMENTS");
+  return fs::absolute(folder != nullptr && *folder != '\0' ? folder : "build/environments") / name;
+}
+
+}  // namespace
+
+RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment)
+    : variables_(std::move(environment)) {
+  // A URL in it may hold a password, and no worker needs it.
+  std::erase_if(variables_, [](const std::string& entry) { return entry.starts_with("PEAKMARK_HISTORY="); });
+  if (device.backend == Backend::dry) return;
+  const RecorderLibraries libraries = find_recorder_libraries();
+  const std::filesystem::path recorder = recorder_for(device, libraries);
+  folder_.emplace();
+  add_recorders(variables_, libraries, folder_->path() / "worker.profile", false);
+  set_variable(variables_, "PEAKMARK_RECORDER_LIBRARY", recorder.string());
+  // PoCL keeps compiled kernels in the user's cache folder; without any it would compile every case anew.
+  if (!find_variable(variables_, "POCL_CACHE_DIR") && !find_variable(variables_, "XDG_CACHE_HOME") &&
+      !find_variable(variables_, "HOME")) {
+    variables_.push_back("POCL_CACHE_DIR=" + (folder_->path() / "pocl-cache").string());
+  }
+}
+
+PythonEnvironment find_python(const std::string& name, const fs::path& suite_folder,
+                              const std::string& made_by) {
+  if (name.empty()) {
+    const auto found = find_program(current_environment(), "python3");
+    return {found.value_or("python3"), std::nullopt};
+  }
+  const fs::path folder = folder_of(name, suite_folder);
+  const fs::path interpreter = folder / "bin" / "python";
+  std::error_code error;
+  if (fs::exists(interpreter, error)) return {interpreter, folder};
+  const std::string how = !made_by.empty() ? made_by
+                                           : fmt::format("python3 -m venv {} && {}/bin/pip install PACKAGES",
+                                                         folder.string(), folder.string());
+  throw EnvironmentError(
+      fmt::format("the Python environment {} is not there; make it with: {}", folder.string(), how));
+}
+
+void add_python(std::vector<std::string>& environment, const PythonEnvironment& python) {
+  if (python.folder) {
+    const std::string path = find_variable(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+    set_variable(environment, "PATH", (*python.folder / "bin").string() + ":" + path);
+    set_variable(environment, "VIRTUAL_ENV", python.folder->string());
+  }
+  add_python_module(environment);
+}
+
+}  // namespace peakmark

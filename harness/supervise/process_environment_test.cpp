@@ -1,0 +1,59 @@
+#include "supervise/process_environment.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "base/files_testing.hpp"
+#include "base/program.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+void put_program(const std::filesystem::path& file) {
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file) << "#!/bin/sh\n";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+}
+
+TEST(PythonEnvironment, StandsWhereEnvironmentsStand) {
+  const TemporaryFolder folder;
+  put_program(folder.path() / "nabu" / "bin" / "python");
+  ::setenv("PEAKMARK_ENVIRONMENTS", folder.path().c_str(), 1);
+  const PythonEnvironment python = find_python("nabu", "/suites", "");
+  EXPECT_EQ(folder.path() / "nabu" / "bin" / "python", python.interpreter);
+  EXPECT_EQ(python.interpreter, find_python("../nabu", folder.path() / "suites", "").interpreter);
+  std::vector<std::string> environment{"PATH=/bin"};
+  add_python(environment, python);
+  EXPECT_EQ((folder.path() / "nabu" / "bin").string() + ":/bin", find_variable(environment, "PATH"));
+  EXPECT_EQ(python.folder->string(), find_variable(environment, "VIRTUAL_ENV"));
+  ::unsetenv("PEAKMARK_ENVIRONMENTS");
+}
+
+std::string python_mistake(const std::string& name, const std::string& made_by) {
+  try {
+    find_python(name, "/suites", made_by);
+  } catch (const EnvironmentError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(PythonEnvironment, ThatIsMissingSaysWhatMakesIt) {
+  ::setenv("PEAKMARK_ENVIRONMENTS", "/no/such/folder", 1);
+  EXPECT_EQ("the Python environment /no/such/folder/nabu is not there; make it with: make nabu",
+            python_mistake("nabu", "make nabu"));
+  EXPECT_THAT(python_mistake("nabu", ""),
+              HasSubstr("make it with: python3 -m venv /no/such/folder/nabu && "));
+  EXPECT_THAT(python_mistake("./mine", ""), StartsWith("the Python environment /suites/mine is not there"));
+  ::unsetenv("PEAKMARK_ENVIRONMENTS");
+}
+
+}  // namespace
+}  // namespace peakmark

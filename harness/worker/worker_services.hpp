@@ -1,0 +1,44 @@
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "worker/variant.hpp"
+
+namespace peakmark {
+
+/// Answers one question to an estimator, a JSON object on a line:
+/// {"variant", "parameters": {axis: value}, "available_bytes": N, "slices": N, "estimator": name}.
+/// Axes left out are at their default, the estimator left out is the variant's own. `available_bytes` asks
+/// how many slices fit; `slices` how many bytes so many need; without it, those that fit, or else those of
+/// the parameters. The answer, on a line too: {"slices", "bytes", "dtype", "terms": [{name, per_slice_bytes,
+/// fixed_bytes}], "error"}; what was not asked or cannot be told is null. Throws nothing for a bad question:
+/// the answer then has `error`.
+std::string answer_estimate(const Registry& registry, std::string_view question);
+
+/// Answers line by line until the input ends, flushing each.
+void serve_estimates(const Registry& registry, std::istream& questions, std::ostream& answers);
+
+struct CaseMistake {
+  std::string text;
+  bool of_worker = false;  ///< the program is wrong, and not what was asked of it
+};
+
+/// What is wrong with a case whatever the device: sizes that do not fit 64 bits, a region outside its image.
+/// Null where nothing is; what one device cannot do or hold is for a trial to find out. `dry`: a dry device,
+/// on which the case is made.
+std::optional<CaseMistake> mistake_in(const Variant& variant, const Parameters& parameters, Device& dry);
+
+/// What a case of a variant of peakmark's own needs, by its first estimator. Null where that does not answer,
+/// and of a program's variants, whose estimators may never come back. Throws OverflowError where the bytes do
+/// not fit 64 bits.
+std::optional<Size> estimated_bytes(const Variant& variant, const Parameters& parameters);
+
+/// `WORKER --check`: to each case name on a line of `names` a line {"case", "error"}, null where it is right,
+/// with "of_worker": true where the worker itself is wrong. Each line is flushed: where a case ends the
+/// process, it is the first without an answer.
+void serve_checks(const Registry& registry, std::istream& names, std::ostream& answers);
+
+}  // namespace peakmark
