@@ -65,7 +65,7 @@ class CompareCommand : public CommandTest {
     build("new", "");
     const std::filesystem::path fifo = make_fifo();
     WorkerProcess process(command(comparison_of_builds("base", "new", {"--seed", std::to_string(seed)})));
-    EXPECT_GT(told_pid(fifo), 0);
+    EXPECT_GT(read_pid(fifo), 0);
     ::kill(process.pid(), SIGINT);
     return rest_of(process);
   }
@@ -158,7 +158,7 @@ TEST_F(CompareCommand, AStopKeepsTheRoundsThatWereTaken) {
          "zip = [{ does = [\"timed\", \"tell_pid\"], n = [1, 2] }]\n";
   const std::filesystem::path fifo = make_fifo();
   WorkerProcess process(run_command({"--rounds", "9", "--seed", "2"}));
-  const pid_t worker = told_pid(fifo);
+  const pid_t worker = read_pid(fifo);
   ASSERT_GT(worker, 0);
   ::kill(process.pid(), SIGINT);
   EXPECT_EQ(rest_of(process).end.exit_code, 130);

@@ -144,9 +144,9 @@ struct Position {
   const CLI::Option* pending = nullptr;  ///< the option whose value comes next
   int values_left = 0;                   ///< of `pending`
   bool options_ended = false;            ///< after `--`
-  std::vector<std::string> values;       ///< of the positionals
-  std::set<const CLI::Option*> used;
-  std::optional<std::size_t> program;  ///< the word at which another program's command line begins
+  std::vector<std::string> values = {};  ///< of the positionals
+  std::set<const CLI::Option*> used = {};
+  std::optional<std::size_t> program = {};  ///< the word at which another program's command line begins
 };
 
 struct Completion {

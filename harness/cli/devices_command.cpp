@@ -79,7 +79,7 @@ void print_table(const DeviceList& list) {
                size_text(memory.used_bytes), size_text(memory.free_bytes)});
   }
   print_text(table.text());
-  for (const std::string& reason : list.reasons) std::cerr << "no device of " << reason << '\n';
+  for (const std::string& reason : list.reasons) std::cerr << "no device found for " << reason << '\n';
 }
 
 void print_json(const DeviceList& list) {

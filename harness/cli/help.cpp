@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -56,15 +57,22 @@ std::string entries_text(const HelpText::Entries& entries) {
 /// Prints help in the layout of CLI11, with the HelpText of a command.
 class HelpFormatter : public CLI::Formatter {
  public:
-  explicit HelpFormatter(HelpText help) : help_(std::move(help)) { column_width(kDescriptionColumn); }
-  [[nodiscard]] const HelpText& help() const { return help_; }
+  HelpFormatter(const CLI::App& command, HelpText help) : command_(&command), help_(std::move(help)) {
+    column_width(kDescriptionColumn);
+  }
+  /// Throws std::logic_error for a subcommand, which inherits this formatter if it has no help of its own.
+  [[nodiscard]] const HelpText& help(const CLI::App& command) const {
+    if (&command != command_) throw std::logic_error(command.get_name() + " has no help: call set_help()");
+    return help_;
+  }
 
-  std::string make_footer(const CLI::App* /*app*/) const override {
+  std::string make_footer(const CLI::App* app) const override {
+    const HelpText& shown = help(*app);
     std::string text;
-    for (const std::string& note : help_.notes) text += wrapped(note, kLineWidth) + "\n";
-    if (!help_.notes.empty()) text += "\n";
-    text += "Exit codes:\n" + entries_text(help_.exit_codes);
-    for (const HelpText::Section& section : help_.sections) {
+    for (const std::string& note : shown.notes) text += wrapped(note, kLineWidth) + "\n";
+    if (!shown.notes.empty()) text += "\n";
+    text += "Exit codes:\n" + entries_text(shown.exit_codes);
+    for (const HelpText::Section& section : shown.sections) {
       text += fmt::format("\n{}:\n{}", section.title, entries_text(section.entries));
     }
     return text;
@@ -83,6 +91,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 
  private:
+  const CLI::App* command_;
   HelpText help_;
 };
 
@@ -94,7 +103,9 @@ std::string sentence(std::string text) {
 
 std::string names_of(const std::set<CLI::Option*>& options) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : options) names.push_back(option_names(*option).back());
+  for (const CLI::Option* option : options) {
+    names.push_back(option->get_positional() ? placeholder(*option) : option_names(*option).back());
+  }
   std::ranges::sort(names);
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -122,13 +133,11 @@ std::string problem(const CLI::App& command, const CLI::Error& error) {
 }  // namespace
 
 void set_help(CLI::App& command, HelpText help) {
-  command.formatter(std::make_shared<HelpFormatter>(std::move(help)));
+  command.formatter(std::make_shared<HelpFormatter>(command, std::move(help)));
 }
 
 const HelpText& help_of(const CLI::App& command) {
-  const auto* const formatter = dynamic_cast<const HelpFormatter*>(command.get_formatter().get());
-  if (formatter == nullptr) throw std::logic_error(command.get_name() + " has no help: call set_help()");
-  return formatter->help();
+  return dynamic_cast<const HelpFormatter&>(*command.get_formatter()).help(command);
 }
 
 std::string full_description(const CLI::Option& option) {

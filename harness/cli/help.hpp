@@ -16,8 +16,8 @@ struct HelpText {
     Entries entries;
   };
 
-  std::vector<std::string> notes;  ///< a paragraph each
-  Entries exit_codes;              ///< "0" and "clean"
+  std::vector<std::string> notes = {};  ///< a paragraph each
+  Entries exit_codes = {};              ///< "0" and "clean"
   std::vector<Section> sections = {};
 };
 

@@ -1,5 +1,4 @@
-// What `peakmark init` writes, and what it leaves alone. That it builds and runs, ci/test shows with the
-// examples.
+// The files of `peakmark init`. ci/test builds and runs them with the examples.
 #include <set>
 #include <sstream>
 

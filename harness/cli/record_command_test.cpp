@@ -1,4 +1,4 @@
-// `peakmark record` as a user types it, on a program that knows nothing of it.
+// `peakmark record` as a user calls it, on an unchanged program.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

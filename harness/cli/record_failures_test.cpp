@@ -1,4 +1,4 @@
-// The ways in which recording can fail, each with its exit code and one line that says what to do.
+// Failures of `record`: each has its exit code and a line that says what to do.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-// Two loaders of OpenCL in one process: both are counted, or `record` says which is not.
+// Two OpenCL loaders in one process: `record` counts both, or says which it cannot count.
 #include <dlfcn.h>
 #include <link.h>
 

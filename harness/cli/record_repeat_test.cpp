@@ -1,4 +1,4 @@
-// `record --repeat N`, `record --json`, and `compare` of what they wrote.
+// `record --repeat N`, `record --json`, and `compare` of their profiles.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
