@@ -59,7 +59,7 @@ TEST_F(BaselineCommand, WhatIsNoneIsNamed) {
   std::ofstream(baseline_) << "hello";
   EXPECT_EQ(check({"--baseline", baseline_}).end.exit_code, 2);
   EXPECT_THAT(check({"--update-baseline", baseline_}).errors,
-              HasSubstr("is no baseline, and is not replaced"));
+              HasSubstr("not a baseline, and not replaced"));
   EXPECT_EQ(check({"--baseline", ""}).end.exit_code, 2);
   EXPECT_EQ(check({run_file_.string(), "--baseline", run_file_.string()}).end.exit_code, 2);
 }

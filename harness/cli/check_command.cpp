@@ -84,7 +84,7 @@ std::filesystem::path numbered(const std::filesystem::path& path, std::size_t in
 void update_baseline(const std::vector<Run>& runs, const std::filesystem::path& path) {
   Baseline all;
   for (const Run& run : runs) {
-    for (auto& [name, sweep_case] : baseline_of(run).cases) {
+    for (auto& [name, sweep_case] : make_baseline(run).cases) {
       if (all.cases.emplace(name, std::move(sweep_case)).second) continue;
       throw UsageError(
           fmt::format("--update-baseline: two runs have the case {}; name runs of different cases", name));

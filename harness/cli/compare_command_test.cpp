@@ -140,7 +140,7 @@ TEST_F(CompareCommand, RoundsGoOnWhereTheyStopped) {
   write_run(measured, run_file_);
   const Answer judged = compare({run_file_.string(), "--variants", "fake/case", "fake/slow"});
   EXPECT_EQ(judged.end.exit_code, 0);
-  EXPECT_THAT(judged.output, AllOf(HasSubstr("was cut short"), HasSubstr("6 blocks a side")));
+  EXPECT_THAT(judged.output, AllOf(HasSubstr("incomplete run"), HasSubstr("6 blocks a side")));
 
   const Answer answer = run_rounds({"--resume"});
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;

@@ -166,7 +166,7 @@ void estimate(const EstimateOptions& options) {
   const std::filesystem::path worker = find_worker_for(sweep);
   std::vector<SuiteDocument> documents;
   for (const auto& suite : options.suites) documents.push_back(read_suite_document(suite));
-  const Vocabulary vocabulary = vocabulary_of(documents, describe_worker(worker));
+  const Vocabulary vocabulary = gather_vocabulary(documents, describe_worker(worker));
   const VariantDescription& variant = find_variant(vocabulary.description, options.variant);
   const Parameters parameters = parse_parameters(variant, options.parameters);
   const std::string slices = "slices along " + variant.slice_axis;
@@ -175,7 +175,7 @@ void estimate(const EstimateOptions& options) {
   if (const auto estimator = vocabulary.estimator(named, variant.name)) {
     print_reply(
         options, variant.name, slices, to_arguments(parameters),
-        ask_for_reply(*estimator, question_of(*estimator, variant, parameters), options.available, ""));
+        ask_for_reply(*estimator, make_question(*estimator, variant, parameters), options.available, ""));
   } else if (vocabulary.program(variant.name) != nullptr) {
     throw UsageError(variant.name +
                      (named.empty() ? " has no estimator" : ": no suite has an estimator '" + named + "'"));

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "cli/options.hpp"
-#include "history/place.hpp"
+#include "history/address.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark::cli {
@@ -178,7 +178,7 @@ std::string usage_message(const CLI::App* app, const CLI::Error& error) {
     name += " " + command->get_name();
   }
   return fmt::format("peakmark{}: {}\nSee: peakmark{} --help\n", name,
-                     history::without_passwords(problem(*command, error)), name);
+                     history::hide_passwords(problem(*command, error)), name);
 }
 
 }  // namespace peakmark::cli

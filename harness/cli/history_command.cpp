@@ -69,7 +69,7 @@ void add(const AddOptions& options) {
                     {"runs_of_device", added.runs_of_device},
                     {"notes", added.notes}});
   }
-  if (options.json) print_text(pretty({{"history", history->place().name()}, {"runs", list}}));
+  if (options.json) print_text(pretty({{"history", history->address().name()}, {"runs", list}}));
 }
 
 void add_add_command(CLI::App& app) {
@@ -154,7 +154,7 @@ void log(const LogOptions& options) {
                     {"cases", run.cases},
                     {"ok", run.ok}});
   }
-  print_text(pretty({{"history", history->place().name()}, {"count", count}, {"runs", list}}));
+  print_text(pretty({{"history", history->address().name()}, {"count", count}, {"runs", list}}));
 }
 
 void add_log_command(CLI::App& app) {
@@ -301,7 +301,7 @@ void prune(const PruneOptions& options) {
       limit, [&](const trend::DeviceHistory& device) { return trend::runs_to_keep(device, limit); },
       options.dry);
   for (const std::string& run : pruned.runs) print_text(run + "\n");
-  print_message(stderr, "{}: {} {} from before {}; {} {} that verdicts need\n", history->place().name(),
+  print_message(stderr, "{}: {} {} from before {}; {} {} that verdicts need\n", history->address().name(),
                 options.dry ? "would remove" : "removed", quantity(pruned.runs.size(), "run"), limit,
                 options.dry ? "would keep" : "kept", quantity(pruned.kept, "older run"));
 }

@@ -79,13 +79,13 @@ TEST_F(HistoryCommand, TheEnvironmentNamesTheHistory) {
 TEST_F(HistoryCommand, WhatCannotBeTakenIsNamed) {
   const Answer missing = history({"log"});
   EXPECT_EQ(missing.end.exit_code, 2);
-  EXPECT_THAT(missing.errors, AllOf(HasSubstr(file_), HasSubstr("there is no history")));
+  EXPECT_THAT(missing.errors, AllOf(HasSubstr(file_), HasSubstr("no history here")));
   peakmark::Run run = read_run(run_file_);
   run.context.complete = false;
   write_run(run, run_file_);
   const Answer refused = history({"add", run_file_.string()});
   EXPECT_EQ(refused.end.exit_code, 2);
-  EXPECT_THAT(refused.errors, AllOf(HasSubstr(run_file_.string() + ": not added: it was cut short"),
+  EXPECT_THAT(refused.errors, AllOf(HasSubstr(run_file_.string() + ": not added: incomplete run"),
                                     HasSubstr("--resume"), Not(HasSubstr("unexpected"))));
   const Answer unreachable =
       peakmark({"history", "log", "--history", "postgresql:///x?host=/none&password=secret"});

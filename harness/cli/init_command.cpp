@@ -23,6 +23,7 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "embedded_files.hpp"
+#include "sweep/suite_keys.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -104,7 +105,7 @@ std::string workflow(const ProjectWords& words) {
 
 /// Appends the files that every kind of project has.
 FirstProject project(const ProjectWords& words, std::vector<FirstFile> files) {
-  files.push_back({kSchema, std::string(embedded::suite_schema_json()), "schema of the suite, for editors"});
+  files.push_back({kSchema, std::string(suite_schema()), "schema of the suite, for editors"});
   files.push_back(
       {kWorkflow, workflow(words),
        words.needs_cuda ? "measures and judges on a runner with a GPU" : "measures and judges on GitHub"});

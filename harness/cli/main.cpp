@@ -12,7 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
-#include "history/place.hpp"
+#include "history/address.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
     peakmark::cli::check_output();
     return code;
   } catch (const std::exception& error) {
-    const std::string message = peakmark::history::without_passwords(peakmark::final_message(error));
+    const std::string message = peakmark::history::hide_passwords(peakmark::final_message(error));
     std::fprintf(stderr, "peakmark: %s\n", peakmark::plain_text(message).c_str());
     return static_cast<int>(peakmark::exit_code_of(error));
   }

@@ -21,7 +21,6 @@
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "compare/repeated_peaks.hpp"
-#include "launch/profile_folding.hpp"
 #include "launch/record_program.hpp"
 #include "profile/profile.hpp"
 #include "profile/profile_files.hpp"
@@ -102,7 +101,7 @@ std::string early_end(const Recording& recording) {
 }
 
 RepeatedRun repeated_run(const Recording& recording) {
-  RepeatedRun run{"", recording.program_code, recording.trouble, early_end(recording), std::nullopt};
+  RepeatedRun run{"", recording.program_code, recording.error, early_end(recording), std::nullopt};
   if (recording.profile) {
     run.profile = recording.profile->string();
     run.summary = summarise_together(read_tree(*recording.profile));
@@ -121,21 +120,20 @@ void report_run(const Recording& recording, Result& result) {
         "peakmark show %s\n",
         recording.signal, strsignal(recording.signal), recording.profile->c_str());
   }
-  if (recording.trouble.empty()) return;
-  std::fprintf(stderr, "peakmark: %s\n", one_line(recording.trouble).c_str());
+  if (recording.error.empty()) return;
+  std::fprintf(stderr, "peakmark: %s\n", one_line(recording.error).c_str());
   result.code = ExitCode::recorder;
 }
 
-/// Records one run. With --compact, folds profiles meanwhile.
+/// Records one run.
 Recording record_run(const RecordOptions& options, RecordRequest request) {
-  ProfileFolding folding;
-  if (options.compact) request.compacting = &folding;
+  request.compact = options.compact;
   request.warn = [](const std::string& line) {
     std::fprintf(stderr, "peakmark: %s\n", one_line(line).c_str());
   };
   Recording recording = record_program(request, find_recorder_libraries());
-  if (!folding.trouble().empty())
-    std::fprintf(stderr, "peakmark: --compact: %s\n", one_line(folding.trouble()).c_str());
+  if (!recording.compact_error.empty())
+    std::fprintf(stderr, "peakmark: --compact: %s\n", one_line(recording.compact_error).c_str());
   return recording;
 }
 
@@ -144,7 +142,7 @@ void record_once(const RecordOptions& options, const RecordRequest& request, Res
   report_run(recording, result);
   if (options.json) {
     print_text(repeated_peaks_json(repeated_peaks({repeated_run(recording)}), request.command));
-  } else if (recording.trouble.empty() && isatty(STDERR_FILENO) != 0) {
+  } else if (recording.error.empty() && isatty(STDERR_FILENO) != 0) {
     std::fprintf(stderr, "peakmark: recorded; to see it: peakmark show %s\n", options.profile.c_str());
   }
 }

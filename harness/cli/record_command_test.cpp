@@ -248,7 +248,7 @@ TEST_F(RecordCommand, AScriptThatDoesNotSayByWhatItRunsIsTold) {
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   const Result result = record("-- " + script);
   EXPECT_EQ(result.code, 126);
-  EXPECT_THAT(result.err, testing::AllOf(HasSubstr(script + ": is no program that the system can start"),
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr(script + ": the system cannot start this file"),
                                          HasSubstr("-- sh " + script)));
   EXPECT_EQ(record("-- sh " + script).out, "ran\n");
   std::filesystem::permissions(script, std::filesystem::perms::owner_read);

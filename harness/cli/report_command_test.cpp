@@ -118,7 +118,7 @@ TEST_F(Report, FilesOfTheWorkingFolderAreNotTakenForPythonsModules) {
   std::filesystem::current_path(before);
   EXPECT_EQ(answer.end.exit_code, 2);
   EXPECT_THAT(answer.errors,
-              AllOf(testing::AnyOf(HasSubstr("there is no history"), HasSubstr("-m pip install")),
+              AllOf(testing::AnyOf(HasSubstr("no history here"), HasSubstr("-m pip install")),
                     testing::Not(HasSubstr("taken over"))));
 }
 

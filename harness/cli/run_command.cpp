@@ -11,7 +11,7 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "history/suspicious_cases.hpp"
+#include "history/run_record.hpp"
 #include "runfile/rounds.hpp"
 #include "supervise/run_workers.hpp"
 #include "supervise/sweep_run.hpp"

@@ -3,7 +3,7 @@
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
-#include "embedded_files.hpp"
+#include "sweep/suite_keys.hpp"
 
 namespace peakmark::cli {
 
@@ -14,7 +14,7 @@ void add_schema_command(CLI::App& app, Result& /*result*/) {
            {.notes = {"Write it with `peakmark schema > suite.schema.json`, and begin a suite with the "
                       "line `#:schema ./suite.schema.json`."},
             .exit_codes = {{"0", "clean"}, {"2", "wrong usage"}}});
-  command->callback([] { print_text(embedded::suite_schema_json()); });
+  command->callback([] { print_text(suite_schema()); });
 }
 
 }  // namespace peakmark::cli

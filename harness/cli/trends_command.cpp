@@ -20,7 +20,7 @@
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "history/history.hpp"
-#include "sweep/variant_pattern.hpp"
+#include "sweep/nearest_word.hpp"
 #include "trend/findings.hpp"
 #include "trend/reports.hpp"
 
@@ -57,8 +57,8 @@ ExitCode show_trends(const TrendsOptions& options) {
   const std::vector<DeviceHistory> devices = history->read();
   std::vector<DeviceTrends> trends = find(*history, devices, options.trend);
   for (DeviceTrends& device : trends) {
-    device.standings = trend::find_standings(*device.history, device.trends,
-                                             [&](const std::string& id) { return history->run(id); });
+    device.statuses = trend::find_case_statuses(*device.history, device.trends,
+                                                [&](const std::string& id) { return history->run(id); });
   }
   if (options.markdown) replace_text_file(*options.markdown, trend::trends_markdown(trends));
   print_text(options.json ? trend::trends_json(trends) : trend::trends_table(trends));

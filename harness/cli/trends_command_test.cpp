@@ -115,7 +115,7 @@ TEST_F(TrendsCommand, AHistoryThatDoesNotExistIsAnErrorBeforeAnythingIsMeasured)
         {"trends", "accept", "a", "--reason", "b"}}) {
     const Answer answer = on_history(words.front(), {words.begin() + 1, words.end()});
     EXPECT_EQ(answer.end.exit_code, 2) << words.at(1);
-    EXPECT_THAT(answer.errors, HasSubstr("there is no history"));
+    EXPECT_THAT(answer.errors, HasSubstr("no history here"));
     EXPECT_FALSE(std::filesystem::exists(file_)) << words.at(1);
   }
 }
@@ -208,11 +208,11 @@ class TrendsAccept : public TrendsCommand {
 TEST_F(TrendsAccept, TrendsAreGroupedByCause) {
   const Answer printed = trends({"--markdown", folder_.path() / "trends.md"});
   EXPECT_THAT(printed.output,
-              AllOf(HasSubstr("new since the previous run:\n"), HasSubstr("fake/case, 2 cases, most: "),
+              AllOf(HasSubstr("new since the previous run:\n"), HasSubstr("fake/case, 2 cases, largest: "),
                     HasSubstr("c0ffee..feedface"), Not(HasSubstr("still open"))));
   EXPECT_THAT(
       read_text_file(folder_.path() / "trends.md"),
-      AllOf(HasSubstr("**new since the previous run**"), HasSubstr("`fake/case`, 2 cases, most: `fake/")));
+      AllOf(HasSubstr("**new since the previous run**"), HasSubstr("`fake/case`, 2 cases, largest: `fake/")));
   const Json json = Json::parse(trends({"--json"}).output);
   ASSERT_EQ(json.at("findings").size(), 1U);
   EXPECT_EQ(json.at("findings")[0].at("cases").size(), 2U);
@@ -267,7 +267,7 @@ TEST_F(TrendsAccept, GrowthMayBeAllowed) {
   EXPECT_EQ(allowed.end.exit_code, 0) << allowed.errors;
   EXPECT_THAT(allowed.output,
               AllOf(StartsWith("nothing to do"), HasSubstr("allowed growth: 256 (--allow-growth)\n"),
-                    HasSubstr("2 figures grew by no more than is allowed: ")));
+                    HasSubstr("2 figures grew within the allowed growth: ")));
   const Json json = Json::parse(trends({"--allow-growth", "256", "--json"}).output);
   EXPECT_EQ(json.at("allow_growth"), "256");
   EXPECT_EQ(json.at("allowed_growth").size(), 2U);

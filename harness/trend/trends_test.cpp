@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "trend/sample_history_runs.hpp"
+#include "trend/sample_trends.hpp"
 
 namespace peakmark::trend {
 namespace {
@@ -164,7 +164,7 @@ TEST(Trends, FewNightsAreNotEnough) {
   const Trends trends = find_trends(history);
   EXPECT_THAT(trends.changes, IsEmpty());
   ASSERT_THAT(trends.not_enough_data, SizeIs(1));
-  EXPECT_EQ(trends.not_enough_data[0].nights, 20u);
+  EXPECT_EQ(trends.not_enough_data[0].runs, 20u);
 }
 
 TEST(Trends, MissingNightsAndNoNumbersAreLeftOut) {
