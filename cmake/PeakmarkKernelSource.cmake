@@ -42,6 +42,7 @@ function(peakmark_add_kernel_source target name file)
   else()
     set(image_span "{}")
   endif()
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/harness/api/include>)
   file(GENERATE OUTPUT ${generated}/${name}_source.hpp CONTENT
 "#pragma once
 #include <peakmark/worker/kernel.hpp>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/size.hpp"
-#include "sweep/case.hpp"
+#include "sweep/description.hpp"
 
 namespace peakmark {
 
