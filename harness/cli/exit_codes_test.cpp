@@ -1,5 +1,5 @@
-// With which exit code and message the program ends, by the kind of the error (base/error.hpp).
-#include "cli/command_test.hpp"
+// Exit codes and messages by the class of the error (base/error.hpp).
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -1,7 +1,7 @@
 // `peakmark history`: the whole program, on a SQLite file.
-#include "cli/history_command_test.hpp"
-
 #include <nlohmann/json.hpp>
+
+#include "cli/history_command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -61,7 +61,7 @@ TEST_F(HistoryCommand, ARenamedDeviceIsExportedUnderBothNames) {
 
 TEST_F(HistoryCommand, PrunesByAge) {
   ASSERT_EQ(history({"add", run_file_.string()}).end.exit_code, 0);
-  EXPECT_THAT(history({"prune", "--older-than", "0"}).errors, HasSubstr("dropped 0 runs from before"));
+  EXPECT_THAT(history({"prune", "--older-than", "0"}).errors, HasSubstr("removed 0 runs from before"));
   EXPECT_EQ(history({"prune"}).end.exit_code, 2);
   EXPECT_EQ(history({"prune", "--before", "yesterday"}).end.exit_code, 2);
   EXPECT_EQ(history({"prune", "--before", "2020-01-31", "--dry-run"}).end.exit_code, 0);

@@ -1,4 +1,4 @@
-// The ways in which recording can fail, each with its exit code and one line that says what to do.
+// Failures of `record`: each has its exit code and a line that says what to do.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "cli/record_command_test.hpp"
+#include "cli/record_command_testing.hpp"
 #include "profile/profile_files.hpp"
 
 namespace peakmark {
@@ -229,7 +229,7 @@ TEST_F(RecordFailures, TheProgramCrashes) {
   const Result result = record("-- $PROGRAM crash", "ulimit -c 0;");
   EXPECT_GT(result.code, 128);
   EXPECT_THAT(result.err,
-              AllOf(HasSubstr("the program was ended by signal"), HasSubstr("whole to its last event")));
+              AllOf(HasSubstr("the program was ended by signal"), HasSubstr("complete to the last event")));
   EXPECT_EQ(recorded(profile()).peak_bytes, 100);
 }
 

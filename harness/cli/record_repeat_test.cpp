@@ -1,8 +1,8 @@
-// `record --repeat N`, `record --json`, and `compare` of what they wrote.
+// `record --repeat N`, `record --json`, and `compare` of their profiles.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/record_command_test.hpp"
+#include "cli/record_command_testing.hpp"
 
 namespace peakmark {
 namespace {

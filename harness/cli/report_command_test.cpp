@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "base/program.hpp"
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -80,7 +80,7 @@ TEST_F(Report, WithoutPythonSaysWhatToDo) {
          std::vector<std::vector<std::string>>{{"report"}, {"plot", "run.json"}}) {
       const Answer answer = peakmark(words);
       EXPECT_EQ(answer.end.exit_code, 2);
-      EXPECT_THAT(answer.errors, AllOf(HasSubstr(name), HasSubstr("$PEAKMARK_PYTHON name")));
+      EXPECT_THAT(answer.errors, AllOf(HasSubstr(name), HasSubstr("set PEAKMARK_PYTHON")));
     }
   }
 }

@@ -156,7 +156,7 @@ void read_history_record(std::string_view input, unsigned /*form*/) {
   for (const history::ObservationRecord& one : record.observations) {
     tried([&] { (void)history::parse_facts(one.facts); });
     tried([&] { (void)history::parse_at_peak(one.facts); });
-    tried([&] { (void)history::facts_hash_of(one.facts); });
+    tried([&] { (void)history::hash_facts(one.facts); });
   }
 }
 

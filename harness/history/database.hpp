@@ -74,7 +74,7 @@ class Transaction {
   bool is_open_ = true;
 };
 
-/// The schema version that this peakmark reads and writes (docs/history.md has the tables).
+/// The schema version that this peakmark reads and writes (docs/formats.md has the tables).
 inline constexpr int kSchemaVersion = 3;
 
 /// The result of bring_up_to_date().

@@ -42,7 +42,7 @@ std::string_view to_string(Evidence evidence) {
       return "exact";
     case Evidence::measured_again:
       return "measured_again";
-    case Evidence::next_night:
+    case Evidence::next_run:
       return "next_night";
   }
   return "";

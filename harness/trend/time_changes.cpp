@@ -206,7 +206,7 @@ class Replay {
     one.views.add(run, suspicious && again);
     const double sign = scores(one) ? std::copysign(1.0, one.latest.scan.score) : 0;
     one.is_confirmed = sign != 0 && (again || one.pending == sign);
-    one.evidence = again ? Evidence::measured_again : Evidence::next_night;
+    one.evidence = again ? Evidence::measured_again : Evidence::next_run;
     one.pending = sign;
   }
 

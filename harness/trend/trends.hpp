@@ -22,7 +22,7 @@ enum class State : std::uint8_t { open, accepted, recovered, past };
 std::string_view to_string(State state);
 
 /// How a change was confirmed. Null for suspicions.
-enum class Evidence : std::uint8_t { exact, measured_again, next_night };
+enum class Evidence : std::uint8_t { exact, measured_again, next_run };
 std::string_view to_string(Evidence evidence);
 
 /// A metric of a case has a new level.

@@ -64,7 +64,7 @@ TEST(Trends, WithoutASecondMeasurementTheNextNightConfirms) {
   add_times(history, step_at(60, 1.10), false);
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(1));
-  EXPECT_EQ(trends.changes[0].evidence, Evidence::next_night);
+  EXPECT_EQ(trends.changes[0].evidence, Evidence::next_run);
   EXPECT_EQ(trends.changes[0].raised, 62u);
   EXPECT_EQ(trends.changes[0].first, 60u);
 }

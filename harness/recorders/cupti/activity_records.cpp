@@ -64,7 +64,7 @@ bool Activity::open(const CuptiLibrary& cupti, Consumer consumer, std::string& r
   std::uint32_t version = 0;
   cupti.get_version(&version);
   if (!has_known_records(version)) {
-    reason = "activity records are supported for CUPTI 12.0 to 13.5; this process has another release," +
+    reason = "activity records are supported for CUPTI 12.0 to 13.5; this process has another release, " +
              std::to_string(version);
     return false;
   }

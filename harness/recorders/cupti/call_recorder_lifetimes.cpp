@@ -137,7 +137,7 @@ bool CallRecorder::withdraw_context(const DriverCall& call, Withdrawn& withdrawn
       return true;
     case PEAKMARK_CALL(cuDevicePrimaryCtxRelease):
     case PEAKMARK_CALL(cuDevicePrimaryCtxRelease_v2):
-      // Only afterwards the driver tells whether it was the last reference.
+      // Whether it was the last reference is known only afterwards.
       withdrawn.released =
           static_cast<std::uint32_t>(parameters<cuDevicePrimaryCtxRelease_v2_params>(call).dev);
       return true;

@@ -26,11 +26,11 @@ class CudaDriver {
   virtual std::uint32_t cupti_id(CUcontext context) = 0;
   /// True if work enqueued on this stream is captured into a graph instead of executed.
   virtual bool is_capturing(CUstream stream) = 0;
-  /// Returns the pool that cuMemAllocAsync uses, or nullptr if the driver does not tell.
+  /// Returns the pool that cuMemAllocAsync uses, or nullptr if the driver does not report it.
   virtual CUmemoryPool current_pool(std::uint32_t device) = 0;
   /// True for the address of live host memory.
   virtual bool is_on_host(CUdeviceptr address) = 0;
-  /// False if nothing retains the primary context any more; null if the driver does not tell.
+  /// False if nothing retains the primary context any more; null if the driver does not report it.
   virtual std::optional<bool> primary_is_active(std::uint32_t device) = 0;
   virtual std::optional<PoolUsage> pool_usage(CUmemoryPool pool) = 0;
   /// Memory that graphs hold on a device.

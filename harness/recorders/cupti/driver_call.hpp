@@ -95,7 +95,7 @@ struct Import {
   std::uint64_t address = 0;  ///< an address that the program frees later like its own memory; 0: none
 };
 std::optional<Import> decode_import(const DriverCall& call);
-/// A pool that a call creates or returns. `info.kind` is none if the call does not tell where its memory is.
+/// A pool that a call creates or returns. `info.kind` is none if the call does not say where its memory is.
 struct PoolFound {
   std::uint64_t pool = 0;
   Pools::Info info;

@@ -206,7 +206,7 @@ void Recorder::finish_work() {
   std::uint64_t untimed = 0;
   activity_.between_records([&] { untimed = untimed_work_; });
   if (dropped == 0 && untimed == 0) return;
-  report_error(("device times are incomplete: CUPTI dropped" + std::to_string(dropped) +
+  report_error(("device times are incomplete: CUPTI dropped " + std::to_string(dropped) +
                 " records of kernels, and " + std::to_string(untimed) + " have no times")
                    .c_str());
 }

@@ -31,12 +31,7 @@ void* CL_API_CALL alloc(cl_context context, cl_device_id device, const cl_mem_pr
   void* const memory = original<clDeviceMemAllocINTEL_fn, name, platform>()(context, device, properties, size,
                                                                             alignment, &result);
   if (errcode_ret != nullptr) *errcode_ret = result;
-  if (memory == nullptr) {
-    layer.writer.failed_allocation(static_cast<std::int64_t>(size), kind, result);
-  } else {
-    layer.writer.allocation(to_address(memory), static_cast<std::int64_t>(size), kind);
-  }
-  return memory;
+  return record_pointer(memory, result, size, kind);
 }
 
 /// Host allocations have no device argument.
@@ -47,12 +42,7 @@ void* CL_API_CALL host_alloc(cl_context context, const cl_mem_properties_intel* 
   void* const memory = original<clHostMemAllocINTEL_fn, Name::host_alloc, platform>()(
       context, properties, size, alignment, &result);
   if (errcode_ret != nullptr) *errcode_ret = result;
-  if (memory == nullptr) {
-    layer.writer.failed_allocation(static_cast<std::int64_t>(size), MemoryKind::usm_host, result);
-  } else {
-    layer.writer.allocation(to_address(memory), static_cast<std::int64_t>(size), MemoryKind::usm_host);
-  }
-  return memory;
+  return record_pointer(memory, result, size, MemoryKind::usm_host);
 }
 
 template <Name name, int platform>

@@ -70,6 +70,8 @@ void hook_work();      ///< with PEAKMARK_WORK=1
 /// could wait for ever.
 bool has_unset_events();
 
+/// Records SVM or USM memory that the driver has allocated, or refused (`memory` is null). Returns `memory`.
+void* record_pointer(void* memory, cl_int result, std::size_t bytes, MemoryKind kind);
 /// Records a memory object that the driver has created, or refused (`memory` is null): `asked` bytes of
 /// `kind`. Returns `memory`, and sets `errcode_ret`.
 cl_mem record_memory(cl_mem memory, cl_int result, std::int64_t asked, MemoryKind kind, cl_int* errcode_ret);

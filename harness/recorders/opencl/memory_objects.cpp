@@ -250,6 +250,15 @@ MemoryKind memory_kind(cl_mem_flags flags, MemoryKind plain) {
   return plain;
 }
 
+void* record_pointer(void* memory, cl_int result, std::size_t bytes, MemoryKind kind) {
+  if (memory == nullptr) {
+    layer.writer.failed_allocation(static_cast<std::int64_t>(bytes), kind, result);
+  } else {
+    layer.writer.allocation(to_address(memory), static_cast<std::int64_t>(bytes), kind);
+  }
+  return memory;
+}
+
 cl_mem record_memory(cl_mem memory, cl_int result, std::int64_t asked, MemoryKind kind, cl_int* errcode_ret) {
   if (errcode_ret != nullptr) *errcode_ret = result;
   if (memory == nullptr) {
@@ -284,14 +293,8 @@ namespace {
 
 void* CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment) {
   void* const memory = layer.next().clSVMAlloc(context, flags, size, alignment);
-  if (memory == nullptr) {
-    // The call returns no error code.
-    layer.writer.failed_allocation(static_cast<std::int64_t>(size), MemoryKind::svm,
-                                   CL_MEM_OBJECT_ALLOCATION_FAILURE);
-  } else {
-    layer.writer.allocation(to_address(memory), static_cast<std::int64_t>(size), MemoryKind::svm);
-  }
-  return memory;
+  // The call returns no error code.
+  return record_pointer(memory, CL_MEM_OBJECT_ALLOCATION_FAILURE, size, MemoryKind::svm);
 }
 
 void CL_API_CALL svm_free(cl_context context, void* memory) {

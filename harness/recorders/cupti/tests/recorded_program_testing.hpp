@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/record_command_test.hpp"
+#include "cli/record_command_testing.hpp"
 
 namespace peakmark {
 

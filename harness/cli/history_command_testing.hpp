@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 

@@ -68,7 +68,7 @@ class CommandTest : public testing::Test {
     return outcomes;
   }
 
-  /// The deed `tell_pid` tells the worker's process id through this FIFO and then waits to be killed. A test
+  /// The deed `tell_pid` writes the worker's process id to this FIFO and then waits to be killed. A test
   /// that reads it knows that all cases before have been measured.
   std::string make_fifo() {
     const std::filesystem::path path = folder_.path() / "fifo";
@@ -76,13 +76,13 @@ class CommandTest : public testing::Test {
     environment_.push_back("FAKE_WORKER_FIFO=" + path.string());
     return path;
   }
-  static pid_t told_pid(const std::string& fifo) {
+  static pid_t read_pid(const std::string& fifo) {
     // A worker that never comes must not hold the test: a FIFO opened for reading alone waits for its writer.
     const Descriptor opened(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     pollfd watched{opened.get(), POLLIN, 0};
     char text[32] = {};
     if (::poll(&watched, 1, 30'000) != 1 || ::read(opened.get(), text, sizeof text - 1) <= 0) {
-      ADD_FAILURE() << "no worker tells its process";
+      ADD_FAILURE() << "no worker has written its process id";
       return -1;
     }
     return std::stoi(text);
