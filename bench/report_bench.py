@@ -163,7 +163,7 @@ def write_inputs(folder: Path, cases: int, nights: int, seed: int = 1) -> None:
     states = _states(changes)
     look = len(states)
     trends = {
-        "version": 1, "headline": f"{look} case{' needs' if look == 1 else 's need'} a look",
+        "version": 1, "headline": f"{look} case{' needs' if look == 1 else 's need'} attention",
         "tally": f"{cases} cases: {cases - look} pass", "cases": states, "changes": changes, "accepted": [], "nights": nights, "environment_changes": [environment], "vanished": [],
         "new": [], "not_enough_data": [],
     }

@@ -1,10 +1,10 @@
-# What ci/nightly and ci/test share: sourced, never run. Installs what is missing (apt packages, a virtual environment
-# from PyPI) and says what it does. On another system than Debian 12 it says what is needed.
+# Functions of ci/nightly and ci/test: sourced, never run. Installs missing apt packages and virtual environments; on other
+# systems than Debian 12 it prints what is needed.
 
 say() { printf '\nci: %s\n' "$*"; }
 die() { printf 'ci: %s\n' "$*" >&2; exit 2; }
 
-# packages_missing NAME…: those of the packages that are not installed.
+# packages_missing NAME…: prints the packages that are not installed.
 packages_missing() {
   local package
   for package in "$@"; do
@@ -12,16 +12,16 @@ packages_missing() {
   done
 }
 
-# install_packages NAME…: as root, with sudo, or else names what to install.
+# install_packages NAME…: installs as root or with sudo, else prints what to install.
 install_packages() {
-  command -v dpkg-query >/dev/null || die "this is no Debian. Install the equivalents of these Debian 12 packages, then
-build with cmake as docs/install.md says: $*"
+  command -v dpkg-query >/dev/null || die "this is not Debian. Install the equivalents of these Debian 12 packages, then
+build with cmake as in docs/install.md: $*"
   local missing as_root=()
   missing=$(packages_missing "$@" | tr '\n' ' ')
   [ -n "$missing" ] || return 0
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null && sudo -n true 2>/dev/null ||
-      die "packages are missing, and neither root nor sudo is to be had. Have them installed:
+      die "packages are missing, and neither root nor sudo is available. Install them:
   apt-get install $missing"
     as_root=(sudo)
   fi
@@ -32,10 +32,10 @@ build with cmake as docs/install.md says: $*"
     die "apt-get could not install $missing"
 }
 
-# packages_of FILE…: the names in them; what follows a # is a comment.
+# packages_of FILE…: prints the package names in the files, without comments (#).
 packages_of() { sed 's/#.*//' "$@" | xargs; }
 
-# make_environment FOLDER REQUIREMENTS…: a virtual environment with these requirements, made anew when they change.
+# make_environment FOLDER REQUIREMENTS…: creates a virtual environment, again if the requirements change.
 make_environment() {
   local folder=$1 stamp arguments=() file
   shift
@@ -46,11 +46,11 @@ make_environment() {
   python3 -m venv "$folder" || die "python3 -m venv failed, see above"
   for file in "$@"; do arguments+=(-r "$file"); done
   "$folder/bin/pip" install -q --disable-pip-version-check "${arguments[@]}" ||
-    die "pip could not install what $* names"
+    die "pip could not install the requirements: $*"
   printf '%s\n' "$stamp" >"$folder/.stamp"
 }
 
-# configure FOLDER OPTIONS…, build FOLDER [TARGET…]: quiet when they succeed; FOLDER.log tells the rest.
+# configure FOLDER OPTIONS…, build FOLDER [TARGET…]: quiet if they succeed; the output is in FOLDER.log.
 configure() {
   cmake -S . -B "$1" -G Ninja "${@:2}" >"$1.log" 2>&1 || { cat "$1.log"; return 1; }
 }
@@ -61,21 +61,21 @@ build() {
 
 has_toolkit() { command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
 
-# find_cuda: an installed toolkit, or else NVIDIA's wheels. cuda_root has the option that names it, cuda_options all options
-# of a build with CUDA.
+# find_cuda: uses an installed toolkit, else NVIDIA's wheels. Sets cuda_root (the option that names it) and cuda_options (all
+# options of a build with CUDA).
 find_cuda() {
   cuda_root=()
   if ! has_toolkit; then
     local root
     root=$(ci/cuda-wheels build/cuda-wheels)
-    cuda_root=(-DPEAKMARK_CUDA_ROOT="$root")
-    # There programs look for what they open when they need it: CUPTI, cuFFT, the run-time compiler.
+    cuda_root=(-DCUDAToolkit_ROOT="$root")
+    # Programs open CUPTI, cuFFT and NVRTC from there at run time.
     export CUDA_HOME="${CUDA_HOME:-$root}"
   fi
   cuda_options=(-DPEAKMARK_CUDA=ON "${cuda_root[@]}")
 }
 
-# install_nightly: packages, the Python environment build/venv, and peakmark in build/prefix, built as ci/nightly has it.
+# install_nightly: installs packages and the Python environment build/venv, and builds peakmark into build/prefix.
 install_nightly() {
   # shellcheck disable=SC2046 # one word a package
   install_packages $(packages_of ci/packages-build.txt)

@@ -1,10 +1,10 @@
 # peakmark_add_worker(NAME SOURCES a.cpp b.cpp … [LINK lib…])
-# A worker program of your own: its sources include <peakmark/worker.hpp>. `peakmark run SUITE --worker …/NAME` measures
-# with it. What it says of itself has the build type and the commit of the folder it stands in, as they are when it is built.
+# Adds your own worker program; its sources include <peakmark/worker.hpp>. `peakmark run SUITE --worker …/NAME` measures with it.
+# Its description has the build type and the commit of its folder at build time.
 function(peakmark_add_worker name)
   cmake_parse_arguments(PARSE_ARGV 1 WORKER "" "" "SOURCES;LINK")
   if(WORKER_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "peakmark_add_worker(${name}): what is '${WORKER_UNPARSED_ARGUMENTS}'? Write SOURCES before the "
+    message(FATAL_ERROR "peakmark_add_worker(${name}): unexpected argument '${WORKER_UNPARSED_ARGUMENTS}'; write SOURCES before "
       "sources and LINK before libraries")
   endif()
   if(NOT WORKER_SOURCES)
@@ -21,14 +21,14 @@ function(peakmark_add_worker name)
   target_link_libraries(${name} PRIVATE peakmark::worker ${WORKER_LINK})
   get_target_property(is_installed peakmark::worker IMPORTED)
   if(NOT is_installed)
-    # From the tree: what measures with it is built with it.
+    # In the source tree: builds the programs that measure with it.
     foreach(part peakmark peakmark-opencl peakmark-cupti)
       if(TARGET ${part})
         add_dependencies(${name} ${part})
       endif()
     endforeach()
   endif()
-  # Where it is installed it still finds libpeakmark-worker.
+  # An installed worker finds libpeakmark-worker.
   set_target_properties(${name} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
   # The header is C++20 for sources of CUDA too; CUDA_STANDARD 20 is unknown to CMake 3.25.
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-std=c++20>)

@@ -1,5 +1,5 @@
-# cmake -P: makes OUTPUT of TEMPLATE with @COMMIT@ of SOURCE_DIR, and whatever else is given by -D, only when it changed, so
-# that a new commit compiles one small file. `+` behind the commit: the sources were changed since.
+# cmake -P: writes OUTPUT from TEMPLATE with @COMMIT@ of SOURCE_DIR and other -D variables, only if it changes, so that a new
+# commit compiles one small file. A `+` after the commit: the sources are modified.
 set(COMMIT "")
 find_program(GIT git)
 if(GIT)

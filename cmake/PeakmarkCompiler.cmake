@@ -1,5 +1,5 @@
-# How everything is compiled. Warnings stand on an interface target, so that consumers of an installed peakmark
-# do not inherit them.
+# Compiler options of all targets. Warnings are in an interface target, so that users of an installed peakmark do not inherit
+# them.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -13,17 +13,17 @@ find_program(PEAKMARK_CCACHE ccache)
 if(PEAKMARK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${PEAKMARK_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${PEAKMARK_CCACHE})
-  # It keeps nothing that was compiled with a precompiled header, unless told so.
+  # ccache does not cache compilations with precompiled headers by default.
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
 add_library(peakmark_warnings INTERFACE)
 target_compile_options(peakmark_warnings INTERFACE -Wall -Wextra $<$<BOOL:${PEAKMARK_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 at -O3 sees overlaps in std::string's operator+ that are not there (its bug 105651).
+  # GCC 12 at -O3 reports false overlaps in std::string's operator+ (bug 105651).
   target_compile_options(peakmark_warnings INTERFACE -Wno-restrict)
   if(PEAKMARK_SANITIZE)
-    # It takes the insides of <regex> for uninitialised once they are instrumented; the plain builds keep the warning.
+    # False positives in instrumented <regex>; the plain builds keep the warning.
     target_compile_options(peakmark_warnings INTERFACE -Wno-maybe-uninitialized)
   endif()
 endif()
@@ -32,11 +32,11 @@ if(PEAKMARK_SANITIZE)
   add_compile_options(-fsanitize=${PEAKMARK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PEAKMARK_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND PEAKMARK_SANITIZE MATCHES "address")
-    # One library for the program and what it loads (recorders, PoCL), as GCC has it.
+    # One sanitizer library for the program and the libraries that it loads (recorders, PoCL), as GCC does.
     execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-runtime-dir
       OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
     add_link_options(-shared-libasan -Wl,-rpath,${runtime})
-    # C libraries name their opaque types otherwise than those who call them, and mean the same.
+    # C libraries and their callers have different names for the same opaque types.
     add_compile_options(-fno-sanitize=function)
   endif()
 endif()

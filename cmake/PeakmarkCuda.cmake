@@ -1,94 +1,70 @@
-# Finds a CUDA toolkit and sets PEAKMARK_HAS_CUDA. Device code is compiled by nvcc through custom commands, host
-# code by the C++ compiler: so the toolkit may be one that is installed or one made of PyPI's wheels (see
-# ci/cuda-wheels), whose libraries have versioned names only and which CMake's own CUDA support does not accept.
+# Finds a CUDA toolkit and sets PEAKMARK_HAS_CUDA. nvcc compiles device code through custom commands, and the C++ compiler host
+# code: so the toolkit may consist of PyPI's wheels (ci/cuda-wheels), which CMake's CUDA language does not accept. Nothing links
+# libcuda: programs must start on a machine without a driver.
 #
-# Nothing links libcuda: a binary must start on a machine without a driver.
-set(PEAKMARK_CUDA_ROOT "" CACHE PATH "Root of the CUDA toolkit (bin/nvcc, include, lib); empty: look for one")
+# -DCUDAToolkit_ROOT=… names the toolkit; without it, CUDA_HOME, CUDA_PATH, PATH and /usr/local/cuda are searched.
 set(PEAKMARK_CUDA_ARCHITECTURES "75;80;90" CACHE STRING
     "Compute capabilities to compile device code for; PTX of the last is added for newer devices")
-set(PEAKMARK_CUDA_MINIMUM 13.0)  # activity records are read with this release's layouts
+set(PEAKMARK_MIN_CUDA 13.0)  # activity records are read with the layouts of this release
 
 set(PEAKMARK_HAS_CUDA FALSE)
-function(_peakmark_find_cuda reason_out)
-  if(PEAKMARK_CUDA_ROOT)
-    set(nvcc ${PEAKMARK_CUDA_ROOT}/bin/nvcc)
-  else()
-    find_program(nvcc nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda /usr/lib/cuda
-                 PATH_SUFFIXES bin NO_CACHE)
-  endif()
-  if(NOT nvcc OR NOT EXISTS ${nvcc})
-    set(${reason_out} "no nvcc found; set PEAKMARK_CUDA_ROOT, or make a toolkit with ci/cuda-wheels" PARENT_SCOPE)
-    return()
-  endif()
-  file(REAL_PATH ${nvcc} nvcc)
-  cmake_path(GET nvcc PARENT_PATH root)
-  cmake_path(GET root PARENT_PATH root)
-
-  execute_process(COMMAND ${nvcc} --version OUTPUT_VARIABLE version RESULT_VARIABLE failed ERROR_QUIET)
-  if(failed OR NOT version MATCHES "V([0-9]+\\.[0-9]+\\.[0-9]+)")
-    set(${reason_out} "${nvcc} --version does not answer" PARENT_SCOPE)
-    return()
-  endif()
-  set(version ${CMAKE_MATCH_1})
-  if(version VERSION_LESS PEAKMARK_CUDA_MINIMUM)
-    set(${reason_out} "${nvcc} is ${version}, older than ${PEAKMARK_CUDA_MINIMUM}" PARENT_SCOPE)
-    return()
-  endif()
-
-  find_path(include cuda_runtime_api.h PATHS ${root}/include ${root}/targets/x86_64-linux/include
-            NO_DEFAULT_PATH NO_CACHE)
-  find_path(cupti_include cupti.h PATHS ${include} ${root}/extras/CUPTI/include NO_DEFAULT_PATH NO_CACHE)
-  find_file(cudart libcudart_static.a PATHS ${root}/lib64 ${root}/lib ${root}/targets/x86_64-linux/lib
-            NO_DEFAULT_PATH NO_CACHE)
-  # What the FFTs compile with, and do without.
-  foreach(part cufft nvrtc)
-    string(TOUPPER ${part} upper)
-    find_file(${part}_header ${part}.h PATHS ${include} NO_DEFAULT_PATH NO_CACHE)
-    if(${part}_header)
-      set(PEAKMARK_CUDA_HAS_${upper} TRUE PARENT_SCOPE)
-    else()
-      message(STATUS "CUDA: ${part}.h is missing: FFTs by it are left out")
-    endif()
-  endforeach()
-  foreach(part include cupti_include cudart)
-    if(NOT ${part})
-      set(${reason_out} "the toolkit in ${root} is not whole: ${part} is missing" PARENT_SCOPE)
-      return()
-    endif()
-  endforeach()
-
-  if(NOT PEAKMARK_CUDA STREQUAL "RECORDER")
-    set(PEAKMARK_HAS_CUDA TRUE PARENT_SCOPE)
-  endif()
-  set(PEAKMARK_CUDA_VERSION ${version} PARENT_SCOPE)
-  set(PEAKMARK_NVCC ${nvcc} PARENT_SCOPE)
-  file(WRITE ${CMAKE_BINARY_DIR}/cuda-toolkit.txt "CUDA_ROOT=${root}\nVERSION=${version}\n")
-
-  find_package(Threads REQUIRED)
-  add_library(peakmark_cudart INTERFACE)
-  target_include_directories(peakmark_cudart SYSTEM INTERFACE ${include})
-  target_link_libraries(peakmark_cudart INTERFACE ${cudart} Threads::Threads ${CMAKE_DL_LIBS} rt)
-  # Headers only: the recorder takes the functions from the libcupti that its process has.
-  add_library(peakmark_cupti_headers INTERFACE)
-  target_include_directories(peakmark_cupti_headers SYSTEM INTERFACE ${include} ${cupti_include})
-endfunction()
-
 if(NOT PEAKMARK_CUDA STREQUAL "OFF")
-  _peakmark_find_cuda(_peakmark_cuda_reason)
-  if(PEAKMARK_HAS_CUDA)
-    message(STATUS "CUDA: ${PEAKMARK_CUDA_VERSION}, ${PEAKMARK_NVCC}")
-  elseif(TARGET peakmark_cupti_headers)
-    message(STATUS "CUDA: ${PEAKMARK_CUDA_VERSION}, its recorder only")
+  set(error "")
+  if(CUDAToolkit_ROOT AND NOT EXISTS ${CUDAToolkit_ROOT}/bin/nvcc)
+    set(error "no bin/nvcc in CUDAToolkit_ROOT: ${CUDAToolkit_ROOT}")
+  elseif(NOT CUDAToolkit_ROOT AND DEFINED ENV{CUDA_HOME})
+    set(CUDAToolkit_ROOT $ENV{CUDA_HOME})
+  endif()
+  if(CUDAToolkit_ROOT)
+    # FindCUDAToolkit needs some library of the runtime to find the folder; wheels have the static one only.
+    find_library(CUDA_CUDART NAMES cudart libcudart_static.a
+                 PATHS ${CUDAToolkit_ROOT} PATH_SUFFIXES lib64 lib targets/x86_64-linux/lib NO_DEFAULT_PATH)
+  endif()
+  find_package(CUDAToolkit QUIET)
+  if(error)
+    # The search may have found another toolkit than the named one.
+  elseif(NOT CUDAToolkit_FOUND OR NOT CUDAToolkit_NVCC_EXECUTABLE)
+    set(error "no CUDA toolkit found; set CUDAToolkit_ROOT, or make a toolkit with ci/cuda-wheels")
+  elseif(CUDAToolkit_VERSION VERSION_LESS PEAKMARK_MIN_CUDA)
+    set(error "CUDA ${CUDAToolkit_VERSION} in ${CUDAToolkit_BIN_DIR} is older than ${PEAKMARK_MIN_CUDA}")
+  elseif(NOT TARGET CUDA::cudart_static OR NOT CUDAToolkit_CUPTI_INCLUDE_DIR)
+    set(error "incomplete CUDA toolkit in ${CUDAToolkit_BIN_DIR}: libcudart_static.a or cupti.h is missing")
+  endif()
+  if(NOT error)
+    # Toolkits of wheels may lack the libraries of the FFTs, which need only the headers to be compiled.
+    foreach(part cufft nvrtc)
+      string(TOUPPER ${part} upper)
+      if(EXISTS ${CUDAToolkit_INCLUDE_DIR}/${part}.h)
+        set(PEAKMARK_CUDA_HAS_${upper} TRUE)
+      else()
+        message(STATUS "CUDA: ${part}.h is missing: its FFTs are left out")
+      endif()
+    endforeach()
+    add_library(peakmark_cudart INTERFACE)
+    target_include_directories(peakmark_cudart SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
+    target_link_libraries(peakmark_cudart INTERFACE CUDA::cudart_static)
+    # Headers only: the recorder calls the libcupti of its process.
+    add_library(peakmark_cupti_headers INTERFACE)
+    target_include_directories(peakmark_cupti_headers SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_CUPTI_INCLUDE_DIR})
+    # For scripts
+    cmake_path(GET CUDAToolkit_BIN_DIR PARENT_PATH root)
+    file(WRITE ${CMAKE_BINARY_DIR}/cuda-toolkit.txt "CUDA_ROOT=${root}\nVERSION=${CUDAToolkit_VERSION}\n")
+    if(PEAKMARK_CUDA STREQUAL "RECORDER")
+      message(STATUS "CUDA: ${CUDAToolkit_VERSION}, its recorder only")
+    else()
+      set(PEAKMARK_HAS_CUDA TRUE)
+      message(STATUS "CUDA: ${CUDAToolkit_VERSION}, ${CUDAToolkit_NVCC_EXECUTABLE}")
+    endif()
   elseif(PEAKMARK_CUDA STREQUAL "AUTO")
-    message(STATUS "CUDA: built without it (${_peakmark_cuda_reason})")
+    message(STATUS "CUDA: built without it (${error})")
   else()
-    message(FATAL_ERROR "PEAKMARK_CUDA is ${PEAKMARK_CUDA}, but ${_peakmark_cuda_reason}")
+    message(FATAL_ERROR "PEAKMARK_CUDA is ${PEAKMARK_CUDA}, but ${error}")
   endif()
 endif()
 
 # peakmark_cuda_fatbin(OUTPUT.inc SOURCE DTYPE [FILE…])
-# Compiles device code written in the dialect of harness/device/kernel_language.h for one element type, and writes
-# the fatbin as a list of C bytes. FILEs are what SOURCE includes.
+# Compiles device code (see harness/device/kernel_language.h) for one element type, and writes the fatbin as a list of C bytes.
+# FILEs are the files that SOURCE includes.
 function(peakmark_cuda_fatbin output source dtype)
   set(language ${PROJECT_SOURCE_DIR}/harness/device/kernel_language.h)
   set(hex ${PROJECT_SOURCE_DIR}/cmake/PeakmarkHex.cmake)
@@ -104,20 +80,20 @@ function(peakmark_cuda_fatbin output source dtype)
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${PEAKMARK_NVCC} -fatbin -O3 -std=c++17 ${targets} -ccbin ${CMAKE_CXX_COMPILER}
+    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -fatbin -O3 -std=c++17 ${targets} -ccbin ${CMAKE_CXX_COMPILER}
             -include ${language} -DPM_DTYPE_${dtype} -x cu ${source} -o ${fatbin}
     COMMAND ${CMAKE_COMMAND} -DINPUT=${fatbin} -DOUTPUT=${output} -P ${hex}
-    DEPENDS ${source} ${ARGN} ${language} ${hex} ${PEAKMARK_NVCC}
+    DEPENDS ${source} ${ARGN} ${language} ${hex} ${CUDAToolkit_NVCC_EXECUTABLE}
     COMMENT "Compiling ${name} for CUDA"
     VERBATIM)
 endfunction()
 
-# peakmark_cuda_test(NAME SOURCES … LINK …): a test program that needs a CUDA device. It is compiled always; ctest
-# knows it (label `cuda`) only where there is a device now, and ci/gpu-check runs it on a machine that has one.
+# peakmark_cuda_test(NAME SOURCES … LINK …): a test program that needs a CUDA device. It is always compiled; ctest runs it (label
+# `cuda`) only if this machine has a device, and ci/gpu-check runs it on a machine that has one.
 if(PEAKMARK_HAS_CUDA)
   file(GLOB PEAKMARK_CUDA_DEVICES /dev/nvidia[0-9]* /dev/dxg)
   if(NOT PEAKMARK_CUDA_DEVICES)
-    message(STATUS "CUDA: no device here; tests labelled cuda are compiled and not run (ci/gpu-check runs them)")
+    message(STATUS "CUDA: no device here: tests labelled cuda are compiled and not run (ci/gpu-check runs them)")
   endif()
 endif()
 function(peakmark_cuda_test name)
@@ -133,8 +109,8 @@ function(peakmark_cuda_test name)
   file(APPEND ${PEAKMARK_CUDA_TEST_LIST} "${name}\n")  # for ci/gpu-bundle
 endfunction()
 
-# peakmark_device_test(NAME SOURCES … LINK …): tests that open a device by open_tested() of
-# kernels/common/variant_testing.hpp. NAME_test runs them on OpenCL, NAME_cuda_test the same on CUDA.
+# peakmark_device_test(NAME SOURCES … LINK …): tests that open a device by open_tested() of kernels/common/tested_device.hpp.
+# NAME_test runs them on OpenCL, NAME_cuda_test on CUDA.
 function(peakmark_device_test name)
   if(PEAKMARK_OPENCL)
     peakmark_test(${name}_test ${ARGN} LABELS opencl)

@@ -1,5 +1,4 @@
-# peakmark_embed(TARGET NAME FILE …): embedded_files.hpp for a program that has files in it, with
-# `embedded::NAME()` for each, its text.
+# peakmark_embed(TARGET NAME FILE …): embeds files into a program; embedded_files.hpp declares `embedded::NAME()`, the text of each.
 function(peakmark_embed target)
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
   set(declared "")

@@ -1,5 +1,5 @@
 # peakmark_add_kernel_source(TARGET NAME FILE DTYPES f32 f64 …)
-# Embeds device code into TARGET: its text, and, where CUDA is built, a fatbin per dtype (sm 75, 80, 90 and PTX).
+# Embeds device code into TARGET: its text, and, with CUDA, a fatbin per dtype.
 # Declares `const peakmark::KernelSource& NAME_source();` in the header `NAME_source.hpp`, which TARGET may include.
 # FILE may include files of its folder, each once: `#include "x.kernel.h"`, alone on its line.
 function(peakmark_expand_kernel_text path text_variable paths_variable)

@@ -1,6 +1,6 @@
 # peakmark_module(NAME SOURCES a.cpp b.cpp LINK lib… TESTS a_test.cpp … TEST_LINK lib… [LABELS …])
-# A module: a static library peakmark_NAME (an interface library where it has no sources) and a test
-# program NAME_test, whose tests stand beside what they test. Includes are written from harness/ or from the root.
+# A module: a static library peakmark_NAME (an interface library without sources) and a test program NAME_test, whose tests are
+# next to the tested files. Includes are relative to harness/ or to the root.
 function(peakmark_module name)
   cmake_parse_arguments(MODULE "" "" "SOURCES;LINK;TESTS;TEST_LINK;LABELS" ${ARGN})
   if(MODULE_SOURCES)
@@ -26,8 +26,8 @@ function(peakmark_module name)
 endfunction()
 
 # peakmark_test(NAME SOURCES … LINK … [LABELS …]): a GoogleTest program; ctest shows each of its tests.
-# Labels: `pure` (no device), `dry`, `opencl`, `cuda`; and `threads` where it, or a program that it starts, has several: TSan
-# sees nothing in one thread, so those alone are built with it.
+# Labels: `pure` (no device), `dry`, `opencl`, `cuda`; `threads` if it, or a program that it starts, has several threads: only
+# those are built with TSan.
 function(peakmark_test name)
   cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
@@ -35,24 +35,22 @@ function(peakmark_test name)
   target_link_libraries(${name} PRIVATE ${TEST_LINK} GTest::gmock GTest::gtest_main peakmark_warnings)
   peakmark_precompile_gmock(${name})
   peakmark_tests_of_label(${name} ${TEST_LABELS})
-  peakmark_tell_ctest(${name} LABELS ${TEST_LABELS})
+  peakmark_add_gtests(${name} LABELS ${TEST_LABELS})
 endfunction()
 
-# peakmark_compile_as_test(TARGET): tests are most of what is compiled, and what they test stands in libraries that are
-# optimised.
+# peakmark_compile_as_test(TARGET): without optimisation. Tests are most of the code; the tested libraries are optimised.
 function(peakmark_compile_as_test name)
   target_compile_options(${name} PRIVATE -O0)
   if(PEAKMARK_SANITIZE MATCHES "undefined")
-    # Checks of every pointer take a fifth of the time; what a test itself follows, ASan sees.
+    # Checks of every pointer take a fifth of the time; ASan finds bad pointers in tests too.
     target_compile_options(${name} PRIVATE -fno-sanitize=null,alignment)
   endif()
 endfunction()
 
-# peakmark_tell_ctest(PROGRAM [LABELS …] [FILTER PATTERN SUFFIX NAME]): ctest shows each test of a GoogleTest program (of
-# those of the filter, where there is one; the suffix tells several filters of a program apart). With
-# PEAKMARK_TESTS_BY_PROGRAM it shows the program: one start of PoCL, or of a sanitizer, for all of its tests, where a
-# process a test takes six times as long.
-function(peakmark_tell_ctest program)
+# peakmark_add_gtests(PROGRAM [LABELS …] [FILTER PATTERN SUFFIX NAME]): adds each test of a GoogleTest program to ctest
+# (those that match the filter; the suffix distinguishes several filters of a program). With PEAKMARK_TESTS_BY_PROGRAM it adds
+# the program: PoCL or a sanitizer starts once for all tests; a process per test takes six times as long.
+function(peakmark_add_gtests program)
   cmake_parse_arguments(TEST "" "FILTER;SUFFIX" "LABELS" ${ARGN})
   if(NOT TEST_FILTER)
     set(TEST_FILTER *)
@@ -65,20 +63,19 @@ function(peakmark_tell_ctest program)
     add_test(NAME ${program}${TEST_SUFFIX} COMMAND ${program} --gtest_brief=1 ${filter})
     set_tests_properties(${program}${TEST_SUFFIX} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT 900)
     if("opencl" IN_LIST TEST_LABELS)
-      # These start first: they take longest, and what is short fills the cores at the end.
+      # They start first, since they take longest.
       set_tests_properties(${program}${TEST_SUFFIX} PROPERTIES COST 1)
     endif()
   else()
     include(GoogleTest)
-    # It takes no property that is a list. ctest looks for a label anywhere in this one.
+    # It accepts no list as a property; ctest finds a label anywhere in the text.
     string(REPLACE ";" "_" label "${TEST_LABELS}")
     gtest_discover_tests(${program} TEST_FILTER ${TEST_FILTER} TEST_LIST ${program}${TEST_SUFFIX}_tests
       DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${label}" TIMEOUT 300)
   endif()
 endfunction()
 
-# peakmark_tests_of_label(TARGET LABEL…): the target peakmark_tests_LABEL builds all tests of a label, for builds that
-# want no others (TSan).
+# peakmark_tests_of_label(TARGET LABEL…): the target peakmark_tests_LABEL builds all tests of a label, for TSan.
 function(peakmark_tests_of_label name)
   foreach(label ${ARGN})
     if(NOT TARGET peakmark_tests_${label})
@@ -88,10 +85,10 @@ function(peakmark_tests_of_label name)
   endforeach()
 endfunction()
 
-# peakmark_precompile_gmock(TARGET): its header, a second of every test's compilation, is compiled once for all tests.
+# peakmark_precompile_gmock(TARGET): precompiles gmock's header once for all tests; it takes a second of each test otherwise.
 function(peakmark_precompile_gmock name)
   if(NOT TARGET peakmark_gmock_header)
-    # An executable, since tests are: a header compiled for a library (-fPIC) is none for them (-fPIE).
+    # An executable as the tests: a header compiled with -fPIC cannot be used with -fPIE.
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/gmock_header.cpp CONTENT "int main() {}\n")
     add_executable(peakmark_gmock_header ${PROJECT_BINARY_DIR}/gmock_header.cpp)
     peakmark_compile_as_test(peakmark_gmock_header)
@@ -101,7 +98,8 @@ function(peakmark_precompile_gmock name)
   target_precompile_headers(${name} REUSE_FROM peakmark_gmock_header)
 endfunction()
 
-# peakmark_compile_briefly(TARGET…): for rooms of text and JSON, where nothing is ever hot and -O3 takes twice as long.
+# peakmark_compile_briefly(TARGET…): -O1, for modules and programs of text and JSON without hot code; -O3 compiles up to twice as
+# long.
 function(peakmark_compile_briefly)
   if(PEAKMARK_SANITIZE)
     return()  # nothing is optimised there
@@ -111,8 +109,8 @@ function(peakmark_compile_briefly)
   endforeach()
 endfunction()
 
-# peakmark_find_compare_py(): Google Benchmark's compare.py, for tests of what it must be able to read: PEAKMARK_COMPARE_PY, and
-# PEAKMARK_COMPARE_PYTHON, a Python that has the scipy that it wants. Empty where one of them is not here.
+# peakmark_find_compare_py(): finds Google Benchmark's compare.py (PEAKMARK_COMPARE_PY) and a Python with scipy, which it needs
+# (PEAKMARK_COMPARE_PYTHON). Empty if one of them is missing.
 function(peakmark_find_compare_py)
   find_file(script compare.py PATHS /usr/share/benchmark NO_DEFAULT_PATH NO_CACHE)
   find_program(python3 python3 PATHS /usr/bin NO_CACHE)
@@ -124,6 +122,6 @@ function(peakmark_find_compare_py)
       return()
     endif()
   endforeach()
-  message(STATUS "What compare.py must read is not tested: it wants libbenchmark-tools and python3-scipy")
+  message(STATUS "compare.py is not tested: install libbenchmark-tools and python3-scipy")
   unset(PEAKMARK_COMPARE_PY PARENT_SCOPE)
 endfunction()

@@ -1,15 +1,14 @@
 # The CMake package: find_package(peakmark) gives peakmark::worker, peakmark::benchmark, peakmark::peakmark (the command)
-# and peakmark_add_worker. Everything in it is relative to where it stands, so an install prefix may be moved.
+# and peakmark_add_worker. All paths are relative, so an install prefix may be moved.
 include(CMakePackageConfigHelpers)
 set(package lib/cmake/peakmark)
 install(EXPORT peakmarkTargets NAMESPACE peakmark:: DESTINATION ${package})
-# In a build folder it stands where it does when installed: CMAKE_PREFIX_PATH may name either.
+# A build folder has the same layout: CMAKE_PREFIX_PATH may name either.
 set(built ${PROJECT_BINARY_DIR}/${package})
 export(EXPORT peakmarkTargets NAMESPACE peakmark:: FILE ${built}/peakmarkTargets.cmake)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/peakmarkConfig.cmake.in ${built}/peakmarkConfig.cmake
   INSTALL_DESTINATION ${package})
-# What a project is compiled against is the API, so find_package(peakmark 1.0) asks for its version: the same MAJOR, and
-# at least that MINOR.
+# The package version is the API version: find_package(peakmark 1.0) needs the same MAJOR and at least that MINOR.
 file(STRINGS ${PROJECT_SOURCE_DIR}/harness/api/include/peakmark/worker_abi.h api REGEX "define PEAKMARK_API_M[AI][JN]OR ")
 list(TRANSFORM api REPLACE "^.* " "")
 list(JOIN api "." api)

@@ -1,6 +1,6 @@
-# Completion and manual pages: printed by the program itself after it is built, and installed where shells and man look.
+# Completion and manual pages: printed by the built program, and installed where shells and man search.
 if(PEAKMARK_SANITIZE)
-  return()  # what is instrumented is tested, and not installed
+  return()  # sanitizer builds are not installed
 endif()
 set(completion ${PROJECT_BINARY_DIR}/share/completion)
 set(manual ${PROJECT_BINARY_DIR}/share/man/man1)

@@ -1,24 +1,18 @@
-# PEAKMARK_HAS_HISTORY, and the target peakmark_soci: SOCI with its backend for SQLite. That for PostgreSQL is loaded by
-# SOCI when a history is asked for there, so that it is no dependency of every command. Debian's libsoci-dev brings no
-# CMake package.
-set(PEAKMARK_HISTORY AUTO CACHE STRING "Build `peakmark history` and what rests on it: ON, OFF, or AUTO where SOCI is found")
+# Sets PEAKMARK_HAS_HISTORY, and creates the target peakmark_soci: SOCI with its SQLite backend. SOCI loads the PostgreSQL
+# backend when a history needs it, so that other commands do not depend on it. Debian's libsoci-dev has no CMake package.
+set(PEAKMARK_HISTORY AUTO CACHE STRING "Build `peakmark history` and the commands that need it: ON, OFF, or AUTO if SOCI is found")
 set_property(CACHE PEAKMARK_HISTORY PROPERTY STRINGS AUTO ON OFF)
-# SOCI's backends are libraries of the system, which load the system's SOCI. Where a SOCI of its own travels with the
-# program, as in a wheel, both would be in one process, and crash.
+# SOCI's backends are system libraries, which load the system's SOCI. A program with its own SOCI, as in a wheel, would have both
+# in one process and crash.
 option(PEAKMARK_SQLITE_ONLY "Refuse histories in PostgreSQL" OFF)
 
 set(PEAKMARK_HAS_HISTORY FALSE)
-if(PEAKMARK_STATIC AND PEAKMARK_HISTORY STREQUAL "ON")
-  message(FATAL_ERROR "PEAKMARK_HISTORY=ON and PEAKMARK_STATIC: SOCI loads its backends, which a static program cannot")
-endif()
-if(PEAKMARK_STATIC)
-  message(STATUS "No history: a static program cannot load SOCI's backends")
-elseif(PEAKMARK_HISTORY)
+if(PEAKMARK_HISTORY)
   find_path(PEAKMARK_SOCI_INCLUDE soci/soci.h)
   find_library(PEAKMARK_SOCI_CORE soci_core)
   find_library(PEAKMARK_SOCI_SQLITE soci_sqlite3)
   find_path(PEAKMARK_SQLITE_INCLUDE sqlite3.h)
-  # SOCI's headers include Boost's where it was built with them, as Debian's is, whose package does not bring them.
+  # Debian's SOCI headers include Boost, which its package does not depend on.
   set(soci_config "")
   if(PEAKMARK_SOCI_INCLUDE)
     file(STRINGS ${PEAKMARK_SOCI_INCLUDE}/soci/soci-config.h soci_config REGEX "^#define SOCI_HAVE_BOOST$")
@@ -38,12 +32,12 @@ elseif(PEAKMARK_HISTORY)
       target_compile_definitions(peakmark_soci INTERFACE PEAKMARK_SQLITE_ONLY)
     endif()
     if(PEAKMARK_SANITIZE)
-      # This check wants the types of SOCI's classes, which its library keeps to itself.
+      # This check needs type information that SOCI's library hides.
       target_compile_options(peakmark_soci INTERFACE -fno-sanitize=vptr)
     endif()
   elseif(PEAKMARK_HISTORY STREQUAL "AUTO")
-    message(STATUS "No history: SOCI is not there (Debian 12: libsoci-dev libboost-dev libsqlite3-dev)")
+    message(STATUS "No history: SOCI not found (Debian 12: libsoci-dev libboost-dev libsqlite3-dev)")
   else()
-    message(FATAL_ERROR "PEAKMARK_HISTORY=ON, and SOCI with its SQLite backend is not there (Debian 12: libsoci-dev libboost-dev libsqlite3-dev)")
+    message(FATAL_ERROR "PEAKMARK_HISTORY=ON, but SOCI with its SQLite backend is missing (install on Debian 12: libsoci-dev libboost-dev libsqlite3-dev)")
   endif()
 endif()

@@ -137,7 +137,7 @@ TEST(ShippedSuites, CasesOfLargeNeedMoreThan32Bits) {
 /// as many pixels, and the coordinates of each of those (int32 rows and columns: images, vectors, or none).
 TEST(ShippedSuites, OneImageNeeds52Or20BytesAPixel) {
   const std::unique_ptr<DryDevice> device = open_dry({});
-  device->tell(&device->allocation_log());
+  device->set_event_source(&device->allocation_log());
   const Suite suite = load("one-image", {"dry", "dry"});
   EXPECT_EQ(suite.cases.size(), 24U);
   for (const PlannedCase& planned : suite.cases) {
@@ -159,7 +159,7 @@ class ShippedSuiteOnDry : public testing::TestWithParam<std::tuple<const char*, 
 TEST_P(ShippedSuiteOnDry, IsEstimatedExactly) {
   const auto [name, is_cpu] = GetParam();
   const std::unique_ptr<DryDevice> device = open_dry({.is_cpu = is_cpu});
-  device->tell(&device->allocation_log());
+  device->set_event_source(&device->allocation_log());
   for (const PlannedCase& planned : load(name, {"dry", "dry"}).cases) {
     const Variant& variant = *operations().find(planned.sweep_case.variant);
     Trial trial(*device, &device->allocation_log(), variant, planned.sweep_case, planned.name, {});

@@ -61,7 +61,7 @@ def test_a_history_that_cannot_be_created_is_said(tree):
     (tree / "create_fails").touch()
     ended, called = nightly(tree)
     assert "peakmark: no such folder" in ended.stderr
-    assert "ci: the history can be neither opened nor created" in ended.stderr
+    assert "ci: cannot open or create the history" in ended.stderr
     assert called[1].endswith("--confirm build/history.db"), "run decides, and says so in its file"
 
 

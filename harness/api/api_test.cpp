@@ -232,7 +232,7 @@ TEST_F(ApiTest, MistakesOfAProgramAreMessages) {
   const std::map<std::string, std::string> messages{
       {"one name twice", "variant known/lambdas is registered twice; give one of them another name"},
       {"no backend", "variant bad/one names no backend"},
-      {"no name", "'bad' is no variant's name: write OPERATION/WAY"},
+      {"no name", "malformed variant name 'bad': write OPERATION/WAY"},
       {"slices of words", "variant bad/one: its slice axis 'mode' is an axis of words"},
       {"nothing that makes", "variant bad/one: the function that makes its cases is empty"},
       {"a third dimension",

@@ -9,7 +9,7 @@
 #include "api/abi_device.hpp"
 #include "api/abi_failure.hpp"
 #include "base/error.hpp"
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 
 namespace peakmark {
 namespace {

@@ -9,14 +9,14 @@
 
 namespace peakmark {
 
-/// Programs that a library compiles for a device at run time, so that none is compiled twice. They hold no
-/// memory of the device: an object of the driver, or a text. Used by one thread at a time, as its device.
+/// Programs that a library compiles for a device at run time, so that none is compiled twice. A program is an
+/// object of the driver or a text, and holds no device memory. Not thread-safe.
 class CompiledPrograms {
  public:
-  /// Beyond, the oldest is dropped: texts have some 100 KB.
+  /// The oldest is dropped beyond this number: texts have about 100 KB.
   static constexpr std::size_t kMax = 256;
 
-  /// What `compile()` returned for this text the first time, a shared_ptr<void>; null is not kept.
+  /// Returns the shared_ptr<void> that the first `compile()` for this text returned; null is not kept.
   template <typename Compile>
   std::shared_ptr<void> get(const std::string& text, Compile&& compile) {
     const auto found = std::ranges::find(programs_, text, &Program::first);
@@ -29,7 +29,7 @@ class CompiledPrograms {
     return program;
   }
 
-  /// How often `get` has compiled.
+  /// How often `get` called `compile`.
   [[nodiscard]] std::size_t compilations() const { return compilations_; }
 
  private:

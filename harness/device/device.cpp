@@ -13,8 +13,8 @@ namespace peakmark {
 namespace {
 
 constexpr Size kPieceBytes = Size{64} << 20;
-// Some devices (PoCL) copy up to four times slower when host and device addresses collide modulo a page: with
-// one alignment for every staging area the same push takes the same time in every run.
+// PoCL copies up to four times slower if host and device addresses collide modulo a page. With a fixed
+// alignment of the staging area, the same push takes the same time in every run.
 constexpr std::align_val_t kStagingAlignment{4096};
 
 class Staging {
@@ -72,18 +72,17 @@ void Device::write_generated(Array& array, const std::function<void(std::span<st
 
 void Device::check(const Array& array, DType dtype, Size elements) {
   if (array.dtype() != dtype) {
-    throw UsageError(
-        fmt::format("an array of {} is neither written nor read as {}: dtypes are never converted",
-                    to_string(array.dtype()), to_string(dtype)));
+    throw UsageError(fmt::format("array of {} accessed as {}: dtypes are never converted",
+                                 to_string(array.dtype()), to_string(dtype)));
   }
   if (array.shape().elements() != elements) {
-    throw UsageError(fmt::format("{} elements for an array {} of {}", elements, array.shape().text(),
-                                 array.shape().elements()));
+    throw UsageError(fmt::format("wrong number of elements: {} for an array {} of {}", elements,
+                                 array.shape().text(), array.shape().elements()));
   }
 }
 
 void Device::check_holds_data() const {
-  if (is_dry()) throw Unsupported("the dry backend computes nothing: there is no data to pull");
+  if (is_dry()) throw Unsupported("the dry backend computes nothing: it has no data to read");
 }
 
 }  // namespace peakmark

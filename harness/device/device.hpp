@@ -27,7 +27,7 @@ std::string_view to_string(Backend backend);
 /// Throws UsageError that lists the backends.
 Backend parse_backend(std::string_view name);
 
-/// What a device says of itself. Unknown is null, never 0.
+/// The properties of a device. Unknown is null, never 0.
 struct DeviceInfo {
   Backend backend{};
   int index = 0;  ///< among the devices of its backend
@@ -37,7 +37,7 @@ struct DeviceInfo {
   std::string driver;
   std::string version;  ///< OpenCL C or compute capability
   std::string pci;      ///< `0000:3b:00`, domain, bus and device in hex; empty where unknown
-  bool is_cpu = false;  ///< decides the grain of kernels: a work-item a row instead of an element
+  bool is_cpu = false;  ///< decides the grain of kernels: one work-item per row instead of per element
   bool has_f64 = false;
   Size compute_units = 0;
   std::optional<Size> memory_bytes;
@@ -45,7 +45,7 @@ struct DeviceInfo {
   std::optional<Size> cache_bytes;  ///< of the last level: a GPU's L2
 };
 
-/// Memory of the whole device now, of all processes; null where the driver does not tell.
+/// Memory of the whole device now, of all processes; null where the driver does not report it.
 struct DeviceMemory {
   std::optional<Size> used_bytes;
   std::optional<Size> free_bytes;
@@ -58,7 +58,7 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   [[nodiscard]] virtual Size bytes() const = 0;
-  /// The vendor's handle: cl_mem, CUdeviceptr, or a number of the dry allocation_log.
+  /// The vendor's handle: cl_mem, CUdeviceptr, or a number in the allocation log of `dry`.
   [[nodiscard]] virtual std::uint64_t handle() const = 0;
 
  protected:
@@ -86,12 +86,12 @@ class Array {
   DType dtype_ = DType::f32;
 };
 
-/// Host data made piece by piece, so that an input larger than host memory is never held whole, and `dry`
-/// makes none: fills `piece`, whose first element is element `first` of the array in C order.
+/// Generates host data in pieces, so that an input may be larger than host memory, and `dry` generates none.
+/// Fills `piece`, whose first element is element `first` of the array in C order.
 template <typename T>
 using Generator = std::function<void(std::span<T> piece, Size first)>;
 
-/// A kernel of a device, compiled. Cheap to copy; valid as long as its device.
+/// A compiled kernel. Cheap to copy; valid as long as its device.
 class Kernel {
  public:
   Kernel() = default;
@@ -102,8 +102,7 @@ class Kernel {
   void* implementation_ = nullptr;
 };
 
-/// An argument of a kernel. Integers are passed with the width they have here: `Size` is the shim's
-/// `pm_long`.
+/// An argument of a kernel. Integers keep their width: `Size` is `pm_long` in device code.
 using Argument =
     std::variant<const Array*, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double>;
 
@@ -113,8 +112,9 @@ class TimePoint {
   virtual ~TimePoint() = default;
 };
 
-/// One device with one in-order queue. Every call but `finish`, `pull`, `push` and `elapsed_ns` only
-/// enqueues. Throws OutOfMemory where the device has no room, Unsupported where it cannot, Error otherwise.
+/// One device with one in-order queue. `finish`, `release`, `pull`, `push`, `write` and `elapsed_ns` wait;
+/// all others only enqueue. Throws OutOfMemory if the device has too little memory, Unsupported if it lacks a
+/// feature, Error otherwise.
 class Device {
  public:
   Device() = default;
@@ -125,13 +125,13 @@ class Device {
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
   [[nodiscard]] virtual DeviceMemory memory() const = 0;
 
-  /// An array of zeros. `name` is what reports call it. An array of 0 elements holds no memory: it has no
-  /// buffer, and a kernel gets a null pointer for it.
+  /// Returns an array of zeros; reports show it as `name`. An array of 0 elements has no buffer, and a kernel
+  /// gets a null pointer for it.
   Array create(std::string_view name, const Shape& shape, DType dtype);
-  /// An array of whatever the memory held.
+  /// Returns an array with undefined contents.
   Array create_uninitialised(std::string_view name, const Shape& shape, DType dtype);
-  /// An array with the host's data, of exactly this type. UsageError when the shape has another number of
-  /// elements.
+  /// Returns an array with the host's data, of exactly this type. Throws UsageError if the shape has another
+  /// number of elements.
   template <typename T>
   Array push(std::string_view name, const Shape& shape, std::span<const T> data) {
     Array array = create_uninitialised(name, shape, dtype_of<T>);
@@ -144,7 +144,8 @@ class Device {
     write<T>(array, generator);
     return array;
   }
-  /// Host to device, into an array that is there. A dtype is never converted: UsageError when it differs.
+  /// Copies host data into an existing array. Throws UsageError if the dtype differs: dtypes are never
+  /// converted.
   template <typename T>
   void write(Array& array, std::span<const T> data) {
     check(array, dtype_of<T>, static_cast<Size>(data.size()));
@@ -157,7 +158,7 @@ class Device {
       generator({reinterpret_cast<T*>(piece.data()), piece.size() / sizeof(T)}, first);
     });
   }
-  /// Device to host; waits. Throws UsageError when the dtype differs, Unsupported on `dry`, which holds no
+  /// Copies an array to the host. Throws UsageError if the dtype differs, Unsupported on `dry`, which has no
   /// data.
   template <typename T>
   std::vector<T> pull(const Array& array) {
@@ -167,55 +168,55 @@ class Device {
     read_bytes(array, 0, std::as_writable_bytes(std::span(data)));
     return data;
   }
-  /// Elements [first, first + data.size()) of an array in C order.
+  /// Copies elements [first, first + data.size()) in C order to the host.
   template <typename T>
   void pull_part(const Array& array, Size first, std::span<T> data) {
     check(array, dtype_of<T>, array.shape().elements());
     read_bytes(array, checked_multiply(first, size_of(array.dtype())), std::as_writable_bytes(data));
   }
 
-  /// Every element becomes `value`. UsageError when the array's dtype does not hold the value exactly: a
-  /// double is never silently rounded, so a caller who means the nearest float converts it first.
+  /// Sets every element. Throws UsageError if the dtype cannot hold the value exactly: a double is never
+  /// silently rounded, so a caller that wants the nearest float converts first.
   void fill(Array& array, double value);
-  /// Elements [first, first + count) become `value`.
+  /// Sets elements [first, first + count).
   virtual void fill_part(Array& array, Size first, Size count, double value) = 0;
-  /// Copies `bytes` between two arrays. UsageError when they are the same memory.
+  /// Copies `bytes` between two arrays. Throws UsageError if they are the same memory.
   virtual void copy(const Array& from, Size from_offset_bytes, Array& to, Size to_offset_bytes,
                     Size bytes) = 0;
 
-  /// Compiles (once) the kernel `name` of `source` for elements of `dtype` (the shim's `pm_element`).
+  /// Compiles (once) the kernel `name` of `source` for elements of `dtype` (`pm_element` in device code).
   virtual Kernel kernel(const KernelSource& source, std::string_view name, DType dtype) = 0;
   virtual void launch(const Kernel& kernel, const Range& range, std::span<const Argument> arguments) = 0;
   void launch(const Kernel& kernel, const Range& range, std::initializer_list<Argument> arguments) {
     launch(kernel, range, std::span<const Argument>(arguments.begin(), arguments.size()));
   }
 
-  /// Waits until everything enqueued is done. Late errors of the device surface here.
+  /// Waits until everything enqueued is done. Throws asynchronous errors of the device.
   virtual void finish() = 0;
-  /// Releases an array's memory before it returns, as a blocking free does: waits for the queue, and for the
-  /// driver to let go of what its work used. A destructor leaves that moment to the driver, and a peak to it.
+  /// Releases an array's memory before it returns, as a blocking free does: waits for the queue and for the
+  /// driver's references. A destructor leaves the moment to the driver, so the peak could vary.
   virtual void release(Array& array) {
     finish();
     array.reset();
   }
-  /// Marks this point of the queue.
+  /// Returns a marker of this point of the queue.
   virtual std::unique_ptr<TimePoint> time_point() = 0;
-  /// Nanoseconds of the device between two points; waits for the second. Null where the device keeps no time.
+  /// Returns nanoseconds of the device between two points; null where the device measures no time.
   virtual std::optional<std::int64_t> elapsed_ns(const TimePoint& from, const TimePoint& to) = 0;
 
-  /// Names an allocation that is none of our arrays in reports: a cl_mem, a pointer of the device or of SVM.
+  /// Names an allocation that is no Array in reports: a cl_mem, a device or SVM pointer.
   void name_allocation(std::uint64_t address, std::string_view name);
 
-  /// Where names of allocations are told; null: nowhere.
-  void tell(EventSource* events) { events_ = events; }
+  /// Sets where the names of allocations are recorded; null: nowhere. Not owned.
+  void set_event_source(EventSource* events) { events_ = events; }
 
-  /// True for `dry`: nothing is computed, nothing can be pulled.
+  /// True for `dry`, which computes nothing and has no data.
   [[nodiscard]] bool is_dry() const { return info().backend == Backend::dry; }
 
-  /// Of libraries that compile for this device at run time; kept until it is closed.
+  /// Programs that libraries compiled for this device at run time; kept until the device is closed.
   [[nodiscard]] CompiledPrograms& library_programs() { return library_programs_; }
 
-  /// The vendor's objects, for code that allocates past our arrays: OpenCL {cl_context, cl_command_queue,
+  /// The vendor's objects, for code that allocates without Array: OpenCL {cl_context, cl_command_queue,
   /// cl_device_id}; CUDA {nullptr, cudaStream_t, nullptr}.
   struct Native {
     void* context = nullptr;
@@ -228,36 +229,36 @@ class Device {
   virtual std::unique_ptr<Buffer> allocate(Size bytes) = 0;
   virtual void write_bytes(Array& array, Size offset_bytes, std::span<const std::byte> data) = 0;
   virtual void read_bytes(const Array& array, Size offset_bytes, std::span<std::byte> data) = 0;
-  /// Default: by pieces of 64 MiB through write_bytes. `dry` does nothing.
+  /// Writes pieces of 64 MiB through write_bytes. `dry` does nothing.
   virtual void write_generated(Array& array, const std::function<void(std::span<std::byte>, Size)>& generate);
 
  private:
   static void check(const Array& array, DType dtype, Size elements);
-  /// Before the host memory of a pull is taken, which may be more than there is.
+  /// Throws before the host allocates memory for a pull: it may be more than there is.
   void check_holds_data() const;
   EventSource* events_ = nullptr;
   CompiledPrograms library_programs_;
 };
 
-/// Which device: an index among those of its backend, or a part of its name (case-insensitive). Digits alone
-/// are always an index.
+/// Selects a device by its index within its backend, or by a part of its name (case-insensitive). Digits
+/// alone are always an index.
 struct DeviceChoice {
-  /// None: CUDA where it has a device (with a name: one of that name), else OpenCL; never `dry`.
+  /// Null: CUDA where it has a device (with that name, if given), else OpenCL; never `dry`.
   std::optional<Backend> backend;
   std::string device;  ///< empty: the first GPU, else the first device
 };
 
-/// Every device of every backend compiled in; `dry` is last. A backend that has no loader or driver here
-/// gives none, and says why in `reasons`.
+/// All devices of all compiled backends; `dry` is last. A backend without a loader or driver here has no
+/// device, and a reason in `reasons`.
 struct DeviceList {
   std::vector<DeviceInfo> devices;
   std::vector<std::string> reasons;
 };
 DeviceList list_devices();
 
-/// Throws DeviceError, listing what there is, when none matches or a part of a name matches several.
+/// Throws DeviceError with the list of devices if none matches or a part of a name matches several.
 DeviceInfo choose_device(const DeviceChoice& choice, const DeviceList& list);
-/// `is_cpu` may be set otherwise than the list says, to run the kernels of the other grain.
+/// Opens a device. `is_cpu` may differ from the list, to run the kernels of the other grain.
 std::unique_ptr<Device> open_device(const DeviceInfo& info);
 
 }  // namespace peakmark

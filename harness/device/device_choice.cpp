@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/error.hpp"
-#include "device/backends.hpp"
+#include "device/backend.hpp"
 #include "device/device.hpp"
 #include "device/dry/dry_device.hpp"
 #include "sweep/nearest_word.hpp"
@@ -34,8 +34,8 @@ std::string listing(const DeviceList& list) {
   return text;
 }
 
-/// The pools a choice is made from, the better first. A choice never falls from one pool to the next once
-/// the first has a match.
+/// Returns the pools of candidates, the preferred one first. The next pool is used only if the first has no
+/// match.
 std::vector<Candidates> pools(const DeviceChoice& choice, const DeviceList& list) {
   const auto select = [&](auto&& wanted) {
     Candidates pool;
@@ -77,7 +77,7 @@ const DeviceInfo* by_name(std::string_view text, const Candidates& pool, const D
     if (name == wanted) exact.push_back(info);
     if (name.find(wanted) != std::string::npos) matches.push_back(info);
   }
-  // "A100" is also a part of "A100-SXM": a whole name wins over a part of one.
+  // "A100" is also a part of "A100-SXM": a full name wins over a part.
   if (exact.size() == 1) return exact.front();
   if (matches.size() > 1) {
     throw DeviceError(fmt::format("'{}' is part of {} devices' names; write more of it, or an index{}", text,

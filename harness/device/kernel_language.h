@@ -1,15 +1,13 @@
-/* The dialect in which peakmark's device code is written: compiled as OpenCL C 1.2 at run time and as CUDA C++ at
- * build time. The backend puts this file in front of every kernel source and defines PM_DTYPE_<name>, which
- * decides pm_element.
+/* The macros in which device code is written: compiled as OpenCL C 1.2 at run time and as CUDA C++ at build time. The
+ * backend puts this file in front of every kernel source and defines PM_DTYPE_<name>, which selects pm_element.
  *
  * A kernel:
  *     PM_KERNEL(scale)(PM_GLOBAL pm_element* data, pm_long count, pm_element factor) {
  *       const pm_long i = pm_global_x();
  *       if (i < count) data[i] *= factor;
  *     }
- * Rules: 64-bit sizes are pm_long (no size_t: OpenCL C forbids it as an argument); check bounds, for backends
- * round the global size up; x is the dimension without a limit that matters (CUDA's y and z end at 65,535
- * groups); no templates, no overloads, no C++.
+ * Rules: 64-bit sizes are pm_long (OpenCL C forbids size_t as an argument); check bounds, since backends round the global
+ * size up; use x for large dimensions (CUDA's maximum along y and z is 65,535 groups); no templates, overloads or C++.
  *
  * PM_LOCAL_PTR(type) is a pointer into local memory, PM_FMA(a, b, c) a product and a sum rounded once, PM_FLOAT_BITS(value)
  * the bits of a float as an int.

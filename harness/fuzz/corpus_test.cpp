@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 
 class Corpus : public testing::TestWithParam<FuzzTarget> {};
 
-/// Inputs that once were read wrongly, and those from which fuzzing starts: a crash, a hang or another
-/// exception fails here, without libFuzzer.
-TEST_P(Corpus, IsReadOrRefused) {
+/// Reads inputs that failed once and the initial inputs of the fuzzers: finds crashes, hangs and unexpected
+/// exceptions without libFuzzer.
+TEST_P(Corpus, IsReadOrRejected) {
   const auto& [name, read] = GetParam();
   int inputs = 0;
   for (const fs::directory_entry& one : fs::directory_iterator(fs::path(PEAKMARK_CORPUS) / name)) {

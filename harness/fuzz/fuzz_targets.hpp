@@ -5,12 +5,12 @@
 
 namespace peakmark {
 
-/// A reader of text or bytes that others wrote.
+/// A reader of untrusted text or bytes.
 struct FuzzTarget {
-  std::string_view name;  ///< and that of its folder in `corpus/`
-  /// Reads one input, and hands what was read to what shows or judges it in a form, of kFuzzForms: all forms
-  /// of each input would take most of the time. UsageError is an answer to a wrong input and is caught;
-  /// whatever else is thrown is an error of the reader.
+  std::string_view name;  ///< also the name of its folder in `corpus/`
+  /// Reads one input and shows or judges the result in one of kFuzzForms forms; all forms of each input would
+  /// take most of the time. Catches UsageError, the result of a wrong input; any other exception is an error
+  /// of the reader.
   void (*read)(std::string_view input, unsigned form);
 };
 

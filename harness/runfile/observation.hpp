@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/size.hpp"
-#include "sweep/case.hpp"
+#include "sweep/description.hpp"
 
 namespace peakmark {
 
@@ -95,7 +95,6 @@ struct Observation {
   std::vector<PeakEntry> at_peak;
   std::map<std::string, Size> by_kind;  ///< peak of each kind, the kinds beside the peak too
   std::optional<Size> pool_reserved_peak_bytes;
-  std::optional<Size> resident_peak_bytes;  ///< no device tells it so far (docs/formats.md)
   /// The memory pass was made twice: the other peak and what moved, when they differ.
   std::optional<Size> second_pass_peak_bytes;
   std::vector<std::string> moved_allocations;

@@ -142,7 +142,6 @@ Json to_json(const Observation& observation) {
       {"at_peak", to_json(observation.at_peak)},
       {"by_kind", Json(observation.by_kind)},
       {"pool_reserved_peak_bytes", or_null(observation.pool_reserved_peak_bytes)},
-      {"resident_peak_bytes", or_null(observation.resident_peak_bytes)},
       {"second_pass_peak_bytes", or_null(observation.second_pass_peak_bytes)},
       {"moved_allocations", observation.moved_allocations},
       {"destroys_input", observation.destroys_input},
@@ -190,7 +189,6 @@ Observation observation_from_json(const Json& json) {
   read_list(json.at("at_peak"), observation.at_peak);
   field(json, "by_kind", observation.by_kind);
   bytes_field(json, "pool_reserved_peak_bytes", observation.pool_reserved_peak_bytes);
-  bytes_field(json, "resident_peak_bytes", observation.resident_peak_bytes);
   bytes_field(json, "second_pass_peak_bytes", observation.second_pass_peak_bytes);
   field(json, "moved_allocations", observation.moved_allocations);
   field(json, "destroys_input", observation.destroys_input);

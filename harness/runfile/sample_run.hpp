@@ -23,7 +23,6 @@ inline Observation example_observation(const std::string& case_name) {
   observation.at_peak = {{"input", "buffer", 7}, {"input", "buffer", 7}, {"output", "image", 8}};
   observation.by_kind = {{"buffer", 20}, {"host_pointer", 4}};
   observation.pool_reserved_peak_bytes = 21;
-  observation.resident_peak_bytes = 22;
   observation.second_pass_peak_bytes = 23;
   observation.moved_allocations = {"temporary"};
   observation.destroys_input = true;

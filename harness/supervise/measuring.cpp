@@ -205,7 +205,7 @@ void note_findings(const MachineFacts& facts, const DeviceInfo& device, RunConte
   add_machine_facts(context, facts, device);
   for (const Finding& finding : diagnose(facts, &device)) {
     if (context.memory_only && finding.effect == Effect::timing) continue;
-    const std::string warning = finding.mend.empty() ? finding.what : finding.what + ": " + finding.mend;
+    const std::string warning = finding.fix.empty() ? finding.what : finding.what + ": " + finding.fix;
     say("  " + warning);
     context.warnings.push_back(warning);
   }

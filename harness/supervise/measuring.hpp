@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/doctor/doctor.hpp"
+#include "device/doctor.hpp"
 #include "runfile/run_journal.hpp"
 #include "subprocess/signals.hpp"
 #include "supervise/device_lock.hpp"

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "device/doctor/doctor.hpp"
+#include "device/doctor.hpp"
 #include "runfile/run_file.hpp"
 #include "supervise/run_selection.hpp"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "device/dry/allocation_log.hpp"
+#include "device/dry/dry_device.hpp"
 
 namespace peakmark {
 namespace {

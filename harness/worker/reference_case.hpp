@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/clock_source.hpp"
+#include "device/nvml.hpp"
 #include "device/device.hpp"
 #include "runfile/observation.hpp"
 #include "worker/stopping_rule.hpp"

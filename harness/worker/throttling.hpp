@@ -4,7 +4,7 @@
 #include <deque>
 #include <utility>
 
-#include "device/clock_source.hpp"
+#include "device/nvml.hpp"
 
 namespace peakmark {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "device/clock_source.hpp"
+#include "device/nvml.hpp"
 #include "device/device.hpp"
 #include "runfile/observation.hpp"
 #include "worker/cache_flush.hpp"

@@ -147,7 +147,7 @@ std::optional<MemoryPass> Trial::memory_pass(bool verify) {
 }
 
 void Trial::measure_memory() {
-  device_.tell(events_);
+  device_.set_event_source(events_);
   const std::optional<MemoryPass> first = memory_pass(true);
   // The second pass only repeats the count: without a recorder, or after a failure, there is nothing to
   // repeat.
@@ -155,7 +155,7 @@ void Trial::measure_memory() {
     const std::optional<MemoryPass> second = memory_pass(false);
     note_memory(*first, second, observation_);
   }
-  device_.tell(nullptr);
+  device_.set_event_source(nullptr);
 
   attempt([&] {
     std::vector<EstimateObservation> answers =

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 #include "kernels/backprojection/backprojector.hpp"
 #include "kernels/backprojection/line_texture.hpp"
 #include "kernels/backprojection/reference.hpp"

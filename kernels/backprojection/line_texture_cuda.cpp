@@ -1,6 +1,6 @@
 #include <cuda_runtime_api.h>
 
-#include "device/cuda/cuda_error.hpp"
+#include "device/cuda/cuda_backend.hpp"
 #include "kernels/backprojection/line_texture.hpp"
 
 namespace peakmark {

@@ -79,7 +79,7 @@ inline void expect_right(Device& device, const Variant& variant, Overrides overr
 /// Returns what is allocated on `dry` from setup to the end of the second call.
 inline LedgerSummary dry_summary(const Variant& variant, const Parameters& parameters, bool is_cpu) {
   const auto device = open_dry({.is_cpu = is_cpu});
-  device->tell(&device->allocation_log());
+  device->set_event_source(&device->allocation_log());
   const auto computation = variant.make(*device, parameters);
   computation->set_up();
   computation->create_inputs();

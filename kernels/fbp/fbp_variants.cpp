@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/axes.hpp"
 #include "kernels/fbp/estimate.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "device/cuda/cuda_error.hpp"
+#include "device/cuda/cuda_backend.hpp"
 #include "kernels/fft/cuda_libraries.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/fft_bytes.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "device/opencl/api.hpp"
+#include "device/opencl/opencl_api.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/fft_bytes.hpp"
 #include "kernels/fft/libraries.hpp"

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 #include "kernels/common/axes.hpp"
 #include "kernels/common/device_inputs.hpp"
 #include "kernels/common/verify_rows.hpp"

@@ -13,7 +13,7 @@ namespace {
 /// What one case allocation_log from set-up to the end of its second call.
 LedgerSummary booked(const Variant& variant, const Parameters& parameters, bool is_cpu) {
   const auto device = open_dry({.is_cpu = is_cpu});
-  device->tell(&device->allocation_log());
+  device->set_event_source(&device->allocation_log());
   const auto computation = variant.make(*device, parameters);
   device->allocation_log().phase("set-up");
   computation->set_up();

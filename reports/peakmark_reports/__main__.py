@@ -1,4 +1,4 @@
-"""What `peakmark plot` and `peakmark report` run, and `python -m peakmark_reports slice SLICE.npy`, which ci/nightly does."""
+"""`peakmark plot` and `peakmark report`, and `python -m peakmark_reports slice SLICE.npy` of ci/nightly."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import argparse
 import sys
 from pathlib import Path
 
-from .errors import InputError
+from .common import InputError
 
 EXIT_USAGE = 2
 REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements.txt"
-# What requirements.txt names, by the names of their modules.
+# The module names of requirements.txt.
 LIBRARIES = ("jinja2", "markupsafe", "matplotlib", "numpy", "pandas")
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:
     from .report import add_options
 
-    parser = argparse.ArgumentParser(prog=prog, description="Plots and pages from what peakmark wrote")
+    parser = argparse.ArgumentParser(prog=prog, description="Plots and pages of peakmark's results")
     commands = parser.add_subparsers(dest="command", required=True)
-    plot = commands.add_parser("plot", help="memory, time, what is live at the peak, and estimates against shape")
+    plot = commands.add_parser("plot", help="memory, time, composition at the peak, and estimates against shape")
     plot.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run files")
-    plot.add_argument("--axis", metavar="AXIS", help="to draw against; default: the first that names the shape")
-    plot.add_argument("--filter", metavar="REGEX", help="only cases whose name this finds")
-    plot.add_argument("--metric", action="append", metavar="METRIC", help="only this; may be repeated; default: all")
+    plot.add_argument("--axis", metavar="AXIS", help="x axis; default: the first that identifies the shape")
+    plot.add_argument("--filter", metavar="REGEX", help="only cases whose name matches")
+    plot.add_argument("--metric", action="append", metavar="METRIC", help="only this metric; may be repeated; default: all")
     for one in ("png", "svg", "pdf"):
         plot.add_argument(f"--{one}", action="append_const", dest="formats", const=one, help=f"write {one.upper()}")
     one = commands.add_parser("slice", help="a reconstructed slice and a profile along one of its rows: PNG and SVG")
-    one.add_argument("slice", type=Path, metavar="SLICE", help=".npy of rows and columns; the files get its name")
-    one.add_argument("--truth", type=Path, metavar="TRUTH", help=".npy of the same shape: what it should be")
+    one.add_argument("slice", type=Path, metavar="SLICE", help=".npy of rows and columns; output files get its name")
+    one.add_argument("--truth", type=Path, metavar="TRUTH", help=".npy of the same shape: the expected slice")
     one.add_argument("--row", type=int, metavar="ROW", help="of the profile; default: the middle one")
     one.add_argument("--title", metavar="TEXT", help="default: the file's name")
     for command in (plot, one):
@@ -36,8 +36,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     add_options(
         commands.add_parser(
             "report",
-            help="a page set from a history, and the forms that CI systems show",
-            epilog="Exit code: 0 written, whatever the verdict (trends judges); 2 wrong usage, or a file or the history "
+            help="pages of a history, and reports for CI systems",
+            epilog="Exit code: 0 written, whatever the verdict (use trends to judge); 2 wrong usage, or a file or the history "
             "cannot be read or written.",
         )
     )
@@ -45,11 +45,11 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 
 def _plot(options: argparse.Namespace) -> list[Path]:
-    from .pictures import METRICS, Wanted
+    from .plots import METRICS, PlotOptions
     from .plots import write_plots
 
-    wanted = Wanted(options.metric or METRICS, options.formats or ("png", "svg"), options.axis)
-    return write_plots(options.runs, options.output, wanted, options.filter)
+    plot_options = PlotOptions(options.metric or METRICS, options.formats or ("png", "svg"), options.axis)
+    return write_plots(options.runs, options.output, plot_options, options.filter)
 
 
 def _slice(options: argparse.Namespace) -> list[Path]:
@@ -85,14 +85,14 @@ def _run(arguments: list[str] | None, prog: str) -> int:
 
 
 def main(arguments: list[str] | None = None, prog: str = "peakmark_reports") -> int:
-    """The exit codes are peakmark's: 2 for wrong input, 4 where there is nothing to draw."""
+    """Returns peakmark's exit codes: 2 for wrong input, 4 if there is nothing to draw."""
     try:
         return _run(arguments, prog)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in LIBRARIES:
             raise
         print(
-            f"{prog}: this Python, {sys.executable}, has no {error.name}: install it with\n"
+            f"{prog}: Python module {error.name} is missing in {sys.executable}: install it with\n"
             f"  {sys.executable} -m pip install -r {REQUIREMENTS}\n"
             "or set PEAKMARK_PYTHON to the Python of a virtual environment that has it",
             file=sys.stderr,

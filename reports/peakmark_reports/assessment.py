@@ -1,4 +1,4 @@
-"""What the report says: which cases need a look, what changed, how each case stands. Pure: nothing is drawn."""
+"""The contents of a report: the status of each case, what changed, and what needs attention. Pure: draws nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .history_file import CaseHistory, DeviceHistory, History
 from .run_file import Run
 from .trend_file import VERDICTS, Change, Trends
 
-# How a case stands, worst first, as `peakmark trends --json` names it; those before `vanished`, and it, need a look.
+# The status of a case by `peakmark trends --json`, worst first; those up to `vanished` need attention.
 STATES = {
     "regression": "regression",
     "failed": "failed measurement",
@@ -24,40 +24,40 @@ STATES = {
     "young": "not enough data",
     "steady": "steady",
 }
-NEED_A_LOOK = ("regression", "failed", "window", "rule", "suspicious", "vanished")
-# Nights for which good news is news.
-RECENT_NIGHTS = 30
+NEEDS_ATTENTION = ("regression", "failed", "window", "rule", "suspicious", "vanished")
+# Improvements are reported for this many runs.
+RECENT_RUNS = 30
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A change, with the case and the night it belongs to; `at` is a place among the device's nights."""
+    """A change with its case; `at` is the index of its run among the device's runs."""
 
     change: Change
     device: DeviceHistory
     history: CaseHistory
     at: int
     accepted: str = ""
-    """By whom, when and why; empty where nobody accepted it."""
+    """By whom, when and why; empty if nobody accepted it."""
 
     @property
-    def settled(self) -> str:
-        """Why nothing needs to be done about it; empty where something does, or it is good news."""
+    def resolution(self) -> str:
+        """Why it needs no attention; empty if it needs attention or is an improvement."""
         if self.change.state == "accepted":
             return self.accepted or "accepted"
         return "recovered since" if self.change.state == "recovered" else ""
 
 
 def is_news(finding: Finding) -> bool:
-    """It asks for a look, or is good and recent; an older improvement is how things are."""
+    """True if it needs attention, or is a recent improvement."""
     if finding.change.verdict in ("improvement", "recovery"):
-        return not finding.settled and finding.at >= len(finding.device.nights) - RECENT_NIGHTS
+        return not finding.resolution and finding.at >= len(finding.device.runs) - RECENT_RUNS
     return finding.change.open
 
 
 @dataclass
-class Standing:
-    """How one case on one device stands after its newest night."""
+class CaseStatus:
+    """One case on one device after its newest run."""
 
     device: DeviceHistory
     history: CaseHistory
@@ -66,12 +66,12 @@ class Standing:
     findings: list[Finding] = field(default_factory=list)
     window: tuple[float, float] | None = None
     throughput: float | None = None
-    """Bytes a second, of the newest run that is given; None where unknown."""
+    """Bytes per second of the newest run; None if unknown."""
     last: int | None = None
 
     @property
     def worst(self) -> Finding | None:
-        """Of the changes that made the state; of a larger peak, not the ratio to the estimate that grew with it."""
+        """The largest change of those that set the state. A ratio to the estimate that grew with a peak does not count."""
         mine = [one for one in self.findings if one.change.verdict == self.state and is_news(one)]
         grown = {one.at for one in mine if one.change.metric == "requested_peak_bytes"}
         mine = [one for one in mine if one.change.metric != "estimate_ratio" or one.at not in grown]
@@ -80,30 +80,30 @@ class Standing:
 
 @dataclass(frozen=True)
 class Assessment:
-    """All that the report tells. `findings` and `standings` are sorted, worst first."""
+    """The contents of the report. `findings` and `statuses` are sorted, worst first."""
 
     history: History
     trends: Trends
     findings: list[Finding]
-    standings: list[Standing]
+    statuses: list[CaseStatus]
 
     @property
-    def nights(self) -> int:
-        return max((len(device.nights) for device in self.history.devices), default=0)
+    def run_count(self) -> int:
+        return max((len(device.runs) for device in self.history.devices), default=0)
 
     def count(self, state: str) -> int:
-        return sum(standing.state == state for standing in self.standings)
+        return sum(status.state == state for status in self.statuses)
 
     @property
-    def need_a_look(self) -> int:
-        return sum(standing.state in NEED_A_LOOK for standing in self.standings)
+    def needs_attention(self) -> int:
+        return sum(status.state in NEEDS_ATTENTION for status in self.statuses)
 
     @property
     def headline(self) -> str:
-        """The verdict, in one line: that of `peakmark trends`."""
-        if self.nights == 0:
-            return "No nights yet: nothing can be said"
-        verdict = self.trends.headline or "not judged: there are no trends of this history"
+        """The verdict of `peakmark trends` in one line."""
+        if self.run_count == 0:
+            return "No runs yet"
+        verdict = self.trends.headline or "not judged: no trends of this history"
         return verdict[0].upper() + verdict[1:]
 
     @property
@@ -113,7 +113,7 @@ class Assessment:
 
 
 def _acceptance(trends: Trends, change: Change) -> str:
-    """The newest one of this metric, or of the whole case; of those that name the change's run, if any does."""
+    """Returns the newest acceptance of this metric or case, preferably one that names the change's run."""
     mine = [
         one
         for one in trends.accepted
@@ -123,17 +123,17 @@ def _acceptance(trends: Trends, change: Change) -> str:
     if not of_run:
         return ""
     one = max(of_run, key=lambda acceptance: acceptance.when)
-    return f"accepted by {one.who or 'nobody named'}{f' on {one.when[:10]}' if one.when else ''}: {one.reason}"
+    return f"accepted by {one.who or 'unknown'}{f' on {one.when[:10]}' if one.when else ''}: {one.reason}"
 
 
-def _findings_of(device: DeviceHistory, history: CaseHistory, changes: list[Change], trends: Trends) -> list[Finding]:
+def _case_findings(device: DeviceHistory, history: CaseHistory, changes: list[Change], trends: Trends) -> list[Finding]:
     placed = [
         Finding(
-            change, device, history, device.place_of[change.run],
+            change, device, history, device.run_index[change.run],
             _acceptance(trends, change) if change.state == "accepted" else "",
         )
         for change in changes
-        if change.run in device.place_of
+        if change.run in device.run_index
     ]
     return sorted(placed, key=lambda one: one.at)
 
@@ -142,30 +142,30 @@ def _matches(names: set[tuple[str, str]], device: DeviceHistory, case: str) -> b
     return (case, "") in names or (case, device.device) in names
 
 
-def _take_state(standing: Standing, trends: Trends, young: set[tuple[str, str]]) -> None:
-    """As peakmark judged it."""
-    history, device = standing.history, standing.device
-    standing.last = history.last_planned()
-    told = trends.cases.get((history.case, device.device, device.backend))
-    if told is not None:
-        standing.state = told.state if told.state in STATES else "rule"
-        standing.reasons = list(told.texts)
+def _set_state(status: CaseStatus, trends: Trends, young: set[tuple[str, str]]) -> None:
+    """Takes the status that peakmark reported."""
+    history, device = status.history, status.device
+    status.last = history.last_planned()
+    reported = trends.cases.get((history.case, device.device, device.backend))
+    if reported is not None:
+        status.state = reported.state if reported.state in STATES else "rule"
+        status.reasons = list(reported.texts)
     elif _matches(young, device, history.case):
-        standing.state = "young"
+        status.state = "young"
 
 
-def _device_of(run: Run, devices: list[DeviceHistory]) -> tuple[str, str]:
-    """Name and backend by which the history knows it: of a device that was renamed, the run file has another name."""
+def _history_device(run: Run, devices: list[DeviceHistory]) -> tuple[str, str]:
+    """Returns name and backend of the device in the history; the run file of a renamed device has another name."""
     for device in devices:
-        if run.context.get("id") in device.place_of:
+        if run.context.get("id") in device.run_index:
             return device.device, device.backend
     return run.context.get("device"), run.context.get("backend")
 
 
 def _windows(runs: list[Run], devices: list[DeviceHistory]) -> dict[tuple, tuple[float, float]]:
-    """Of the newest runs: the two ends of the window, by case, device and backend."""
+    """Returns the windows of the newest runs by case, device and backend."""
     return {
-        (case, *_device_of(run, devices)): (low, high)
+        (case, *_history_device(run, devices)): (low, high)
         for run in runs
         if len(run.cases)
         for case, low, high in run.cases[["case", "window_lo", "window_hi"]].itertuples(index=False)
@@ -173,9 +173,9 @@ def _windows(runs: list[Run], devices: list[DeviceHistory]) -> dict[tuple, tuple
 
 
 def _throughputs(runs: list[Run], devices: list[DeviceHistory]) -> dict[tuple, float]:
-    """Of the newest runs: bytes a second by case, device and backend, where they are known."""
+    """Returns the known bytes per second of the newest runs by case, device and backend."""
     return {
-        (case, *_device_of(run, devices)): rate
+        (case, *_history_device(run, devices)): rate
         for run in runs
         if len(run.cases)
         for case, rate in run.cases[["case", "bytes_per_second"]].dropna().itertuples(index=False)
@@ -183,14 +183,14 @@ def _throughputs(runs: list[Run], devices: list[DeviceHistory]) -> dict[tuple, f
 
 
 def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
-    """Puts the three together. A change whose run or case the history does not hold is left out."""
+    """Combines the three. Omits changes whose run or case is not in the history."""
     changes: dict[str, list[Change]] = {}
     for change in trends.changes:
         changes.setdefault(change.case, []).append(change)
     young = set(trends.not_enough_data)
     windows = _windows(runs, history.devices)
     throughputs = _throughputs(runs, history.devices)
-    standings = []
+    statuses = []
     for device in history.devices:
         for case in device.cases:
             mine = [
@@ -198,12 +198,12 @@ def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
                 for one in changes.get(case.case, [])
                 if one.device in ("", device.device) and one.backend in ("", device.backend)
             ]
-            standing = Standing(device, case, findings=_findings_of(device, case, mine, trends))
-            _take_state(standing, trends, young)
-            standing.window = windows.get((case.case, device.device, device.backend))
-            standing.throughput = throughputs.get((case.case, device.device, device.backend))
-            standings.append(standing)
-    findings = [finding for standing in standings for finding in standing.findings]
+            status = CaseStatus(device, case, findings=_case_findings(device, case, mine, trends))
+            _set_state(status, trends, young)
+            status.window = windows.get((case.case, device.device, device.backend))
+            status.throughput = throughputs.get((case.case, device.device, device.backend))
+            statuses.append(status)
+    findings = [finding for status in statuses for finding in status.findings]
     order = {verdict: i for i, verdict in enumerate(VERDICTS)}
     findings.sort(
         key=lambda one: (
@@ -211,9 +211,9 @@ def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
         )
     )
     state_order = {state: i for i, state in enumerate(STATES)}
-    standings.sort(
+    statuses.sort(
         key=lambda one: (
             state_order[one.state], -(one.worst.change.weight if one.worst else 0), one.history.case, one.device.device,
         )
     )
-    return Assessment(history, trends, findings, standings)
+    return Assessment(history, trends, findings, statuses)

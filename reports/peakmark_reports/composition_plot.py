@@ -1,4 +1,4 @@
-"""What was live at the peak, in multiples of the floor: a bar a case, a column a variant, a row a panel."""
+"""Draws the composition at the peak in multiples of the floor: a bar per case, a column per variant, a row per panel."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from .figure_style import COLOURS, caption_text, pyplot, set_texts, size_text, use_style
-from .line_labels import shortened
+from .figure_style import COLOURS, caption_text, pyplot, set_texts, shortened, size_text, use_style
 from .series import Figure, Panel, x_label
 
-# What never reaches this share of a peak could not be seen in a bar; the legend names it together.
-LEAST_SHARE = 0.01
+# Names below this share of every peak are drawn together as others.
+MIN_SHARE = 0.01
 OTHERS = "others"
 HATCHES = ["", "////", "...."]
-# Above that many bars their totals stand upright, or they would run into each other.
-MOST_LEVEL_TOTALS = 4
+# Totals of more bars are rotated, so that they do not overlap.
+MAX_LEVEL_TOTALS = 4
 LEGEND_INCHES, LEGEND_CHARACTERS = 1.9, 24
 
 
 @dataclass(frozen=True)
 class Composition:
-    """The cases of a figure that tell what was live at their peak.
+    """The cases of a figure with a known composition at the peak.
 
-    `names` are in the order in which bars are stacked, from below: what every variant has comes first, which is the
-    input and the output wherever variants are given the same; then what is larger. `others` are too small to be seen.
+    `names` are in the order of the stack from below: names that most variants have first (input and output), then by size.
+    `others` are too small to be visible.
     """
 
     panels: list[Panel]
@@ -33,7 +32,7 @@ class Composition:
     others: list[str]
 
     def layers(self, at_peak: dict[str, int]) -> dict[str, int]:
-        """Bytes of each name of one case, `OTHERS` last; what the case does not have is left out."""
+        """Returns the bytes of each name of one case, `OTHERS` last."""
         layers = {name: at_peak[name] for name in self.names if name in at_peak}
         rest = sum(at_peak.get(name, 0) for name in self.others)
         return layers | ({OTHERS: rest} if rest else {})
@@ -47,21 +46,21 @@ def _same_bytes(panel: Panel, x: str) -> tuple:
 
 
 def _joined_title(titles: list[str]) -> str:
-    """`mode edge` and `mode wrap` are `mode edge, wrap`; titles of several words stand one after the other."""
+    """Joins `mode edge` and `mode wrap` to `mode edge, wrap`; other titles with semicolons."""
     first_words = {title.split(" ", 1)[0] for title in titles}
     if len(titles) > 1 and len(first_words) == 1 and not any("," in title for title in titles):
         return f"{first_words.pop()} {', '.join(title.split(' ', 1)[1] for title in titles)}"
     return "; ".join(titles)
 
 
-def composition_of(figure: Figure) -> Composition | None:
-    """None where no case tells its peak's composition and its floor. Panels with the same bytes are one."""
+def peak_composition(figure: Figure) -> Composition | None:
+    """Returns None if no case has a composition and a floor. Merges panels with the same bytes."""
     panels: dict[tuple, list[Panel]] = {}
     for panel in figure.panels:
         cases = panel.cases.dropna(subset=["at_peak", "floor"])
         if len(cases):
-            told = Panel(panel.title, cases)
-            panels.setdefault(_same_bytes(told, figure.x), []).append(told)
+            known = Panel(panel.title, cases)
+            panels.setdefault(_same_bytes(known, figure.x), []).append(known)
     if not panels:
         return None
     merged = [Panel(_joined_title([one.title for one in same]), same[0].cases) for same in panels.values()]
@@ -76,8 +75,8 @@ def composition_of(figure: Figure) -> Composition | None:
     return Composition(
         merged,
         list(dict.fromkeys(every["variant"])),
-        [name for name in order if share[name] >= LEAST_SHARE],
-        [name for name in order if share[name] < LEAST_SHARE],
+        [name for name in order if share[name] >= MIN_SHARE],
+        [name for name in order if share[name] < MIN_SHARE],
     )
 
 
@@ -86,7 +85,7 @@ def _tick_text(value: float, x: str) -> str:
 
 
 def _styles(composition: Composition) -> dict[str, dict]:
-    """A colour and a hatch a name; the last colour, black, is left out: it would hide the hatch."""
+    """Returns a colour and a hatch per name, without black, which would hide the hatch."""
     colours = COLOURS[:-1]
     styles = {
         name: {"facecolor": colours[i % len(colours)], "hatch": HATCHES[i // len(colours) % len(HATCHES)]}
@@ -106,7 +105,7 @@ def _draw_bars(axes, composition: Composition, cases: pd.DataFrame, styles: dict
             bottom += size
         axes.annotate(
             size_text(bottom), (place, bottom / case["floor"]), xytext=(0, 4), textcoords="offset points",
-            ha="center", va="bottom", fontsize=6, rotation=90 if len(cases) > MOST_LEVEL_TOTALS else 0,
+            ha="center", va="bottom", fontsize=6, rotation=90 if len(cases) > MAX_LEVEL_TOTALS else 0,
         )
 
 
@@ -117,19 +116,19 @@ def _legend(drawing, composition: Composition, styles: dict[str, dict]) -> None:
         for name in names
     ]
     handles.append(pyplot.Line2D([], [], color="0.1", linestyle=":", linewidth=1.4, label="floor: input + output"))
-    # As bars are stacked, from above. The caption is below: a legend there would cover it.
+    # In the order of the stack, from above; not at the bottom, where the caption is.
     drawing.legend(handles=handles[::-1], loc="outside right upper", frameon=False, fontsize=7)
 
 
 def draw_composition(figure: Figure, composition: Composition, context: dict) -> pyplot.Figure:
-    """Bars of what was live at the peak. All have one scale, so that old and new can be compared side by side."""
+    """Draws the bars. All have one scale, so that variants can be compared."""
     use_style()
     panels, variants = composition.panels, composition.variants
     every = pd.concat([panel.cases for panel in panels])
-    most_bars = max(len(panel.cases[panel.cases["variant"] == variant]) for panel in panels for variant in variants)
+    max_bars = max(len(panel.cases[panel.cases["variant"] == variant]) for panel in panels for variant in variants)
     drawing, grid = pyplot.subplots(
         len(panels), len(variants), squeeze=False, sharey=True, layout="constrained",
-        figsize=(max(4.2, len(variants) * max(1.5, 0.28 * most_bars + 0.5) + 0.6) + LEGEND_INCHES, 2.1 * len(panels) + 0.9),
+        figsize=(max(4.2, len(variants) * max(1.5, 0.28 * max_bars + 0.5) + 0.6) + LEGEND_INCHES, 2.1 * len(panels) + 0.9),
     )
     styles = _styles(composition)
     for row, panel in zip(grid, panels):
@@ -139,17 +138,17 @@ def draw_composition(figure: Figure, composition: Composition, context: dict) ->
             axes.axhline(1, linestyle=":", color="0.1", linewidth=1.4)
             axes.grid(visible=False, axis="x")
             axes.set_xticks(range(len(cases)), [_tick_text(value, figure.x) for value in cases[figure.x]])
-        row[0].set_ylabel(f"{panel.title}\nlive at the peak / floor".lstrip())
+        row[0].set_ylabel(f"{panel.title}\nmemory at the peak / floor".lstrip())
     for axes, variant in zip(grid[0], variants):
         axes.set_title(variant.split("/", 1)[1])
     for axes in grid[-1]:
         axes.set_xlabel(x_label(figure))
-    # Above the bars stand their totals.
-    room = 1.45 if most_bars > MOST_LEVEL_TOTALS else 1.18
-    grid[0][0].set_ylim(0, room * (every["peak"] / every["floor"]).max())
+    # Space for the totals above the bars.
+    headroom = 1.45 if max_bars > MAX_LEVEL_TOTALS else 1.18
+    grid[0][0].set_ylim(0, headroom * (every["peak"] / every["floor"]).max())
     notes = []
     if composition.others:
-        notes = [f"{OTHERS.capitalize()}, below {LEAST_SHARE:.0%} of every peak: {', '.join(composition.others)}"]
-    set_texts(drawing, f"{figure.name}: what is live at the peak", caption_text(context, notes))
+        notes = [f"{OTHERS.capitalize()}, below {MIN_SHARE:.0%} of every peak: {', '.join(composition.others)}"]
+    set_texts(drawing, f"{figure.name}: composition at the peak", caption_text(context, notes))
     _legend(drawing, composition, styles)
     return drawing

@@ -1,8 +1,9 @@
-"""How figures look: fit for a paper, readable by the colour-blind, sizes in binary units."""
+"""The style of figures: colours readable by the colour-blind, axes in binary units, labels at the ends of lines."""
 
 from __future__ import annotations
 
 import math
+import os.path
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,25 +19,30 @@ from matplotlib import pyplot  # noqa: E402
 from matplotlib.axis import Axis  # noqa: E402
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, MultipleLocator, NullFormatter  # noqa: E402
 
-from .figures_text import short_commit, size_text, time_text  # noqa: E402
-from .line_labels import shortened  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.colors import to_rgb  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.text import Annotation, Text  # noqa: E402
+from matplotlib.transforms import ScaledTranslation  # noqa: E402
+
+from .common import short_commit, size_text, time_text  # noqa: E402
 
 # Okabe and Ito, "Color Universal Design" (2008); yellow is left out: too pale on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-# A second code beside the colour, for print in grey.
+# Distinguishes lines in grey print.
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
-# Metadata that would differ from one time to the next, by the format of a file.
+# Metadata removed from each format, so that equal figures give equal files.
 FORMATS = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 CAPTION_CHARACTERS_AN_INCH, TITLE_CHARACTERS_AN_INCH = 19, 11
-# Factor between the ends of an axis from which on it is logarithmic, though the shapes grow by steps. One slow repetition is
-# often many times as slow as the others.
+# An axis with a larger ratio of its ends is logarithmic, even if shapes grow by steps. A slow repetition is often many times as
+# slow as the others.
 WIDE, WIDE_TIMES = 1000, 20
-# Sizes are long texts beside each other.
-MOST_TICKS, MOST_SIZES_ABREAST = 6, 4
+# Fewer sizes fit side by side.
+MAX_TICKS, MAX_SIZES_ABREAST = 6, 4
 
 
 def device_text(context: dict) -> str:
-    """`a device (opencl, driver 1.0)`, from a run's context; `dry` is both."""
+    """Returns `a device (opencl, driver 1.0)` from a run's context; `dry` alone for both."""
     if context["device"] == context["backend"]:
         return context["device"]
     driver = f", driver {context['driver']}" if context["driver"] else ""
@@ -44,7 +50,7 @@ def device_text(context: dict) -> str:
 
 
 def caption_text(context: dict, notes: Sequence[str] = ()) -> str:
-    """Where it was measured, and what the marks of the figure mean."""
+    """Returns the device, the commit, and the meaning of the marks."""
     commits = context.get("commits") or [context.get("commit")]
     commit = " and ".join(short_commit(one) for one in commits if one)
     where = device_text(context) + (f", commit {commit}" if commit else "")
@@ -52,14 +58,14 @@ def caption_text(context: dict, notes: Sequence[str] = ()) -> str:
 
 
 def set_texts(drawing: pyplot.Figure, title: str, caption: str) -> None:
-    """The title above, at the left; the caption below, small."""
+    """Sets the title at the top left and the small caption below."""
     drawing.suptitle(shortened(title, int(drawing.get_figwidth() * TITLE_CHARACTERS_AN_INCH)), x=0.01, ha="left", fontsize=9, fontweight="bold")
     text = textwrap.fill(caption, max(30, int(drawing.get_figwidth() * CAPTION_CHARACTERS_AN_INCH)))
     drawing.supxlabel(text, x=0.01, ha="left", fontsize=6.5, color="0.35")
 
 
 def use_style() -> None:
-    """Sizes for a figure as wide as a page of print."""
+    """Sets sizes for a figure as wide as a printed page."""
     pyplot.rcParams.update(
         {
             "font.size": 8,
@@ -93,7 +99,7 @@ class Scale:
     is_log: bool
 
     def place(self, values: np.ndarray) -> np.ndarray:
-        """Where values are along the axis: 0 at its lower end, 1 at its upper end."""
+        """Returns positions along the axis: 0 at its lower end, 1 at its upper end."""
         if self.is_log:
             return np.log(values / self.low) / math.log(self.high / self.low)
         return (values - self.low) / (self.high - self.low)
@@ -116,7 +122,7 @@ def is_geometric(values: Sequence[float]) -> bool:
 
 
 def shape_scale(values: Sequence[float]) -> Scale:
-    """Of the axis of shapes: as the sweep grows. One shape is in the middle."""
+    """Returns the scale of shapes: logarithmic if the sweep grows by factors. A single shape is in the middle."""
     known = _known(values)
     low, high = known[0], known[-1]
     if is_geometric(known):
@@ -127,8 +133,8 @@ def shape_scale(values: Sequence[float]) -> Scale:
 
 
 def amount_scale(values: Sequence[float], is_log: bool, wide: float = WIDE) -> Scale:
-    """Of bytes, times and rates: logarithmic if wanted or if the values are far apart, else from 0. No 0 is on a logarithmic
-    axis."""
+    """Returns the scale of bytes, times or rates: logarithmic if requested or if the range is wide, else from 0. Values with 0
+    are never logarithmic."""
     known = _known(values)
     low, high = known[0], known[-1]
     if low > 0 and high >= 2 * low and (is_log or high > wide * low):
@@ -138,7 +144,7 @@ def amount_scale(values: Sequence[float], is_log: bool, wide: float = WIDE) -> S
 
 
 def ratio_scale(values: Sequence[float]) -> Scale:
-    """Of ratios: around what there is, to show small differences."""
+    """Returns the scale of ratios: close around the values, to show small differences."""
     known = _known(values)
     low, high = known[0], known[-1]
     if low > 0 and high > WIDE * low:
@@ -147,14 +153,14 @@ def ratio_scale(values: Sequence[float]) -> Scale:
     return Scale(low - margin, high + margin, False)
 
 
-def _binary_step(span: float, most_ticks: int) -> float:
-    return 2.0 ** math.ceil(math.log2(span / most_ticks))
+def _binary_step(span: float, max_ticks: int) -> float:
+    return 2.0 ** math.ceil(math.log2(span / max_ticks))
 
 
-def _linear_locator(scale: Scale, unit: str, values: Sequence[float], most_ticks: int):
+def _linear_locator(scale: Scale, unit: str, values: Sequence[float], max_ticks: int):
     if len(_known(values)) == 1:
         return FixedLocator(_known(values))
-    step = _binary_step(scale.high - scale.low, most_ticks)
+    step = _binary_step(scale.high - scale.low, max_ticks)
     if unit == "bytes":
         return MultipleLocator(max(1.0, step))
     # Ticks at powers of two where the shapes are multiples of such.
@@ -163,14 +169,14 @@ def _linear_locator(scale: Scale, unit: str, values: Sequence[float], most_ticks
     return MaxNLocator(5, steps=[1, 2, 5, 10], integer=unit == "count")
 
 
-def _log_locator(scale: Scale, unit: str, most_ticks: int):
+def _log_locator(scale: Scale, unit: str, max_ticks: int):
     if unit in ("bytes", "count"):
-        return LogLocator(base=2.0 ** max(1, math.ceil(math.log2(scale.high / scale.low) / most_ticks)))
+        return LogLocator(base=2.0 ** max(1, math.ceil(math.log2(scale.high / scale.low) / max_ticks)))
     return LogLocator(base=10.0, subs=(1.0, 2.0, 5.0) if scale.high < 30 * scale.low else (1.0,))
 
 
 def set_axis(axis: Axis, scale: Scale, unit: str, values: Sequence[float] = ()) -> None:
-    """Scale, limits and ticks; `values` are those of shapes. `unit` is `bytes`, `count`, `time` (nanoseconds), `ratio` or `rate`."""
+    """Sets scale, limits and ticks; `values` are those of shapes. `unit` is `bytes`, `count`, `time` (nanoseconds), `ratio` or `rate`."""
     set_scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale
     set_limits = axis.axes.set_xlim if axis.axis_name == "x" else axis.axes.set_ylim
     if scale.is_log:
@@ -178,18 +184,18 @@ def set_axis(axis: Axis, scale: Scale, unit: str, values: Sequence[float] = ()) 
     set_limits(scale.low, scale.high)
     texts = {"bytes": size_text, "time": time_text}
     text = texts.get(unit, lambda value: f"{value:g}")
-    most_ticks = MOST_SIZES_ABREAST if axis.axis_name == "x" and unit == "bytes" else MOST_TICKS
-    locator = _log_locator(scale, unit, most_ticks) if scale.is_log else _linear_locator(scale, unit, values, most_ticks)
+    max_ticks = MAX_SIZES_ABREAST if axis.axis_name == "x" and unit == "bytes" else MAX_TICKS
+    locator = _log_locator(scale, unit, max_ticks) if scale.is_log else _linear_locator(scale, unit, values, max_ticks)
     axis.set_major_locator(locator)
     axis.set_major_formatter(FuncFormatter(lambda value, _position: text(value)))
     axis.set_minor_formatter(NullFormatter())
 
 
 def save(drawing: pyplot.Figure, folder: Path, name: str, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
-    """Writes `NAME.png` and so on, the same bytes each time; returns what was written."""
+    """Writes `NAME.png` and so on, reproducibly; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    # Finding a layout takes longer than drawing: found once, it holds for all.
+    # The layout takes longer than drawing: computed once for all formats.
     drawing.draw_without_rendering()
     drawing.set_layout_engine("none")
     for ending in formats:
@@ -198,3 +204,109 @@ def save(drawing: pyplot.Figure, folder: Path, name: str, formats: Sequence[str]
         written.append(path)
     pyplot.close(drawing)
     return written
+
+
+# ---- labels at the ends of lines, instead of a legend ----
+
+# Characters of a name, and of a line of a label.
+MAX_NAME, MAX_LINE = 24, 24
+# Names of one label; the others are counted.
+MAX_JOINED = 4
+FONT_SIZE = 7
+# Points between the axes and their labels: the line that joins both is seen there.
+LEADER = 9
+# Inches of a character and of a line of a label, for the size of a figure before it is laid out.
+INCHES_A_CHARACTER, INCHES_A_LINE = 0.058, 0.125
+
+
+def shortened(text: str, most: int) -> str:
+    """Cuts the middle, since names differ at their ends."""
+    if len(text) <= most:
+        return text
+    head = (most - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (most - 1 - head):]}"
+
+
+def _cores(names: Sequence[str]) -> dict[str, str]:
+    """What is between the beginning and the end that all share, with some letters of both."""
+    head = len(os.path.commonprefix(list(names)))
+    tail = len(os.path.commonprefix([name[head:][::-1] for name in names]))
+    return {name: f"…{name[max(0, head - 4): len(name) - tail + 4]}…" for name in names}
+
+
+def short_names(names: Sequence[str], most: int = MAX_NAME) -> dict[str, str]:
+    """A short form of each name; longer than `most` where different names would look alike."""
+    for size in range(most, max(map(len, names), default=0), 8):
+        for texts in ({name: name for name in names}, _cores(names)):
+            short = {name: shortened(text, size) for name, text in texts.items()}
+            if len(set(short.values())) == len(short):
+                return short
+    return {name: name for name in names}
+
+
+def joined_label(names: Sequence[str], is_exact: bool, value: str) -> str:
+    """`coords1d = computed 80 MiB`, in lines of at most MAX_LINE characters where names allow; `≈` if not exactly equal."""
+    sign = " = " if is_exact else " ≈ "
+    shown = list(names) if len(names) <= MAX_JOINED else [*names[: MAX_JOINED - 1], f"{len(names) - MAX_JOINED + 1} more"]
+    # Neither a number and its unit nor the words of one name are parted.
+    parts = [part.replace(" ", "\u00a0") for part in (*shown, value) if part]
+    text = sign.join(parts[:-1]) + f" {parts[-1]}" if value else sign.join(parts)
+    return "\n".join(textwrap.wrap(text, MAX_LINE, break_long_words=False, break_on_hyphens=False))
+
+
+def spread(wanted: Sequence[float], sizes: Sequence[float], low: float, high: float) -> list[float]:
+    """Centres as near to the wanted ones as they can be without overlap (least squares), between `low` and `high`.
+
+    Where there is not enough space between, they go beyond both ends alike.
+    """
+    if not wanted:
+        return []
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    offsets = [0.0]
+    for below, above in zip(order, order[1:]):
+        offsets.append(offsets[-1] + (sizes[below] + sizes[above]) / 2)
+    # Without its offset no centre may be below the one before: isotonic regression, by pooling neighbours.
+    pools: list[tuple[float, int]] = []
+    for i, offset in zip(order, offsets):
+        mean, count = wanted[i] - offset, 1
+        while pools and pools[-1][0] >= mean:
+            other, others = pools.pop()
+            mean, count = (mean * count + other * others) / (count + others), count + others
+        pools.append((mean, count))
+    first, last = low + sizes[order[0]] / 2, high - sizes[order[-1]] / 2 - offsets[-1]
+    if first > last:
+        first = last = (first + last) / 2
+    centres = [0.0] * len(wanted)
+    means = [mean for mean, count in pools for _ in range(count)]
+    for i, offset, mean in zip(order, offsets, means):
+        centres[i] = min(max(mean, first), last) + offset
+    return centres
+
+
+def _darker(colour: str) -> tuple[float, float, float]:
+    """For text: the palette's light colours are hard to read on white."""
+    red, green, blue = to_rgb(colour)
+    return 0.7 * red, 0.7 * green, 0.7 * blue
+
+
+def add_label(axes: Axes, text: str, end: tuple[float, float], colour: str) -> Annotation:
+    """A label right of the axes, with a thin line to the end of its line; place_labels() sets its height."""
+    right = axes.transAxes + ScaledTranslation(LEADER / 72, 0, axes.figure.dpi_scale_trans)
+    return axes.annotate(
+        text, end, xytext=(1, 0.5), textcoords=right, va="center", ha="left", fontsize=FONT_SIZE, linespacing=1.05,
+        color=_darker(colour), annotation_clip=False,
+        arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 0.5, "shrinkB": 2, "relpos": (0, 0.5)},
+    )  # fmt: skip
+
+
+def place_labels(drawing: Figure, labels: dict[Axes, list[Annotation]]) -> None:
+    """Lays the figure out, and moves the labels of each axes so that none overlaps another."""
+    drawing.draw_without_rendering()
+    drawing.set_layout_engine("none")
+    for axes, notes in labels.items():
+        window = axes.get_window_extent()
+        wanted = [axes.transData.transform(note.xy)[1] for note in notes]
+        heights = [1.04 * Text.get_window_extent(note).height for note in notes]
+        centres = spread(wanted, heights, window.y0, window.y1)
+        for note, centre in zip(notes, centres):
+            note.xyann = (1, (centre - window.y0) / window.height)

@@ -1,4 +1,4 @@
-"""A history, as `peakmark history export --format series` writes it: runs, and a line of values a case and metric."""
+"""Reads the output of `peakmark history export --format series`: runs, and the values of each case and metric."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .errors import InputError
-from .figures_text import quantity
+from .common import InputError, quantity
 
 # In the order in which they are shown.
 METRICS = ("requested_peak_bytes", "gpu_time_ns", "estimate_ratio", "setup_bytes", "leaked_bytes")
 
 
 class HistoryFileError(InputError):
-    """The text is no history that this version reads; the message says what, where."""
+    """The text is not a supported history export."""
 
 
 @dataclass(frozen=True)
-class Night:
-    """One run. `date` is ISO 8601 in UTC; texts are empty where nothing is known."""
+class HistoryRun:
+    """One run. `date` is ISO 8601 in UTC; unknown texts are empty."""
 
     id: str
     date: str
@@ -33,7 +32,7 @@ class Night:
 
 @dataclass(frozen=True)
 class CaseHistory:
-    """One case on one device. Every list is as long as the device's nights; None where nothing was measured."""
+    """One case on one device. Every list has an entry per run of the device, None if not measured."""
 
     case: str
     variant: str
@@ -46,14 +45,14 @@ class CaseHistory:
         return self.variant.split("/")[0]
 
     def last_planned(self) -> int | None:
-        """The newest night that planned the case, whatever became of it."""
+        """Returns the index of the newest run that planned the case, measured or not."""
         for i in range(len(self.outcomes) - 1, -1, -1):
             if self.outcomes[i] is not None:
                 return i
         return None
 
     def last_value(self, metric: str) -> float | int | None:
-        """Of the newest night that planned the case: what it did not measure is None, not an older value."""
+        """Returns the value in the newest run that planned the case; None if not measured there, never an older value."""
         last = self.last_planned()
         values = self.series.get(metric)
         return None if last is None or values is None else values[last]
@@ -61,14 +60,14 @@ class CaseHistory:
 
 @dataclass(frozen=True)
 class DeviceHistory:
-    """All that is known of one device of one backend: its nights in the order of the export."""
+    """One device of one backend: its runs in the order of the export, and its cases."""
 
     device: str
     backend: str
-    nights: list[Night]
+    runs: list[HistoryRun]
     cases: list[CaseHistory]
-    place_of: dict[str, int] = field(default_factory=dict)
-    """Of a run's id among `nights`."""
+    run_index: dict[str, int] = field(default_factory=dict)
+    """Index in `runs` by the id of a run."""
 
 
 @dataclass(frozen=True)
@@ -81,25 +80,25 @@ class History:
 
     @property
     def simulated(self) -> bool:
-        """Whether any run says in its environment that nothing was measured."""
-        return any("simulated" in night.environment for device in self.devices for night in device.nights)
+        """True if the environment of any run declares it as simulated."""
+        return any("simulated" in run.environment for device in self.devices for run in device.runs)
 
 
 def finite(value: Any) -> float | int | None:
-    """A number, or None: what is not finite was not measured."""
+    """Returns a finite number, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if isinstance(value, int) or math.isfinite(value) else None
 
 
 def text(value: Any) -> str:
-    """As it can be written again: half a surrogate pair, which JSON allows, is no character."""
+    """Returns valid Unicode: JSON allows single surrogates."""
     return "" if value is None else str(value).encode("utf-8", "replace").decode("utf-8")
 
 
-def _night(run: dict[str, Any]) -> Night:
+def _history_run(run: dict[str, Any]) -> HistoryRun:
     environment = run.get("environment") or {}
-    return Night(
+    return HistoryRun(
         text(run["id"]),
         text(run.get("date")),
         text(run.get("commit")),
@@ -119,7 +118,7 @@ def _case(line: dict[str, Any], places: list[int], runs: int, where: str) -> Cas
         for metric, values in (line.get("series") or {}).items()
         if values is not None
     }
-    # A metric that was never measured is as good as none.
+    # Drops metrics without any value.
     series = {metric: values for metric, values in series.items() if any(value is not None for value in values)}
     outcomes = line.get("outcomes")
     if outcomes is None:
@@ -129,14 +128,14 @@ def _case(line: dict[str, Any], places: list[int], runs: int, where: str) -> Cas
     else:
         outcomes = [None if one is None else text(one) for one in chosen("outcomes", outcomes)]
     axes = {text(name): text(value) for name, value in (line.get("axes") or {}).items()}
-    # Of a case that nobody knows any more: the first words of its name.
+    # The variant of an unknown case is the beginning of its name.
     case = text(line["case"])
     variant = text(line.get("variant")) or "/".join(case.split("/")[:2])
     return CaseHistory(case, variant, axes, series, outcomes)
 
 
 def parse_history(lines: Iterable[str], name: str) -> History:
-    """Reads the export's lines; `name` is said in errors. Nothing at all is a history without runs.
+    """Parses the lines of the export; errors show `name`. No lines are a history without runs.
 
     Raises HistoryFileError.
     """
@@ -154,23 +153,23 @@ def parse_history(lines: Iterable[str], name: str) -> History:
                 for place, run in enumerate(runs):
                     key = (text(run.get("device")), text(run.get("backend")))
                     device = devices.setdefault(key, DeviceHistory(*key, [], []))
-                    device.place_of[text(run["id"])] = len(device.nights)
-                    device.nights.append(_night(run))
+                    device.run_index[text(run["id"])] = len(device.runs)
+                    device.runs.append(_history_run(run))
                     places.setdefault(key, []).append(place)
                 continue
             key = (text(entry.get("device")), text(entry.get("backend")))
             if key not in devices:
-                raise HistoryFileError(f"{where}: a case on {key[0]} ({key[1]}), of which no run is told")
+                raise HistoryFileError(f"{where}: a case on {key[0]} ({key[1]}), which has no run")
             devices[key].cases.append(_case(entry, places[key], len(runs), where))
         except json.JSONDecodeError as error:
-            raise HistoryFileError(f"{where}: not JSON, or cut short: {error}") from error
+            raise HistoryFileError(f"{where}: invalid or truncated JSON: {error}") from error
         except (KeyError, TypeError, AttributeError) as error:
-            raise HistoryFileError(f"{where}: no line of a history's series: {error!r}") from error
+            raise HistoryFileError(f"{where}: not a line of a history export: {error!r}") from error
     return History(list(devices.values()))
 
 
 def load_history(path: Path) -> History:
-    """Raises HistoryFileError, or OSError where the file cannot be opened."""
+    """Reads a file. Raises HistoryFileError or OSError."""
     try:
         with path.open(encoding="utf-8") as lines:
             return parse_history(lines, str(path))

@@ -1,4 +1,5 @@
-"""Memory, time and estimates against shape: a figure an operation, a row a metric, a column a panel, a line a variant."""
+"""Draws memory, time and estimates against shape: a figure per operation, a row per metric, a column per panel, a line per
+variant."""
 
 from __future__ import annotations
 
@@ -9,37 +10,35 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from .estimators import with_ratio
+from .run_file import with_ratio
 from .figure_style import (
     COLOURS,
+    INCHES_A_CHARACTER,
+    INCHES_A_LINE,
     MARKERS,
+    MAX_LINE,
+    MAX_NAME,
     WIDE,
     WIDE_TIMES,
     Scale,
+    add_label,
     amount_scale,
     caption_text,
+    joined_label,
+    place_labels,
     pyplot,
     ratio_scale,
     set_axis,
     set_texts,
     shape_scale,
-    use_style,
-)
-from .figures_text import size_text, time_text
-from .line_labels import (
-    INCHES_A_CHARACTER,
-    INCHES_A_LINE,
-    MAX_LINE,
-    MAX_NAME,
-    add_label,
-    joined_label,
-    place_labels,
     short_names,
     shortened,
+    use_style,
 )
+from .common import size_text, time_text
 from .series import Figure, Panel, x_label
 
-MOST_COLUMNS = 4
+MAX_COLUMNS = 4
 COLUMN_INCHES, ONLY_COLUMN_INCHES, ROW_INCHES = 2.2, 3.4, 1.7
 TITLE_CHARACTERS, ONLY_TITLE_CHARACTERS = 32, 50
 # Share of an axis within which two lines look like one.
@@ -53,13 +52,13 @@ Styles = dict[str, dict]
 
 @dataclass(frozen=True)
 class Line:
-    """A line to draw. A `y` of NaN is a gap: there is such a case, and it was not measured."""
+    """A line to draw. A `y` of NaN is a gap: a planned case that was not measured."""
 
     name: str
     x: np.ndarray
     y: np.ndarray
     style: dict
-    low: np.ndarray | None = None  # of the spread, where there is one
+    low: np.ndarray | None = None  # of the spread, if known
     high: np.ndarray | None = None
 
     def end(self) -> tuple[float, float]:
@@ -69,14 +68,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Metric:
-    """What a row of panels shows. `references` gives (name, values, style) of what is no variant."""
+    """The metric of a row of panels. `references` returns (name, values, style) of lines that are no variants."""
 
     label: Callable[[pd.DataFrame, dict], str]
     values: Callable[[pd.DataFrame], pd.Series]
     unit: str
     text: Callable[[float], str]
     references: Callable[[pd.DataFrame], list[tuple[str, pd.Series, dict]]] = lambda _cases: []
-    # Values of the estimate on the same axis, where it has them.
+    # Values of the estimate on the same axis, if there are any.
     estimates: Callable[[pd.DataFrame], pd.Series] | None = None
     spread: tuple[str, str] | None = None
     has_window: bool = False
@@ -87,7 +86,7 @@ def _times_floor(cases: pd.DataFrame, column: str) -> pd.Series:
 
 
 def _floor_lines(cases: pd.DataFrame) -> list[tuple[str, pd.Series, dict]]:
-    """One line, unless variants differ in what they are given: in place, say, or one array for two."""
+    """Returns one line, or several if the floors of variants differ (in-place variants, for example)."""
     style = {"linestyle": ":", "linewidth": 1.4}
     known = cases.dropna(subset=["floor"])
     if (known.groupby("x")["floor"].nunique() <= 1).all():
@@ -109,7 +108,7 @@ def _floor_level(cases: pd.DataFrame) -> list[tuple[str, pd.Series, dict]]:
 
 
 def _copy_level(cases: pd.DataFrame) -> list[tuple[str, pd.Series, dict]]:
-    """The run's own reference copy: what a kernel bound by memory can reach."""
+    """Returns the level of the run's reference copy, which a memory-bound kernel can reach."""
     known = cases.dropna(subset=["bytes_per_second", "share_of_copy"])
     if not len(known):
         return []
@@ -117,7 +116,7 @@ def _copy_level(cases: pd.DataFrame) -> list[tuple[str, pd.Series, dict]]:
 
 
 def _time_label(cases: pd.DataFrame, context: dict) -> str:
-    """`cold time, CPU device`: what the times are, where they are all alike."""
+    """Returns `cold time, CPU device` if all times are cold."""
     is_cold = set(cases.dropna(subset=["time"])["cache"]) == {"cold"}
     return ("cold time" if is_cold else "time") + (", CPU device" if context.get("device_is_cpu") else "")
 
@@ -157,17 +156,17 @@ METRICS = {
     ),
 }
 NOTES = {
-    "floor": "Floor (dotted): the input and the output together",
+    "floor": "Floor (dotted): input + output",
     "estimate": "Black tick: estimate within its window",
     "outside": "Red ×: estimate outside its window",
     "spread": "Bars: fastest to slowest repetition",
-    "copy": "Dashed and dotted: a copy on the same device",
-    "window": "Shaded: the window of the estimate",
+    "copy": "Dash-dotted: a copy on the same device",
+    "window": "Shaded: window of the estimate",
 }
 
 
 def variant_styles(variants: Sequence[str]) -> Styles:
-    """A colour and a marker a variant; from the eighth on colours come again with other markers."""
+    """Returns a colour and a marker per variant; from the eighth on, colours repeat with other markers."""
     count = len(COLOURS)
     return {
         variant: {
@@ -181,7 +180,7 @@ def variant_styles(variants: Sequence[str]) -> Styles:
 
 
 def _lines(metric: Metric, panel: Panel, x: str, styles: Styles, names: dict[str, str]) -> list[Line]:
-    """Of the variants in the order of their styles, then the references."""
+    """Returns the lines of the variants in the order of their styles, then the references."""
     cases = panel.cases.assign(x=panel.cases[x].astype(float))
     values = metric.values(cases)
     lines = []
@@ -208,7 +207,7 @@ def _look_equal(one: Line, other: Line, scale: Scale) -> bool:
 
 
 def joined(lines: Sequence[Line], scale: Scale) -> list[list[Line]]:
-    """Lines that could not be told apart, together: the first of each is drawn, with a label for all."""
+    """Groups lines that look equal: the first of a group is drawn, with a label for all."""
     groups: list[list[Line]] = []
     for line in lines:
         group = next((group for group in groups if _look_equal(group[0], line, scale)), None)
@@ -219,7 +218,7 @@ def joined(lines: Sequence[Line], scale: Scale) -> list[list[Line]]:
     return groups
 
 
-def _label_of(group: list[Line], metric: Metric) -> str:
+def _group_label(group: list[Line], metric: Metric) -> str:
     is_exact = all(np.array_equal(group[0].y, line.y, equal_nan=True) for line in group)
     return joined_label([line.name for line in group], is_exact, metric.text(group[0].end()[1]))
 
@@ -239,7 +238,7 @@ def _row_scale(metric: Metric, panels: Sequence[Panel], lines: Sequence[list[Lin
 
 @dataclass
 class _Row:
-    """A metric in every panel: what is drawn, before anything is."""
+    """The lines and labels of a metric in every panel."""
 
     metric: Metric
     scale: Scale
@@ -255,12 +254,12 @@ def _rows(figure: Figure, metrics: Sequence[Metric], styles: Styles, x_is_log: b
         lines = [_lines(metric, panel, figure.x, styles, by_variant) for panel in figure.panels]
         scale = _row_scale(metric, figure.panels, lines, x_is_log)
         groups = [joined(panel_lines, scale) for panel_lines in lines]
-        rows.append(_Row(metric, scale, groups, [[_label_of(group, metric) for group in one] for one in groups]))
+        rows.append(_Row(metric, scale, groups, [[_group_label(group, metric) for group in one] for one in groups]))
     return rows
 
 
 def _draw_estimates(axes, metric: Metric, cases: pd.DataFrame, x: str) -> set[str]:
-    """A marker an estimate, by its verdict."""
+    """Draws a marker per estimate, by its verdict."""
     judged = with_ratio(cases)
     values = metric.estimates(judged)
     outside = (judged["ratio"] < judged["window_lo"]) | (judged["ratio"] > judged["window_hi"])
@@ -276,7 +275,7 @@ def _draw_estimates(axes, metric: Metric, cases: pd.DataFrame, x: str) -> set[st
 
 
 def _draw_panel(axes, row: _Row, place: int, panel: Panel, x: str) -> tuple[list, set[str]]:
-    """Returns the labels, and which notes the caption needs."""
+    """Draws a panel; returns the labels, and the notes that the caption needs."""
     metric, notes = row.metric, set()
     if metric.has_window and row.groups[place]:
         bounds = panel.cases.groupby(x).agg(low=("window_lo", "min"), high=("window_hi", "max"))
@@ -287,7 +286,7 @@ def _draw_panel(axes, row: _Row, place: int, panel: Panel, x: str) -> tuple[list
         line = group[0]
         axes.plot(line.x, line.y, **({"zorder": 2} | line.style))
         if line.low is not None:
-            # No line is drawn between them, whatever is missing: only the bars.
+            # Only bars: no line connects them.
             axes.errorbar(
                 line.x, line.y, yerr=np.maximum([line.y - line.low, line.high - line.y], 0), fmt="none", ecolor=line.style["color"],
                 elinewidth=0.7, capsize=1.5, alpha=0.7, zorder=1,
@@ -301,7 +300,7 @@ def _draw_panel(axes, row: _Row, place: int, panel: Panel, x: str) -> tuple[list
 
 
 def _sizes(rows: Sequence[_Row], columns: int) -> tuple[float, list[float]]:
-    """Inches of the figure's width, and of the height of each row: its labels fit beside each other."""
+    """Returns the width of the figure and the height of each row in inches, so that labels fit."""
     texts = [text for row in rows for panel in row.labels for text in panel]
     longest = max((len(part) for text in texts for part in text.split("\n")), default=MAX_LINE)
     heights = [
@@ -313,7 +312,7 @@ def _sizes(rows: Sequence[_Row], columns: int) -> tuple[float, list[float]]:
 
 
 def draw(figure: Figure, context: dict, metrics: Sequence[str] = SHAPES) -> pyplot.Figure | None:
-    """A row a metric of which something is known. None where nothing is known of any."""
+    """Draws a row per metric with data. Returns None if no metric has data."""
     use_style()
     panels = figure.panels
     every = pd.concat([panel.cases for panel in panels])
@@ -324,7 +323,7 @@ def draw(figure: Figure, context: dict, metrics: Sequence[str] = SHAPES) -> pypl
     styles = variant_styles(list(dict.fromkeys(measured["variant"])))
     x_scale = shape_scale(every[figure.x])
     rows = _rows(figure, known, styles, x_scale.is_log)
-    columns = min(len(panels), MOST_COLUMNS)
+    columns = min(len(panels), MAX_COLUMNS)
     blocks = -(-len(panels) // columns)
     width, heights = _sizes(rows, columns)
     drawing, grid = pyplot.subplots(

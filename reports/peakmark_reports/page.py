@@ -1,4 +1,4 @@
-"""The page set of a report: index.html, figures/ and data/, complete in one folder."""
+"""The pages of a report: index.html, figures/ and data/, complete in one folder."""
 
 from __future__ import annotations
 
@@ -12,25 +12,91 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from .assessment import STATES, Assessment
-from .errors import InputError
-from .estimators import estimator_rows
-from .figures_text import metric_name, quantity
-from .groups import Group, groups_of
+from .common import InputError, metric_name, quantity, value_text
+from .groups import Group, group_findings
 from .page_data import chunks, device_label, environment_marks, page_data
-from .pictures import FOLDER, Wanted, draw_pictures
-from .run_file import Run
-from .sparkline import sparkline
+from .plots import FOLDER, PlotOptions, draw_pictures
+from .run_file import Run, estimator_rows
+
+WIDTH, HEIGHT, EDGE = 220, 52, 5
+# Runs of a sparkline.
+MAX_RUNS = 150
+# Nights before the change that are shown whatever its age.
+BEFORE = 30
+
+
+def _path(values: list[float | int | None], steps: bool) -> tuple[list[tuple[float, float] | None], str]:
+    measured = [value for value in values if value is not None]
+    low, high = min(measured), max(measured)
+    scale = (HEIGHT - 2 * EDGE) / (high - low) if high > low else 0
+    across = (WIDTH - 2 * EDGE) / max(1, len(values) - 1)
+    points: list[tuple[float, float] | None] = []
+    path, is_open = "", False
+    for i, value in enumerate(values):
+        if value is None:
+            points.append(None)
+            is_open = False
+            continue
+        x = EDGE + i * across
+        y = HEIGHT - EDGE - (value - low) * scale if scale else HEIGHT / 2
+        points.append((x, y))
+        if not is_open:
+            # A single run between two without a value is a dash.
+            path += f"M{x - 1:.1f} {y:.1f}h2" if not steps else f"M{x:.1f} {y:.1f}h1"
+        else:
+            path += f"H{x:.1f}V{y:.1f}" if steps else f"L{x:.1f} {y:.1f}"
+        is_open = True
+    return points, path
+
+
+def sparkline(
+    values: list[float | int | None], metric: str, at: int | None, colour: str, environment: list[int] | None = None
+) -> Markup:
+    """Returns an SVG element; empty if nothing was measured. `at`: the run of the change; `colour`: a CSS variable.
+
+    `environment`: runs in which the device's environment changed.
+    """
+    first = max(0, len(values) - MAX_RUNS)
+    if at is not None:
+        first = min(first, max(0, at - BEFORE))
+    shown = values[first:]
+    measured = [value for value in shown if value is not None]
+    if not measured:
+        return Markup("")
+    points, path = _path(shown, metric != "gpu_time_ns")
+    across = (WIDTH - 2 * EDGE) / max(1, len(shown) - 1)
+    lines = Markup("").join(
+        Markup('<line class="mark" x1="{0}" x2="{0}" y1="0" y2="{1}"/>').format(
+            f"{EDGE + (run - first) * across:.1f}", HEIGHT
+        )
+        for run in environment or []
+        if run >= first
+    )
+    dot = Markup("")
+    if at is not None and points[at - first] is not None:
+        x, y = points[at - first]
+        dot = Markup('<circle cx="{}" cy="{}" r="4" style="fill:var({})"/>').format(f"{x:.1f}", f"{y:.1f}", colour)
+    label = (
+        f"{metric_name(metric)} over {quantity(len(shown), 'run')}: from {value_text(metric, measured[0])} to "
+        f"{value_text(metric, measured[-1])}, min {value_text(metric, min(measured))}, "
+        f"max {value_text(metric, max(measured))}"
+    )
+    return Markup(
+        '<svg class="spark" viewBox="0 0 {} {}" role="img" aria-label="{}">{}'
+        '<path class="line" d="{}"/>{}</svg>'
+    ).format(WIDTH, HEIGHT, label, lines, Markup(path), dot)
+
 
 PAGE = "index.html"
 DATA = "data"
-# By this a folder is known to be a report's, whose files may be replaced.
+# Identifies the folder of a report, whose files may be replaced.
 GENERATOR = '<meta name="generator" content="peakmark report">'
-# A page of thousands of changes would be read by nobody; the rest stands in the list of cases.
-MOST_GROUPS, MOST_MEMBERS = 60, 200
-# Bars side by side of which each can still be seen.
-MOST_BARS = 16
+# The list of cases has the rest.
+MAX_GROUPS, MAX_MEMBERS = 60, 200
+# More bars side by side cannot be distinguished.
+MAX_BARS = 16
 # Nights from which on times are judged, as trends has it.
-LEAST_NIGHTS = 20
+MIN_RUNS = 20
 _COLOURS = {
     "regression": "--bad", "failed": "--bad", "window": "--warn", "rule": "--bad", "suspicious": "--warn", "vanished": "--warn",
     "improvement": "--good", "recovery": "--good",
@@ -38,32 +104,32 @@ _COLOURS = {
 
 
 class PageError(InputError):
-    """The page set cannot be written there; the message says why and what to do."""
+    """The report cannot be written to this folder."""
 
 
 def _json(value: Any) -> Markup:
-    """JSON that may stand within a page: no <, >, & or quote of HTML in it, and nothing but ASCII."""
+    """Returns ASCII JSON that is safe within HTML."""
     return htmlsafe_json_dumps(value, dumps=json.dumps, separators=(",", ":"), allow_nan=False)
 
 
 def _shown_group(group: Group, assessment: Assessment, marks: dict[int, list[int]], several_devices: bool) -> dict:
     def link(member) -> str:
-        address = {"case": member.standing.history.case}
+        address = {"case": member.status.history.case}
         if several_devices:
-            address["device"] = device_label(member.standing.device)
+            address["device"] = device_label(member.status.device)
         return f"#{urlencode(address)}"
 
     members = [
         {
-            "case": member.standing.history.case,
+            "case": member.status.history.case,
             "link": link(member),
             "levels": member.levels,
             "allocations": member.finding.change.allocations if member.finding else [],
         }
-        for member in group.members[: MOST_MEMBERS + 1]
+        for member in group.members[: MAX_MEMBERS + 1]
     ]
     first = group.first
-    series = first.standing.history.series
+    series = first.status.history.series
     metric = group.metric or next((one for one in ("requested_peak_bytes", "gpu_time_ns") if one in series), None)
     if group.state == "window" and "estimate_ratio" in series:
         metric = "estimate_ratio"
@@ -71,11 +137,11 @@ def _shown_group(group: Group, assessment: Assessment, marks: dict[int, list[int
     if metric in series:
         at = first.finding.at if first.finding else None
         line = sparkline(
-            series[metric], metric, at, _COLOURS.get(group.state, "--quiet"), marks[id(first.standing.device)]
+            series[metric], metric, at, _COLOURS.get(group.state, "--quiet"), marks[id(first.status.device)]
         )
     return {
         "state": group.state,
-        "variant": first.standing.history.variant,
+        "variant": first.status.history.variant,
         "metric": group.metric,
         "members": members + [None] * (len(group.members) - len(members)),
         "first": members[0],
@@ -85,46 +151,46 @@ def _shown_group(group: Group, assessment: Assessment, marks: dict[int, list[int
     }
 
 
-def _standing_lines(assessment: Assessment) -> list[str]:
-    """What the verdict rests on."""
+def _basis_lines(assessment: Assessment) -> list[str]:
+    """Returns the data that the verdict is based on."""
     devices = assessment.history.devices
     lines = []
-    newest = max((device.nights[-1].date for device in devices if device.nights), default="")
+    newest = max((device.runs[-1].date for device in devices if device.runs), default="")
     if newest:
         count = assessment.history.cases
         lines.append(
             f"{count:,} case{'' if count == 1 else 's'} on {len(devices)} device{'' if len(devices) == 1 else 's'}, "
-            f"{quantity(assessment.nights, 'night')}; the newest is of {newest[:10]}."
+            f"{quantity(assessment.run_count, 'run')}; the newest on {newest[:10]}."
         )
-    if assessment.nights == 1:
-        lines.append("One night is no history: there is no baseline yet. Bytes are compared from the second night on.")
-    elif 1 < assessment.nights < LEAST_NIGHTS:
-        lines.append(f"Times are judged after {LEAST_NIGHTS} nights; bytes are compared already.")
+    if assessment.run_count == 1:
+        lines.append("First run: no baseline yet. Bytes are compared from the second run on.")
+    elif 1 < assessment.run_count < MIN_RUNS:
+        lines.append(f"{assessment.run_count} of {MIN_RUNS} runs needed before times are judged; bytes are already compared.")
     elif young := assessment.count("young"):
-        lines.append(f"{young:,} case{' has' if young == 1 else 's have'} too few nights for a verdict on times.")
+        lines.append(f"{young:,} case{' has' if young == 1 else 's have'} too few runs to judge times.")
     return lines
 
 
 def _device_entries(assessment: Assessment) -> list[dict[str, Any]]:
     entries = []
     for device in assessment.history.devices:
-        changes = [one for one in assessment.trends.environment_changes if one.run in device.place_of]
-        nights = device.nights
-        summary = quantity(len(nights), "night")
-        if nights:
-            summary += f", {nights[0].date[:10]} to {nights[-1].date[:10]}"
-            summary += f"; driver {nights[-1].driver}" if nights[-1].driver else ""
+        changes = [one for one in assessment.trends.environment_changes if one.run in device.run_index]
+        runs = device.runs
+        summary = quantity(len(runs), "run")
+        if runs:
+            summary += f", {runs[0].date[:10]} to {runs[-1].date[:10]}"
+            summary += f"; driver {runs[-1].driver}" if runs[-1].driver else ""
         entries.append(
             {
                 "device": device.device, "backend": device.backend, "summary": summary,
-                "changes": sorted(changes, key=lambda one: device.place_of[one.run], reverse=True),
+                "changes": sorted(changes, key=lambda one: device.run_index[one.run], reverse=True),
             }
         )
     return entries
 
 
 def render_page(assessment: Assessment, runs: list[Run], pictures: list, title: str) -> str:
-    """The text of index.html. Whatever comes out of the history is escaped."""
+    """Returns the text of index.html. Escapes all text of the history."""
     environment = Environment(
         loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
@@ -136,9 +202,9 @@ def render_page(assessment: Assessment, runs: list[Run], pictures: list, title: 
         for device in assessment.history.devices
     }
     groups = {
-        part: [_shown_group(group, assessment, marks, several_devices) for group in found[: MOST_GROUPS + 1]]
-        + [None] * (len(found) - MOST_GROUPS - 1)
-        for part, found in groups_of(assessment).items()
+        part: [_shown_group(group, assessment, marks, several_devices) for group in found[: MAX_GROUPS + 1]]
+        + [None] * (len(found) - MAX_GROUPS - 1)
+        for part, found in group_findings(assessment).items()
     }
     loader = environment.loader
     return environment.get_template("page.html.j2").render(
@@ -149,7 +215,7 @@ def render_page(assessment: Assessment, runs: list[Run], pictures: list, title: 
         data=_json(page_data(assessment)),
         groups=groups,
         states=STATES,
-        standing_lines=_standing_lines(assessment),
+        basis_lines=_basis_lines(assessment),
         estimators=estimator_rows(runs),
         pictures=pictures,
         shapes=any(picture.kind != "estimates" for picture in pictures),
@@ -157,18 +223,18 @@ def render_page(assessment: Assessment, runs: list[Run], pictures: list, title: 
         devices=_device_entries(assessment),
         accepted=assessment.trends.accepted,
         metric_name=metric_name,
-        most_groups=MOST_GROUPS,
-        most_members=MOST_MEMBERS,
+        max_groups=MAX_GROUPS,
+        max_members=MAX_MEMBERS,
     )
 
 
-def _make_room(folder: Path) -> None:
-    """A new folder, an empty one, or an earlier report, whose own files go."""
+def _prepare_folder(folder: Path) -> None:
+    """Creates the folder, or removes the files of an earlier report. Raises PageError if it has other files."""
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / PAGE
     if any(folder.iterdir()):
         if not page.is_file() or GENERATOR not in page.read_text(encoding="utf-8", errors="replace")[:2000]:
-            raise PageError(f"{folder}: holds other files than a report's; name an empty or a new folder")
+            raise PageError(f"{folder}: contains other files than a report's; name an empty or a new folder")
         for part, endings in ((DATA, (".js",)), (FOLDER, (".svg", ".png"))):
             for path in sorted((folder / part).glob("*")):
                 if path.suffix in endings:
@@ -176,9 +242,9 @@ def _make_room(folder: Path) -> None:
 
 
 def write_page(assessment: Assessment, runs: list[Run], folder: Path, title: str = "peakmark report") -> Path:
-    """Writes the page set and returns its first page, which is written last. Raises PageError, or OSError."""
-    _make_room(folder)
-    pictures = draw_pictures(runs, folder / FOLDER, Wanted(max_bars=MOST_BARS))
+    """Writes the report and returns index.html, which is written last. Raises PageError or OSError."""
+    _prepare_folder(folder)
+    pictures = draw_pictures(runs, folder / FOLDER, PlotOptions(max_bars=MAX_BARS))
     text = render_page(assessment, runs, pictures, title)
     (folder / DATA).mkdir(exist_ok=True)
     for number, cases in enumerate(chunks(assessment)):

@@ -1,39 +1,173 @@
-"""`peakmark plot`: the figures of some run files."""
+"""`peakmark plot`, and the figures of a report: the figures of run files, as image files."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from os import cpu_count
 from pathlib import Path
 
 import pandas as pd
 
-from .errors import InputError
-from .pictures import Wanted, draw_pictures
+from .common import InputError, quantity
+from .composition_plot import draw_composition, peak_composition
+from .figure_style import device_text, save
+from .memory_plot import SHAPES, draw
 from .run_file import Run, load_run
+from .series import MIN_SHAPES, Figure, figures, x_label
+
+FOLDER = "figures"
+# Pixels per inch at which the page shows a figure.
+SHOWN_DPI = 150
+# Starting a process takes as long as drawing some figures.
+MIN_PARALLEL_FIGURES = 4
+METRICS = (*SHAPES, "at-peak", "estimate")
+# Pictures of a figure, with the metrics that each shows.
+KINDS = {"shapes": SHAPES, "at-peak": ("at-peak",), "estimates": ("estimate",)}
+
+
+@dataclass(frozen=True)
+class PlotOptions:
+    """Metrics, file formats, the x axis, the min number of shapes of a figure, and the max number of bars of a variant in a
+    figure of the composition at the peak."""
+
+    metrics: Sequence[str] = METRICS
+    formats: Sequence[str] = ("png", "svg")
+    axis: str | None = None
+    min_shapes: int = MIN_SHAPES
+    max_bars: int | None = None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """`svg` and `png` are addresses relative to the page, which is next to FOLDER; `kind` is one of KINDS."""
+
+    kind: str
+    title: str
+    alt: str
+    name: str
+    width: int
+    height: int
+    files: tuple[Path, ...]
+
+    @property
+    def svg(self) -> str:
+        return f"{FOLDER}/{self.name}.svg"
+
+    @property
+    def png(self) -> str:
+        return f"{FOLDER}/{self.name}.png"
+
+
+@dataclass(frozen=True)
+class _Job:
+    kind: str
+    metrics: Sequence[str]
+    figure: Figure
+    context: dict
+    folder: Path
+    name: str
+    options: PlotOptions
+
+
+def file_name(text: str) -> str:
+    """Returns a name of letters, digits, `-` and `_`, valid in files and addresses on every system."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-")[:80] or "figure"
+
+
+def _drawn(job: _Job):
+    if job.kind != "at-peak":
+        return draw(job.figure, job.context, job.metrics)
+    composition = peak_composition(job.figure)
+    max_bars = max(panel.cases.groupby("variant").size().max() for panel in job.figure.panels)
+    if composition is None or (job.options.max_bars is not None and max_bars > job.options.max_bars):
+        return None
+    return draw_composition(job.figure, composition, job.context)
+
+
+def _words(kind: str, figure: Figure, context: dict) -> tuple[str, str]:
+    measured = [panel.cases[panel.cases["peak"].notna()] for panel in figure.panels]
+    variants = list(dict.fromkeys(variant for cases in measured for variant in cases["variant"]))
+    shapes = sum(map(len, measured))
+    what = {
+        "shapes": "memory and time against shape",
+        "estimates": "peak / estimate against shape",
+        "at-peak": "composition at the peak",
+    }[kind]
+    title = f"{figure.name}: {what}"
+    alt = (
+        f"{title}; {quantity(len(variants), 'variant')} ({', '.join(variants)}), {quantity(shapes, 'case')}, against {x_label(figure)}, "
+        f"on {device_text(context)}. The list of all cases has the numbers."
+    )
+    return title, alt
+
+
+def _picture(job: _Job) -> Picture | None:
+    drawing = _drawn(job)
+    if drawing is None:
+        return None
+    width, height = (round(inches * SHOWN_DPI) for inches in drawing.get_size_inches())
+    files = save(drawing, job.folder, job.name, job.options.formats)
+    title, alt = _words(job.kind, job.figure, job.context)
+    return Picture(job.kind, title, alt, job.name, width, height, tuple(files))
+
+
+def _jobs(runs: list[Run], folder: Path, options: PlotOptions) -> list[_Job]:
+    jobs = []
+    used: set[str] = set()
+    several_devices = len({run.device for run in runs}) > 1
+    for run in runs:
+        several_suites = sum(other.device == run.device for other in runs) > 1
+        for figure in figures(run, options.axis, options.min_shapes):
+            if several_suites:
+                figure = replace(figure, name=f"{figure.name} ({run.suite})")
+            for kind, every_metric in KINDS.items():
+                metrics = [metric for metric in every_metric if metric in options.metrics]
+                if not metrics:
+                    continue
+                device = f"{file_name(run.device[0])}-" if several_devices else ""
+                name = f"{device}{file_name(figure.name)}{'' if kind == 'shapes' else f'-{kind}'}"
+                # Names may differ only in characters that file names cannot contain.
+                while name in used:
+                    name += "_"
+                used.add(name)
+                jobs.append(_Job(kind, metrics, figure, run.context, folder, name, options))
+    return jobs
+
+
+def draw_pictures(runs: list[Run], folder: Path, options: PlotOptions = PlotOptions()) -> list[Picture]:
+    """Draws each figure of each run that has data."""
+    jobs = _jobs(runs, folder, options)
+    if len(jobs) < MIN_PARALLEL_FIGURES or (cpu_count() or 1) < 2:
+        drawn = [_picture(job) for job in jobs]
+    else:
+        with ProcessPoolExecutor(max_workers=min(4, cpu_count() or 1)) as pool:
+            drawn = list(pool.map(_picture, jobs))
+    return [picture for picture in drawn if picture is not None]
 
 
 class PlotError(InputError):
-    """An option that does not fit the runs; the message says why."""
+    """An option does not fit the runs."""
 
 
 class NothingToPlot(InputError):
-    """The runs are fine, and have nothing to draw."""
+    """No run has anything to draw."""
 
     code = 4
 
 
 def _full_name(case: pd.Series) -> str:
-    """`padding/coords1d/dry/mode:edge/n:1/…`: with the axes that have their defaults, which the case's name leaves out."""
-    # A column that some cases lack holds its whole numbers as floats.
+    """Returns the name with all axes, such as `padding/coords1d/dry/mode:edge/n:1/…`; the short name omits axes at defaults."""
+    # pandas stores whole numbers as floats in a column that some cases lack.
     values = {name: case[f"axis:{name}"] for name in case["axes"]}
     axes = [f"{name}:{int(v) if isinstance(v, float) and v.is_integer() else v}" for name, v in values.items()]
     return "/".join([case["variant"], case["backend"], *axes])
 
 
 def matching(run: Run, pattern: str) -> Run:
-    """The run with the cases whose name, short or full, the regular expression finds. Raises PlotError if it is none."""
+    """Returns the run with the cases whose short or full name matches. Raises PlotError for an invalid expression."""
     try:
         found = re.compile(pattern).search
     except re.error as error:
@@ -43,18 +177,18 @@ def matching(run: Run, pattern: str) -> Run:
 
 
 def _labels(paths: Sequence[Path]) -> list[str]:
-    """The name of each file without its ending; with that of its folder where those are alike."""
+    """Returns the stem of each file; with its folder if stems repeat."""
     stems = [path.stem for path in paths]
     return stems if len(set(stems)) == len(stems) else [f"{path.parent.name}/{path.stem}" for path in paths]
 
 
 def combined(runs: Sequence[tuple[str, Run]]) -> list[Run]:
-    """One run a device. If a case is in several runs of a device, the variants of each run are named after it."""
-    of_device: dict[tuple[str, str], list[tuple[str, Run]]] = {}
+    """Returns one run per device. If several runs of a device have a case, the names of their variants get the run's label."""
+    by_device: dict[tuple[str, str], list[tuple[str, Run]]] = {}
     for label, run in runs:
-        of_device.setdefault(run.device, []).append((label, run))
+        by_device.setdefault(run.device, []).append((label, run))
     out = []
-    for group in of_device.values():
+    for group in by_device.values():
         tables = [run.cases for _label, run in group if len(run.cases)]
         if len(group) > 1 and tables and pd.concat(tables)["case"].duplicated().any():
             tables = [
@@ -74,8 +208,8 @@ def _check_axis(runs: Sequence[Run], axis: str | None) -> None:
         raise PlotError(f"--axis {axis}: no case has this axis; axes: {', '.join(known)}")
 
 
-def write_plots(paths: Sequence[Path], folder: Path, wanted: Wanted, pattern: str | None = None) -> list[Path]:
-    """Draws the run files. Operations with too few shapes for a line are drawn, as points, if there are no others.
+def write_plots(paths: Sequence[Path], folder: Path, options: PlotOptions, pattern: str | None = None) -> list[Path]:
+    """Draws the run files. Operations with too few shapes for a line are drawn as points if there are no others.
 
     Raises RunFileError, PlotError, NothingToPlot, or OSError.
     """
@@ -83,11 +217,11 @@ def write_plots(paths: Sequence[Path], folder: Path, wanted: Wanted, pattern: st
     if pattern is not None:
         runs = [matching(run, pattern) if len(run.cases) else run for run in runs]
         if not any(len(run.cases) for run in runs):
-            raise NothingToPlot(f"--filter {pattern}: no case has such a name")
-    _check_axis(runs, wanted.axis)
+            raise NothingToPlot(f"--filter {pattern}: no case matches")
+    _check_axis(runs, options.axis)
     together = combined(list(zip(_labels(paths), runs)))
-    pictures = draw_pictures(together, folder, wanted) or draw_pictures(together, folder, replace(wanted, least_shapes=1))
+    pictures = draw_pictures(together, folder, options) or draw_pictures(together, folder, replace(options, min_shapes=1))
     if not pictures:
         names = ", ".join(map(str, paths))
-        raise NothingToPlot(f"{names}: nothing to draw: no case was measured that has any of: {', '.join(wanted.metrics)}")
+        raise NothingToPlot(f"{names}: nothing to draw: no measured case has any of: {', '.join(options.metrics)}")
     return [file for picture in pictures for file in picture.files]

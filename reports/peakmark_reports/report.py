@@ -1,28 +1,127 @@
-"""`report`: a page set, and the forms that CI systems show, from a history."""
+"""`peakmark report`: pages and CI reports, from a history or from files that peakmark wrote."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-from collections.abc import Callable
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from .assessment import Assessment, assess
-from .ci_forms.bencher import bencher
-from .ci_forms.benchmark_action import benchmark_action
-from .ci_forms.gitlab import code_quality, metrics_report
-from .ci_forms.junit import junit
-from .ci_forms.step_summary import append_step_summary
-from .errors import InputError
-from .sources import Sources, ask_peakmark, read_files
+from .ci_forms import append_step_summary, bencher, benchmark_action, code_quality, junit, metrics_report
+from .common import InputError
+from .history_file import History, load_history, parse_history
+from .run_file import Run, RunFileError, parse_run
+from .trend_file import Trends, parse_trends
+
+# A suite counts as current if it ran in this many newest runs of a device.
+CURRENT_RUNS = 30
+# `trends` exits with 1 if it finds a regression.
+SUCCESS_CODES = {"history": (0,), "trends": (0, 1)}
+
+
+class SourceError(InputError):
+    """A command of peakmark failed; has its message and exit code."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Sources:
+    """A history as series, its trends, and the newest run of each suite on each device, by date."""
+
+    history: History
+    trends: Trends
+    runs: list[Run]
+
+
+def parse_runs(document: str, name: str) -> list[Run]:
+    """Parses a run file, a list of run files, or one per line. Raises RunFileError."""
+    if not document.strip():
+        return []
+    try:
+        root = json.loads(document)
+        roots = root if isinstance(root, list) else [root]
+    except json.JSONDecodeError:
+        try:
+            roots = [json.loads(line) for line in document.splitlines() if line.strip()]
+        except json.JSONDecodeError as error:
+            raise RunFileError(f"{name}: not JSON, or cut short: {error}") from error
+    return [parse_run(one, name) for one in roots]
+
+
+@contextmanager
+def _lines(peakmark: str, arguments: list[str], history: str | None) -> Iterator[TextIO]:
+    """Yields the output line by line: a year of many cases is large."""
+    # Not an argument, which other users can read: a URL may contain a password.
+    environment = os.environ | ({"PEAKMARK_HISTORY": history} if history else {})
+    # Not a pipe: the process must not block while nobody reads.
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
+        try:
+            process = subprocess.Popen(
+                [peakmark, *arguments], stdout=subprocess.PIPE, stderr=errors, text=True, encoding="utf-8",
+                errors="replace", env=environment,
+            )
+        except OSError as error:
+            raise SourceError(f"{peakmark} cannot be started: {error.strerror}", 2) from error
+        with process:
+            try:
+                yield process.stdout
+            finally:
+                # Output before a failure may be incomplete: report the error of the process first.
+                process.stdout.read()
+                code = process.wait()
+                if code not in SUCCESS_CODES[arguments[0]]:
+                    errors.seek(0)
+                    message = errors.read().strip().removeprefix("peakmark: ") or f"exit code {code}"
+                    raise SourceError(f"peakmark {' '.join(arguments)}: {message}", max(code, 2))
+
+
+def _is_current(run: Run, history: History) -> bool:
+    """False for a suite that has not run for long."""
+    for device in history.devices:
+        at = device.run_index.get(run.context.get("id"))
+        if at is not None:
+            return at >= len(device.runs) - CURRENT_RUNS
+    return True
+
+
+def query_peakmark(peakmark: str, history: str | None, allow_growth: str | None = None) -> Sources:
+    """Runs the commands of peakmark for all three; `allow_growth` is for `trends`. Raises SourceError, and what parsing raises."""
+    with _lines(peakmark, ["history", "export", "--format", "series"], history) as lines:
+        found = parse_history(lines, "history export --format series")
+    if not found.devices:
+        return Sources(found, Trends(), [])
+    allowance = [f"--allow-growth={allow_growth}"] if allow_growth else []
+    with _lines(peakmark, ["trends", "--json", *allowance], history) as lines:
+        trends = parse_trends(lines.read(), "trends --json")
+    with _lines(peakmark, ["history", "export", "--run", "latest", "--format", "run"], history) as lines:
+        runs = parse_runs(lines.read(), "history export --run latest --format run")
+    return Sources(found, trends, [run for run in runs if _is_current(run, found)])
+
+
+def read_files(series: Path, trends: Path | None, runs: list[Path]) -> Sources:
+    """Reads saved output of the commands. Raises OSError, and what parsing raises."""
+    found = Trends() if trends is None else parse_trends(trends.read_text(encoding="utf-8"), str(trends))
+    loaded = [run for path in runs for run in parse_runs(path.read_text(encoding="utf-8"), str(path))]
+    return Sources(load_history(series), found, loaded)
+
 
 DEFAULT_FOLDER = Path("report")
-# The file that a code quality issue points to, where nobody names another: GitLab wants one.
+# The default file of code quality issues: GitLab requires one.
 DEFAULT_PATH = "suites/nightly.toml"
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
-# Options that name a file, and what is written there.
+# The format that each option writes.
 _FORMS: dict[str, Callable[[Assessment, argparse.Namespace], str]] = {
     "gitlab_metrics": lambda assessment, _options: metrics_report(assessment),
     "gitlab_code_quality": lambda assessment, options: code_quality(assessment, options.code_quality_path),
@@ -33,60 +132,60 @@ _FORMS: dict[str, Callable[[Assessment, argparse.Namespace], str]] = {
 
 
 class ReportError(InputError):
-    """The options do not go together; the message says what to do."""
+    """Options exclude each other."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of `report`."""
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FOLDER", help="of the page set; default: report, or none with a form"
+        "-o", "--output", type=Path, metavar="FOLDER", help="folder of the pages; default: report, or none with a CI report"
     )
     parser.add_argument("--title", default="peakmark report", metavar="TEXT", help="above the verdict")
-    source = parser.add_argument_group("where from")
+    source = parser.add_argument_group("source")
     source.add_argument("--history", metavar="FILE or URL", help="default: $PEAKMARK_HISTORY")
-    source.add_argument("--peakmark", default="peakmark", metavar="PROGRAM", help="that is asked")
-    source.add_argument("--allow-growth", metavar="GROWTH", help="of `trends`: growth of a peak that is no regression")
-    source.add_argument("--series", type=Path, metavar="FILE", help="instead: what history export --format series wrote")
-    source.add_argument("--trends", type=Path, metavar="FILE", help="and what trends --json wrote")
-    source.add_argument("--run", type=Path, action="append", default=[], metavar="RUN", help="and the newest runs")
-    forms = parser.add_argument_group("forms for CI")
+    source.add_argument("--peakmark", default="peakmark", metavar="PROGRAM", help="the peakmark program")
+    source.add_argument("--allow-growth", metavar="GROWTH", help="growth of a peak that is no regression, as for `trends`")
+    source.add_argument("--series", type=Path, metavar="FILE", help="read the saved output of history export --format series instead")
+    source.add_argument("--trends", type=Path, metavar="FILE", help="with --series: the saved output of trends --json")
+    source.add_argument("--run", type=Path, action="append", default=[], metavar="RUN", help="with --series: the newest runs")
+    forms = parser.add_argument_group("reports for CI")
     forms.add_argument(
-        "--step-summary", nargs="?", const="", metavar="FILE", help=f"markdown, added to it; default: ${STEP_SUMMARY}"
+        "--step-summary", nargs="?", const="", metavar="FILE", help=f"append markdown; default: ${STEP_SUMMARY}"
     )
     forms.add_argument("--gitlab-metrics", type=Path, metavar="FILE", help="GitLab's metrics report")
     forms.add_argument("--gitlab-code-quality", type=Path, metavar="FILE", help="GitLab's code quality report")
     forms.add_argument(
         "--code-quality-path", default=DEFAULT_PATH, metavar="PATH",
-        help=f"the file of the repository that it points to; default: {DEFAULT_PATH}",
+        help=f"the file that its issues point to; default: {DEFAULT_PATH}",
     )
     forms.add_argument("--bencher", type=Path, metavar="FILE", help="Bencher Metric Format")
-    forms.add_argument("--benchmark-action", type=Path, metavar="FILE", help="of github-action-benchmark")
+    forms.add_argument("--benchmark-action", type=Path, metavar="FILE", help="JSON of github-action-benchmark")
     forms.add_argument("--junit", type=Path, metavar="FILE", help="JUnit XML")
 
 
 def _sources(options: argparse.Namespace) -> Sources:
     if options.series is None:
         if options.trends is not None or options.run:
-            raise ReportError("--trends and --run go with --series; without it peakmark is asked for all three")
-        return ask_peakmark(options.peakmark, options.history, options.allow_growth)
+            raise ReportError("--trends and --run need --series; without it peakmark runs the commands itself")
+        return query_peakmark(options.peakmark, options.history, options.allow_growth)
     if options.history is not None:
         raise ReportError("--series and --history name two sources; leave one out")
     return read_files(options.series, options.trends, options.run)
 
 
 def _form_files(options: argparse.Namespace) -> dict[str, Path]:
-    """The file of each form that is asked for, by its option."""
+    """Returns the file of each requested format by its option."""
     files = {form: getattr(options, form) for form in (*_FORMS, "step_summary")}
     if options.step_summary == "":
         files["step_summary"] = os.environ.get(STEP_SUMMARY)
         if not files["step_summary"]:
             raise ReportError(f"--step-summary names no file, and ${STEP_SUMMARY} is not set")
     files = {form: Path(path) for form, path in files.items() if path is not None}
-    of_file: dict[Path, str] = {}
+    form_by_file: dict[Path, str] = {}
     for form, path in files.items():
-        other = of_file.setdefault(path.resolve(), form)
+        other = form_by_file.setdefault(path.resolve(), form)
         if other != form:
-            raise ReportError(f"{path}: asked for as --{_dashed(other)} and as --{_dashed(form)}; name two files")
+            raise ReportError(f"{path}: given to --{_dashed(other)} and to --{_dashed(form)}; name two files")
     return files
 
 
@@ -105,7 +204,7 @@ def _write_forms(assessment: Assessment, files: dict[str, Path], options: argpar
 
 
 def write_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
-    """Writes what the options ask for; returns the verdict line and the files.
+    """Writes the requested files; returns the verdict line and the files.
 
     Raises ReportError, SourceError, PageError, what parsing raises, and OSError.
     """
@@ -115,7 +214,7 @@ def write_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
     written = _write_forms(assessment, files, options)
     folder = options.output or (None if written else DEFAULT_FOLDER)
     if folder is not None:
-        # Drawing libraries take a while to load, and forms need none of them.
+        # Imported here, since drawing libraries load slowly and CI reports need none.
         from .page import write_page
 
         written.append(write_page(assessment, sources.runs, folder, options.title))

@@ -1,4 +1,4 @@
-"""Run files as tables of pandas."""
+"""Run files as pandas tables, and the accuracy of their estimators. Pure, except for reading files."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 
 import pandas as pd
 
-from .errors import InputError
+from .common import InputError
 
 RUN_FILE_VERSION = 1
 NUMBERS = ["window_lo", "window_hi", "peak", "setup", "floor", "estimate", "time", "time_min", "time_max", "bytes_per_second", "share_of_copy"]
 
 
 class RunFileError(InputError):
-    """The file is no run that this version reads; the message says why."""
+    """The file is not a run file of a supported version."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run: what was true of all of it, and a row a case.
+    """One run: its context, and a row per case.
 
     `cases` has the columns `case`, `operation`, `variant`, `backend`, `figure`, `window_lo`, `window_hi`, `outcome`,
     `estimator`, bytes (`peak`, `setup`, `floor`, `estimate`), nanoseconds (`time`, `time_min`, `time_max`), `cache` (`cold`
     or `hot`, of the times), `bytes_per_second`, and `share_of_copy` of the run's reference copy; `at_peak`, the bytes of each name that was live at the peak; `axes`, the names of the case's axes, and beside them `axis:NAME` for every
-    axis. What is unknown is NaN or None, never 0.
+    axis. Unknown values are NaN or None, never 0.
     """
 
     context: dict[str, Any]
@@ -41,13 +41,13 @@ class Run:
     def suite(self) -> str:
         return str(self.context.get("suite") or "")
 
-    def axes_of(self, cases: pd.DataFrame) -> list[str]:
-        """Names of the axes that any of these cases has, in the order of case names."""
+    def axis_columns(self, cases: pd.DataFrame) -> list[str]:
+        """Returns the columns of all axes of these cases, in the order of case names."""
         return [f"axis:{name}" for name in dict.fromkeys(name for names in cases["axes"] for name in names)]
 
 
 def _floor_bytes(observation: dict[str, Any]) -> int | None:
-    """Input and output: what any way to compute it must hold. In place, the output is the input."""
+    """Returns the floor: input and output. In place, the output is the input."""
     input_bytes, output_bytes = observation.get("input_bytes"), observation.get("output_bytes")
     if input_bytes is None or output_bytes is None:
         return None
@@ -55,7 +55,7 @@ def _floor_bytes(observation: dict[str, Any]) -> int | None:
 
 
 def _bytes_at_peak(observation: dict[str, Any]) -> dict[str, int] | None:
-    """Bytes of each name; several allocations of one name are one, and so are those that have none."""
+    """Returns the bytes of each name; adds up allocations of one name, and those without one."""
     at_peak = observation.get("at_peak")
     if not at_peak:
         return None
@@ -98,23 +98,23 @@ def _row(observation: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]
 
 
 def load_run(path: Path) -> Run:
-    """Reads a run file. Raises RunFileError, or OSError where the file cannot be opened."""
+    """Reads a run file. Raises RunFileError or OSError."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise RunFileError(f"{path}: not JSON, or cut short: {error}") from error
+        raise RunFileError(f"{path}: invalid or truncated JSON: {error}") from error
     return parse_run(document, str(path))
 
 
 def parse_run(document: Any, name: str) -> Run:
-    """A run file's JSON as tables; `name` is said in errors. Raises RunFileError."""
+    """Converts a run file's JSON to tables; errors show `name`. Raises RunFileError."""
     outer = document.get("context") if isinstance(document, dict) else None
     context = outer.get("peakmark") if isinstance(outer, dict) else None
     if not isinstance(context, dict):
-        raise RunFileError(f"{name}: no run of peakmark: it has no context.peakmark")
+        raise RunFileError(f"{name}: not a run file of peakmark: context.peakmark is missing")
     if context.get("version") != RUN_FILE_VERSION:
         raise RunFileError(
-            f"{name}: version {context.get('version')} of the run file; this reads {RUN_FILE_VERSION}: use the peakmark "
+            f"{name}: unsupported version of the run file: {context.get('version')}, not {RUN_FILE_VERSION}; use the peakmark "
             "that wrote it"
         )
     try:
@@ -122,9 +122,59 @@ def parse_run(document: Any, name: str) -> Run:
         observations = [row["peakmark"] for row in document["benchmarks"] if "peakmark" in row]
         rows = [_row(observation, planned[observation["case"]]) for observation in observations]
     except (AttributeError, KeyError, TypeError) as error:
-        raise RunFileError(f"{name}: not a whole run file: {type(error).__name__}: {error}") from error
+        raise RunFileError(f"{name}: incomplete run file: {type(error).__name__}: {error}") from error
     cases = pd.DataFrame(rows)
-    # A column in which nothing is known is one of numbers too.
+    # A column without any value is numeric too.
     for column in [column for column in NUMBERS if column in cases]:
         cases[column] = pd.to_numeric(cases[column])
     return Run(context, cases)
+
+
+@dataclass(frozen=True)
+class EstimatorRow:
+    """The estimates of one variant: `judged` cases have a peak and an estimate, `outside` of them are outside the window."""
+
+    variant: str
+    estimator: str
+    device: str
+    cases: int
+    judged: int
+    outside: int
+    ratios: str
+    window: str
+
+
+def _range_text(low: float, high: float) -> str:
+    texts = [f"{value:.3f}" for value in (low, high)]
+    return texts[0] if texts[0] == texts[1] else f"{texts[0]} to {texts[1]}"
+
+
+def with_ratio(cases: pd.DataFrame) -> pd.DataFrame:
+    """Returns the cases with a peak and an estimate, with `ratio`, peak / estimate."""
+    judged = cases[cases["peak"].notna() & cases["estimate"].notna() & (cases["estimate"] > 0)]
+    return judged.assign(ratio=judged["peak"] / judged["estimate"])
+
+
+def estimator_rows(runs: list[Run]) -> list[EstimatorRow]:
+    """Returns a row per variant and estimator, worst first: most cases outside, then largest distance of the ratio from 1.
+    Combines the suites of one device; if several have a case, the later run counts."""
+    by_device: dict[tuple[str, str], list[pd.DataFrame]] = {}
+    for run in runs:
+        if len(run.cases):
+            by_device.setdefault(run.device, []).append(run.cases)
+    rows = []
+    for (device, _backend), tables in by_device.items():
+        every = tables[0] if len(tables) == 1 else pd.concat(tables).drop_duplicates("case", keep="last")
+        named = every[every["estimator"].notna()]
+        for (variant, estimator), cases in named.groupby(["variant", "estimator"], sort=False):
+            judged = with_ratio(cases)
+            outside = judged[(judged["ratio"] < judged["window_lo"]) | (judged["ratio"] > judged["window_hi"])]
+            windows = {f"{low:g} to {high:g}" for low, high in zip(cases["window_lo"], cases["window_hi"])}
+            ratios = _range_text(judged["ratio"].min(), judged["ratio"].max()) if len(judged) else "–"
+            distance = (judged["ratio"] - 1).abs().max() if len(judged) else 0
+            row = EstimatorRow(
+                variant, str(estimator), device, len(cases), len(judged), len(outside), ratios,
+                windows.pop() if len(windows) == 1 else "several",
+            )
+            rows.append((-len(outside), -distance, row.variant, row))
+    return [row for *_order, row in sorted(rows, key=lambda one: one[:3])]

@@ -1,4 +1,4 @@
-"""Which cases make one line of a figure. Pure: tables in, tables out; nothing is drawn."""
+"""Selects the cases of each line of a figure. Pure: draws nothing."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import pandas as pd
 
 from .run_file import Run
 
-# A line through fewer shapes says nothing of a trend.
-LEAST_SHAPES = 3
+# A line through fewer shapes shows no trend.
+MIN_SHAPES = 3
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One column of a figure: the cases that share their words (mode, dtype, …), a shape a point.
+    """One column of a figure: the cases with the same text axes (mode, dtype, …), a point per shape.
 
-    Cases that were planned and not measured are among them, with NaN for every metric: lines have gaps there.
+    Includes planned cases that were not measured, with NaN for every metric: lines have gaps there.
     """
 
     title: str
@@ -25,7 +25,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """One operation. `x` is a column of every panel's cases: an axis, or `floor` where several axes vary freely."""
+    """One operation. `x` is a column of every panel's cases: an axis, or `floor` if several axes vary independently."""
 
     name: str
     x: str
@@ -37,25 +37,25 @@ def _words_and_numbers(cases: pd.DataFrame, axes: list[str]) -> tuple[list[str],
     return words, [axis for axis in axes if axis not in words]
 
 
-def _leading_axis(cases: pd.DataFrame, numbers: list[str], wanted: str | None) -> str:
-    """The axis that the other varying ones follow, so that its value names the shape; `floor` where none is.
+def _leading_axis(cases: pd.DataFrame, numbers: list[str], preferred: str | None) -> str:
+    """Returns the axis that determines all other varying axes, so that its value identifies the shape; `floor` if there is none.
 
-    Of several it is the wanted one, else the first. An axis that is one number for each variant, as where their defaults differ, does not vary.
+    Of several, returns the preferred one, else the first. An axis that is constant within each variant does not vary.
     """
     varying = [axis for axis in numbers if (cases.groupby("variant")[axis].nunique() > 1).any()]
-    for axis in sorted(varying, key=lambda name: name != f"axis:{wanted}"):
+    for axis in sorted(varying, key=lambda name: name != f"axis:{preferred}"):
         # An axis that only some variants have would leave the others out.
         if cases[axis].notna().all() and all(cases.groupby(axis)[other].nunique().max() == 1 for other in varying):
             return axis
     return "floor"
 
 
-def _panels(cases: pd.DataFrame, words: list[str], x: str, least_shapes: int) -> list[Panel]:
+def _panels(cases: pd.DataFrame, words: list[str], x: str, min_shapes: int) -> list[Panel]:
     varying = [axis for axis in words if cases.loc[cases["peak"].notna(), axis].nunique() > 1]
     groups = [((), cases)] if not varying else list(cases.groupby(varying, sort=False, dropna=False))
     panels = []
     for key, group in groups:
-        if group.loc[group["peak"].notna(), x].nunique() < least_shapes:
+        if group.loc[group["peak"].notna(), x].nunique() < min_shapes:
             continue
         values = key if isinstance(key, tuple) else (key,)
         title = ", ".join(f"{axis.removeprefix('axis:')} {value}" for axis, value in zip(varying, values))
@@ -64,18 +64,18 @@ def _panels(cases: pd.DataFrame, words: list[str], x: str, least_shapes: int) ->
 
 
 def _with_gaps(cases: pd.DataFrame) -> pd.DataFrame:
-    """Without the figures of cases that failed: a wrong result has no time."""
+    """Removes the numbers of failed cases: a wrong result has no time."""
     is_measured = (cases["outcome"] == "ok") & cases["peak"].notna()
     numbers = ["peak", "setup", "estimate", "time", "time_min", "time_max", "bytes_per_second", "share_of_copy"]
     known = {column: cases[column].where(is_measured) for column in numbers}
     return cases.assign(**known, at_peak=cases["at_peak"].astype(object).where(is_measured, None))
 
 
-def figures_of(run: Run, wanted_axis: str | None = None, least_shapes: int = LEAST_SHAPES) -> list[Figure]:
-    """A figure for each operation and each label that the suite gives its sweeps (`figure = "growth"`).
+def figures(run: Run, preferred_axis: str | None = None, min_shapes: int = MIN_SHAPES) -> list[Figure]:
+    """Returns a figure for each operation and each label of the suite's sweeps (`figure = "growth"`).
 
-    Where the suite labels no sweep of an operation, all its cases are taken. An operation without a panel of that many
-    measured shapes has no figure. The wanted axis is the figures' `x` wherever it could be.
+    If the suite labels no sweep of an operation, its figure has all cases. An operation without a panel of `min_shapes`
+    measured shapes has no figure. The preferred axis is `x` where possible.
     """
     figures: list[Figure] = []
     if not len(run.cases):
@@ -85,9 +85,9 @@ def figures_of(run: Run, wanted_axis: str | None = None, least_shapes: int = LEA
         groups = cases.groupby("figure", sort=False) if len(labels) else [(None, cases)]
         for label, group in groups:
             measured = group[group["peak"].notna()]
-            words, numbers = _words_and_numbers(measured, run.axes_of(measured))
-            x = _leading_axis(measured, numbers, wanted_axis)
-            panels = _panels(group, words, x, least_shapes)
+            words, numbers = _words_and_numbers(measured, run.axis_columns(measured))
+            x = _leading_axis(measured, numbers, preferred_axis)
+            panels = _panels(group, words, x, min_shapes)
             if panels:
                 name = operation if label is None or len(labels) == 1 else f"{operation}-{label}"
                 figures.append(Figure(name, x, panels))
@@ -95,7 +95,7 @@ def figures_of(run: Run, wanted_axis: str | None = None, least_shapes: int = LEA
 
 
 def x_label(figure: Figure) -> str:
-    """The axis as a label, with what stayed the same and what went along: `ny (n 20, nx = ny)`."""
+    """Returns the label of the x axis with constant and equal axes: `ny (n 20, nx = ny)`."""
     if figure.x == "floor":
         return "input + output"
     cases = pd.concat([panel.cases for panel in figure.panels])

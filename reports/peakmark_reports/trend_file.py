@@ -1,4 +1,4 @@
-"""What `peakmark trends --json` found."""
+"""Reads the output of `peakmark trends --json`."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import InputError
-from .figures_text import size_text
+from .common import InputError, size_text
 from .history_file import finite, text
 
 TRENDS_VERSION = 1
-# Worst first: the order in which changes are told.
+# Worst first: the order of changes in reports.
 VERDICTS = ("regression", "suspicious", "improvement", "recovery")
 
 
 class TrendFileError(InputError):
-    """The text is none that `trends --json` writes; the message says what."""
+    """The text is not the output of a supported `trends --json`."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A new level of one metric of one case. `run` is the first of that level, `raised` the date it was first told.
+    """A new level of one metric of one case. `run` is the first run of that level, `raised` the date when it was first reported.
 
-    `state` is `open`, `accepted`, `recovered` or `past`; empty of suspicions that wait for the next night.
+    `state` is `open`, `accepted`, `recovered` or `past`; empty for suspicions that the next run confirms or drops.
     """
 
     case: str
@@ -44,18 +43,18 @@ class Change:
 
     @property
     def open(self) -> bool:
-        """It asks for a look. An estimate that fell within its window is suspicious and past: told, and no more."""
+        """True if it needs attention. An estimate that fell within its window is suspicious and past: reported, not open."""
         return (self.verdict, self.state) in (("regression", "open"), ("suspicious", ""))
 
     @property
     def weight(self) -> float:
-        """How much it changed, of whatever sign; one without a figure (from 0, say) weighs most."""
+        """The absolute relative change; infinite if unknown (from 0, for example)."""
         return float("inf") if self.relative is None else abs(self.relative)
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """A change that somebody called intended. `metric` is empty where all of the case were meant."""
+    """A change accepted by a user. An empty `metric` means all metrics of the case."""
 
     case: str
     metric: str
@@ -68,7 +67,7 @@ class Accepted:
 
 @dataclass(frozen=True)
 class EnvironmentChange:
-    """What is not of the code and changed between two runs: a driver, a clock."""
+    """A change between two runs that is not in the code: a driver, a clock."""
 
     device: str
     run: str
@@ -80,7 +79,7 @@ class EnvironmentChange:
 
 @dataclass(frozen=True)
 class CaseState:
-    """How a case stands (`regression`, `failed`, `skipped`, …), with what there is to say of it besides its changes."""
+    """The state of a case (`regression`, `failed`, `skipped`, …) and its reasons besides changes."""
 
     state: str
     texts: list[str]
@@ -88,8 +87,8 @@ class CaseState:
 
 @dataclass(frozen=True)
 class Trends:
-    """`headline`, `tally` and `cases`, by case, device and backend, are as peakmark counts: a case that `cases` lacks is
-    steady. `vanished`, `new` and `not_enough_data` name cases, each with its device; that is empty where none is told."""
+    """`headline`, `tally` and `cases`, by case, device and backend, are those of peakmark: a case missing in `cases` is
+    steady. `vanished`, `new` and `not_enough_data` have names of cases with their device, which may be empty."""
 
     headline: str = ""
     tally: str = ""
@@ -103,8 +102,8 @@ class Trends:
 
 
 def _moved_texts(moved: list[dict[str, Any]]) -> list[str]:
-    """A sentence an allocation, the largest difference first as they come: one that went and one that came under a
-    name and kind are one that grew or shrank."""
+    """Returns a sentence per allocation, in the given order (largest difference first). One removed and one added allocation
+    of a name and kind are one that grew or shrank."""
     came: dict[tuple[str, str], list[int]] = {}
     went: dict[tuple[str, str], list[int]] = {}
     order: list[tuple[str, str]] = []
@@ -122,7 +121,7 @@ def _moved_texts(moved: list[dict[str, Any]]) -> list[str]:
         for before, after in zip(gone[:pairs], added[:pairs]):
             verb = "grew" if after > before else "shrank"
             texts.append(f"{name} {verb} from {exact_size(before)} to {exact_size(after)}")
-        for sizes, verb in ((added[pairs:], "came"), (gone[pairs:], "went")):
+        for sizes, verb in ((added[pairs:], "added"), (gone[pairs:], "removed")):
             for size in dict.fromkeys(sizes):
                 times = sizes.count(size)
                 texts.append(f"{name} {verb}: {f'{times} × ' if times > 1 else ''}{exact_size(size)}")
@@ -130,7 +129,7 @@ def _moved_texts(moved: list[dict[str, Any]]) -> list[str]:
 
 
 def exact_size(size: int) -> str:
-    """`1.5 KiB (1,536 B)`: a change of some bytes is seen in the second."""
+    """Returns `1.5 KiB (1,536 B)`: the second shows changes of a few bytes."""
     return f"{size} B" if abs(size) < 1024 else f"{size_text(size)} ({size:,} B)"
 
 
@@ -162,7 +161,7 @@ def _change(entry: dict[str, Any]) -> Change:
 
 
 def _names(entries: list[Any] | None) -> list[tuple[str, str]]:
-    """Cases are named by a text, or by an object that holds more of them; each once."""
+    """Returns each case once with its device; entries are texts or objects."""
     names = (
         (text(entry.get("case")), text(entry.get("device"))) if isinstance(entry, dict) else (text(entry), "")
         for entry in entries or []
@@ -171,16 +170,16 @@ def _names(entries: list[Any] | None) -> list[tuple[str, str]]:
 
 
 def parse_trends(document: str, name: str) -> Trends:
-    """Reads the JSON; `name` is said in errors. Raises TrendFileError."""
+    """Parses the JSON; errors show `name`. Raises TrendFileError."""
     try:
         root = json.loads(document)
         if root.get("version") != TRENDS_VERSION:
             raise TrendFileError(
-                f"{name}: version {root.get('version')} of trends; this reads {TRENDS_VERSION}: use the peakmark that "
+                f"{name}: unsupported version of trends: {root.get('version')}, not {TRENDS_VERSION}; use the peakmark that "
                 "wrote it"
             )
         if "cases" not in root:
-            raise TrendFileError(f"{name}: written by an older peakmark, without the states of cases: run `trends --json` again")
+            raise TrendFileError(f"{name}: written by an older peakmark without the states of cases; run `trends --json` again")
         return Trends(
             headline=text(root["headline"]),
             tally=text(root["tally"]),
@@ -206,6 +205,6 @@ def parse_trends(document: str, name: str) -> Trends:
             not_enough_data=_names(root.get("not_enough_data")),
         )
     except json.JSONDecodeError as error:
-        raise TrendFileError(f"{name}: not JSON, or cut short: {error}") from error
+        raise TrendFileError(f"{name}: invalid or truncated JSON: {error}") from error
     except (KeyError, TypeError, AttributeError) as error:
-        raise TrendFileError(f"{name}: not what `peakmark trends --json` writes: {error!r}") from error
+        raise TrendFileError(f"{name}: not the output of `peakmark trends --json`: {error!r}") from error

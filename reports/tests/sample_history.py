@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from peakmark_reports.assessment import NEED_A_LOOK, Assessment, assess
-from peakmark_reports.figures_text import quantity
+from peakmark_reports.assessment import NEEDS_ATTENTION, Assessment, assess
+from peakmark_reports.common import quantity
 from peakmark_reports.history_file import parse_history
-from peakmark_reports.sources import parse_runs
+from peakmark_reports.report import parse_runs
 from peakmark_reports.trend_file import parse_trends
 from sample_run import observation, run_document
 
@@ -19,7 +19,7 @@ TIME = 565_700.0
 HOSTILE = """</script><script>alert("x")</script>'"><img src=x onerror=alert(1)>&amp;{{7*7}}`|"""
 
 
-def night(i: int, device: str = DEVICE, **more: Any) -> dict[str, Any]:
+def history_run(i: int, device: str = DEVICE, **more: Any) -> dict[str, Any]:
     return {
         "id": f"run{i}@{device}",
         "date": f"2026-{1 + i // 28:02d}-{1 + i % 28:02d}T02:00:00Z",
@@ -31,8 +31,8 @@ def night(i: int, device: str = DEVICE, **more: Any) -> dict[str, Any]:
     } | more
 
 
-def case(name: str, nights: int, device: str = DEVICE, **more: Any) -> dict[str, Any]:
-    """A case that was measured in every night and never changed."""
+def case(name: str, run_count: int, device: str = DEVICE, **more: Any) -> dict[str, Any]:
+    """A case that was measured in every run and never changed."""
     return {
         "case": name,
         "variant": "/".join(name.split("/")[:2]),
@@ -40,18 +40,18 @@ def case(name: str, nights: int, device: str = DEVICE, **more: Any) -> dict[str,
         "device": device,
         "axes": {"n": 20, "ny": 128},
         "series": {
-            "requested_peak_bytes": [PEAK] * nights,
-            "gpu_time_ns": [TIME] * nights,
-            "setup_bytes": [0] * nights,
-            "estimate_ratio": [0.99] * nights,
+            "requested_peak_bytes": [PEAK] * run_count,
+            "gpu_time_ns": [TIME] * run_count,
+            "setup_bytes": [0] * run_count,
+            "estimate_ratio": [0.99] * run_count,
         },
-        "outcomes": ["ok"] * nights,
+        "outcomes": ["ok"] * run_count,
     } | more
 
 
 def change(case_name: str, at: int, **more: Any) -> dict[str, Any]:
-    """A peak that grew in that night."""
-    where = night(at)
+    """A peak that grew in that run."""
+    where = history_run(at)
     return {
         "case": case_name, "device": DEVICE, "backend": "opencl", "metric": "requested_peak_bytes",
         "run": where["id"], "date": where["date"], "raised": where["date"], "before": PEAK, "after": PEAK + 4096,
@@ -83,8 +83,8 @@ def states_of(changes: list[dict]) -> list[dict]:
 def trends_text(changes: list[dict] | None = None, cases: list[dict] | None = None, **more: Any) -> str:
     changes = changes or []
     cases = [*states_of(changes), *(cases or [])]
-    look = sum(one["state"] in NEED_A_LOOK for one in cases)
-    headline = f"{look} case{' needs' if look == 1 else 's need'} a look" if look else "nothing to do"
+    look = sum(one["state"] in NEEDS_ATTENTION for one in cases)
+    headline = f"{look} case{' needs' if look == 1 else 's need'} attention" if look else "nothing to do"
     trends = {"version": 1, "headline": headline, "tally": f"{quantity(len(cases), 'case')}: as the test says", "cases": cases}
     return json.dumps(trends | {"changes": changes} | more)
 
@@ -93,11 +93,11 @@ def run_text(observations: list[dict]) -> str:
     return json.dumps(run_document(observations))
 
 
-def assessed(cases: list[dict], changes: list[dict] | None = None, nights: int = 30, runs: list[dict] | None = None,
+def assessed(cases: list[dict], changes: list[dict] | None = None, run_count: int = 30, runs: list[dict] | None = None,
              observations: list[dict] | None = None, states: list[dict] | None = None, **trends: Any) -> Assessment:
     """What the report says of these."""
     return assess(
-        parse_history(series_text(runs or [night(i) for i in range(nights)], cases).splitlines(), "history"),
+        parse_history(series_text(runs or [history_run(i) for i in range(run_count)], cases).splitlines(), "history"),
         parse_trends(trends_text(changes, states, **trends), "trends"),
         parse_runs(run_text(observations), "run") if observations else [],
     )

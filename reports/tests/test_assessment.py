@@ -2,36 +2,36 @@ import json
 
 import pytest
 from peakmark_reports.assessment import assess
-from peakmark_reports.ci_forms.step_summary import step_summary
-from peakmark_reports.groups import groups_of
+from peakmark_reports.ci_forms import step_summary
+from peakmark_reports.groups import group_findings
 from peakmark_reports.history_file import HistoryFileError, parse_history
 from peakmark_reports.page_data import COLUMNS, page_data
 from peakmark_reports.run_file import RunFileError
-from peakmark_reports.sources import parse_runs
+from peakmark_reports.report import parse_runs
 from peakmark_reports.trend_file import TrendFileError, Trends, parse_trends
-from sample_history import PEAK, assessed, case, change, night, run_text, series_text, state, trends_text
+from sample_history import PEAK, assessed, case, change, history_run, run_text, series_text, state, trends_text
 from sample_run import observation
 
 
 def states(assessment):
-    return {standing.history.case: standing.state for standing in assessment.standings}
+    return {status.history.case: status.state for status in assessment.statuses}
 
 
 def test_nothing_changed_is_nothing_to_do():
     assessment = assessed([case("padding/new/opencl/n:20", 30)])
     assert assessment.headline == "Nothing to do"
     assert assessment.tally == "0 cases: as the test says"
-    assert groups_of(assessment) == {"look": [], "good": [], "settled": []}
+    assert group_findings(assessment) == {"open": [], "improved": [], "closed": []}
 
 
 def test_the_verdict_counts_cases_and_not_changes():
     grown = change("padding/a", 20)
     slower = change("padding/a", 25, metric="gpu_time_ns", allocations=None)
     assessment = assessed([case("padding/a", 30), case("padding/b", 30)], [grown, slower])
-    assert assessment.headline == "1 case needs a look"
+    assert assessment.headline == "1 case needs attention"
     assert assessment.tally == "1 case: as the test says"
     assessment = assessed([case("padding/a", 30), case("padding/b", 30)], [grown, change("padding/b", 20)])
-    assert assessment.headline == "2 cases need a look"
+    assert assessment.headline == "2 cases need attention"
 
 
 @pytest.mark.parametrize(
@@ -46,40 +46,40 @@ def test_the_verdict_counts_cases_and_not_changes():
         ({"verdict": "improvement", "state": "past"}, False),
     ],
 )
-def test_what_is_open_needs_a_look(more, look):
-    assert assessed([case("padding/a", 30)], [change("padding/a", 20, **more)]).need_a_look == look
+def test_what_is_open_needs_attention(more, look):
+    assert assessed([case("padding/a", 30)], [change("padding/a", 20, **more)]).needs_attention == look
 
 
 def test_the_newest_run_tells_how_fast_a_case_is():
     one = observation("padding/new", "edge", 32) | {"throughput": {"bytes_per_second": 3e9}}
     assessment = assessed([case(one["case"], 30, backend="opencl"), case("padding/b", 30)], observations=[one])
-    assert {standing.history.case: standing.throughput for standing in assessment.standings} == {
+    assert {status.history.case: status.throughput for status in assessment.statuses} == {
         one["case"]: 3e9, "padding/b": None,
     }
 
 
 def test_an_acceptance_is_told_with_who_and_why():
-    accepted = {"case": "padding/a", "metric": "requested_peak_bytes", "device": "a device", "run": night(20)["id"],
+    accepted = {"case": "padding/a", "metric": "requested_peak_bytes", "device": "a device", "run": history_run(20)["id"],
                 "date": None, "who": "ada", "when": "2026-02-12T09:30:00Z", "reason": "needed"}
     assessment = assessed([case("padding/a", 30)], [change("padding/a", 20, state="accepted")], accepted=[accepted])
-    assert assessment.findings[0].settled == "accepted by ada on 2026-02-12: needed"
+    assert assessment.findings[0].resolution == "accepted by ada on 2026-02-12: needed"
     # Of the whole case, and of a run that has gone.
     accepted |= {"metric": None, "run": "gone"}
     assessment = assessed([case("padding/a", 30)], [change("padding/a", 20, state="accepted")], accepted=[accepted])
-    assert "needed" in assessment.findings[0].settled
+    assert "needed" in assessment.findings[0].resolution
 
 
-def test_a_failed_measurement_needs_a_look():
+def test_a_failed_measurement_needs_attention():
     crashed = case("padding/a", 30)
     crashed["outcomes"][-1] = "crashed"
     for values in crashed["series"].values():
         values[-1] = None
     assessment = assessed([crashed, case("padding/b", 30)], states=[state("padding/a", "failed", "crashed: SIGSEGV")])
     assert states(assessment) == {"padding/a": "failed", "padding/b": "steady"}
-    assert assessment.standings[0].reasons == ["crashed: SIGSEGV"]
+    assert assessment.statuses[0].reasons == ["crashed: SIGSEGV"]
     # What was not measured is not an older value.
-    (standing,) = [one for one in assessed([crashed]).standings]
-    assert standing.history.last_value("requested_peak_bytes") is None
+    (status,) = [one for one in assessed([crashed]).statuses]
+    assert status.history.last_value("requested_peak_bytes") is None
 
 
 def test_a_case_that_was_not_measured_is_skipped_and_an_expected_outcome_is_as_expected():
@@ -94,12 +94,12 @@ def test_a_case_that_was_not_measured_is_skipped_and_an_expected_outcome_is_as_e
     assessment = assessed([never, full], states=told)
     assert states(assessment) == {"padding/a": "skipped", "padding/b": "as_expected"}
     assert assessment.headline == "Nothing to do"
-    assert assessment.need_a_look == 0
+    assert assessment.needs_attention == 0
 
 
 def test_without_trends_nothing_is_judged():
-    history = parse_history(series_text([night(0)], [case("padding/a", 1)]).splitlines(), "h")
-    assert assess(history, Trends(), []).headline == "Not judged: there are no trends of this history"
+    history = parse_history(series_text([history_run(0)], [case("padding/a", 1)]).splitlines(), "h")
+    assert assess(history, Trends(), []).headline == "Not judged: no trends of this history"
 
 
 def test_a_vanished_case_is_said():
@@ -110,13 +110,13 @@ def test_a_vanished_case_is_said():
     told = {"case": "padding/a", "device": "a device", "backend": "opencl", "run": "x", "date": "x", "outcome": None}
     stands = state("padding/a", "vanished", "last run on 2026-01-25")
     assessment = assessed([gone], vanished=[told], states=[stands])
-    (standing,) = assessment.standings
-    assert (standing.state, standing.reasons) == ("vanished", ["last run on 2026-01-25"])
-    assert standing.history.last_value("requested_peak_bytes") == PEAK
-    assert [group.state for group in groups_of(assessment)["look"]] == ["vanished"]
+    (status,) = assessment.statuses
+    assert (status.state, status.reasons) == ("vanished", ["last run on 2026-01-25"])
+    assert status.history.last_value("requested_peak_bytes") == PEAK
+    assert [group.state for group in group_findings(assessment)["open"]] == ["vanished"]
 
 
-def test_an_estimate_outside_its_window_needs_a_look():
+def test_an_estimate_outside_its_window_needs_attention():
     inside, below = observation("padding/new", "edge", 32), observation("padding/old", "edge", 32)
     below["estimate"] = {"estimator": "padding/old", "bytes_estimated": 2 * below["requested_peak_bytes"]}
     text = "peak / estimate 0.500, window 0.8 to 1"
@@ -125,7 +125,7 @@ def test_an_estimate_outside_its_window_needs_a_look():
         states=[state(below["case"], "window", text)],
     )
     assert states(assessment) == {inside["case"]: "steady", below["case"]: "window"}
-    worst = assessment.standings[0]
+    worst = assessment.statuses[0]
     assert (worst.reasons, worst.window) == ([text], (0.8, 1.0))
 
 
@@ -133,20 +133,20 @@ def test_the_newest_run_of_a_renamed_device_is_the_device_s():
     below = observation("padding/old", "edge", 32)
     below["estimate"] = {"estimator": "padding/old", "bytes_estimated": 2 * below["requested_peak_bytes"]}
     run = json.loads(run_text([below]))
-    run["context"]["peakmark"] |= {"id": night(29)["id"], "device": "a device, as a new driver calls it"}
-    history = parse_history(series_text([night(i) for i in range(30)], [case(below["case"], 30)]).splitlines(), "h")
+    run["context"]["peakmark"] |= {"id": history_run(29)["id"], "device": "a device, as a new driver calls it"}
+    history = parse_history(series_text([history_run(i) for i in range(30)], [case(below["case"], 30)]).splitlines(), "h")
     assessment = assess(history, parse_trends(trends_text(), "t"), parse_runs(json.dumps(run), "r"))
-    assert [standing.window for standing in assessment.standings] == [(0.8, 1.0)]
+    assert [status.window for status in assessment.statuses] == [(0.8, 1.0)]
 
 
 def test_shapes_that_one_commit_moved_are_one_group():
     names = [f"padding/a/opencl/ny:{ny}" for ny in (32, 64, 128)]
     changes = [change(name, 20, relative=0.01 * i) for i, name in enumerate(names, start=1)]
     later = change(names[0], 28, metric="setup_bytes")
-    driver = {"run": night(19)["id"], "date": night(19)["date"], "device": "a device", "what": "driver", "before": "1", "after": "2"}
+    driver = {"run": history_run(19)["id"], "date": history_run(19)["date"], "device": "a device", "what": "driver", "before": "1", "after": "2"}
     assessment = assessed([case(name, 30) for name in names], [*changes, later], environment_changes=[driver])
-    first, second = sorted(groups_of(assessment)["look"], key=lambda one: -len(one.members))
-    assert [member.standing.history.case for member in first.members] == names[::-1]
+    first, second = sorted(group_findings(assessment)["open"], key=lambda one: -len(one.members))
+    assert [member.status.history.case for member in first.members] == names[::-1]
     assert first.summary(False).startswith("peak +1.0 % to +3.0 %, since 2026-01-21, commit 0000")
     assert first.hints(assessment) == ["driver changed on 2026-01-20: 1 → 2"]
     assert second.hints(assessment) == []
@@ -157,9 +157,9 @@ def test_what_is_new_since_the_previous_run_is_marked():
     states = [*(state(one["case"], "regression") for one in changes), state("fbp/now", "vanished", "new since the previous run")]
     cases = [case(name, 30) for name in ("padding/a", "padding/b", "fbp/now")]
     assessment = assessed(cases, changes, states=states)
-    summaries = {group.first.standing.history.case: group.summary(False) for group in groups_of(assessment)["look"]}
+    summaries = {group.first.status.history.case: group.summary(False) for group in group_findings(assessment)["open"]}
     assert summaries["padding/a"].startswith("new: peak ") and summaries["padding/b"].startswith("peak ")
-    (vanished,) = (one for one in assessment.standings if one.state == "vanished")
+    (vanished,) = (one for one in assessment.statuses if one.state == "vanished")
     assert vanished.reasons == ["new since the previous run"]
     assert "new: peak" in step_summary(assessment)
     rows = {row[COLUMNS.index("name")]: row[COLUMNS.index("changes")] for row in page_data(assessment)["rows"]}
@@ -167,23 +167,23 @@ def test_what_is_new_since_the_previous_run_is_marked():
 
 
 def test_the_mark_of_changed_sources_is_shown():
-    nights = [night(i, commit="a" * 40 + ("+" if i == 29 else "")) for i in range(30)]
-    history = parse_history(series_text(nights, [case("padding/a", 30)]).splitlines(), "h")
+    history_runs = [history_run(i, commit="a" * 40 + ("+" if i == 29 else "")) for i in range(30)]
+    history = parse_history(series_text(history_runs, [case("padding/a", 30)]).splitlines(), "h")
     assessment = assess(history, parse_trends(trends_text([change("padding/a", 29)]), "t"), [])
-    (group,) = groups_of(assessment)["look"]
+    (group,) = group_findings(assessment)["open"]
     assert ", commit aaaaaaaaaaaa+" in group.summary(False)
-    assert page_data(assessment)["devices"][0]["nights"][29]["commit"] == "aaaaaaaaaaaa+"
-    assert page_data(assessment)["devices"][0]["nights"][0]["commit"] == "aaaaaaaaaaaa"
+    assert page_data(assessment)["devices"][0]["runs"][29]["commit"] == "aaaaaaaaaaaa+"
+    assert page_data(assessment)["devices"][0]["runs"][0]["commit"] == "aaaaaaaaaaaa"
 
 
-def test_a_slower_variant_is_one_group_though_noise_moves_its_nights():
+def test_a_slower_variant_is_one_group_although_noise_moves_its_runs():
     names = [f"padding/a/opencl/ny:{ny}" for ny in (32, 64, 128, 256)]
     slower = {"metric": "gpu_time_ns", "allocations": None}
     changes = [change(name, at, **slower) for name, at in zip(names, (20, 22, 25, 29))]
-    near, far = groups_of(assessed([case(name, 30) for name in names], changes))["look"]
+    near, far = group_findings(assessed([case(name, 30) for name in names], changes))["open"]
     if len(near.members) < len(far.members):
         near, far = far, near
-    assert {member.standing.history.case for member in near.members} == set(names[:3])
+    assert {member.status.history.case for member in near.members} == set(names[:3])
     assert ", since 2026-01-21 to 2026-01-26" in near.summary(False)
     assert ", since 2026-02-02, commit" in far.summary(False)
 
@@ -195,30 +195,30 @@ def test_a_time_that_grew_little_by_little_is_told_once():
         change("padding/a", 20, before=103.0, after=108.15, relative=0.05, **slower),
     ]
     assessment = assessed([case("padding/a", 30)], steps)
-    (group,) = groups_of(assessment)["look"]
+    (group,) = group_findings(assessment)["open"]
     assert group.summary(False).startswith("time 100 ns → 108.2 ns (+8.2 %) in 2 steps, since 2026-01-11, commit")
-    assert group.summary(False).endswith(", told on 2026-01-21")
-    assert len(assessment.standings[0].findings) == 2
+    assert group.summary(False).endswith(", reported on 2026-01-21")
+    assert len(assessment.statuses[0].findings) == 2
 
 
 def test_what_is_worst_is_of_now():
-    settled = change("padding/a", 5, relative=0.5, state="accepted")
+    resolution = change("padding/a", 5, relative=0.5, state="accepted")
     ratio = change("padding/a", 20, metric="estimate_ratio", relative=0.0601, allocations=None)
-    assessment = assessed([case("padding/a", 30)], [settled, change("padding/a", 20, relative=0.06), ratio])
-    worst = assessment.standings[0].worst.change
+    assessment = assessed([case("padding/a", 30)], [resolution, change("padding/a", 20, relative=0.06), ratio])
+    worst = assessment.statuses[0].worst.change
     assert (worst.metric, worst.relative) == ("requested_peak_bytes", 0.06)
 
 
 def test_bytes_that_change_together_are_told_together():
     grown = [change("padding/a", 20), change("padding/a", 20, metric="setup_bytes", before=0, after=4096, relative=None)]
-    (group,) = groups_of(assessed([case("padding/a", 30)], grown))["look"]
+    (group,) = group_findings(assessed([case("padding/a", 30)], grown))["open"]
     assert group.metric == "requested_peak_bytes"
-    assert group.hints(assessed([])) == ["With it set-up 0 B → 4 KiB (from 0)."]
+    assert group.hints(assessed([])) == ["Also setup 0 B → 4 KiB (from 0)."]
 
 
 def test_changes_of_another_device_are_left_there():
     devices = ("one", "two")
-    runs = [night(i, device) for i in range(20) for device in devices]
+    runs = [history_run(i, device) for i in range(20) for device in devices]
     cases = [case("padding/a", 40, device) for device in devices]
     for one in cases:
         one["outcomes"] = ["ok" if run["device"] == one["device"] else None for run in runs]
@@ -226,8 +226,8 @@ def test_changes_of_another_device_are_left_there():
             "requested_peak_bytes": [PEAK if run["device"] == one["device"] else None for run in runs]
         }
     assessment = assessed(cases, [change("padding/a", 5, device="two", run="run5@two")], runs=runs)
-    assert {one.device.device: one.state for one in assessment.standings} == {"one": "steady", "two": "regression"}
-    assert all(len(one.history.series["requested_peak_bytes"]) == 20 for one in assessment.standings)
+    assert {one.device.device: one.state for one in assessment.statuses} == {"one": "steady", "two": "regression"}
+    assert all(len(one.history.series["requested_peak_bytes"]) == 20 for one in assessment.statuses)
 
 
 def test_allocations_are_told_in_words():
@@ -236,8 +236,8 @@ def test_allocations_are_told_in_words():
         allocations = [dict(zip(keys, entry)) for entry in entries]
         return parse_trends(trends_text([change("a/b", 1, allocations=allocations)]), "t").changes[0].allocations
 
-    assert moved(("flags", "buffer", 256, 0, 1)) == ["flags (buffer) came: 256 B"]
-    assert moved(("", "device", 2048, 3, 1)) == ["unnamed (device) went: 2 × 2 KiB (2,048 B)"]
+    assert moved(("flags", "buffer", 256, 0, 1)) == ["flags (buffer) added: 256 B"]
+    assert moved(("", "device", 2048, 3, 1)) == ["unnamed (device) removed: 2 × 2 KiB (2,048 B)"]
     assert moved(("t", "buffer", 512, 1, 0), ("t", "buffer", 1024, 0, 1)) == [
         "t (buffer) grew from 512 B to 1 KiB (1,024 B)"
     ]
@@ -247,10 +247,10 @@ def test_allocations_are_told_in_words():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"runs": [', "line 1: not JSON"),
-        ('{"case": "a/b", "variant": "a/b", "device": "x", "backend": "y"}', "no run is told"),
-        (series_text([night(0)], [case("a/b", 2)]), "line 2: requested_peak_bytes has 2 values for 1 run"),
-        ('{"runs": [{"date": "x"}]}', "line 1: no line of a history"),
+        ('{"runs": [', "line 1: invalid or truncated JSON"),
+        ('{"case": "a/b", "variant": "a/b", "device": "x", "backend": "y"}', "which has no run"),
+        (series_text([history_run(0)], [case("a/b", 2)]), "line 2: requested_peak_bytes has 2 values for 1 run"),
+        ('{"runs": [{"date": "x"}]}', "line 1: not a line of a history export"),
     ],
 )
 def test_a_broken_export_says_where(text, words):

@@ -5,12 +5,12 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 from peakmark_reports.__main__ import main
-from peakmark_reports.ci_forms.bencher import bencher
-from peakmark_reports.ci_forms.benchmark_action import benchmark_action
-from peakmark_reports.ci_forms.gitlab import code_quality, metrics_report
-from peakmark_reports.ci_forms.junit import junit
-from peakmark_reports.ci_forms.step_summary import MOST_BYTES, append_step_summary, step_summary
-from sample_history import HOSTILE, PEAK, TIME, assessed, case, change, night, series_text, state, trends_text, write_files
+from peakmark_reports.ci_forms import bencher
+from peakmark_reports.ci_forms import benchmark_action
+from peakmark_reports.ci_forms import code_quality, metrics_report
+from peakmark_reports.ci_forms import junit
+from peakmark_reports.ci_forms import MAX_BYTES, append_step_summary, step_summary
+from sample_history import HOSTILE, PEAK, TIME, assessed, case, change, history_run, series_text, state, trends_text, write_files
 
 
 def several():
@@ -30,18 +30,18 @@ def several():
 
 
 def empty():
-    return assessed([], nights=0)
+    return assessed([], run_count=0)
 
 
 def test_the_summary_comes_worst_first():
     lines = step_summary(several()).splitlines()
-    assert lines[0] == "## 4 cases need a look"
+    assert lines[0] == "## 4 cases need attention"
     rows = [line for line in lines if line.startswith("|")][2:]
     assert [row.split("|")[1].split(" ", 2)[2].strip() for row in rows] == [
         "regression", "regression", "failed measurement", "suspicious", "improvement",
     ]
     assert all(row.count("|") - row.count("\\|") == 5 for row in rows)
-    assert "flags (buffer) came: 4 KiB" in rows[1] + rows[0]
+    assert "flags (buffer) added: 4 KiB" in rows[1] + rows[0]
 
 
 def test_the_summary_makes_no_markup_of_names():
@@ -58,10 +58,10 @@ def many():
     names = [f"padding/v{i}/{'x' * 500}/n:{i}" for i in range(2000)]
     changes = [change(name, 1, relative=1e-4 * (i + 1)) for i, name in enumerate(names)]
     cases = [case(name, 2, variant=f"padding/v{i}") for i, name in enumerate(names)]
-    return names, assessed(cases, changes, nights=2)
+    return names, assessed(cases, changes, run_count=2)
 
 
-@pytest.mark.parametrize("most", [2000, 10_000, 100_000, MOST_BYTES])
+@pytest.mark.parametrize("most", [2000, 10_000, 100_000, MAX_BYTES])
 def test_a_long_summary_is_cut_and_says_how_much(many, most):
     names, assessment = many
     text = step_summary(assessment, most)
@@ -69,7 +69,7 @@ def test_a_long_summary_is_cut_and_says_how_much(many, most):
     rows = sum(line.startswith("| 🔴") for line in text.splitlines())
     assert (rows > 0) == (most >= 2000)
     if rows < 2000:
-        assert f"Cut to fit the size that CI shows: {2000 - rows:,} of 2,000 changes" in text
+        assert f"Cut to the maximum size of CI summaries: {2000 - rows:,} of 2,000 changes" in text
     if rows:
         assert names[-1] in text  # the worst
 
@@ -134,12 +134,12 @@ def test_benchmark_action_has_names_units_and_values():
     assert len({entry["name"] for entry in entries}) == len(entries)
 
 
-def test_junit_fails_what_needs_a_look():
+def test_junit_fails_what_needs_attention():
     root = ElementTree.fromstring(junit(several()))
     tests = {test.get("name"): test for test in root.iter("testcase")}
     assert len(tests) == 6
     assert tests["padding/grew"].find("failure").get("type") == "regression"
-    assert "flags (buffer) came" in tests["padding/grew"].find("failure").text
+    assert "flags (buffer) added" in tests["padding/grew"].find("failure").text
     assert tests["padding/crashed"].find("error").get("message") == "crashed"
     assert tests["padding/slower"].find("failure") is None and tests["padding/slower"].find("system-out") is not None
     assert list(tests["padding/steady"]) == []
@@ -156,7 +156,7 @@ def test_junit_skips_what_was_not_measured_and_passes_what_has_too_few_runs():
         state("padding/skipped", "skipped", "unsupported: no f64 here"),
         state("padding/expected", "as_expected", "out_of_memory: 8 GiB refused"),
     ]
-    root = ElementTree.fromstring(junit(assessed(cases, nights=3, states=told, not_enough_data=young)))
+    root = ElementTree.fromstring(junit(assessed(cases, run_count=3, states=told, not_enough_data=young)))
     tests = {test.get("name"): test for test in root.iter("testcase")}
     assert tests["padding/skipped"].find("skipped").get("message") == "unsupported: no f64 here"
     assert [child.tag for child in tests["padding/expected"]] == ["system-out"]
@@ -174,7 +174,7 @@ def test_junit_holds_control_characters_of_no_kind():
 
 
 def test_forms_are_written_without_a_page(tmp_path, capsys, monkeypatch):
-    series = series_text([night(i) for i in range(3)], [case("padding/a", 3)])
+    series = series_text([history_run(i) for i in range(3)], [case("padding/a", 3)])
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     monkeypatch.chdir(tmp_path)
     forms = ["--gitlab-metrics", "--gitlab-code-quality", "--bencher", "--benchmark-action", "--junit"]
@@ -190,11 +190,11 @@ def test_forms_are_written_without_a_page(tmp_path, capsys, monkeypatch):
 
 def test_two_forms_are_not_written_into_one_file(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "forms" / "one"))
-    sources = write_files(tmp_path, series_text([night(0)], [case("padding/a", 1)]), trends_text())
+    sources = write_files(tmp_path, series_text([history_run(0)], [case("padding/a", 1)]), trends_text())
     for forms, names in (
-        (["--junit", "one", "--bencher", "./one"], "--bencher and as --junit"),
-        (["--junit", str(tmp_path / "forms" / "one"), "--step-summary"], "--junit and as --step-summary"),
+        (["--junit", "one", "--bencher", "./one"], "--bencher and to --junit"),
+        (["--junit", str(tmp_path / "forms" / "one"), "--step-summary"], "--junit and to --step-summary"),
     ):
         assert main(["report", *sources, *forms]) == 2
-        assert f"asked for as {names}" in capsys.readouterr().err
+        assert f"given to {names}" in capsys.readouterr().err
     assert not (tmp_path / "forms").exists()

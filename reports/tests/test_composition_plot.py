@@ -1,19 +1,19 @@
 import pytest
 from peakmark_reports.__main__ import main
-from peakmark_reports.composition_plot import OTHERS, composition_of, draw_composition
+from peakmark_reports.composition_plot import OTHERS, peak_composition, draw_composition
 from peakmark_reports.figure_style import pyplot
 from peakmark_reports.run_file import load_run
-from peakmark_reports.series import figures_of
+from peakmark_reports.series import figures
 from sample_run import MODES, SHAPES, VARIANTS, observation, write_run
 
 
 @pytest.fixture
 def figure(tmp_path):
-    return figures_of(load_run(write_run(tmp_path / "run.json")))[0]
+    return figures(load_run(write_run(tmp_path / "run.json")))[0]
 
 
 def test_what_all_have_lies_below_and_what_is_too_small_is_named_together(figure):
-    composition = composition_of(figure)
+    composition = peak_composition(figure)
     assert composition.variants == list(VARIANTS)
     assert composition.names[:2] == ["output", "input"]
     assert set(composition.names[2:]) == {"table_constant", "table_edge"}
@@ -22,7 +22,7 @@ def test_what_all_have_lies_below_and_what_is_too_small_is_named_together(figure
 
 
 def test_layers_add_up_to_the_peak(figure):
-    composition = composition_of(figure)
+    composition = peak_composition(figure)
     for panel in composition.panels:
         for at_peak, peak in zip(panel.cases["at_peak"], panel.cases["peak"]):
             layers = composition.layers(at_peak)
@@ -34,12 +34,12 @@ def test_panels_with_the_same_bytes_are_one(tmp_path):
     observations = [observation("padding/new", mode, ny) for mode in ["constant", "edge", "wrap"] for ny in SHAPES]
     for one in observations[: len(SHAPES)]:
         one["at_peak"][0]["name"] = "template"
-    figure = figures_of(load_run(write_run(tmp_path / "run.json", observations)))[0]
-    assert [panel.title for panel in composition_of(figure).panels] == ["mode constant", "mode edge, wrap"]
+    figure = figures(load_run(write_run(tmp_path / "run.json", observations)))[0]
+    assert [panel.title for panel in peak_composition(figure).panels] == ["mode constant", "mode edge, wrap"]
 
 
 def test_bars_end_at_the_peak_and_the_floor_is_one(figure):
-    composition = composition_of(figure)
+    composition = peak_composition(figure)
     drawing = draw_composition(figure, composition, {"device": "a device", "backend": "opencl", "driver": ""})
     assert drawing._supxlabel.get_text().startswith("a device (opencl). Others, below 1% of every peak: scalars, table")
     assert len(drawing.axes) == len(MODES) * len(VARIANTS)
@@ -65,7 +65,7 @@ def test_a_run_that_does_not_tell_has_no_such_picture(tmp_path):
     for one in observations:
         one["at_peak"] = None
     path = write_run(tmp_path / "run.json", observations)
-    assert composition_of(figures_of(load_run(path))[0]) is None
+    assert peak_composition(figures(load_run(path))[0]) is None
     assert main(["plot", str(path), "-o", str(tmp_path)]) == 0
     assert (tmp_path / "padding.png").exists() and not (tmp_path / "padding-at-peak.png").exists()
 
@@ -75,17 +75,17 @@ def test_it_is_drawn_against_the_wanted_axis_where_that_names_the_shape(tmp_path
     for one in observations:
         one["axes"] = {**one["axes"], "rows": one["axes"]["ny"] + 1}
     run = load_run(write_run(tmp_path / "run.json", observations))
-    assert figures_of(run)[0].x == "axis:ny"
-    assert figures_of(run, "rows")[0].x == "axis:rows"
-    assert figures_of(run, "n")[0].x == "axis:ny"
-    assert figures_of(run, "none")[0].x == "axis:ny"
+    assert figures(run)[0].x == "axis:ny"
+    assert figures(run, "rows")[0].x == "axis:rows"
+    assert figures(run, "n")[0].x == "axis:ny"
+    assert figures(run, "none")[0].x == "axis:ny"
 
 
 def test_an_axis_that_differs_between_variants_alone_does_not_vary(tmp_path):
     observations = [observation(variant, "edge", ny) for variant in VARIANTS for ny in SHAPES]
     for one in observations:
         one["axes"] = {**one["axes"], "chunk": 1 if one["case"].startswith("padding/old") else 0}
-    assert figures_of(load_run(write_run(tmp_path / "run.json", observations)))[0].x == "axis:ny"
+    assert figures(load_run(write_run(tmp_path / "run.json", observations)))[0].x == "axis:ny"
 
 
 def test_both_pictures_repeat(tmp_path):

@@ -1,10 +1,10 @@
 import pytest
-from peakmark_reports.estimators import estimator_rows
+from peakmark_reports.run_file import estimator_rows
 from peakmark_reports.figure_style import pyplot
 from peakmark_reports.memory_plot import draw
-from peakmark_reports.pictures import draw_pictures, file_name
+from peakmark_reports.plots import draw_pictures, file_name
 from peakmark_reports.run_file import load_run
-from peakmark_reports.series import figures_of
+from peakmark_reports.series import figures
 from sample_run import SHAPES, VARIANTS, observation, write_run
 
 
@@ -19,13 +19,13 @@ def _run(tmp_path, factor):
 
 def test_what_is_drawn_is_the_ratio(tmp_path):
     run = _run(tmp_path, 1.25)
-    drawing = draw(figures_of(run)[0], run.context, ["estimate"])
+    drawing = draw(figures(run)[0], run.context, ["estimate"])
     lines = [line for line in drawing.axes[0].get_lines() if line.get_marker() in ("o", "s")]
     assert [list(line.get_xdata()) for line in lines] == [SHAPES, SHAPES]
     values = [value for line in lines for value in line.get_ydata()]
     assert values == pytest.approx([float("nan")] + [0.8] * (2 * len(SHAPES) - 1), rel=1e-5, nan_ok=True)
     assert [note.get_text() for note in drawing.axes[0].texts] == ["old 0.800", "new 0.800", "exact 1.000"]
-    assert "Shaded: the window of the estimate" in drawing._supxlabel.get_text().replace("\n", " ")
+    assert "Shaded: window of the estimate" in drawing._supxlabel.get_text().replace("\n", " ")
     low, high = drawing.axes[0].get_ylim()
     assert low < 0.8 and high > 1
     pyplot.close(drawing)
@@ -34,7 +34,7 @@ def test_what_is_drawn_is_the_ratio(tmp_path):
 def test_without_estimates_nothing_is_drawn(tmp_path):
     observations = [observation("padding/new", "edge", ny) | {"estimate": None} for ny in SHAPES]
     run = load_run(write_run(tmp_path / "run.json", observations))
-    assert draw(figures_of(run)[0], run.context, ["estimate"]) is None
+    assert draw(figures(run)[0], run.context, ["estimate"]) is None
     assert estimator_rows([run]) == []
 
 

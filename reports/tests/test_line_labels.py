@@ -2,7 +2,7 @@ import itertools
 import random
 
 import pytest
-from peakmark_reports.line_labels import joined_label, short_names, shortened, spread
+from peakmark_reports.figure_style import joined_label, short_names, shortened, spread
 
 
 def overlaps(centres, sizes):

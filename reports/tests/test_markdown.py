@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from peakmark_reports.ci_forms.step_summary import markdown_code, markdown_text
+from peakmark_reports.ci_forms import markdown_code, markdown_text
 
 TABLE = Path(__file__).resolve().parents[2] / "harness/base/markdown_cases.inc"
 ROW = r'R"~\((.*?)\)~"'

@@ -9,7 +9,7 @@ from peakmark_reports.figure_style import MARKERS, pyplot, size_text, time_text
 from peakmark_reports.memory_plot import SHAPES as SHAPES_METRICS
 from peakmark_reports.memory_plot import draw
 from peakmark_reports.run_file import load_run
-from peakmark_reports.series import figures_of
+from peakmark_reports.series import figures
 from sample_run import MODES, SHAPES, VARIANTS, observation, write_run
 
 
@@ -19,7 +19,7 @@ def run(tmp_path):
 
 
 def test_an_operation_is_a_figure_and_a_mode_a_panel(run):
-    (figure,) = figures_of(run)
+    (figure,) = figures(run)
     assert figure.name == "padding"
     assert figure.x == "axis:ny"
     assert [panel.title for panel in figure.panels] == [f"mode {mode}" for mode in MODES]
@@ -32,7 +32,7 @@ def test_axes_that_vary_freely_are_drawn_against_the_floor(tmp_path):
     for one in observations[len(SHAPES) :]:
         one["case"] += "/nx:7"
         one["axes"] = {**one["axes"], "nx": 16}
-    (figure,) = figures_of(load_run(write_run(tmp_path / "run.json", observations)))
+    (figure,) = figures(load_run(write_run(tmp_path / "run.json", observations)))
     assert figure.x == "floor"
 
 
@@ -44,7 +44,7 @@ def named(name: str, ny: int, **more) -> dict:
 
 def drawn(tmp_path, observations, metrics=SHAPES_METRICS):
     run = load_run(write_run(tmp_path / "run.json", observations))
-    (figure,) = figures_of(run, least_shapes=1)
+    (figure,) = figures(run, min_shapes=1)
     return draw(figure, run.context, metrics)
 
 
@@ -99,7 +99,7 @@ def test_lines_that_differ_by_less_than_can_be_seen_are_about_equal(tmp_path):
 
 
 def test_labels_are_at_the_lines_in_their_order(run):
-    drawing = draw(figures_of(run)[0], run.context)
+    drawing = draw(figures(run)[0], run.context)
     overhead = shown(drawing)[2]
     assert labels(overhead) == ["old 1.03×", "new 1.01×", "floor 1×"]
     heights = [note.xyann[1] for note in overhead.texts]
@@ -216,7 +216,7 @@ def test_an_axis_that_only_one_variant_has_leaves_no_other_out(tmp_path):
     observations = [named(name, ny) for name in ("a", "b") for ny in SHAPES]
     for one in observations[: len(SHAPES)]:
         one["axes"] = {"alias": one["axes"]["ny"]} | one["axes"]
-    (figure,) = figures_of(load_run(write_run(tmp_path / "run.json", observations)))
+    (figure,) = figures(load_run(write_run(tmp_path / "run.json", observations)))
     assert figure.x == "axis:ny"
     assert len(figure.panels[0].cases) == len(observations)
 
@@ -271,28 +271,28 @@ def test_device_driver_and_commit_are_in_the_caption_and_not_in_the_title(tmp_pa
     document["context"]["peakmark"]["commit"] = "0123456789abcdef+"
     path.write_text(json.dumps(document))
     run = load_run(path)
-    drawing = draw(figures_of(run)[0], run.context)
+    drawing = draw(figures(run)[0], run.context)
     assert drawing._suptitle.get_text() == "padding"
     caption = drawing._supxlabel.get_text().replace("\n", " ")
     assert caption.startswith("a device (opencl, driver 1.0), commit 0123456789ab+. ")
-    assert "Bars: fastest to slowest repetition" in caption and "Floor (dotted): the input" in caption
+    assert "Bars: fastest to slowest repetition" in caption and "Floor (dotted): input" in caption
     pyplot.close(drawing)
 
 
 def test_cases_without_a_figure_are_left_out_where_others_have_one(tmp_path):
     path = write_run(tmp_path / "run.json", [observation("padding/new", "edge", ny) for ny in SHAPES], figure=None)
-    assert figures_of(load_run(path))[0].name == "padding"
+    assert figures(load_run(path))[0].name == "padding"
 
 
 def test_two_shapes_make_no_line_and_are_points_where_there_is_nothing_else(tmp_path):
     path = write_run(tmp_path / "run.json", [observation("padding/new", "edge", ny) for ny in SHAPES[:2]])
-    assert figures_of(load_run(path)) == []
+    assert figures(load_run(path)) == []
     assert main(["plot", str(path), "-o", str(tmp_path)]) == 0
     assert (tmp_path / "padding.png").exists()
 
 
 def test_what_is_drawn_is_what_was_measured(run):
-    (figure,) = figures_of(run)
+    (figure,) = figures(run)
     drawing = draw(figure, run.context)
     peak_axes = drawing.axes[0]
     cases = figure.panels[0].cases
@@ -311,7 +311,7 @@ def test_what_is_drawn_is_what_was_measured(run):
 def test_a_run_of_memory_alone_has_no_empty_panels(tmp_path):
     observations = [observation("padding/new", "edge", ny, time=False) for ny in SHAPES]
     run = load_run(write_run(tmp_path / "run.json", observations))
-    drawing = draw(figures_of(run)[0], run.context)
+    drawing = draw(figures(run)[0], run.context)
     assert [axes.get_ylabel() for axes in shown(drawing)] == ["peak memory", "peak / floor"]
     pyplot.close(drawing)
 

@@ -5,26 +5,26 @@ import json
 import pytest
 from chromium import PROGRAM, Page
 from peakmark_reports.__main__ import main
-from sample_history import HOSTILE, PEAK, TIME, case, change, night, run_text, series_text, shapes, trends_text, write_files
+from sample_history import HOSTILE, PEAK, TIME, case, change, history_run, run_text, series_text, shapes, trends_text, write_files
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no chromium here: the page's script is not tested")
-NIGHTS = 60
+RUNS = 60
 GREW = "padding/old/opencl/ny:7"
 SIZES = {"desk": (1200, 900), "window": (1000, 800), "phone": (390, 844)}
 
 
 def _history() -> tuple[str, str]:
-    runs = [night(i, driver="2.0" if i >= 30 else "1.0") for i in range(NIGHTS)]
-    cases = [case(f"padding/{variant}/opencl/ny:{ny}", NIGHTS) for variant in ("old", "new") for ny in range(60)]
-    cases += [case(f"filter/{HOSTILE}/{'x' * 200}", NIGHTS, variant="filter/strange", axes={HOSTILE: HOSTILE})]
+    runs = [history_run(i, driver="2.0" if i >= 30 else "1.0") for i in range(RUNS)]
+    cases = [case(f"padding/{variant}/opencl/ny:{ny}", RUNS) for variant in ("old", "new") for ny in range(60)]
+    cases += [case(f"filter/{HOSTILE}/{'x' * 200}", RUNS, variant="filter/strange", axes={HOSTILE: HOSTILE})]
     for i, one in enumerate(cases):
-        one["series"]["gpu_time_ns"] = [TIME * (1 + i / 100 + 0.01 * (j % 3)) for j in range(NIGHTS)]
+        one["series"]["gpu_time_ns"] = [TIME * (1 + i / 100 + 0.01 * (j % 3)) for j in range(RUNS)]
     grew = next(one for one in cases if one["case"] == GREW)
-    grew["series"]["requested_peak_bytes"] = [PEAK + (4096 if i >= 40 else 0) for i in range(NIGHTS)]
+    grew["series"]["requested_peak_bytes"] = [PEAK + (4096 if i >= 40 else 0) for i in range(RUNS)]
     grew["outcomes"][50] = "crashed"
     for values in grew["series"].values():
         values[50] = None
-    driver = {"run": night(30)["id"], "date": night(30)["date"], "device": "a device", "what": "driver", "before": "1.0", "after": "2.0"}
+    driver = {"run": history_run(30)["id"], "date": history_run(30)["date"], "device": "a device", "what": "driver", "before": "1.0", "after": "2.0"}
     changes = [change(GREW, 40), change(cases[-1]["case"], 40, allocations=[{"name": HOSTILE, "bytes": 1, "new_count": 1}])]
     return series_text(runs, cases), trends_text(changes, environment_changes=[driver])
 
@@ -124,7 +124,7 @@ def test_an_address_opens_a_case(page, report):
     assert page.evaluate("document.activeElement.textContent") == GREW
     text = page.evaluate("document.querySelector('.detail').textContent")
     assert "regression 2026-02-13: peak 6.75 MiB → 6.754 MiB (+0.1 %)" in text
-    assert "flags (buffer) came: 4 KiB (4,096 B)" in text
+    assert "flags (buffer) added: 4 KiB (4,096 B)" in text
     charts = page.evaluate("[...document.querySelectorAll('.detail h4')].map((one) => one.textContent)")
     assert charts == ["Peak", "Time", "Peak / estimate"]
     # The change, the new driver and the crash are drawn.
@@ -145,7 +145,7 @@ def test_an_address_holds_filters_and_order(page, report):
 def test_an_address_names_its_device(browser, tmp_path):
     """By its name: its place among the others changes when one more comes."""
     devices = ("a device", "b device")
-    runs = [night(i, device) for i in range(3) for device in devices]
+    runs = [history_run(i, device) for i in range(3) for device in devices]
     cases = [case("padding/a", 6, device) for device in devices]
     for one in cases:
         for name, values in one["series"].items():
@@ -167,7 +167,7 @@ def test_an_address_names_its_device(browser, tmp_path):
 
 def test_a_case_that_is_not_there_is_said(page, report):
     page.open(report, "#case=gone%3Cb%3E")
-    assert "There is no case gone<b> here" in page.evaluate("document.getElementById('count').textContent")
+    assert "No case gone<b> in this report" in page.evaluate("document.getElementById('count').textContent")
 
 
 def test_links_of_findings_open_their_case(page):
@@ -176,7 +176,7 @@ def test_links_of_findings_open_their_case(page):
     assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
 
 
-def test_the_keyboard_opens_a_case_and_walks_along_its_nights(page):
+def test_the_keyboard_opens_a_case_and_walks_along_its_runs(page):
     page.evaluate("document.querySelector('#cases a.open').focus()")
     type_words(page, "old/opencl/ny:7")
     page.evaluate("document.querySelector('#cases a.open').focus()")
@@ -194,7 +194,7 @@ def test_the_keyboard_opens_a_case_and_walks_along_its_nights(page):
     assert page.evaluate("document.querySelector('.chart figcaption').textContent").startswith("2026-01-01")
 
 
-def test_every_night_is_there_as_a_table(page, report):
+def test_every_run_is_there_as_a_table(page, report):
     open_case(page, report, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
     page.evaluate("document.querySelector('.detail details').open = true")
     page.wait_for("document.querySelectorAll('.detail table tbody tr').length === 60")
@@ -217,7 +217,7 @@ def test_a_missing_file_is_said(browser, report, tmp_path):
     browser.look(*SIZES["desk"], dark=False)
     browser.open(alone, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
     said = browser.wait_for("document.querySelector('.detail [role=alert]')?.textContent")
-    assert said == "data/cases-0.js cannot be read. It belongs to this page: keep the whole folder."
+    assert said == "data/cases-0.js cannot be read: it belongs to this page; keep the folder together."
 
 
 @pytest.mark.parametrize("dark", [False, True])

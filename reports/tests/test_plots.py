@@ -6,7 +6,7 @@ import pytest
 from peakmark_reports.__main__ import main
 from peakmark_reports.plots import combined, matching
 from peakmark_reports.run_file import load_run
-from peakmark_reports.series import figures_of
+from peakmark_reports.series import figures
 from sample_run import SHAPES, observation, write_run
 
 
@@ -73,7 +73,7 @@ def test_a_case_in_two_runs_is_a_line_for_each(tmp_path):
         (name, load_run(write_run(tmp_path / f"{name}.json", told))) for name, told in (("before", observations), ("after", grown))
     ]
     (run,) = combined(runs)
-    cases = figures_of(run)[0].panels[0].cases
+    cases = figures(run)[0].panels[0].cases
     assert set(cases["variant"]) == {"padding/new (before)", "padding/new (after)"}
     assert len(cases) == 2 * len(SHAPES)
     assert plot(tmp_path / "before.json", tmp_path / "after.json", "-o", tmp_path / "out") == 0
@@ -117,5 +117,5 @@ def test_a_missing_library_names_the_python_and_what_to_install(run_file, monkey
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert plot(run_file) == 2
     message = capsys.readouterr().err
-    assert f"this Python, {sys.executable}, has no matplotlib" in message
+    assert f"Python module matplotlib is missing in {sys.executable}" in message
     assert f"{sys.executable} -m pip install -r " in message and "PEAKMARK_PYTHON" in message

@@ -6,5 +6,5 @@ def test_the_bench_makes_what_report_reads(tmp_path):
     figures = measure(tmp_path)
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     # Cases 0 and 17, 23, … are planted to change: here the first one.
-    assert "1 case needs a look" in page and "Simulated." in page
+    assert "1 case needs attention" in page and "Simulated." in page
     assert 0 < figures["page_mb"] <= figures["page_and_data_mb"] <= figures["all_mb"] < 10

@@ -5,12 +5,12 @@ from html.parser import HTMLParser
 
 import pytest
 from peakmark_reports.__main__ import main
-from peakmark_reports.estimators import estimator_rows
+from peakmark_reports.run_file import estimator_rows
 from peakmark_reports.page import render_page
 from peakmark_reports.page_data import LETTERS, packed, packed_series
-from peakmark_reports.sources import ask_peakmark, parse_runs
+from peakmark_reports.report import query_peakmark, parse_runs
 from sample_history import (
-    HOSTILE, PEAK, TIME, assessed, case, change, night, run_text, series_text, shapes, trends_text, write_files,
+    HOSTILE, PEAK, TIME, assessed, case, change, history_run, run_text, series_text, shapes, trends_text, write_files,
 )
 from sample_run import observation
 
@@ -63,23 +63,23 @@ def unpacked(series):
 
 def test_the_verdict_comes_first():
     page = rendered([case("padding/a", 30)], [change("padding/a", 20)])
-    heading = page.text.index("1 case needs a look", page.text.index("Skip to every case"))
-    assert heading < page.text.index("What changed") < page.text.index("Every case", heading + 200)
-    assert "flags (buffer) came: 4 KiB (4,096 B)" in page.text
+    heading = page.text.index("1 case needs attention", page.text.index("Skip to all cases"))
+    assert heading < page.text.index("What changed") < page.text.index("All cases", heading + 200)
+    assert "flags (buffer) added: 4 KiB (4,096 B)" in page.text
     assert "peak 6.75 MiB → 6.754 MiB (+0.1 %), since 2026-01-21" in page.text
     (spark,) = [one for one in page.of("svg")]
-    assert spark["role"] == "img" and spark["aria-label"].startswith("peak over 30 nights: from 6.75 MiB to 6.75 MiB")
+    assert spark["role"] == "img" and spark["aria-label"].startswith("peak over 30 runs: from 6.75 MiB to 6.75 MiB")
 
 
 def test_everything_is_escaped():
     hostile = case(f"padding/{HOSTILE}", 30, variant=f"padding/{HOSTILE}", axes={HOSTILE: HOSTILE})
     hostile["outcomes"][-1] = HOSTILE
-    runs = [night(i, commit=HOSTILE, driver=HOSTILE, environment={HOSTILE: HOSTILE}) for i in range(30)]
+    runs = [history_run(i, commit=HOSTILE, driver=HOSTILE, environment={HOSTILE: HOSTILE}) for i in range(30)]
     changes = [change(f"padding/{HOSTILE}", 20, allocations=[{"name": HOSTILE, "kind": HOSTILE, "bytes": 1, "new_count": 1}])]
     more = {
         "accepted": [{"case": HOSTILE, "metric": HOSTILE, "who": HOSTILE, "when": HOSTILE, "reason": HOSTILE}],
         "environment_changes": [
-            {"device": "a device", "run": night(20)["id"], "date": HOSTILE, "what": HOSTILE, "before": HOSTILE, "after": HOSTILE}
+            {"device": "a device", "run": history_run(20)["id"], "date": HOSTILE, "what": HOSTILE, "before": HOSTILE, "after": HOSTILE}
         ],
     }
     hostile_page, tame_page = (
@@ -103,25 +103,25 @@ def test_everything_is_escaped():
 
 
 def test_half_a_surrogate_pair_can_be_written(tmp_path):
-    options = write_files(tmp_path, series_text([night(0)], [case("padding/\ud800", 1)]), trends_text())
+    options = write_files(tmp_path, series_text([history_run(0)], [case("padding/\ud800", 1)]), trends_text())
     assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
 
 
-@pytest.mark.parametrize("nights", [0, 1, 2, 30])
-def test_histories_of_any_length_give_a_page(tmp_path, nights, capsys):
-    cases = [case("padding/a", nights)] if nights else []
-    series = series_text([night(i) for i in range(nights)], cases)
+@pytest.mark.parametrize("run_count", [0, 1, 2, 30])
+def test_histories_of_any_length_give_a_page(tmp_path, run_count, capsys):
+    cases = [case("padding/a", run_count)] if run_count else []
+    series = series_text([history_run(i) for i in range(run_count)], cases)
     assert main(["report", "-o", str(tmp_path / "report"), *write_files(tmp_path, series, trends_text())]) == 0
     page = Parsed((tmp_path / "report" / "index.html").read_text(encoding="utf-8"))
     words = {
-        0: "No nights yet: nothing can be said",
-        1: "there is no baseline yet",
-        2: "Times are judged after 20 nights",
+        0: "No runs yet",
+        1: "no baseline yet",
+        2: "of 20 runs needed before times are judged",
         30: "Nothing to do",
     }
-    assert words[nights] in page.text
+    assert words[run_count] in page.text
     assert len(json.loads(page.data)["rows"]) == len(cases)
-    assert ("No nights yet" if nights == 0 else "Nothing to do") in capsys.readouterr().err
+    assert ("No runs yet" if run_count == 0 else "Nothing to do") in capsys.readouterr().err
 
 
 def test_an_empty_file_is_an_empty_history(tmp_path):
@@ -136,7 +136,7 @@ def test_what_is_not_a_number_is_not_measured(tmp_path):
         "estimate_ratio": [math.nan] * 4,
         "leaked_bytes": None,
     }
-    series = series_text([night(i) for i in range(4)], [strange])
+    series = series_text([history_run(i) for i in range(4)], [strange])
     trends = trends_text([change("padding/a", 2, relative=math.inf, before=math.nan)])
     assert main(["report", "-o", str(tmp_path / "report"), *write_files(tmp_path, series, trends)]) == 0
     text = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
@@ -163,7 +163,7 @@ def test_no_estimators_no_section():
 
 
 def test_estimators_and_figures_are_on_the_page(tmp_path):
-    series = series_text([night(i) for i in range(3)], [case(one["case"], 3) for one in shapes()])
+    series = series_text([history_run(i) for i in range(3)], [case(one["case"], 3) for one in shapes()])
     observations = shapes()
     for one in observations:
         one["estimate"]["estimator"] = "formula"
@@ -191,7 +191,7 @@ def test_suites_of_one_device_stand_side_by_side(tmp_path):
         for row in run["benchmarks"][1:]:
             row["peakmark"]["estimate"]["estimator"] = "formula"
         runs.append(run)
-    options = write_files(tmp_path, series_text([night(0)], [case("padding/a", 1)]), trends_text(), json.dumps(runs))
+    options = write_files(tmp_path, series_text([history_run(0)], [case("padding/a", 1)]), trends_text(), json.dumps(runs))
     assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
     page = Parsed((tmp_path / "report" / "index.html").read_text(encoding="utf-8"))
     assert {one["src"] for one in page.of("img")} >= {"figures/padding-nightly.svg", "figures/padding-weekly.svg"}
@@ -203,16 +203,16 @@ def test_suites_of_one_device_stand_side_by_side(tmp_path):
 def test_a_suite_that_nobody_runs_any_more_is_not_drawn(tmp_path):
     program = tmp_path / "peakmark"
     old, new = json.loads(run_text(shapes())), json.loads(run_text(shapes()))
-    old["context"]["peakmark"] |= {"id": night(5)["id"], "suite": "old"}
-    new["context"]["peakmark"] |= {"id": night(49)["id"], "suite": "new"}
-    write_files(tmp_path, series_text([night(i) for i in range(50)], [case("padding/a", 50)]), trends_text(), json.dumps([old, new]))
+    old["context"]["peakmark"] |= {"id": history_run(5)["id"], "suite": "old"}
+    new["context"]["peakmark"] |= {"id": history_run(49)["id"], "suite": "new"}
+    write_files(tmp_path, series_text([history_run(i) for i in range(50)], [case("padding/a", 50)]), trends_text(), json.dumps([old, new]))
     program.write_text(
         f"""#!/bin/sh
 case "$*" in *series*) cat {tmp_path}/series.jsonl ;; *trends*) cat {tmp_path}/trends.json ;; *) cat {tmp_path}/run.json ;; esac
 """
     )
     program.chmod(0o700)
-    assert [run.suite for run in ask_peakmark(str(program), None).runs] == ["new"]
+    assert [run.suite for run in query_peakmark(str(program), None).runs] == ["new"]
 
 
 def test_names_in_figures_are_no_formulas(tmp_path):
@@ -222,16 +222,16 @@ def test_names_in_figures_are_no_formulas(tmp_path):
         one["estimate"]["estimator"] = "$x_{$"
     run = json.loads(run_text(observations))
     run["context"]["peakmark"]["device"] = "$\\alpha_{$ " + HOSTILE
-    options = write_files(tmp_path, series_text([night(0)], [case("padding/a", 1)]), trends_text(), json.dumps(run))
+    options = write_files(tmp_path, series_text([history_run(0)], [case("padding/a", 1)]), trends_text(), json.dumps(run))
     assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
     drawn = (tmp_path / "report" / "figures" / "padding.svg").read_text(encoding="utf-8")
     assert "<script" not in drawn and "$\\alpha_{$" in drawn
 
 
 def test_simulated_histories_say_so():
-    runs = [night(i, environment={"simulated": "ci/demo"}) for i in range(2)]
+    runs = [history_run(i, environment={"simulated": "ci/demo"}) for i in range(2)]
     assert "Simulated." in rendered([case("padding/a", 2)], runs=runs).text
-    assert "Simulated." not in rendered([case("padding/a", 2)], nights=2).text
+    assert "Simulated." not in rendered([case("padding/a", 2)], run_count=2).text
 
 
 def test_a_page_needs_nothing_from_elsewhere():
@@ -269,7 +269,7 @@ def test_equal_values_are_counted():
 def test_a_folder_of_something_else_is_left_alone(tmp_path, capsys):
     options = write_files(tmp_path, "", trends_text())
     assert main(["report", "-o", str(tmp_path), *options]) == 2
-    assert "holds other files than a report's" in capsys.readouterr().err
+    assert "contains other files than a report's" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["series.jsonl", "trends.json"]
 
 
@@ -277,7 +277,7 @@ def test_wrong_usage_says_what_to_do(tmp_path, capsys):
     options = write_files(tmp_path, "", trends_text())
     assert main(["report", "-o", str(tmp_path / "r"), "--series", str(tmp_path / "none")]) == 2
     assert main(["report", "-o", str(tmp_path / "r"), *options[2:]]) == 2
-    assert "go with --series" in capsys.readouterr().err
+    assert "need --series" in capsys.readouterr().err
     assert main(["report", "-o", str(tmp_path / "r"), *options, "--history", "x"]) == 2
     assert "name two sources" in capsys.readouterr().err
     assert main(["report", "--peakmark", str(tmp_path / "nothing"), "-o", str(tmp_path / "r")]) == 2
@@ -286,7 +286,7 @@ def test_wrong_usage_says_what_to_do(tmp_path, capsys):
 
 def test_peakmark_is_asked_for_all_three(tmp_path, capsys):
     """A program of the tests that answers as peakmark does; trends ends with 1, which is an answer."""
-    write_files(tmp_path, series_text([night(0)], [case("padding/a", 1)]), trends_text(), run_text(shapes()))
+    write_files(tmp_path, series_text([history_run(0)], [case("padding/a", 1)]), trends_text(), run_text(shapes()))
     program = tmp_path / "peakmark"
     program.write_text(
         f"""#!/bin/sh
@@ -310,7 +310,7 @@ esac
 
 
 def test_allowed_growth_is_that_of_trends(tmp_path):
-    write_files(tmp_path, series_text([night(0)], [case("padding/a", 1)]), trends_text(), run_text(shapes()))
+    write_files(tmp_path, series_text([history_run(0)], [case("padding/a", 1)]), trends_text(), run_text(shapes()))
     program = tmp_path / "peakmark"
     program.write_text(
         f"""#!/bin/sh

@@ -19,10 +19,10 @@ def test_a_row_a_case_and_what_is_unknown_is_no_zero(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not JSON"),
-        ('{"context": {"peakmark"', "cut short"),
-        ('{"context": {}}', "no run of peakmark"),
-        ("[1]", "no run of peakmark"),
+        ("", "invalid or truncated JSON"),
+        ('{"context": {"peakmark"', "invalid or truncated"),
+        ('{"context": {}}', "not a run file of peakmark"),
+        ("[1]", "not a run file of peakmark"),
     ],
 )
 def test_what_is_no_run_is_said(tmp_path, text, message):
@@ -50,7 +50,7 @@ def test_another_version_is_refused(tmp_path):
     document["context"]["peakmark"]["version"] = 2
     path = tmp_path / "run.json"
     path.write_text(json.dumps(document))
-    with pytest.raises(RunFileError, match="version 2 .* use the peakmark that wrote it"):
+    with pytest.raises(RunFileError, match="version of the run file: 2, not 1; use the peakmark that wrote it"):
         load_run(path)
 
 

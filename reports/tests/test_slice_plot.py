@@ -59,7 +59,7 @@ def test_one_slice_of_a_stack_of_one(tmp_path):
         (np.zeros((2, 8, 8), np.float32), r"shape \(2, 8, 8\)"),
         (np.zeros((0, 8), np.float32), r"shape \(0, 8\)"),
         (np.zeros((8, 8), np.int32), "array of floats"),
-        (np.full((8, 8), np.nan, np.float32), "nothing in it is finite"),
+        (np.full((8, 8), np.nan, np.float32), "no finite value"),
     ],
 )
 def test_what_is_no_slice_is_said(tmp_path, values, message):

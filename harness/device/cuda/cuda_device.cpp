@@ -2,17 +2,15 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <vector>
 
 #include "base/error.hpp"
-#include "device/backends.hpp"
-#include "device/bounds.hpp"
-#include "device/cuda/cuda_error.hpp"
-#include "device/cuda/cuda_kernels.hpp"
-#include "device/cuda/launch_shape.hpp"
-#include "device/element.hpp"
+#include "device/backend.hpp"
+#include "device/cuda/cuda_backend.hpp"
 #include "fill_source.hpp"
 
 namespace peakmark {
@@ -23,7 +21,7 @@ class CudaBuffer : public Buffer {
   CudaBuffer(int device, Size bytes) : device_(device), bytes_(bytes) {
     check_cuda(cudaMalloc(&pointer_, static_cast<std::size_t>(bytes)), "allocate " + format_size(bytes));
   }
-  // An error here is one of work enqueued before, which `finish` has told or will tell.
+  // An error here belongs to work enqueued before: `finish` reports it.
   ~CudaBuffer() override {
     cudaSetDevice(device_);
     cudaFree(pointer_);
@@ -57,23 +55,70 @@ class CudaTimePoint : public TimePoint {
   cudaEvent_t event_ = nullptr;
 };
 
+/// The kernels of one device, loaded from their fatbins at the first use of each and kept until this object
+/// dies.
+class CudaKernels {
+ public:
+  CudaKernels() = default;
+  ~CudaKernels();
+  CudaKernels(const CudaKernels&) = delete;
+  CudaKernels& operator=(const CudaKernels&) = delete;
+
+  /// Throws Unsupported if the source has no image of this dtype, UsageError if it has no such kernel.
+  cudaKernel_t get(const KernelSource& source, std::string_view name, DType dtype);
+
+ private:
+  cudaLibrary_t library(const KernelSource& source, DType dtype);
+
+  std::map<std::pair<std::string, DType>, cudaLibrary_t> libraries_;
+};
+
+CudaKernels::~CudaKernels() {
+  for (const auto& [key, library] : libraries_) cudaLibraryUnload(library);
+}
+
+cudaLibrary_t CudaKernels::library(const KernelSource& source, DType dtype) {
+  const auto key = std::make_pair(std::string(source.text), dtype);
+  if (const auto found = libraries_.find(key); found != libraries_.end()) return found->second;
+  const auto image = std::ranges::find(source.cuda_images, to_string(dtype), &CudaImage::dtype);
+  if (image == source.cuda_images.end()) {
+    throw Unsupported(fmt::format("cuda: {} is not compiled for {}", source.name, to_string(dtype)));
+  }
+  cudaLibrary_t library = nullptr;
+  check_cuda(cudaLibraryLoadData(&library, image->bytes.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+             fmt::format("load the kernels of {} for {}", source.name, to_string(dtype)));
+  libraries_.emplace(key, library);
+  return library;
+}
+
+cudaKernel_t CudaKernels::get(const KernelSource& source, std::string_view name, DType dtype) {
+  cudaKernel_t kernel = nullptr;
+  const cudaError_t result = cudaLibraryGetKernel(&kernel, library(source, dtype), std::string(name).c_str());
+  if (result == cudaErrorSymbolNotFound || result == cudaErrorInvalidDeviceFunction) {
+    cudaGetLastError();
+    throw UsageError(fmt::format("cuda: {} has no kernel {}", source.name, name));
+  }
+  check_cuda(result, fmt::format("find the kernel {} of {}", name, source.name));
+  return kernel;
+}
+
 std::byte* at(const Array& array, Size offset) {
   return static_cast<const CudaBuffer&>(array.buffer()).at(offset);
 }
 
-/// Taken from the runtime, since nothing links libcuda.
+/// Obtained through the runtime, since nothing links libcuda.
 template <typename Function>
 Function driver_function(const char* name) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
   check_cuda(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found),
              fmt::format("find {} in the driver", name));
-  if (function == nullptr) throw Unsupported(fmt::format("cuda: this driver has no {}", name));
+  if (function == nullptr) throw Unsupported(fmt::format("cuda: this driver lacks {}", name));
   return reinterpret_cast<Function>(function);
 }
 
 void check_driver(CUresult result, std::string_view what) {
-  // The codes of driver and runtime are the same for every error that check_cuda tells apart.
+  // Driver and runtime have the same codes for every error that check_cuda distinguishes.
   check_cuda(static_cast<cudaError_t>(result), what);
 }
 
@@ -132,7 +177,7 @@ class CudaDevice : public Device {
   }
 
   Kernel kernel(const KernelSource& source, std::string_view name, DType dtype) override {
-    // Looked up anew each time: a kernel handle is the driver's own, the same for the same kernel.
+    // Not cached: the driver returns the same handle for the same kernel.
     return Kernel(kernels_.get(source, name, dtype));
   }
 
@@ -206,7 +251,7 @@ class CudaDevice : public Device {
                what);
   }
 
-  /// Kernel parameters are read with the kernel's own widths, from the start of the slot.
+  /// The driver reads each parameter with the kernel's width, from the start of the slot.
   template <typename T>
   static void store(const T& value, std::uint64_t& slot) {
     std::memcpy(&slot, &value, sizeof(T));
@@ -233,7 +278,7 @@ std::unique_ptr<Device> open_cuda(const DeviceInfo& info) {
     found.is_cpu = info.is_cpu;  // the caller's choice of the kernels' grain
     return std::make_unique<CudaDevice>(std::move(found));
   }
-  throw DeviceError(fmt::format("cuda: there is no device {}{}", info.index,
+  throw DeviceError(fmt::format("cuda: device {} not found{}", info.index,
                                 list.reasons.empty() ? "" : " (" + list.reasons.front() + ")"));
 }
 

@@ -1,8 +1,8 @@
 // Needs a device: `ci/gpu-check` runs it.
 #include <cuda_runtime_api.h>
 
-#include "device/backends.hpp"
-#include "device/device_suite.hpp"
+#include "device/backend.hpp"
+#include "device/device_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -1,12 +1,25 @@
 #include "device/dry/dry_device.hpp"
 
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
 #include "base/error.hpp"
-#include "device/bounds.hpp"
-#include "device/dry/allocation_log.hpp"
-#include "device/element.hpp"
+#include "device/backend.hpp"
 
 namespace peakmark {
 namespace {
+
+constexpr std::int32_t kRefused = -4;  // as OpenCL's CL_MEM_OBJECT_ALLOCATION_FAILURE
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
 
 class DryBuffer final : public Buffer {
  public:
@@ -39,7 +52,7 @@ class DryBackend final : public DryDevice {
   EventSource& allocation_log() override { return *allocation_log_; }
   void set_budget(std::optional<Size> bytes) override { allocation_log_->set_budget(bytes); }
 
-  // The checks are those of a real device, so that a mistake of a variant shows here too.
+  // The checks are those of a real device, so that an error of a variant shows here too.
   void fill_part(Array& array, Size first, Size count, double value) override {
     elements_inside(array, first, count);
     element_of(value, array.dtype());
@@ -66,7 +79,7 @@ class DryBackend final : public DryDevice {
     check_inside(array, offset_bytes, static_cast<Size>(data.size()));
   }
   void read_bytes(const Array& /*array*/, Size /*offset_bytes*/, std::span<std::byte> /*data*/) override {
-    throw Unsupported("the dry backend allocation_log bytes and computes nothing: there is nothing to pull");
+    throw Unsupported("the dry backend computes nothing: it has no data to read");
   }
   void write_generated(Array& array,
                        const std::function<void(std::span<std::byte>, Size)>& /*generate*/) override {
@@ -79,6 +92,64 @@ class DryBackend final : public DryDevice {
 };
 
 }  // namespace
+
+Event& AllocationLog::append(EventType type, MemoryKind kind, std::uint64_t address) {
+  Event& event = events_.emplace_back();
+  event.commit = events_.size();
+  event.time_ns = now_ns();
+  event.type = type;
+  event.kind = kind;
+  event.address = address;
+  return event;
+}
+
+void AllocationLog::append_text(EventType type, std::uint64_t address, std::string_view text) {
+  text = text.substr(0, std::numeric_limits<std::uint16_t>::max());
+  Event* event = &append(type, MemoryKind::none, address);
+  event->text_bytes = static_cast<std::uint16_t>(text.size());
+  for (;;) {
+    std::memset(event->text, 0, sizeof(event->text));
+    const std::size_t bytes = std::min(text.size(), sizeof(event->text));
+    std::memcpy(event->text, text.data(), bytes);
+    text.remove_prefix(bytes);
+    if (text.empty()) return;
+    event = &append(EventType::text, MemoryKind::none, address);
+  }
+}
+
+std::uint64_t AllocationLog::allocate(Size bytes) {
+  const Size live = checked_add(live_, bytes);
+  if (budget_ && live > *budget_) {
+    Event& event = append(EventType::failed_allocation, kind_, 0);
+    event.amounts.bytes = bytes;
+    event.amounts.result = kRefused;
+    throw OutOfMemory(
+        fmt::format("out of memory: {} bytes in addition to {} live bytes exceed the dry budget of {}", bytes,
+                    live_, *budget_));
+  }
+  const std::uint64_t address = next_address_++;
+  append(EventType::allocation, kind_, address).amounts.bytes = bytes;
+  live_ = live;
+  return address;
+}
+
+void AllocationLog::release(std::uint64_t address, Size bytes) {
+  append(EventType::release, kind_, address);
+  live_ -= bytes;
+}
+
+void AllocationLog::phase(std::string_view name) {
+  append_text(EventType::phase, 0, name);
+}
+
+void AllocationLog::name(std::uint64_t address, std::string_view name) {
+  append_text(EventType::name, address, name);
+}
+
+std::vector<Event> AllocationLog::events(std::uint64_t first) {
+  first = std::min<std::uint64_t>(first, events_.size());
+  return {events_.begin() + static_cast<std::ptrdiff_t>(first), events_.end()};
+}
 
 DeviceInfo dry_device_info(bool is_cpu) {
   DeviceInfo info;

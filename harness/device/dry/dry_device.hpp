@@ -2,31 +2,64 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <vector>
 
+#include "base/size.hpp"
 #include "device/device.hpp"
 #include "profile/event_source.hpp"
 
 namespace peakmark {
 
+/// Allocations and releases as a recorder would write them, in the memory of this process. Not thread-safe.
+class AllocationLog final : public EventSource {
+ public:
+  AllocationLog(MemoryKind kind, std::optional<Size> budget_bytes) : kind_(kind), budget_(budget_bytes) {}
+
+  /// Returns an address that no other allocation of this log has or had. Beyond the budget, logs a failed
+  /// allocation and throws OutOfMemory. Throws OverflowError if the live bytes exceed 64 bits.
+  std::uint64_t allocate(Size bytes);
+  void release(std::uint64_t address, Size bytes);
+
+  void set_budget(std::optional<Size> bytes) { budget_ = bytes; }
+  [[nodiscard]] std::optional<Size> budget() const { return budget_; }
+  [[nodiscard]] Size live() const { return live_; }
+
+  void phase(std::string_view name) override;
+  void name(std::uint64_t address, std::string_view name) override;
+  [[nodiscard]] std::uint64_t count() const override { return events_.size(); }
+  [[nodiscard]] std::vector<Event> events(std::uint64_t first) override;
+
+ private:
+  Event& append(EventType type, MemoryKind kind, std::uint64_t address);
+  void append_text(EventType type, std::uint64_t address, std::string_view text);
+
+  MemoryKind kind_;
+  std::optional<Size> budget_;
+  Size live_ = 0;
+  std::uint64_t next_address_ = 1;
+  std::vector<Event> events_;
+};
+
 struct DryOptions {
-  /// Kernels choose their grain, and some variants their memory, by it: set it as on the device whose
-  /// recording the allocation_log shall equal.
+  /// Kernels choose their grain by it, and some variants their memory: set it as on the device that the log
+  /// shall match.
   bool is_cpu = false;
-  /// The kind under which a recorder would see our arrays: `buffer` on OpenCL, `device` on CUDA.
+  /// The kind that a recorder would report for arrays: `buffer` on OpenCL, `device` on CUDA.
   MemoryKind kind = MemoryKind::buffer;
-  /// What the device holds at most; none: no end.
+  /// Memory of the device; null: unlimited.
   std::optional<Size> budget_bytes = std::nullopt;
 };
 
-/// Runs the host code of a case and computes nothing: every allocation and release is booked as the event
-/// that a recorder would have written. Nothing is compiled, launched, generated or stored, so a shape of any
-/// size takes microseconds.
+/// Runs the host code of a case without computing: logs every allocation and release as the event that a
+/// recorder would write. Compiles, launches, generates and stores nothing, so a shape of any size takes
+/// microseconds.
 class DryDevice : public Device {
  public:
-  /// What was booked so far. Lives as long as the device. Names reach it only when told:
-  /// `tell(&allocation_log())`.
+  /// The events so far; lives as long as the device. Contains names only after
+  /// `set_event_source(&allocation_log())`.
   virtual EventSource& allocation_log() = 0;
-  /// From now on. Does not touch what is live.
+  /// Applies to later allocations.
   virtual void set_budget(std::optional<Size> bytes) = 0;
 };
 

@@ -1,6 +1,6 @@
 #include "device/dry/dry_device.hpp"
 
-#include "device/device_suite.hpp"
+#include "device/device_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -31,7 +31,7 @@ std::vector<Line> amounts(EventSource& allocation_log) {
   return lines;
 }
 
-TEST(DryDevice, BooksWhatARecorderWouldHaveSeen) {
+TEST(DryDevice, LogsWhatARecorderWouldRecord) {
   const auto device = open_dry();
   Array a = device->create("a", {10}, DType::f32);
   const std::uint64_t first = a.buffer().handle();
@@ -64,7 +64,7 @@ TEST(DryDevice, EventsAreNumberedAndTimed) {
   EXPECT_TRUE(device->allocation_log().events(7).empty());
 }
 
-TEST(DryDevice, TheKindIsTheEmulatedBackends) {
+TEST(DryDevice, TheKindIsThatOfTheEmulatedBackend) {
   const auto device = open_dry({.kind = MemoryKind::device});
   const Array a = device->create("a", {1}, DType::f32);
   EXPECT_EQ(device->allocation_log().events(0).at(0).kind, MemoryKind::device);
@@ -72,14 +72,14 @@ TEST(DryDevice, TheKindIsTheEmulatedBackends) {
 
 TEST(DryDevice, NamesAndPhasesSpanSlots) {
   const auto device = open_dry();
-  device->tell(&device->allocation_log());
+  device->set_event_source(&device->allocation_log());
   const std::string name = "a name that is longer than the thirty-two bytes of one slot";
-  device->allocation_log().phase("set-up");
+  device->allocation_log().phase("setup");
   const Array a = device->create(name, {1}, DType::f32);
   const std::vector<Event> events = device->allocation_log().events(0);
   ASSERT_EQ(events.size(), 4U);
   EXPECT_EQ(events[0].type, EventType::phase);
-  EXPECT_EQ(std::string(events[0].text, events[0].text_bytes), "set-up");
+  EXPECT_EQ(std::string(events[0].text, events[0].text_bytes), "setup");
   EXPECT_EQ(events[1].type, EventType::allocation);
   EXPECT_EQ(events[2].type, EventType::name);
   EXPECT_EQ(events[2].address, a.buffer().handle());
@@ -88,7 +88,7 @@ TEST(DryDevice, NamesAndPhasesSpanSlots) {
   EXPECT_EQ(std::string(events[2].text, 32) + std::string(events[3].text, name.size() - 32), name);
 }
 
-TEST(DryDevice, ABudgetRehearsesRunningOut) {
+TEST(DryDevice, ABudgetLimitsAllocations) {
   const auto device = open_dry({.budget_bytes = 100});
   const Array a = device->create("a", {60}, DType::u8);
   EXPECT_EQ(device->memory().free_bytes, 40);
@@ -117,7 +117,7 @@ TEST(DryDevice, GeneratorsAreNeverCalledAndKernelsNeverCompiled) {
   device->finish();
 }
 
-TEST(DryDevice, NothingCanBePulledAndNoTimeIsKept) {
+TEST(DryDevice, HasNoDataAndNoTimes) {
   const auto device = open_dry();
   const Array a = device->create("a", {Size{1} << 50}, DType::f32);
   EXPECT_THROW(device->pull<float>(a), Unsupported);

@@ -6,12 +6,9 @@
 #include <type_traits>
 
 #include "base/error.hpp"
-#include "device/backends.hpp"
-#include "device/bounds.hpp"
-#include "device/element.hpp"
-#include "device/launch_geometry.hpp"
-#include "device/opencl/devices.hpp"
-#include "device/opencl/failure.hpp"
+#include "device/backend.hpp"
+#include "device/opencl/opencl_api.hpp"
+#include "device/opencl/opencl_devices.hpp"
 #include "device/opencl/program_cache.hpp"
 
 namespace peakmark {
@@ -31,7 +28,7 @@ class OpenClBuffer final : public Buffer {
   Size bytes_;
 };
 
-cl_mem memory_of(const Array& array) {
+cl_mem memory_handle(const Array& array) {
   return array ? static_cast<OpenClBuffer&>(array.buffer()).memory() : nullptr;
 }
 
@@ -44,7 +41,7 @@ class OpenClTimePoint final : public TimePoint {
   EventHandle event_;
 };
 
-std::string_view text_of(ParameterType type) {
+std::string_view describe(ParameterType type) {
   constexpr std::array<std::string_view, 8> kTexts{"memory",
                                                    "a 32-bit integer",
                                                    "a 64-bit integer",
@@ -57,7 +54,7 @@ std::string_view text_of(ParameterType type) {
 }
 
 template <typename T>
-constexpr ParameterType parameter_type_of() {
+constexpr ParameterType parameter_type() {
   if constexpr (std::is_same_v<T, std::int32_t>) return ParameterType::i32;
   if constexpr (std::is_same_v<T, std::int64_t>) return ParameterType::i64;
   if constexpr (std::is_same_v<T, std::uint32_t>) return ParameterType::u32;
@@ -75,7 +72,7 @@ class OpenClDevice final : public Device {
         queue_(make_queue()),
         programs_(context_.get(), entry_.device, entry_.info) {}
   ~OpenClDevice() override {
-    // Commands may still use what dies with us; an error has nobody left to hear it.
+    // Commands may still use these objects; an error can no longer be reported.
     opencl().clFinish(queue_.get());
   }
 
@@ -94,7 +91,7 @@ class OpenClDevice final : public Device {
     const ByteRange range = elements_inside(array, first, count);
     const Element element = element_of(value, array.dtype());
     if (range.bytes == 0) return;
-    check_opencl(opencl().clEnqueueFillBuffer(queue_.get(), memory_of(array), element.bytes.data(),
+    check_opencl(opencl().clEnqueueFillBuffer(queue_.get(), memory_handle(array), element.bytes.data(),
                                               static_cast<std::size_t>(element.size),
                                               static_cast<std::size_t>(range.offset),
                                               static_cast<std::size_t>(range.bytes), 0, nullptr, nullptr),
@@ -104,7 +101,7 @@ class OpenClDevice final : public Device {
   void copy(const Array& from, Size from_offset_bytes, Array& to, Size to_offset_bytes, Size bytes) override {
     check_copy(from, from_offset_bytes, to, to_offset_bytes, bytes);
     if (bytes == 0) return;
-    check_opencl(opencl().clEnqueueCopyBuffer(queue_.get(), memory_of(from), memory_of(to),
+    check_opencl(opencl().clEnqueueCopyBuffer(queue_.get(), memory_handle(from), memory_handle(to),
                                               static_cast<std::size_t>(from_offset_bytes),
                                               static_cast<std::size_t>(to_offset_bytes),
                                               static_cast<std::size_t>(bytes), 0, nullptr, nullptr),
@@ -116,13 +113,13 @@ class OpenClDevice final : public Device {
   }
 
   void launch(const Kernel& kernel, const Range& range, std::span<const Argument> arguments) override {
-    if (kernel.implementation() == nullptr) throw UsageError("a launch of no kernel");
+    if (kernel.implementation() == nullptr) throw UsageError("launch without a kernel");
     const auto& compiled = *static_cast<const OpenClKernel*>(kernel.implementation());
     const LaunchGeometry geometry =
         launch_geometry(range, entry_.info, static_cast<Size>(compiled.max_work_group));
     if (arguments.size() != compiled.parameters.size()) {
-      throw UsageError(fmt::format("{} takes {} arguments, not {}", compiled.name, compiled.parameters.size(),
-                                   arguments.size()));
+      throw UsageError(fmt::format("wrong number of arguments: {} takes {}, not {}", compiled.name,
+                                   compiled.parameters.size(), arguments.size()));
     }
     cl_uint index = 0;
     for (const Argument& argument : arguments) set_argument(compiled, index++, argument);
@@ -140,13 +137,13 @@ class OpenClDevice final : public Device {
 
   void finish() override { check_opencl(opencl().clFinish(queue_.get()), "clFinish"); }
 
-  // PoCL tells that its work has finished before it drops the work's references: seen as two generations of
-  // one temporary live at a time, now and then, and longer on a machine that is busy. Bounded, since other
-  // drivers may count otherwise.
+  // PoCL reports that work has finished before it drops the work's references: occasionally two generations
+  // of a temporary are live at a time, longer on a busy machine. Bounded, since other drivers may count
+  // differently.
   void release(Array& array) override {
     finish();
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-    while (array && references(memory_of(array)) > 1 && std::chrono::steady_clock::now() < deadline)
+    while (array && references(memory_handle(array)) > 1 && std::chrono::steady_clock::now() < deadline)
       std::this_thread::yield();
     array.reset();
   }
@@ -159,7 +156,7 @@ class OpenClDevice final : public Device {
   }
 
   std::optional<std::int64_t> elapsed_ns(const TimePoint& from, const TimePoint& to) override {
-    return end_of(to) - end_of(from);
+    return end_ns(to) - end_ns(from);
   }
 
  protected:
@@ -169,7 +166,7 @@ class OpenClDevice final : public Device {
                                                 static_cast<std::size_t>(bytes), nullptr, &code));
     if (code != CL_SUCCESS) {
       check_opencl(code, "clCreateBuffer",
-                   fmt::format("{} asked of {}, whose limit for one buffer is {} bytes", bytes,
+                   fmt::format("{} bytes on {}, whose maximum buffer size is {} bytes", bytes,
                                entry_.info.name, entry_.info.max_allocation_bytes.value_or(0)));
     }
     return std::make_unique<OpenClBuffer>(std::move(memory), bytes);
@@ -178,7 +175,7 @@ class OpenClDevice final : public Device {
   void write_bytes(Array& array, Size offset_bytes, std::span<const std::byte> data) override {
     check_inside(array, offset_bytes, static_cast<Size>(data.size()));
     if (data.empty()) return;
-    check_opencl(opencl().clEnqueueWriteBuffer(queue_.get(), memory_of(array), CL_TRUE,
+    check_opencl(opencl().clEnqueueWriteBuffer(queue_.get(), memory_handle(array), CL_TRUE,
                                                static_cast<std::size_t>(offset_bytes), data.size(),
                                                data.data(), 0, nullptr, nullptr),
                  "clEnqueueWriteBuffer");
@@ -187,7 +184,7 @@ class OpenClDevice final : public Device {
   void read_bytes(const Array& array, Size offset_bytes, std::span<std::byte> data) override {
     check_inside(array, offset_bytes, static_cast<Size>(data.size()));
     if (data.empty()) return;
-    check_opencl(opencl().clEnqueueReadBuffer(queue_.get(), memory_of(array), CL_TRUE,
+    check_opencl(opencl().clEnqueueReadBuffer(queue_.get(), memory_handle(array), CL_TRUE,
                                               static_cast<std::size_t>(offset_bytes), data.size(),
                                               data.data(), 0, nullptr, nullptr),
                  "clEnqueueReadBuffer");
@@ -218,21 +215,21 @@ class OpenClDevice final : public Device {
     return count;
   }
 
-  // Drivers do not all compare an argument's width with the parameter's (PoCL takes 4 bytes for a long and
-  // reads 8): we do, wherever the compiler tells the types.
+  // Not all drivers compare the width of an argument with the parameter's: PoCL accepts 4 bytes for a long
+  // and reads 8. Here they are compared if the compiler reports the types.
   static void set_argument(const OpenClKernel& compiled, cl_uint index, const Argument& argument) {
-    const ParameterType wanted = compiled.parameters[index];
+    const ParameterType expected = compiled.parameters[index];
     std::visit(
         [&]<typename T>(const T& value) {
-          constexpr ParameterType given = parameter_type_of<T>();
-          const bool unknown = wanted == ParameterType::unknown && given != ParameterType::memory;
-          if (!unknown && given != wanted) {
-            throw UsageError(fmt::format("argument {} of {} is {}, given was {}", index, compiled.name,
-                                         text_of(wanted), text_of(given)));
+          constexpr ParameterType given = parameter_type<T>();
+          const bool unknown = expected == ParameterType::unknown && given != ParameterType::memory;
+          if (!unknown && given != expected) {
+            throw UsageError(fmt::format("wrong type of argument {} of {}: {}; the kernel expects {}", index,
+                                         compiled.name, describe(given), describe(expected)));
           }
           cl_int code = CL_SUCCESS;
           if constexpr (given == ParameterType::memory) {
-            const cl_mem memory = value != nullptr ? memory_of(*value) : nullptr;
+            const cl_mem memory = value != nullptr ? memory_handle(*value) : nullptr;
             code = opencl().clSetKernelArg(compiled.kernel.get(), index, sizeof(cl_mem), &memory);
           } else {
             code = opencl().clSetKernelArg(compiled.kernel.get(), index, sizeof(T), &value);
@@ -243,8 +240,8 @@ class OpenClDevice final : public Device {
   }
 
   // A marker of an in-order queue ends when everything before it has ended, and starts nothing. On PoCL its
-  // end lies 10 to 30 us from its neighbours' times, and in order with them (measured).
-  static std::int64_t end_of(const TimePoint& point) {
+  // end is within 10 to 30 us of the neighbouring commands' times, and in order with them (measured).
+  static std::int64_t end_ns(const TimePoint& point) {
     const cl_event event = static_cast<const OpenClTimePoint&>(point).event();
     check_opencl(opencl().clWaitForEvents(1, &event), "clWaitForEvents");
     cl_ulong end = 0;
@@ -266,9 +263,9 @@ std::unique_ptr<Device> open_opencl(const DeviceInfo& info) {
   std::vector<OpenClDeviceEntry> entries = opencl_devices();
   const auto index = static_cast<std::size_t>(info.index);
   if (info.index < 0 || index >= entries.size() || entries[index].info.name != info.name) {
-    throw DeviceError(fmt::format("opencl {}: {} is not there any more", info.index, info.name));
+    throw DeviceError(fmt::format("device not found any more: opencl {}, {}", info.index, info.name));
   }
-  entries[index].info.is_cpu = info.is_cpu;  // the caller's choice: a CPU can run the grain of GPUs
+  entries[index].info.is_cpu = info.is_cpu;  // chosen by the caller: a CPU can run the kernels for GPUs
   return std::make_unique<OpenClDevice>(std::move(entries[index]));
 }
 

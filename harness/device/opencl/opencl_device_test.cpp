@@ -1,5 +1,5 @@
-#include "device/backends.hpp"
-#include "device/device_suite.hpp"
+#include "device/backend.hpp"
+#include "device/device_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -16,7 +16,7 @@ class OpenClTest : public ::testing::Test {
   std::unique_ptr<Device> device_ = open_first_opencl();
 };
 
-std::string message_of(const std::function<void()>& call) {
+std::string error_message(const std::function<void()>& call) {
   try {
     call();
   } catch (const Error& error) {
@@ -28,7 +28,7 @@ std::string message_of(const std::function<void()>& call) {
 TEST_F(OpenClTest, ASourceThatDoesNotCompileShowsTheLogWithItsOwnLine) {
   const KernelSource source{
       "broken", "PM_KERNEL(a)(PM_GLOBAL pm_element* data) {\n  data[0] = nowhere;\n}\n", {}};
-  EXPECT_THAT(message_of([&] { device_->kernel(source, "a", DType::f32); }),
+  EXPECT_THAT(error_message([&] { device_->kernel(source, "a", DType::f32); }),
               ::testing::AllOf(::testing::HasSubstr("broken for f32 does not compile"),
                                ::testing::HasSubstr("broken:2:"), ::testing::HasSubstr("nowhere")));
 }
@@ -45,28 +45,28 @@ TEST_F(OpenClTest, AnArgumentOfTheWrongWidthIsRefused) {
   const Array array = device_->create("a", {4}, DType::f32);
   const Kernel kernel = device_->kernel(test_kernels_source(), "add_index", DType::f32);
   EXPECT_THAT(
-      message_of([&] {
+      error_message([&] {
         device_->launch(kernel, {.x = 4}, {&array, std::int32_t{4}, 1.0F});
       }),
-      ::testing::HasSubstr("argument 1 of add_index is a 64-bit integer, given was a 32-bit integer"));
-  EXPECT_THAT(message_of([&] {
+      ::testing::HasSubstr("argument 1 of add_index: a 32-bit integer; the kernel expects a 64-bit integer"));
+  EXPECT_THAT(error_message([&] {
                 device_->launch(kernel, {.x = 4}, {&array, Size{4}, 1.0});
               }),
-              ::testing::HasSubstr("argument 2 of add_index is a float, given was a double"));
-  EXPECT_THAT(message_of([&] {
+              ::testing::HasSubstr("argument 2 of add_index: a double; the kernel expects a float"));
+  EXPECT_THAT(error_message([&] {
                 device_->launch(kernel, {.x = 4}, {Size{4}, Size{4}, 1.0F});
               }),
-              ::testing::HasSubstr("argument 0 of add_index is memory, given was a 64-bit integer"));
-  EXPECT_THAT(message_of([&] {
+              ::testing::HasSubstr("argument 0 of add_index: a 64-bit integer; the kernel expects memory"));
+  EXPECT_THAT(error_message([&] {
                 device_->launch(kernel, {.x = 4}, {&array, Size{4}});
               }),
-              ::testing::HasSubstr("add_index takes 3 arguments, not 2"));
+              ::testing::HasSubstr("add_index takes 3, not 2"));
 }
 
 TEST_F(OpenClTest, ARequestAboveTheLimitNamesTheLimit) {
   ASSERT_TRUE(device_->info().max_allocation_bytes);
   const Size limit = *device_->info().max_allocation_bytes;
-  EXPECT_THAT(message_of([&] { device_->create_uninitialised("a", {limit + 1}, DType::u8); }),
+  EXPECT_THAT(error_message([&] { device_->create_uninitialised("a", {limit + 1}, DType::u8); }),
               ::testing::AllOf(::testing::HasSubstr("CL_INVALID_BUFFER_SIZE (-61)"),
                                ::testing::HasSubstr(std::to_string(limit))));
 }

@@ -1,4 +1,5 @@
-// Writes one element past the end of an array, or not: what ci/oclgrind-check must find, and must not.
+// Writes one element past the end of an array with the argument `overrun`, and not without: ci/oclgrind-check
+// must report the first and pass the second.
 //   overrun_program [overrun]
 
 #include <cstdio>

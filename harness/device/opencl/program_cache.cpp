@@ -5,10 +5,10 @@
 #include <array>
 
 #include "base/error.hpp"
-#include "device/doctor/doctor.hpp"
-#include "device/kernel_language_text.hpp"
-#include "device/opencl/failure.hpp"
-#include "device/opencl/pocl_cache.hpp"
+#include "device/backend.hpp"
+#include "device/doctor.hpp"
+#include "device/opencl/opencl_api.hpp"
+#include "device/opencl/opencl_devices.hpp"
 
 namespace peakmark {
 namespace {
@@ -41,7 +41,7 @@ ParameterType element_type(DType dtype) {
   }
 }
 
-ParameterType type_named(std::string_view name, DType dtype) {
+ParameterType parse_type(std::string_view name, DType dtype) {
   static constexpr std::pair<std::string_view, ParameterType> kTypes[] = {
       {"pm_long", ParameterType::i64}, {"long", ParameterType::i64},   {"pm_ulong", ParameterType::u64},
       {"ulong", ParameterType::u64},   {"pm_int", ParameterType::i32}, {"int", ParameterType::i32},
@@ -55,7 +55,7 @@ ParameterType type_named(std::string_view name, DType dtype) {
   return ParameterType::unknown;
 }
 
-/// `unknown` where the driver keeps no argument information, though we ask it to.
+/// `unknown` if the driver keeps no argument information, although the build option requests it.
 ParameterType parameter_type(cl_kernel kernel, cl_uint index, DType dtype) {
   cl_kernel_arg_address_qualifier qualifier = 0;
   if (opencl().clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(qualifier),
@@ -70,20 +70,20 @@ ParameterType parameter_type(cl_kernel kernel, cl_uint index, DType dtype) {
                                   nullptr) != CL_SUCCESS) {
     return ParameterType::unknown;
   }
-  return type_named(name.data(), dtype);
+  return parse_type(name.data(), dtype);
 }
 
 }  // namespace
 
 ProgramHandle ProgramCache::build(const KernelSource& source, DType dtype) {
   if (dtype == DType::c64 || dtype == DType::c128) {
-    throw UsageError(
-        fmt::format("kernels have no element type {}: use a real one of twice the length", to_string(dtype)));
+    throw UsageError(fmt::format(
+        "unsupported element type of kernels: {}; use a real type of twice the length", to_string(dtype)));
   }
   if (dtype == DType::f64 && !info_.has_f64) {
     throw Unsupported(fmt::format("{} has no 64-bit floating point", info_.name));
   }
-  // #line lets the compiler's log name the source as its author knows it.
+  // #line makes the compiler's log show the name and lines of the source.
   const std::string text =
       fmt::format("{}\n#line 1 \"{}\"\n{}", kernel_language_text(), source.name, source.text);
   const char* pointer = text.data();
@@ -95,10 +95,10 @@ ProgramHandle ProgramCache::build(const KernelSource& source, DType dtype) {
       fmt::format("-cl-std=CL1.2 -cl-kernel-arg-info -DPM_DTYPE_{}", to_string(dtype));
   code = opencl().clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
   if (code == CL_BUILD_PROGRAM_FAILURE) {
-    const std::string trouble = is_pocl(info_) ? pocl_cache_error() : "";
+    const std::string pocl_error = is_pocl(info_) ? pocl_cache_error() : "";
     throw MeasurementError(fmt::format("{} for {} does not compile on {}:\n{}{}{}", source.name,
                                        to_string(dtype), info_.name, build_log(program.get(), device_),
-                                       trouble.empty() ? "" : "\n", trouble));
+                                       pocl_error.empty() ? "" : "\n", pocl_error));
   }
   check_opencl(code, "clBuildProgram", fmt::format("{} for {}", source.name, to_string(dtype)));
   return program;
@@ -117,22 +117,23 @@ OpenClKernel& ProgramCache::kernel(const KernelSource& source, std::string_view 
   Program& owner = program(source, dtype);
   if (const auto found = owner.kernels.find(name); found != owner.kernels.end()) return found->second;
 
-  OpenClKernel made;
-  made.name = name;
+  OpenClKernel created;
+  created.name = name;
   cl_int code = CL_SUCCESS;
-  made.kernel.reset(opencl().clCreateKernel(owner.program.get(), made.name.c_str(), &code));
+  created.kernel.reset(opencl().clCreateKernel(owner.program.get(), created.name.c_str(), &code));
   check_opencl(code, "clCreateKernel", fmt::format("{} of {} for {}", name, source.name, to_string(dtype)));
   cl_uint count = 0;
   check_opencl(
-      opencl().clGetKernelInfo(made.kernel.get(), CL_KERNEL_NUM_ARGS, sizeof(count), &count, nullptr),
-      "clGetKernelInfo", made.name);
+      opencl().clGetKernelInfo(created.kernel.get(), CL_KERNEL_NUM_ARGS, sizeof(count), &count, nullptr),
+      "clGetKernelInfo", created.name);
   for (cl_uint i = 0; i < count; ++i) {
-    made.parameters.push_back(parameter_type(made.kernel.get(), i, dtype));
+    created.parameters.push_back(parameter_type(created.kernel.get(), i, dtype));
   }
-  check_opencl(opencl().clGetKernelWorkGroupInfo(made.kernel.get(), device_, CL_KERNEL_WORK_GROUP_SIZE,
-                                                 sizeof(made.max_work_group), &made.max_work_group, nullptr),
-               "clGetKernelWorkGroupInfo", made.name);
-  return owner.kernels.emplace(made.name, std::move(made)).first->second;
+  check_opencl(
+      opencl().clGetKernelWorkGroupInfo(created.kernel.get(), device_, CL_KERNEL_WORK_GROUP_SIZE,
+                                        sizeof(created.max_work_group), &created.max_work_group, nullptr),
+      "clGetKernelWorkGroupInfo", created.name);
+  return owner.kernels.emplace(created.name, std::move(created)).first->second;
 }
 
 }  // namespace peakmark

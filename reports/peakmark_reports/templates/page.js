@@ -1,6 +1,6 @@
-// What the page holds: `states`, `devices` with their nights, `columns` of rows. Series of cases lie in data/*.js.
+// The data of the page: `states`, `devices` with their runs, `columns` of rows. The series of cases are in data/*.js.
 const data = JSON.parse(document.getElementById("data").textContent);
-const kPage = 100;  // rows at first, and rows more
+const kPage = 100;  // rows shown at first, and added by "Show more"
 const view = document.getElementById("cases-view");
 const byId = (id) => document.getElementById(id);
 
@@ -14,13 +14,13 @@ const metrics = {
   requested_peak_bytes: { title: "Peak", text: size, exact: true },
   gpu_time_ns: { title: "Time", text: time, exact: false },
   estimate_ratio: { title: "Peak / estimate", text: (value, digits = 4) => String(Number(value.toPrecision(digits))), exact: true },
-  setup_bytes: { title: "Set-up", text: size, exact: true },
+  setup_bytes: { title: "Setup", text: size, exact: true },
   leaked_bytes: { title: "Leak", text: size, exact: true },
 };
 const metric = (name) => metrics[name] || { title: name.replaceAll("_", " "), text: (value) => String(value), exact: true };
-const told = (name, value) => value === null || value === undefined ? "–" : metric(name).text(value);
-function told_exactly(name, value) {
-  const short = told(name, value);
+const valueText = (name, value) => value === null || value === undefined ? "–" : metric(name).text(value);
+function exact_text(name, value) {
+  const short = valueText(name, value);
   return value !== null && name.endsWith("_bytes") && Math.abs(value) >= 1024 ? `${short} (${value.toLocaleString("en")} B)` : short;
 }
 function relative(value) {
@@ -30,7 +30,7 @@ function relative(value) {
   return `${percent > 0 ? "+" : ""}${text} %`.replace("-", "−");
 }
 
-// ---- series, in files of their own: a page from disk may load scripts, and nothing else ----
+// ---- series, in separate files: a page from disk may load scripts, but no data ----
 
 const chunks = new Map();
 window.peakmarkCases = (number, cases) => { chunks.get(number).resolve(cases); };
@@ -43,21 +43,21 @@ function chunk(number) {
     const script = element("script", { src: name, charset: "utf-8" });
     script.addEventListener("error", () => {
       chunks.delete(number);
-      entry.reject(new Error(`${name} cannot be read. It belongs to this page: keep the whole folder.`));
+      entry.reject(new Error(`${name} cannot be read: it belongs to this page; keep the folder together.`));
     });
     document.head.append(script);
   }
   return chunks.get(number).promise;
 }
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-// Two letters a value: how far above `least`, from 1 on; "AA" is a gap.
+// Two letters encode a value: its distance above `least`, from 1 on; "AA" is a gap.
 function lettered(packed) {
   return Array.from({ length: packed.letters.length / 2 }, (_, i) => {
     const number = LETTERS.indexOf(packed.letters[2 * i]) * 64 + LETTERS.indexOf(packed.letters[2 * i + 1]);
     return number === 0 ? null : packed.least - 1 + number;
   });
 }
-// [count, value] stands for as many of the value; `unit` is what a number counts.
+// [count, value] repeats a value; `unit` is the unit of the numbers.
 function unpacked(packed) {
   const values = packed.letters === undefined ? [] : lettered(packed);
   for (const one of packed.values || []) {
@@ -67,17 +67,17 @@ function unpacked(packed) {
   return packed.unit === 1 ? values : values.map((value) => value === null ? null : value * packed.unit);
 }
 
-// ---- one metric along the nights ----
+// ---- the chart of one metric ----
 
 const kMarkColours = { regression: "--bad", suspicious: "--warn", improvement: "--good", recovery: "--good" };
 
-function nightTimes(nights) {
-  const times = nights.map((night) => Date.parse(night.date));
+function runTimes(runs) {
+  const times = runs.map((run) => Date.parse(run.date));
   const ordered = times.every((time, i) => Number.isFinite(time) && (i === 0 || time >= times[i - 1]));
-  return ordered && times[times.length - 1] > times[0] ? times : nights.map((_night, i) => i);
+  return ordered && times[times.length - 1] > times[0] ? times : runs.map((_history_run, i) => i);
 }
 
-// Levels where there are few, else round figures; those that would be written over each other are left out.
+// The levels if there are few, else evenly spaced values; omits ticks whose labels would overlap.
 function yTicks(values, low, high, y) {
   const levels = [...new Set(values)].sort((a, b) => a - b);
   const wanted = levels.length <= 4 ? levels : [0, 1, 2, 3].map((i) => low + (high - low) * (i + 0.5) / 4);
@@ -93,17 +93,17 @@ function distinctTexts(name, ticks) {
   return ticks.map((tick) => tick.toLocaleString("en"));
 }
 
-// spec: { name, values, nights, environment: [{ at, text }], changes: [{ at, verdict, relative, … }], outcomes, window }
+// spec: { name, values, runs, environment: [{ at, text }], changes: [{ at, verdict, relative, … }], outcomes, window }
 function chart(spec) {
-  const { name, values, nights } = spec;
+  const { name, values, runs } = spec;
   const figure = element("figure", { class: "chart" });
   const title = metric(name).title;
-  const svg = shape("svg", { "aria-label": `${title} along the nights. Arrow keys move, C goes to the next change.` });
+  const svg = shape("svg", { "aria-label": `${title} over all runs. Arrow keys move, C goes to the next change.` });
   const caption = element("figcaption", { "aria-live": "polite" });
   figure.append(element("h4", {}, name === "estimate_ratio" && spec.window ? `${title}, window ${spec.window[0]} to ${spec.window[1]}` : title), svg, caption);
   const measured = values.filter((value) => value !== null);
   const last = values.length - 1;
-  const times = nightTimes(nights);
+  const times = runTimes(runs);
   const changes = spec.changes.filter((change) => change.metric === name);
   let low = Math.min(...measured), high = Math.max(...measured);
   if (spec.window && name === "estimate_ratio") {
@@ -124,11 +124,11 @@ function chart(spec) {
     const value = values[at];
     dot.setAttribute("visibility", value === null ? "hidden" : "visible");
     if (value !== null) { dot.setAttribute("cx", x); dot.setAttribute("cy", geometry.y(value)); }
-    const parts = [`${nights[at].date.slice(0, 10)}: ${value === null ? "not measured" : told_exactly(name, value)}`];
+    const parts = [`${runs[at].date.slice(0, 10)}: ${value === null ? "not measured" : exact_text(name, value)}`];
     const outcome = spec.outcomes[at];
     if (outcome === null) parts.push("not planned");
     else if (outcome !== "ok") parts.push(outcome.replaceAll("_", " "));
-    if (nights[at].commit) parts.push(`commit ${nights[at].commit}`);
+    if (runs[at].commit) parts.push(`commit ${runs[at].commit}`);
     for (const change of changes) if (change.at === at) parts.push(`${change.verdict} ${relative(change.relative)}`);
     for (const one of spec.environment) if (one.at === at) parts.push(one.text);
     caption.textContent = parts.join(" · ");
@@ -161,13 +161,13 @@ function chart(spec) {
     const marks = last === 0 ? [0] : width < 500 ? [0, last] : [0, Math.round(last / 3), Math.round(2 * last / 3), last];
     new Set(marks).forEach((i) => {
       const anchor = last === 0 ? "middle" : i === 0 ? "start" : i === last ? "end" : "middle";
-      svg.append(shape("text", { x: x(i), y: height - 5, "text-anchor": anchor }, nights[i].date.slice(0, 10)));
+      svg.append(shape("text", { x: x(i), y: height - 5, "text-anchor": anchor }, runs[i].date.slice(0, 10)));
     });
-    // What changed around the code: dashed, its words where there is room for them.
+    // Environment changes: dashed lines, with a label if it fits.
     let free = 0;
     for (const one of spec.environment) {
       const line = shape("line", { class: "environment", x1: x(one.at), x2: x(one.at), y1: 16, y2: height - bottom, stroke: "var(--quiet)", "stroke-dasharray": "2 4" });
-      line.append(shape("title", {}, `${nights[one.at].date.slice(0, 10)}: ${one.text}`));
+      line.append(shape("title", {}, `${runs[one.at].date.slice(0, 10)}: ${one.text}`));
       svg.append(line);
       const long = one.text.length > 28 ? `${one.text.slice(0, 13)}…${one.text.slice(-14)}` : one.text;
       const wide = long.length * 6.4;
@@ -191,16 +191,16 @@ function chart(spec) {
       if (outcome === null || outcome === "ok") return;
       const px = x(i), py = height - bottom - 5;
       const cross = shape("path", { d: `M${px - 3} ${py - 3}L${px + 3} ${py + 3}M${px - 3} ${py + 3}L${px + 3} ${py - 3}`, stroke: "var(--bad)", "stroke-width": 1.6 });
-      cross.append(shape("title", {}, `${nights[i].date.slice(0, 10)}: ${outcome.replaceAll("_", " ")}`));
+      cross.append(shape("title", {}, `${runs[i].date.slice(0, 10)}: ${outcome.replaceAll("_", " ")}`));
       svg.append(cross);
     });
     const taken = [];
-    // The newest first: where two have no room for their words, it keeps them.
+    // The newest first: if two labels overlap, the newest is kept.
     for (const change of [...changes].reverse()) {
-      const colour = `var(${(!change.settled && kMarkColours[change.verdict]) || "--quiet"})`;
+      const colour = `var(${(!change.resolution && kMarkColours[change.verdict]) || "--quiet"})`;
       const px = x(change.at);
       const line = shape("line", { class: "change", x1: px, x2: px, y1: top - 4, y2: height - bottom, stroke: colour, "stroke-width": 1.4 });
-      line.append(shape("title", {}, `${nights[change.at].date.slice(0, 10)}: ${change.verdict} ${relative(change.relative)}`));
+      line.append(shape("title", {}, `${runs[change.at].date.slice(0, 10)}: ${change.verdict} ${relative(change.relative)}`));
       const label = relative(change.relative);
       svg.append(line);
       const wide = label.length * 6.6 + 6;
@@ -236,31 +236,31 @@ function chart(spec) {
 
 // ---- one case ----
 
-function valueTable(series, outcomes, nights) {
+function valueTable(series, outcomes, runs) {
   const names = Object.keys(series);
-  const details = element("details", {}, element("summary", {}, "Every night as a table"));
+  const details = element("details", {}, element("summary", {}, "All runs as a table"));
   details.addEventListener("toggle", () => {
     if (!details.open || details.children.length > 1) return;
-    const head = element("tr", {}, element("th", { scope: "col" }, "Night"), element("th", { scope: "col" }, "Commit"), element("th", { scope: "col" }, "Outcome"),
+    const head = element("tr", {}, element("th", { scope: "col" }, "HistoryRun"), element("th", { scope: "col" }, "Commit"), element("th", { scope: "col" }, "Outcome"),
       ...names.map((name) => element("th", { scope: "col", class: "number" }, metric(name).title)));
     const body = element("tbody");
-    for (let i = nights.length - 1; i >= 0; --i) {
+    for (let i = runs.length - 1; i >= 0; --i) {
       if (outcomes[i] === null) continue;
-      body.append(element("tr", {}, element("th", { scope: "row" }, nights[i].date.slice(0, 16).replace("T", " ")), element("td", {}, nights[i].commit),
-        element("td", {}, outcomes[i].replaceAll("_", " ")), ...names.map((name) => element("td", { class: "number" }, told_exactly(name, series[name][i])))));
+      body.append(element("tr", {}, element("th", { scope: "row" }, runs[i].date.slice(0, 16).replace("T", " ")), element("td", {}, runs[i].commit),
+        element("td", {}, outcomes[i].replaceAll("_", " ")), ...names.map((name) => element("td", { class: "number" }, exact_text(name, series[name][i])))));
     }
-    details.append(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Every night" }, element("table", {}, element("thead", {}, head), body)));
+    details.append(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "All runs" }, element("table", {}, element("thead", {}, head), body)));
   });
   return details;
 }
 
-function changeList(row, nights) {
+function changeList(row, runs) {
   if (row.changes.length === 0) return null;
   const list = element("ul");
   for (const change of [...row.changes].reverse()) {  // the newest first
-    const item = element("li", {}, element("span", { class: `badge ${change.settled ? "" : change.verdict}` }, change.verdict), ` ${nights[change.at].date.slice(0, 10)}: ${metric(change.metric).title.toLowerCase()} ${change.levels} (${relative(change.relative)})`);
+    const item = element("li", {}, element("span", { class: `badge ${change.resolution ? "" : change.verdict}` }, change.verdict), ` ${runs[change.at].date.slice(0, 10)}: ${metric(change.metric).title.toLowerCase()} ${change.levels} (${relative(change.relative)})`);
     if (change.new) item.append(" – new since the previous run");
-    if (change.settled) item.append(` – ${change.settled}`);
+    if (change.resolution) item.append(` – ${change.resolution}`);
     if (change.allocations.length > 0) item.append(element("ul", {}, ...change.allocations.map((one) => element("li", {}, one))));
     list.append(item);
   }
@@ -275,7 +275,7 @@ function permalink(row) {
 
 function detail(row) {
   const device = data.devices[row.device];
-  const box = element("div", { class: "box" }, element("p", { class: "quiet" }, "Reading its history…"));
+  const box = element("div", { class: "box" }, element("p", { class: "quiet" }, "Loading…"));
   chunk(row.chunk).then((cases) => {
     const one = cases[row.place];
     const series = Object.fromEntries(Object.entries(one.series).map(([name, packed]) => [name, unpacked(packed)]));
@@ -285,27 +285,27 @@ function detail(row) {
     link.addEventListener("click", () => {
       const address = `${location.href.split("#")[0]}${permalink(row)}`;
       history.replaceState(null, "", permalink(row));
-      const said = () => { link.textContent = "The link stands in the address bar"; };
+      const said = () => { link.textContent = "The link is in the address bar"; };
       if (navigator.clipboard) navigator.clipboard.writeText(address).then(() => { link.textContent = "Copied"; }, said);
       else said();
     });
     const charts = element("div", { class: "charts" });
     for (const [name, values] of Object.entries(series)) {
-      // Nothing to see in a set-up that never took a byte.
+      // Omits setup and leaks that are always 0.
       if (name === "setup_bytes" || name === "leaked_bytes") if (values.every((value) => value === null || value === 0)) continue;
-      charts.append(chart({ name, values, nights: device.nights, environment: device.environment, changes: row.changes, outcomes, window: row.window }));
+      charts.append(chart({ name, values, runs: device.runs, environment: device.environment, changes: row.changes, outcomes, window: row.window }));
     }
-    if (charts.children.length === 0) charts.append(element("p", {}, "It was never measured."));
+    if (charts.children.length === 0) charts.append(element("p", {}, "Never measured."));
     box.replaceChildren(...[
       element("p", {}, axes || "No axes."),
       row.reasons.length > 0 ? element("p", {}, row.reasons.join("; ")) : null,
-      changeList(row, device.nights), charts, element("div", { class: "actions" }, link),
-      valueTable(series, outcomes, device.nights)].filter((child) => child !== null));
+      changeList(row, device.runs), charts, element("div", { class: "actions" }, link),
+      valueTable(series, outcomes, device.runs)].filter((child) => child !== null));
   }, (error) => { box.replaceChildren(element("p", { class: "warning", role: "alert" }, error.message)); });
   return element("tr", { class: "detail" }, element("td", { colspan: String(columns().length) }, box));
 }
 
-// ---- every case ----
+// ---- the list of all cases ----
 
 const rows = data.rows.map((values, order) => {
   const row = Object.fromEntries(data.columns.map((name, i) => [name, values[i]]));
@@ -316,19 +316,19 @@ const stateName = new Map(data.states);
 const several = data.devices.length > 1;
 const shown = { sort: "", down: false, most: kPage, open: null };
 
-// [key, title, figure or text to sort by, cell, class, "less" where a phone has no room]
+// [key, title, sort key, cell, class: "less" is hidden on phones]
 function columns() {
   return [
     ["name", "Case", (row) => row.lower, null, "words"],
     ...(several ? [["device", "Device", (row) => data.devices[row.device].label, (row) => data.devices[row.device].label, "words less"]] : []),
     ["state", "State", (row) => stateOrder.get(row.state), (row) => element("span", { class: `badge ${row.state}` }, stateName.get(row.state)), ""],
     ["change", "Change", (row) => row.change === null ? null : Math.abs(row.change), (row) => row.state_metric ? `${relative(row.change)} ${metric(row.state_metric).title.toLowerCase()}` : "–", "number"],
-    ["peak", "Peak", (row) => row.peak, (row) => told("requested_peak_bytes", row.peak), "number less"],
-    ["time", "Time", (row) => row.time, (row) => told("gpu_time_ns", row.time), "number less"],
+    ["peak", "Peak", (row) => row.peak, (row) => valueText("requested_peak_bytes", row.peak), "number less"],
+    ["time", "Time", (row) => row.time, (row) => valueText("gpu_time_ns", row.time), "number less"],
     ...(rows.some((row) => row.throughput !== null)
       ? [["throughput", "GB/s", (row) => row.throughput, (row) => row.throughput === null ? "–" : Number((row.throughput / 1e9).toPrecision(4)).toString(), "number less"]] : []),
-    ["ratio", "Peak / estimate", (row) => row.ratio, (row) => told("estimate_ratio", row.ratio), "number less"],
-    ["outcome", "Newest night", (row) => row.outcome, (row) => (row.outcome || "not planned").replaceAll("_", " "), "less"],
+    ["ratio", "Peak / estimate", (row) => row.ratio, (row) => valueText("estimate_ratio", row.ratio), "number less"],
+    ["outcome", "Newest run", (row) => row.outcome, (row) => (row.outcome || "not planned").replaceAll("_", " "), "less"],
   ];
 }
 
@@ -336,7 +336,7 @@ function chosenRows() {
   const words = byId("words").value.toLowerCase().split(/\s+/).filter((word) => word !== "");
   const state = byId("state").value, operation = byId("operation").value, device = byId("device").value;
   const chosen = rows.filter((row) => words.every((word) => row.lower.includes(word))
-    && (state === "" || (state === "look" ? data.look.includes(row.state) : row.state === state))
+    && (state === "" || (state === "attention" ? data.attention.includes(row.state) : row.state === state))
     && (operation === "" || row.operation === operation) && (device === "" || data.devices[row.device].label === device));
   const column = columns().find(([key]) => key === shown.sort);
   if (!column) return chosen;
@@ -364,7 +364,7 @@ function head() {
   for (const [key, title, , , kind] of columns()) {
     const button = element("button", { type: "button" }, title);
     button.addEventListener("click", () => {
-      // Figures are wanted largest first, words from a to z; a third press gives the order of the page back.
+      // Numbers sort largest first, text from a to z; a third click restores the order of the page.
       const first = !["name", "device", "state", "outcome"].includes(key);
       if (shown.sort !== key) { shown.sort = key; shown.down = first; }
       else if (shown.down === first) shown.down = !first;
@@ -432,7 +432,7 @@ function options(select, all, entries) {
   select.replaceChildren(element("option", { value: "" }, all), ...entries.map(([value, text]) => element("option", { value }, text)));
 }
 
-// What the address says: a case, and how the list was filtered and sorted.
+// Restores case, filters and sort order from the address.
 function follow() {
   const wanted = new URLSearchParams(location.hash.slice(1));
   const known = ["case", "words", "state", "operation", "only", "sort"];
@@ -457,7 +457,7 @@ function follow() {
     const found = rows.find((row) => row.name === name && (device === null || data.devices[row.device].label === device));
     if (!found) {
       fill();
-      byId("count").textContent = `There is no case ${name} here. ${byId("count").textContent}`;
+      byId("count").textContent = `No case ${name} in this report. ${byId("count").textContent}`;
       byId("every").scrollIntoView();
       return;
     }
@@ -475,9 +475,9 @@ function follow() {
 
 view.hidden = false;
 const used = new Set(rows.map((row) => row.state));
-options(byId("state"), "every state", [["look", "needs a look"], ...data.states.filter(([state]) => used.has(state))]);
-options(byId("operation"), "every operation", [...new Set(rows.map((row) => row.operation))].sort().map((name) => [name, name]));
-options(byId("device"), "every device", data.devices.map((device) => [device.label, device.label]));
+options(byId("state"), "all states", [["attention", "needs attention"], ...data.states.filter(([state]) => used.has(state))]);
+options(byId("operation"), "all operations", [...new Set(rows.map((row) => row.operation))].sort().map((name) => [name, name]));
+options(byId("device"), "all devices", data.devices.map((device) => [device.label, device.label]));
 byId("device-label").hidden = !several;
 head();
 fill();

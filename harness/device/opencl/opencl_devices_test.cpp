@@ -1,0 +1,92 @@
+#include "device/opencl/opencl_devices.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <vector>
+
+#include "base/files_testing.hpp"
+
+namespace peakmark {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+Bytes words(std::initializer_list<std::uint32_t> values) {
+  Bytes bytes(values.size() * sizeof(std::uint32_t));
+  std::memcpy(bytes.data(), values.begin(), bytes.size());
+  return bytes;
+}
+
+/// A device with these answers, laid out as the texts of the extensions say.
+OpenClQuery answers(std::map<unsigned, Bytes> all) {
+  return [all = std::move(all)](unsigned what, std::size_t bytes, void* value) {
+    const auto found = all.find(what);
+    if (found == all.end() || found->second.size() != bytes) return false;
+    std::memcpy(value, found->second.data(), bytes);
+    return true;
+  };
+}
+
+TEST(PciAddress, OfTheKhronosExtension) {
+  const OpenClQuery device = answers({{0x410F, words({0x1, 0x3b, 0x1f, 0x2})}});
+  EXPECT_EQ(pci_address("cl_khr_fp64 cl_khr_pci_bus_info", device), "0001:3b:1f");
+  EXPECT_EQ(pci_address("cl_khr_fp64", device), "") << "a device is asked only for what it announces";
+}
+
+TEST(PciAddress, OfNvidia) {
+  const OpenClQuery device =
+      answers({{0x4008, words({0x3b})}, {0x4009, words({0x1f << 3 | 1})}, {0x400A, words({0})}});
+  EXPECT_EQ(pci_address("cl_nv_device_attribute_query", device), "0000:3b:1f");
+  EXPECT_EQ(pci_address("cl_khr_pci_bus_info cl_nv_device_attribute_query", device), "0000:3b:1f")
+      << "one that does not answer is followed by the next";
+}
+
+TEST(PciAddress, OfAmd) {
+  Bytes topology(24, 0);
+  topology[0] = 1;
+  topology[21] = 0xc1;
+  topology[22] = 0x02;
+  EXPECT_EQ(pci_address("cl_amd_device_attribute_query", answers({{0x4037, topology}})), "0000:c1:02");
+  topology[0] = 0;  // not PCIe
+  EXPECT_EQ(pci_address("cl_amd_device_attribute_query", answers({{0x4037, topology}})), "");
+}
+
+TEST(PciAddress, NoAnswerIsNone) {
+  EXPECT_EQ(pci_address("cl_khr_pci_bus_info cl_nv_device_attribute_query cl_amd_device_attribute_query",
+                        answers({})),
+            "");
+}
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(PoclCache, AFolderThatIsNotThereYetCanBeMade) {
+  const TemporaryFolder folder;
+  setenv("POCL_CACHE_DIR", (folder.path() / "a" / "b").c_str(), 1);
+  EXPECT_EQ(pocl_cache_error(), "");
+}
+
+// A file in the way stops root, too, whom no mode of a folder stops.
+TEST(PoclCache, AHomeThatIsNoFolderIsNamedWithTheWayOut) {
+  const TemporaryFolder folder;
+  const std::filesystem::path home = folder.path() / "home";
+  std::ofstream(home) << "a file";
+  unsetenv("POCL_CACHE_DIR");
+  unsetenv("XDG_CACHE_HOME");
+  setenv("HOME", home.c_str(), 1);
+  EXPECT_THAT(pocl_cache_error(),
+              AllOf(HasSubstr((home / ".cache/pocl/kcache").string()), HasSubstr("set POCL_CACHE_DIR")));
+  setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
+  EXPECT_EQ(pocl_cache_error(), "");
+  setenv("POCL_CACHE_DIR", home.c_str(), 1);
+  EXPECT_THAT(pocl_cache_error(), HasSubstr(home.string() + ";"));
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,1 +1,0 @@
-"""The report in the forms that CI systems show, one module a form."""

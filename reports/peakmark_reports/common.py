@@ -1,0 +1,83 @@
+"""Errors, and numbers as text: shared by plots, pages and CI reports."""
+
+from __future__ import annotations
+
+class InputError(Exception):
+    """Ends a command with a message instead of a traceback; `code` is the exit code."""
+
+    code = 2
+
+
+METRIC_NAMES = {
+    "requested_peak_bytes": "peak",
+    "setup_bytes": "setup",
+    "leaked_bytes": "leak",
+    "gpu_time_ns": "time",
+    "estimate_ratio": "peak / estimate",
+}
+UNKNOWN = "–"
+
+_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
+
+
+def quantity(count: int, one: str, many: str = "") -> str:
+    """Returns a number with its noun: `1 run`, `1,200 runs`. `many` is the plural if it is not `one` with an s."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def size_text(value: float) -> str:
+    """Bytes in binary units: 1536 is `1.5 KiB`."""
+    unit = 0
+    while abs(value) >= 1024 and unit + 1 < len(_UNITS):
+        value /= 1024
+        unit += 1
+    return f"{value:.4g} {_UNITS[unit]}"
+
+
+def time_text(nanoseconds: float) -> str:
+    """`1.5 ms`"""
+    for name, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if nanoseconds >= scale:
+            return f"{nanoseconds / scale:.4g} {name}"
+    return f"{nanoseconds:.4g} ns"
+
+
+def short_commit(commit: str) -> str:
+    """Returns the first 12 digits, and the `+` of modified sources."""
+    return commit[:12] + ("+" if len(commit) > 12 and commit.endswith("+") else "")
+
+
+def metric_name(metric: str) -> str:
+    return METRIC_NAMES.get(metric, metric.replace("_", " "))
+
+
+def value_text(metric: str, value: float | int | None) -> str:
+    """Returns `6.75 MiB`, `1.5 ms`, `0.987`; a dash if unknown."""
+    if value is None:
+        return UNKNOWN
+    if metric.endswith("_bytes"):
+        return size_text(value)
+    if metric.endswith("_ns"):
+        return time_text(value)
+    return f"{value:.4g}"
+
+
+def levels_text(metric: str, before: float | int | None, after: float | int | None) -> str:
+    """Returns `6.75 MiB → 6.8 MiB`; exact values if both would look equal."""
+    left, right = value_text(metric, before), value_text(metric, after)
+    if left == right and before != after:
+        if metric.endswith("_bytes"):
+            left, right = f"{before:,.0f} B", f"{after:,.0f} B"
+        else:
+            left, right = f"{before:.6g}", f"{after:.6g}"
+    return f"{left} → {right}"
+
+
+def relative_text(relative: float | None) -> str:
+    """Returns `+5.2 %`; one digit below 0.05 %, so that a change never looks like none."""
+    if relative is None:
+        return "from 0"
+    percent = 100 * relative
+    if percent and abs(percent) < 0.05:
+        return f"{percent:+.1g} %".replace("-", "−")
+    return f"{percent:+.1f} %".replace("-", "−")
