@@ -24,7 +24,7 @@
 #include "launch/record_program.hpp"
 #include "profile/profile.hpp"
 #include "profile/profile_files.hpp"
-#include "profile/recording_name.hpp"
+#include "profile/profile_files.hpp"
 #include "show/process_tree.hpp"
 
 namespace peakmark::cli {

@@ -293,7 +293,7 @@ TEST_F(RecordCommand, OnlyAProfileIsOverwritten) {
   std::ofstream(profile()) << "a letter";
   const Result result = record("-- $PROGRAM leak");
   EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.err, HasSubstr("is no profile"));
+  EXPECT_THAT(result.err, HasSubstr("not a profile"));
   EXPECT_EQ(text(profile()), "a letter");
 }
 

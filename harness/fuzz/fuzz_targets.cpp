@@ -14,7 +14,6 @@
 #include "history/run_record.hpp"
 #include "runfile/description_json.hpp"
 #include "runfile/run_file.hpp"
-#include "show/page.hpp"
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"
 #include "supervise/external_estimates.hpp"

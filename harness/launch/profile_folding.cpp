@@ -16,7 +16,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
-#include "ledger/fold.hpp"
+#include "ledger/ledger.hpp"
 #include "profile/profile_files.hpp"
 
 namespace peakmark {

@@ -21,8 +21,6 @@
 #include "launch/program_watch.hpp"
 #include "profile/profile.hpp"
 #include "profile/profile_files.hpp"
-#include "profile/recording_name.hpp"
-#include "profile/stop_reason.hpp"
 #include "recorders/error_file.hpp"
 #include "subprocess/signals.hpp"
 

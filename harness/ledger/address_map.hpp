@@ -8,7 +8,7 @@
 
 namespace peakmark {
 
-/// What is live at an address.
+/// The allocation that is live at an address.
 struct LiveEntry {
   std::uint64_t address = 0;
   std::uint64_t index = 0;  ///< of the allocation's event
@@ -23,7 +23,7 @@ class AddressMap {
  public:
   AddressMap() : slots_(kMinSlots) {}
 
-  /// The entry at `address`, or null. Valid until the next insertion or erasure.
+  /// Returns the entry at `address`, or null. Valid until the next insertion or erasure.
   [[nodiscard]] const LiveEntry* find(std::uint64_t address) const {
     for (std::size_t i = home(address);; i = next(i)) {
       if (slots_[i].address == 0) return nullptr;  // also where 0 itself is asked for
@@ -40,7 +40,7 @@ class AddressMap {
     slots_[i] = entry;
   }
 
-  /// Has the cache fetch what a later `find` of this address reads.
+  /// Loads what a later `find` of this address reads into the cache.
   void prefetch(std::uint64_t address) const { __builtin_prefetch(&slots_[home(address)], 1); }
 
   void erase(std::uint64_t address) {
@@ -50,7 +50,7 @@ class AddressMap {
       hole = next(hole);
     }
     --size_;
-    // Whatever stands behind the hole and would be found through it moves up; no tombstones are left.
+    // Entries behind the hole that are found through it move up; no tombstones are left.
     for (std::size_t i = next(hole); slots_[i].address != 0; i = next(i)) {
       const std::size_t wanted = home(slots_[i].address);
       const bool reachable_without_hole =
@@ -64,7 +64,7 @@ class AddressMap {
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  /// Calls `visit(entry)` for each entry, in no order that means anything.
+  /// Calls `visit(entry)` for each entry, in no particular order.
   template <typename Visit>
   void for_each(Visit visit) const {
     for (const LiveEntry& slot : slots_) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "profile/event_test.hpp"
+#include "profile/event_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -1,5 +1,3 @@
-#include "ledger/fold.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,58 +9,13 @@
 
 #include "base/size.hpp"
 #include "ledger/address_map.hpp"
-#include "ledger/memory_kinds.hpp"
+#include "ledger/ledger.hpp"
+#include "ledger/timeline.hpp"
 
 namespace peakmark {
 namespace {
 
 constexpr std::size_t kNone = SIZE_MAX;
-
-/// The first, the lowest, the highest and the last value in each of some equal spans of time, by event.
-class ThinnedValues {
- public:
-  ThinnedValues(std::int64_t from_ns, std::int64_t to_ns)
-      : from_ns_(from_ns), length_ns_(std::max<std::int64_t>(to_ns - from_ns, 0) + 1) {}
-
-  void add(std::int64_t time_ns, Size value, std::size_t event) {
-    if (spans_.empty()) spans_.resize(kSpans);
-    const std::int64_t since = std::clamp<std::int64_t>(time_ns - from_ns_, 0, length_ns_ - 1);
-    const double part = static_cast<double>(since) / static_cast<double>(length_ns_);
-    Span& span = spans_[std::min(static_cast<std::size_t>(part * kSpans), kSpans - 1)];
-    if (span.first == kNone) span = {event, event, event, event, value, value};
-    span.last = event;
-    if (value < span.lowest_value) {
-      span.lowest = event;
-      span.lowest_value = value;
-    }
-    if (value > span.highest_value) {
-      span.highest = event;
-      span.highest_value = value;
-    }
-  }
-
-  template <typename Visit>
-  void for_each(Visit visit) const {
-    for (const Span& span : spans_) {
-      if (span.first == kNone) continue;
-      for (const std::size_t event : {span.first, span.lowest, span.highest, span.last}) visit(event);
-    }
-  }
-
- private:
-  static constexpr std::size_t kSpans = 1000;
-  struct Span {
-    std::size_t first = kNone;
-    std::size_t lowest = kNone;
-    std::size_t highest = kNone;
-    std::size_t last = kNone;
-    Size lowest_value = 0;
-    Size highest_value = 0;
-  };
-  std::int64_t from_ns_;
-  std::int64_t length_ns_;
-  std::vector<Span> spans_;
-};
 
 /// A highest value, and the event after which it was first reached.
 struct Highest {
@@ -101,7 +54,7 @@ class Lives {
       : of_event(events.size(), kNone), has_point(events.size(), 0), events_(events) {
     const std::int64_t from_ns = events.front().time_ns;
     const std::int64_t to_ns = events.back().time_ns;
-    points_.assign(kKindSlots + 1, ThinnedValues(from_ns, to_ns));
+    points_.assign(kKindSlots + 1, ThinnedValues(from_ns, to_ns, kSpans));
     for (std::size_t i = 0; i < events.size(); ++i) {
       if (i + kLookAhead < events.size()) map_.prefetch(events[i + kLookAhead].address);
       step(i);
@@ -114,7 +67,7 @@ class Lives {
     }
     for (std::size_t slot = 0; slot <= kKindSlots; ++slot) {
       const std::uint8_t point = slot == kKindSlots ? kPointOfAll : kPointOfKind;
-      points_[slot].for_each([&](std::size_t i) { has_point[i] |= point; });
+      for (const ThinnedValues::Value& value : points_[slot].values()) has_point[value.number] |= point;
       if (slot < kKindSlots && peak_of_kind_[slot].event != kNone)
         has_point[peak_of_kind_[slot].event] |= point;
     }
@@ -133,6 +86,7 @@ class Lives {
 
  private:
   static constexpr std::size_t kLookAhead = 16;
+  static constexpr std::size_t kSpans = 1000;  // of time, of each timeline
 
   void step(std::size_t i) {
     const Event& event = events_[i];
@@ -195,12 +149,12 @@ class Lives {
     const std::int64_t time_ns = events_[i].time_ns;
     if (all_changed) {
       peak_of_phase_.see(live_.all, i);
-      points_[kKindSlots].add(time_ns, live_.all, i);
+      points_[kKindSlots].add({time_ns, live_.all}, i);
     }
     if (kind_changed) {
       const std::size_t slot = slot_of(kind);
       peak_of_kind_[slot].see(live_.of_kind[slot], i);
-      points_[slot].add(time_ns, live_.of_kind[slot], i);
+      points_[slot].add({time_ns, live_.of_kind[slot]}, i);
     }
   }
 
@@ -224,7 +178,7 @@ class Folding {
   explicit Folding(std::span<const Event> events) : events_(events), lives_(events) {}
 
   std::vector<Event> run() {
-    // The first event tells when the time before the first phase began.
+    // The first event is the beginning of the time before the first phase.
     put_live(events_.front(), kLiveOfAll, 0);
     for (std::size_t i = 0; i < events_.size(); ++i) step(i);
     end_phase();
@@ -303,7 +257,7 @@ class Folding {
     if (life.is_kept) {
       sync(event, event.kind);
       folded_.push_back(event);
-      told_.add(event.kind, bytes);
+      replayed_.add(event.kind, bytes);
     } else if (event.amounts.result != 0) {
       ++refused_releases_;  // it is live again, and was counted before
     } else {
@@ -325,7 +279,7 @@ class Folding {
       released.thread = event.thread;
       released.address = event.address;
       folded_.push_back(released);
-      told_.add(allocation.kind, -allocation.amounts.bytes);
+      replayed_.add(allocation.kind, -allocation.amounts.bytes);
     }
     now_.add(allocation.kind, -allocation.amounts.bytes);
   }
@@ -382,15 +336,15 @@ class Folding {
   }
 
   void sync_all(const Event& at) {
-    if (told_.all == now_.all) return;
+    if (replayed_.all == now_.all) return;
     put_live(at, kLiveOfAll, now_.all);
-    told_.all = now_.all;
+    replayed_.all = now_.all;
   }
 
   void sync_kind(const Event& at, std::size_t slot) {
-    if (told_.of_kind[slot] == now_.of_kind[slot]) return;
+    if (replayed_.of_kind[slot] == now_.of_kind[slot]) return;
     put_live(at, kLiveOfKind, now_.of_kind[slot], static_cast<MemoryKind>(slot));
-    told_.of_kind[slot] = now_.of_kind[slot];
+    replayed_.of_kind[slot] = now_.of_kind[slot];
   }
 
   /// So that whoever replays has the right figures before the next event.
@@ -435,8 +389,8 @@ class Folding {
   std::span<const Event> events_;
   const Lives lives_;
   std::vector<Event> folded_;
-  LiveBytes now_;   // of all events
-  LiveBytes told_;  // that a replay of folded_ has
+  LiveBytes now_;       // of all events
+  LiveBytes replayed_;  // by a replay of folded_ so far
   Dropped of_phase_;
   std::array<Dropped, kKindSlots> of_kind_;
   std::int64_t unmatched_releases_ = 0;

@@ -1,5 +1,3 @@
-#include "ledger/fold.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -10,12 +10,11 @@
 #include <utility>
 
 #include "ledger/address_map.hpp"
-#include "ledger/memory_kinds.hpp"
 
 namespace peakmark {
 namespace {
 
-/// One pass. An event costs one look into the map, whose cache line was asked for some events before.
+/// One pass. An event costs one lookup in the map, whose cache line was prefetched some events before.
 class Replay {
  public:
   explicit Replay(std::span<const Event> events) : events_(events) { begin_phase(0, ""); }
@@ -52,7 +51,8 @@ class Replay {
         refuse(event);
         break;
       case EventType::name:
-        // A name may come any time while the allocation lives, and belongs to whoever has the address then.
+        // A name may come any time while the allocation lives; it belongs to the one that has the address
+        // then.
         if (const LiveEntry* entry = map_.find(event.address)) name_of_allocation_[entry->index] = i;
         break;
       case EventType::phase:

@@ -11,9 +11,9 @@
 
 namespace peakmark {
 
-/// An allocation that is live, or was at the moment asked about.
+/// An allocation that is live, or was live at the moment in question.
 struct Allocation {
-  std::string name;   ///< as marked; empty when nobody named it
+  std::string name;   ///< by a mark; empty if it has none
   std::string phase;  ///< in which it was made
   MemoryKind kind = MemoryKind::none;
   Size bytes = 0;
@@ -30,7 +30,7 @@ struct RefusedAllocation {
   std::string phase;
   std::uint64_t stack = 0;  ///< as Allocation::stack
   std::int64_t count = 0;
-  /// Of the call site, innermost first. The ledger leaves it empty (refused_by_site of show fills it).
+  /// Frames of the call site, innermost first. The ledger leaves it empty; refused_by_site of show fills it.
   std::vector<std::string> frames = {};
 
   bool operator==(const RefusedAllocation&) const = default;
@@ -41,14 +41,14 @@ struct PhaseSummary {
   std::string name;  ///< empty before the first mark
   Size live_at_start_bytes = 0;
   Size live_at_end_bytes = 0;
-  Size peak_bytes = 0;  ///< most live at any moment of the phase, what it began with included
+  Size peak_bytes = 0;  ///< maximum live bytes in the phase, including what it began with
   std::int64_t allocations = 0;
   std::int64_t failed_allocations = 0;
   std::int64_t start_time_ns =
       0;  ///< of its mark; of the time before the first mark, that of the first event
 };
 
-/// One kind of memory. Those that `counts_into_peak` leaves out are told of here only.
+/// One kind of memory. Those that do not count into the peak are reported here only.
 struct KindSummary {
   Size peak_bytes = 0;  ///< of this kind alone, at its own moment
   Size live_at_end_bytes = 0;
@@ -56,7 +56,7 @@ struct KindSummary {
   std::int64_t allocations = 0;
 };
 
-/// What events add up to. Bytes are requested bytes of the kinds that count into the peak.
+/// The figures of a profile. Bytes are requested bytes of the kinds that count into the peak.
 struct LedgerSummary {
   Size peak_bytes = 0;
   std::int64_t peak_time_ns = 0;
@@ -71,19 +71,29 @@ struct LedgerSummary {
   std::vector<Allocation> leaked;          ///< what is live at the end, largest first
   std::vector<RefusedAllocation> refused;  ///< largest first, then in the order in which they first came
   std::vector<PhaseSummary> phases;
-  std::vector<std::string> notes;  ///< what the recorder had to say
+  std::vector<std::string> notes;  ///< messages of the recorder
   std::map<std::uint64_t, std::string>
-      stacks;  ///< texts of the call stacks by id; empty where none were recorded
+      stacks;  ///< texts of the call stacks by id; empty if none were recorded
   Size pool_reserved_peak_bytes = 0;
   bool pool_seen = false;  ///< false: pool_reserved_peak_bytes is unknown, not 0
 };
 
-/// The first note that says that the recording cannot be trusted; empty where there is none.
+/// Returns the first note that says that the recording cannot be trusted; empty if there is none.
 std::string invalid_note(const LedgerSummary& summary);
 
-/// Replays events, in the order given, that began with nothing live.
-/// An address that is allocated again without a release between is a release that was lost: it is counted as
-/// released first, so that live never counts one address twice.
+/// Returns the figures of events that began with nothing live, in the order given. An address that is
+/// allocated again without a release between is a release that was lost: it is counted as released first, so
+/// that live never counts one address twice.
 LedgerSummary summarise(std::span<const Event> events);
+
+/// Returns fewer events that add up to the same (`record --compact`): `summarise` of them, and of them
+/// followed by any later events, equals that of all. Kept are the allocations that are live at the end or at
+/// the first moment of the peak, with their releases and names; phases, notes and call stacks; one refused
+/// request of each kind and phase, with its count. Of everything else the counts are kept (EventType::folded)
+/// and a thinned timeline (EventType::live) in which each phase's and each kind's peak is exact. Times of the
+/// device (EventType::work) are dropped.
+///
+/// The result may be folded again, together with what came after it. A text must not be cut off at the end.
+std::vector<Event> fold(std::span<const Event> events);
 
 }  // namespace peakmark

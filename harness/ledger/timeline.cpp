@@ -1,94 +1,60 @@
 #include "ledger/timeline.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "ledger/address_map.hpp"
 
 namespace peakmark {
 namespace {
 
-/// A span of time of which four points are kept.
-class Span {
- public:
-  void add(const LivePoint& point, std::uint64_t order) {
-    const Kept kept{point, order};
-    if (!any_) first_ = least_ = most_ = kept;
-    any_ = true;
-    last_ = kept;
-    if (point.live_bytes < least_.point.live_bytes) least_ = kept;
-    if (point.live_bytes > most_.point.live_bytes) most_ = kept;
-  }
-
-  void append_to(std::vector<LivePoint>& points) const {
-    if (!any_) return;
-    Kept all[] = {first_, least_, most_, last_};
-    std::ranges::sort(all, {}, &Kept::order);
-    for (std::size_t i = 0; i < std::size(all); ++i) {
-      if (i == 0 || all[i].order != all[i - 1].order) points.push_back(all[i].point);
-    }
-  }
-
- private:
-  struct Kept {
-    LivePoint point;
-    std::uint64_t order = 0;
-  };
-  bool any_ = false;
-  Kept first_, least_, most_, last_;
-};
-
-/// Keeps every change while they are few, and spans of time from then on.
+/// Keeps every change as long as there are few, and thins them from then on.
 class Thinning {
  public:
-  Thinning(std::int64_t from_ns, std::int64_t to_ns, std::size_t most)
-      : from_ns_(from_ns),
-        length_ns_(std::max<std::int64_t>(to_ns - from_ns, 0) + 1),
-        most_(most),
-        now_ns_(from_ns) {
+  Thinning(std::int64_t from_ns, std::int64_t to_ns, std::size_t max)
+      : to_ns_(std::max(from_ns, to_ns)),
+        max_(max),
+        now_ns_(from_ns),
+        thinned_(from_ns, to_ns, std::max<std::size_t>(max / 4, 1)) {
     points_.push_back({from_ns, 0});
   }
 
   void add(std::int64_t time_ns, Size live_bytes) {
     // The clocks of two threads may contradict the order of the events by some nanoseconds.
-    now_ns_ = std::clamp(time_ns, now_ns_, from_ns_ + length_ns_ - 1);
+    now_ns_ = std::clamp(time_ns, now_ns_, to_ns_);
     const LivePoint point{now_ns_, live_bytes};
-    if (!spans_.empty()) return add_to_span(point);
+    if (is_thinned_) return thinned_.add(point, number_++);
     points_.push_back(point);
-    if (points_.size() <= most_) return;
-    spans_.resize(std::max<std::size_t>(most_ / 4, 1));
-    for (const LivePoint& one : points_) add_to_span(one);
+    if (points_.size() <= max_) return;
+    is_thinned_ = true;
+    for (const LivePoint& one : points_) thinned_.add(one, number_++);
   }
 
-  std::vector<LivePoint> points() const {
-    if (spans_.empty()) return points_;
+  [[nodiscard]] std::vector<LivePoint> points() const {
+    if (!is_thinned_) return points_;
     std::vector<LivePoint> points;
-    for (const Span& span : spans_) span.append_to(points);
+    for (const ThinnedValues::Value& value : thinned_.values()) points.push_back(value.point);
     return points;
   }
 
  private:
-  void add_to_span(const LivePoint& point) {
-    const double part = static_cast<double>(point.time_ns - from_ns_) / static_cast<double>(length_ns_);
-    const auto place = static_cast<std::size_t>(part * static_cast<double>(spans_.size()));
-    spans_[std::min(place, spans_.size() - 1)].add(point, order_++);
-  }
-
-  std::int64_t from_ns_;
-  std::int64_t length_ns_;
-  std::size_t most_;
+  std::int64_t to_ns_;
+  std::size_t max_;
   std::int64_t now_ns_;
-  std::uint64_t order_ = 0;
+  bool is_thinned_ = false;
+  std::size_t number_ = 0;
   std::vector<LivePoint> points_;
-  std::vector<Span> spans_;
+  ThinnedValues thinned_;
 };
 
-/// Of the kinds for which `is_counted` holds; `is_said` by those events `live` that say how many bytes are.
-template <typename IsCounted, typename IsSaid>
-std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t most, IsCounted is_counted,
-                               IsSaid is_said) {
+/// Returns the timeline of the kinds for which `is_counted` holds. `sets_live`: the `live` events that have
+/// their bytes.
+template <typename IsCounted, typename SetsLive>
+std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t max, IsCounted is_counted,
+                               SetsLive sets_live) {
   if (events.empty()) return {};
   constexpr std::size_t kLookAhead = 16;
-  Thinning thinning(events.front().time_ns, events.back().time_ns, most);
+  Thinning thinning(events.front().time_ns, events.back().time_ns, max);
   AddressMap map;
   Size live = 0;
   const auto release = [&](std::uint64_t address) {
@@ -108,7 +74,7 @@ std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t most, 
       if (!is_counted(event.kind)) continue;
       live += event.amounts.bytes;
       thinning.add(event.time_ns, live);
-    } else if (event.type == EventType::live && is_said(event)) {
+    } else if (event.type == EventType::live && sets_live(event)) {
       live = event.amounts.bytes;
       thinning.add(event.time_ns, live);
     } else if (event.type == EventType::release && release(event.address)) {
@@ -122,14 +88,44 @@ std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t most, 
 
 }  // namespace
 
-std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t most) {
-  return live_of(events, most, counts_into_peak,
+ThinnedValues::ThinnedValues(std::int64_t from_ns, std::int64_t to_ns, std::size_t spans)
+    : from_ns_(from_ns),
+      length_ns_(std::max<std::int64_t>(to_ns - from_ns, 0) + 1),
+      number_of_spans_(spans) {}
+
+void ThinnedValues::add(const LivePoint& point, std::size_t number) {
+  if (spans_.empty()) spans_.resize(number_of_spans_);
+  const std::int64_t since = std::clamp<std::int64_t>(point.time_ns - from_ns_, 0, length_ns_ - 1);
+  const double part = static_cast<double>(since) / static_cast<double>(length_ns_);
+  const auto place = static_cast<std::size_t>(part * static_cast<double>(spans_.size()));
+  Span& span = spans_[std::min(place, spans_.size() - 1)];
+  const Value value{point, number};
+  if (!span.has_values) span = {true, value, value, value, value};
+  span.last = value;
+  if (point.live_bytes < span.lowest.point.live_bytes) span.lowest = value;
+  if (point.live_bytes > span.highest.point.live_bytes) span.highest = value;
+}
+
+std::vector<ThinnedValues::Value> ThinnedValues::values() const {
+  std::vector<Value> values;
+  for (const Span& span : spans_) {
+    if (!span.has_values) continue;
+    std::array<Value, 4> kept{span.first, span.lowest, span.highest, span.last};
+    std::ranges::sort(kept, {}, &Value::number);
+    const auto repeated = std::ranges::unique(kept, {}, &Value::number);
+    values.insert(values.end(), kept.begin(), repeated.begin());
+  }
+  return values;
+}
+
+std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t max) {
+  return live_of(events, max, counts_into_peak,
                  [](const Event& event) { return event.amounts.result == kLiveOfAll; });
 }
 
-std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t most, MemoryKind kind) {
+std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t max, MemoryKind kind) {
   return live_of(
-      events, most, [kind](MemoryKind one) { return one == kind; },
+      events, max, [kind](MemoryKind one) { return one == kind; },
       [kind](const Event& event) { return event.amounts.result == kLiveOfKind && event.kind == kind; });
 }
 

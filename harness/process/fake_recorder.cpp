@@ -1,4 +1,4 @@
-// For tests: a recorder that records what the test tells it, in a library of its own, as the real ones are.
+// For tests: a recorder that records what the test calls, in its own library like the real ones.
 #include "recorders/marks.h"
 #include "recorders/profile_writer.hpp"
 

@@ -1,35 +1,56 @@
-// The doors of libpeakmark-memory: exceptions end here.
+// The exported functions of libpeakmark-memory. No exception leaves them.
 #include <dlfcn.h>
+#include <pthread.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
-#include <memory>
+#include <functional>
+#include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "peakmark/memory_abi.h"
-#include "process/process_recorders.hpp"
+#include "process/process_memory.hpp"
+#include "profile/call_frames.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
-using peakmark::ProcessRecorders;
+using json = nlohmann::ordered_json;
+using peakmark::ProcessMemory;
+using Use = ProcessMemory::Use;
 
-std::mutex lock;
+constexpr const char* kTooLateAdvice =
+    ": register device memory before the first call into it, or run the whole program by `peakmark record -- "
+    "PROGRAM`";
 
-/// Null until they are loaded. Destroyed with the process, which takes the profile along.
-std::unique_ptr<ProcessRecorders>& recorders() {
-  static std::unique_ptr<ProcessRecorders> the_recorders;
-  return the_recorders;
+/// Destroyed with the process: its profile goes then.
+ProcessMemory& memory() {
+  static ProcessMemory of_process;
+  static const int registered =
+      pthread_atfork([] { of_process.lock_for_fork(); }, [] { of_process.unlock_after_fork(); },
+                     [] { of_process.unlock_after_fork(); });
+  static_cast<void>(registered);
+  return of_process;
 }
 
-/// Texts that were handed out stay.
+/// Returns the text in memory that is never freed.
 const char* kept(const std::string& text) {
+  static std::mutex lock;
   static auto* const texts = new std::set<std::string>;
+  const std::lock_guard held(lock);
   return texts->insert(text).first->c_str();
 }
 
-/// The installed recorders stand in lib/peakmark, and this library in lib.
+/// The installed recorders are in lib/peakmark, and this library is in lib.
 fs::path folder_of_recorders() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(&peakmark_memory_load), &info) == 0) return "peakmark";
@@ -38,16 +59,144 @@ fs::path folder_of_recorders() {
   return (error ? fs::path(info.dli_fname) : library).parent_path() / "peakmark";
 }
 
+/// Runs `body`; returns NULL, or why it failed.
 template <typename Body>
 const char* guarded(const Body& body) {
   try {
-    const std::lock_guard held(lock);
-    return body();
+    body();
+    return nullptr;
+  } catch (const peakmark::RecorderTooLateError& error) {
+    return kept(std::string(error.what()) + kTooLateAdvice);
   } catch (const std::exception& error) {
     return kept(error.what());
   } catch (...) {
-    return "something was thrown that is no exception";
+    return "an exception of unknown type was thrown";
   }
+}
+
+/// Runs `body`, which returns the JSON for `answer`.
+template <typename Body>
+int answered(const char** answer, const Body& body) {
+  thread_local std::string text;
+  int status = PEAKMARK_MEMORY_OK;
+  try {
+    // A text that was cut off within a character is not UTF-8.
+    text = body().dump(-1, ' ', false, json::error_handler_t::replace);
+  } catch (const peakmark::NoRecorderError& error) {
+    status = PEAKMARK_MEMORY_NO_RECORDER;
+    text = error.what();
+  } catch (const peakmark::RecorderTooLateError& error) {
+    status = PEAKMARK_MEMORY_TOO_LATE;
+    text = error.what();
+  } catch (const std::exception& error) {
+    status = PEAKMARK_MEMORY_FAILED;
+    text = error.what();
+  } catch (...) {
+    status = PEAKMARK_MEMORY_FAILED;
+    text = "an exception of unknown type was thrown";
+  }
+  *answer = text.c_str();
+  return status;
+}
+
+/// The sites of call stacks, each worked out once.
+class Sites {
+ public:
+  const std::string& operator[](const std::string& stack) {
+    const auto [found, is_new] = sites_.try_emplace(stack);
+    if (is_new) found->second = peakmark::call_site(stack);
+    return found->second;
+  }
+
+ private:
+  std::map<std::string, std::string> sites_;
+};
+
+/// Makes one of the groups or refusals that differ only in parts of the call stack behind the site, which
+/// takes the place of the stack. The largest come first.
+template <typename One, typename Key>
+std::vector<One> by_site(const std::vector<One>& list, Sites& sites, const Key& key) {
+  std::vector<One> merged;
+  std::map<decltype(key(list.front())), std::size_t> places;
+  for (One one : list) {
+    one.stack = sites[one.stack];
+    const auto [found, is_new] = places.try_emplace(key(one), merged.size());
+    if (is_new) {
+      merged.push_back(std::move(one));
+      continue;
+    }
+    One& same = merged[found->second];
+    if constexpr (std::is_same_v<One, peakmark::RegionGroup>) same.bytes += one.bytes;
+    same.count += one.count;
+  }
+  std::ranges::stable_sort(merged, std::ranges::greater(), &One::bytes);
+  return merged;
+}
+
+json to_json(const std::vector<peakmark::RegionGroup>& groups, Sites& sites) {
+  const auto key = [](const peakmark::RegionGroup& one) {
+    return std::tuple(one.name, one.kind, one.phase, one.stack, one.is_child);
+  };
+  json list = json::array();
+  for (const peakmark::RegionGroup& one : by_site(groups, sites, key)) {
+    list.push_back({{"name", one.name},
+                    {"kind", peakmark::to_string(one.kind)},
+                    {"phase", one.phase},
+                    {"site", one.stack},
+                    {"child", one.is_child},
+                    {"bytes", one.bytes},
+                    {"count", one.count}});
+  }
+  return list;
+}
+
+json to_json(const std::vector<peakmark::RegionRefusal>& refused, Sites& sites) {
+  const auto key = [](const peakmark::RegionRefusal& one) {
+    return std::tuple(one.bytes, one.kind, one.error, one.phase, one.stack, one.is_child);
+  };
+  json list = json::array();
+  for (const peakmark::RegionRefusal& one : by_site(refused, sites, key)) {
+    const std::string_view name = peakmark::allocation_error_name(one.error);
+    list.push_back({{"bytes", one.bytes},
+                    {"kind", peakmark::to_string(one.kind)},
+                    {"error", one.error},
+                    {"error_name", name.empty() ? json() : json(name)},
+                    {"phase", one.phase},
+                    {"site", one.stack},
+                    {"child", one.is_child},
+                    {"count", one.count}});
+  }
+  return list;
+}
+
+json to_json(const peakmark::RegionResult& result) {
+  const peakmark::RegionFigures& figures = result.figures;
+  const peakmark::RegionLists& lists = result.lists.value();
+  Sites sites;
+  json beside = json::object();
+  for (const auto& [kind, bytes] : lists.peaks_beside) beside[peakmark::to_string(kind)] = bytes;
+  json timeline = json::array();
+  for (const peakmark::LivePoint& point : lists.timeline)
+    timeline.push_back(json::array({point.time_ns, point.live_bytes}));
+  return {{"recorded", result.is_recorded},
+          {"peak_bytes", figures.peak_bytes},
+          {"live_at_start_bytes", figures.live_at_start_bytes},
+          {"live_peak_bytes", figures.live_peak_bytes},
+          {"peak_since_bytes", figures.peak_since_bytes},
+          {"left_bytes", figures.left_bytes},
+          {"allocations", figures.allocations},
+          {"total_bytes", figures.total_bytes},
+          {"failed_allocations", figures.failed_allocations},
+          {"pool_reserved_peak_bytes",
+           lists.pool_reserved_peak_bytes ? json(*lists.pool_reserved_peak_bytes) : json()},
+          {"beside_the_peak", std::move(beside)},
+          {"notes", result.notes},
+          {"refused", to_json(lists.refused, sites)},
+          {"at_peak", to_json(lists.at_peak, sites)},
+          {"live_at_peak", to_json(lists.live_at_peak, sites)},
+          {"since_at_peak", to_json(lists.since_at_peak, sites)},
+          {"left", to_json(lists.left, sites)},
+          {"timeline", std::move(timeline)}};
 }
 
 }  // namespace
@@ -55,28 +204,47 @@ const char* guarded(const Body& body) {
 extern "C" {
 
 const char* peakmark_memory_load() {
-  return guarded([]() -> const char* {
-    if (!recorders()) recorders() = std::make_unique<ProcessRecorders>(folder_of_recorders());
-    return nullptr;
+  return guarded([] { memory().load(Use::benchmarks, folder_of_recorders(), false, false); });
+}
+
+const char* peakmark_memory_begin(std::uint64_t* region) {
+  return guarded([&] { *region = memory().begin(Use::benchmarks, {}); });
+}
+
+const char* peakmark_memory_end(std::uint64_t region, peakmark_memory_use* use) {
+  return guarded([&] {
+    const peakmark::RegionFigures seen = memory().end(Use::benchmarks, region).figures;
+    *use = {seen.live_peak_bytes, seen.live_at_start_bytes, seen.live_bytes,
+            seen.total_bytes,     seen.allocations,         seen.failed_allocations};
   });
 }
 
-const char* peakmark_memory_begin(std::uint64_t* stretch) {
-  return guarded([&]() -> const char* {
-    if (!recorders()) return "no recorder was loaded";
-    *stretch = recorders()->begin();
-    return nullptr;
+int peakmark_memory_request(int sync, int stacks, const char** answer) {
+  return answered(answer, [&] {
+    memory().load(Use::windows, folder_of_recorders(), sync != 0, stacks != 0);
+    json variables = json::object();
+    for (const char* const name :
+         {"PEAKMARK_PROFILE", "PEAKMARK_SYNC", "PEAKMARK_STACKS", "OPENCL_LAYERS", "CUDA_INJECTION64_PATH"}) {
+      if (const char* const value = std::getenv(name)) variables[name] = value;
+    }
+    return variables;
   });
 }
 
-const char* peakmark_memory_end(std::uint64_t stretch, peakmark_memory_use* use) {
-  return guarded([&]() -> const char* {
-    if (!recorders()) return "no recorder was loaded";
-    const peakmark::MemoryUse seen = recorders()->end(stretch);
-    *use = {seen.peak_bytes,  seen.live_before_bytes, seen.live_after_bytes,
-            seen.total_bytes, seen.allocations,       seen.failed_allocations};
-    return nullptr;
+int peakmark_memory_require(const char** answer) {
+  return answered(answer, [] { return json{{"recorders", memory().require_recorded(Use::windows)}}; });
+}
+
+int peakmark_memory_region_begin(std::uint64_t since, int timeline, const char** answer) {
+  return answered(answer, [&] {
+    ProcessMemory::RegionOptions options{.since = std::nullopt, .has_timeline = timeline != 0};
+    if (since != PEAKMARK_MEMORY_NO_REGION) options.since = since;
+    return json{{"region", memory().begin(Use::windows, options)}};
   });
+}
+
+int peakmark_memory_region_end(std::uint64_t region, const char** answer) {
+  return answered(answer, [&] { return to_json(memory().end(Use::windows, region)); });
 }
 
 }  // extern "C"

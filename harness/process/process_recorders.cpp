@@ -1,335 +1,275 @@
 #include "process/process_recorders.hpp"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <set>
 #include <string_view>
-#include <thread>
+#include <utility>
 
-#include "base/error.hpp"
 #include "base/program.hpp"
 #include "launch/missing_recorder.hpp"
-#include "profile/profile.hpp"
-#include "recorders/marks.h"
-#include "recorders/recorder_libraries.hpp"
+#include "subprocess/processes.hpp"
 
 namespace peakmark {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 constexpr const char* kOpenclLoader = "libOpenCL.so.1";
 constexpr const char* kCudaLoader = "libcuda.so.1";
-constexpr const char* kCudaTooLate =
-    "CUDA was called before its recorder could come in: register before the first call into CUDA, or run "
-    "the whole program by `peakmark record -- PROGRAM`";
-constexpr const char* kOpenclTooLate =
-    "OpenCL was called before its recorder could come in: register before the first call into OpenCL, or run "
-    "the whole program by `peakmark record -- PROGRAM`";
-/// Drivers may destroy what was released a little later than they say that they are done.
-constexpr std::chrono::milliseconds kForReleases{100};
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-/// The recorder that a variable of a loader names; the first of several layers.
+/// The recorder that a variable of a loader names, as the first of several layers.
 std::optional<fs::path> named_in(const char* name, std::string_view file) {
   const std::string value = variable(name);
   const fs::path path = value.substr(0, value.find(':'));
   return path.filename() == file ? std::optional(path) : std::nullopt;
 }
 
-/// A loader that is in this process; `load`: or is to come into it. Null where there is none.
-void* loader(const char* name, bool load) {
-  return dlopen(name, RTLD_LAZY | RTLD_LOCAL | (load ? 0 : RTLD_NOLOAD));
-}
-
 template <typename Function>
 Function function(void* library, const char* name) {
-  return library == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library, name));
+  return reinterpret_cast<Function>(dlsym(library, name));
+}
+
+/// A library of this process, kept in it while this lives.
+using Library = std::shared_ptr<void>;
+
+Library library_in_process(const char* name) {
+  void* const handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+  return handle == nullptr ? nullptr : Library(handle, [](void* opened) { dlclose(opened); });
+}
+
+/// The libraries that are mapped, by path.
+std::set<std::string> mapped_libraries() {
+  std::set<std::string> paths;
+  const std::string maps = read_proc_file("/proc/self/maps").value_or("");
+  for (std::size_t at = 0; (at = maps.find('/', at)) != std::string::npos;) {
+    const std::size_t end = std::min(maps.find('\n', at), maps.size());
+    paths.insert(maps.substr(at, end - at));
+    at = end;
+  }
+  return paths;
+}
+
+/// The loaders of one API in this process: under their usual name, and those of Python wheels, whose file
+/// names only begin with it (`libOpenCL-2be30f8e.so.1.0.0`).
+std::vector<Library> loaders(const char* name, std::string_view beginning) {
+  std::vector<Library> found;
+  const auto add = [&](const char* path) {
+    Library library = library_in_process(path);
+    if (library != nullptr && std::ranges::find(found, library) == found.end())
+      found.push_back(std::move(library));
+  };
+  add(name);
+  for (const std::string& path : mapped_libraries()) {
+    if (fs::path(path).filename().string().starts_with(beginning)) add(path.c_str());
+  }
+  return found;
+}
+
+std::vector<Library> opencl_loaders() {
+  return loaders(kOpenclLoader, "libOpenCL");
+}
+
+std::vector<Library> cuda_loaders() {
+  return loaders(kCudaLoader, "libcuda.so");
 }
 
 using clGetPlatformIDs_t = std::int32_t (*)(std::uint32_t, void*, std::uint32_t*);
 
-/// Calls OpenCL's loader, which at its first call loads the layers it is told of. False where there is none.
-bool ask_opencl(bool load) {
-  const auto ask = function<clGetPlatformIDs_t>(loader(kOpenclLoader, load), "clGetPlatformIDs");
+/// Calls an OpenCL loader, which at its first call loads its layers. Returns true if it has a driver.
+bool call_opencl(const Library& loader) {
+  const auto get_platforms = function<clGetPlatformIDs_t>(loader.get(), "clGetPlatformIDs");
   std::uint32_t count = 0;
-  if (ask != nullptr) ask(0, nullptr, &count);
-  return ask != nullptr;
+  return get_platforms != nullptr && get_platforms(0, nullptr, &count) == 0 && count > 0;
 }
 
-/// Initialises CUDA, which then loads what it is told to; whatever it answers.
-void ask_cuda(bool load) {
-  const auto initialise = function<int (*)(unsigned)>(loader(kCudaLoader, load), "cuInit");
+/// Initialises CUDA, which then loads its recorder.
+void initialise_cuda(const Library& loader) {
+  const auto initialise = function<int (*)(unsigned)>(loader.get(), "cuInit");
   if (initialise != nullptr) initialise(0);
 }
 
-/// Whether CUDA was initialised; asking does not initialise it.
-bool cuda_is_up() {
-  const auto ask = function<int (*)(int*)>(loader(kCudaLoader, false), "cuDeviceGetCount");
+/// True if CUDA was initialised; does not initialise it.
+bool is_initialised(const Library& cuda) {
+  const auto count_devices = function<int (*)(int*)>(cuda.get(), "cuDeviceGetCount");
   int count = 0;
-  return ask != nullptr && ask(&count) == 0;
+  return count_devices != nullptr && count_devices(&count) == 0;
 }
 
-/// OpenCL's loader in this process; empty where there is none.
-struct OpenclLoader {
-  fs::path file;
-  bool has_drivers = false;
-};
-OpenclLoader opencl_loader() {
-  const auto ask = function<clGetPlatformIDs_t>(loader(kOpenclLoader, false), "clGetPlatformIDs");
-  std::uint32_t count = 0;
+fs::path file_of(const Library& opencl_loader) {
   Dl_info info{};
-  if (ask == nullptr || dladdr(reinterpret_cast<void*>(ask), &info) == 0) return {};
-  return {info.dli_fname, ask(0, nullptr, &count) == 0 && count > 0};
+  void* const symbol = dlsym(opencl_loader.get(), "clGetPlatformIDs");
+  return symbol == nullptr || dladdr(symbol, &info) == 0 ? "" : info.dli_fname;
 }
 
 fs::path new_folder() {
   std::string pattern = fs::temp_directory_path() / "peakmark-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) {
     throw RecorderError(
-        fmt::format("no folder can be made in {} for what is recorded: let TMPDIR name another",
+        fmt::format("cannot create a folder for the profile in {}: set TMPDIR to another folder",
                     fs::temp_directory_path().string()));
   }
   return pattern;
 }
 
+/// The recorder, if it has started; marks may have loaded one that no loader has started yet.
+std::unique_ptr<LoadedRecorder> started_recorder(const fs::path& path) {
+  void* const handle = dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY);  // kept: a recorder stays
+  if (handle == nullptr) return nullptr;
+  const auto version = function<peakmark_marks_version_t>(handle, PEAKMARK_MARKS_VERSION_SYMBOL);
+  if (version == nullptr || version() == 0) {
+    dlclose(handle);
+    return nullptr;
+  }
+  attach_recorder(path);  // throws if it cannot be used
+  auto recorder = std::make_unique<LoadedRecorder>(
+      LoadedRecorder{path, function<peakmark_event_count_t>(handle, PEAKMARK_EVENT_COUNT_SYMBOL),
+                     function<peakmark_synchronise_t>(handle, PEAKMARK_SYNCHRONISE_SYMBOL),
+                     function<peakmark_profile_path_t>(handle, PEAKMARK_PROFILE_PATH_SYMBOL)});
+  if (recorder->synchronise == nullptr) {
+    throw RecorderError(fmt::format(
+        "{} is older than libpeakmark-memory: build and install both from the same sources", path.string()));
+  }
+  return recorder;
+}
+
 }  // namespace
 
-struct ProcessRecorders::Recorder {
-  /// `library` is in this process. Throws RecorderError where it records nothing.
-  explicit Recorder(const fs::path& library)
-      : path(library),
-        handle(dlopen(library.c_str(), RTLD_NOLOAD | RTLD_LAZY)),
-        count(function<peakmark_event_count_t>(handle, PEAKMARK_EVENT_COUNT_SYMBOL)),
-        synchronise(function<peakmark_synchronise_t>(handle, PEAKMARK_SYNCHRONISE_SYMBOL)),
-        reader((require_it_records(library),
-                function<peakmark_profile_path_t>(handle, PEAKMARK_PROFILE_PATH_SYMBOL)())) {
-    if (synchronise == nullptr) {
-      throw RecorderError(fmt::format(
-          "{} is older than this library: build and install both from the same sources", library.string()));
-    }
-  }
-
-  static void require_it_records(const fs::path& library) {
-    const auto version = function<peakmark_marks_version_t>(dlopen(library.c_str(), RTLD_NOLOAD | RTLD_LAZY),
-                                                            PEAKMARK_MARKS_VERSION_SYMBOL);
-    if (library.filename() == kCudaRecorder && version != nullptr && version() == 0)
-      throw RecorderError("the recorder of CUDA could not come up: it says why on standard error");
-    attach_recorder(library);
-  }
-
-  /// The events since the last call, at most `most`.
-  std::vector<Event> read(std::uint64_t most) {
-    const std::uint64_t end = std::min(count(), next + most);
-    std::vector<Event> events = reader.events_given_out(next, end);
-    next = end;
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      if (events[i].type != EventType::note) continue;
-      const std::string note = text_of(events, i);
-      if (note.starts_with(kInvalidNote) || note.starts_with(kNotCountedNote)) throw RecorderError(note);
-    }
-    return events;
-  }
-
-  /// Gives the disk's room of what was read back: benchmarks that do nothing but allocate write hundreds of
-  /// MB a second. Nobody reads it again, and a file system that cannot do it keeps it to the end.
-  void forget_read() {
-    constexpr std::uint64_t kBlock = 4096;
-    const std::uint64_t read_to = (ProfileHeader::kBytes + next * sizeof(Event)) / kBlock * kBlock;
-    if (read_to <= forgotten_to) return;
-    const int profile =
-        open(function<peakmark_profile_path_t>(handle, PEAKMARK_PROFILE_PATH_SYMBOL)(), O_WRONLY | O_CLOEXEC);
-    if (profile < 0) return;
-    if (fallocate(profile, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(forgotten_to),
-                  static_cast<off_t>(read_to - forgotten_to)) == 0)
-      forgotten_to = read_to;
-    close(profile);
-  }
-
-  fs::path path;
-  void* handle;
-  peakmark_event_count_t count;
-  peakmark_synchronise_t synchronise;
-  ProfileReader reader;
-  std::uint64_t next = 0;
-  std::uint64_t forgotten_to = ProfileHeader::kBytes;
-};
-
-ProcessRecorders::ProcessRecorders(const fs::path& beside) : process_(getpid()) {
-  try {
-    if (variable("PEAKMARK_PROFILE").empty()) {
-      tell_loaders(beside);
-    } else {
-      libraries_.opencl = named_in("OPENCL_LAYERS", kOpenclRecorder);
-      libraries_.cuda = named_in("CUDA_INJECTION64_PATH", kCudaRecorder);
-    }
-    bring_in();
-  } catch (...) {
-    remove_folder();
-    throw;
-  }
-}
-
-void ProcessRecorders::bring_in() {
-  // Asked at once: nothing that the program does to its environment afterwards keeps the recorder out.
-  const bool asked_opencl = ask_opencl(false);
-  if (libraries_.cuda) ask_cuda(false);
-  connect();
-  require_cuda_recorded();
-  if (recorders_.empty() && libraries_.cuda) {
-    ask_cuda(true);
-    connect();
-  }
-  if (recorders_.empty() && libraries_.opencl && !asked_opencl) {
-    ask_opencl(true);
-    connect();
-  }
-  if (recorders_.empty()) throw RecorderError(why_none());
-  require_opencl_recorded();
-}
+ProcessRecorders::ProcessRecorders() : process_(getpid()) {}
 
 ProcessRecorders::~ProcessRecorders() {
-  remove_folder();
-}
-
-void ProcessRecorders::remove_folder() const {
   std::error_code ignored;
-  if (!folder_.empty() && getpid() == process_) fs::remove_all(folder_, ignored);
+  if (has_own_profile()) fs::remove_all(folder_, ignored);
 }
 
-void ProcessRecorders::tell_loaders(const fs::path& beside) {
-  libraries_ = find_recorder_libraries({beside});
-  if (!libraries_.opencl && !libraries_.cuda) return;
+bool ProcessRecorders::has_own_profile() const {
+  return !folder_.empty() && getpid() == process_;
+}
+
+void ProcessRecorders::request(const fs::path& folder, bool sync, bool stacks) {
+  if (!folder_.empty()) return;
+  if (!variable("PEAKMARK_PROFILE").empty() &&
+      (is_installed(kOpenclRecorder) || is_installed(kCudaRecorder))) {
+    libraries_.opencl = named_in("OPENCL_LAYERS", kOpenclRecorder);
+    libraries_.cuda = named_in("CUDA_INJECTION64_PATH", kCudaRecorder);
+    return;
+  }
+  connect();
+  if (!loaded_.empty()) return;  // the program has cleared its environment since
+  libraries_ = find_recorder_libraries({folder});
+  if (!libraries_.opencl && !libraries_.cuda) throw NoRecorderError(why_none());
   folder_ = new_folder();
   std::vector<std::string> environment = current_environment();
-  add_recorders(environment, libraries_, folder_ / "profile", false);
+  add_recorders(environment, libraries_, folder_ / "profile", sync, stacks);
   set_own_environment(environment);
 }
 
+void ProcessRecorders::load() {
+  const std::vector<Library> opencl = opencl_loaders();
+  for (const Library& loader : opencl) call_opencl(loader);
+  if (libraries_.cuda) {
+    for (const Library& loader : cuda_loaders()) initialise_cuda(loader);
+  }
+  connect();
+  require_cuda_recorded();
+  // A loader that comes into the process here stays.
+  if (loaded_.empty() && libraries_.cuda && dlopen(kCudaLoader, RTLD_LAZY | RTLD_LOCAL) != nullptr) {
+    for (const Library& loader : cuda_loaders()) initialise_cuda(loader);
+    connect();
+  }
+  if (loaded_.empty() && libraries_.opencl && opencl.empty() &&
+      dlopen(kOpenclLoader, RTLD_LAZY | RTLD_LOCAL) != nullptr) {
+    for (const Library& loader : opencl_loaders()) call_opencl(loader);
+    connect();
+  }
+  require_recorded(UnrecordedOpencl::refused);
+  if (loaded_.empty()) throw NoRecorderError(why_none());
+}
+
+void ProcessRecorders::require_recorded(UnrecordedOpencl opencl) {
+  connect();
+  const std::vector<Library> found = opencl_loaders();
+  bool has_driver = false;
+  if (!is_loaded(kOpenclRecorder)) {
+    for (const Library& loader : found) has_driver = call_opencl(loader) || has_driver;
+    connect();
+  }
+  require_cuda_recorded();
+  if (found.empty() || is_loaded(kOpenclRecorder)) return;
+
+  const std::string also = loaded_.empty() ? "" : "CUDA is recorded and OpenCL is not: ";
+  const bool is_refused = opencl == UnrecordedOpencl::refused ? has_driver : loaded_.empty();
+  const bool has_layers =
+      std::ranges::any_of(found, [](const Library& loader) { return supports_layers(file_of(loader)); });
+  // Nobody can be asked whether the program has called this loader: if it has a driver, it may have.
+  if (is_installed(kOpenclRecorder) && has_driver && has_layers)
+    throw RecorderTooLateError(also + "OpenCL was called before peakmark could load its recorder");
+  if (!is_refused) return;
+  if (!is_installed(kOpenclRecorder)) {
+    throw NoRecorderError(fmt::format(
+        "{}{} is in this process, and its recorder {} is not installed: install peakmark with its "
+        "OpenCL recorder",
+        also, file_of(found.front()).string(), kOpenclRecorder));
+  }
+  if (!has_driver) throw NoRecorderError(also + "no OpenCL driver was found (`clinfo -l` lists them)");
+  throw NoRecorderError(
+      fmt::format("{}the OpenCL loader {} knows no layers, and the recorder is one: put another loader first "
+                  "with LD_PRELOAD, such as that of ocl-icd 2.3 or Khronos",
+                  also, file_of(found.front()).string()));
+}
+
 void ProcessRecorders::connect() {
-  for (const std::optional<fs::path>& library : {libraries_.opencl, libraries_.cuda}) {
-    if (!library || dlopen(library->c_str(), RTLD_NOLOAD | RTLD_LAZY) == nullptr) continue;
-    if (!is_connected(library)) recorders_.push_back(std::make_unique<Recorder>(*library));
+  if (is_loaded(kOpenclRecorder) && is_loaded(kCudaRecorder)) return;
+  for (const std::string& path : mapped_libraries()) {
+    const std::string file = fs::path(path).filename();
+    if ((file != kOpenclRecorder && file != kCudaRecorder) || is_loaded(file)) continue;
+    if (auto recorder = started_recorder(path)) loaded_.push_back(std::move(recorder));
   }
 }
 
-bool ProcessRecorders::is_connected(const std::optional<fs::path>& library) const {
-  return library && std::any_of(recorders_.begin(), recorders_.end(),
-                                [&](const auto& recorder) { return recorder->path == *library; });
+bool ProcessRecorders::is_loaded(std::string_view file) const {
+  return std::ranges::any_of(loaded_,
+                             [&](const auto& recorder) { return recorder->library.filename() == file; });
 }
 
-std::string ProcessRecorders::why_none() const {
-  const OpenclLoader opencl = opencl_loader();
-  if (libraries_.opencl && opencl.has_drivers && supports_layers(opencl.file)) {
-    void* const recorder = dlopen(libraries_.opencl->c_str(), RTLD_LAZY | RTLD_LOCAL);
-    if (recorder != nullptr) {
-      dlclose(recorder);  // one that records nothing is not to be found here
-      return kOpenclTooLate;
-    }
-  }
-  MissingRecorder evidence{.libraries = libraries_, .static_program = {}, .seen = {}, .still_running = {}};
-  if (!opencl.file.empty()) {
-    std::error_code ignored;
-    evidence.seen[process_] = {.program = fs::read_symlink("/proc/self/exe", ignored),
-                               .loaders = {opencl.file.string()}};
-  }
-  return why_no_recorder(evidence);
-}
-
-void ProcessRecorders::require_own_process() const {
-  if (getpid() != process_) throw RecorderError("this process was forked from the one that is recorded");
+bool ProcessRecorders::is_installed(const char* file) const {
+  const std::string_view name = file;
+  if (name == kOpenclRecorder)
+    return libraries_.opencl || variable("OPENCL_LAYERS").find(name) != std::string::npos;
+  return libraries_.cuda || variable("CUDA_INJECTION64_PATH").find(name) != std::string::npos;
 }
 
 void ProcessRecorders::require_cuda_recorded() const {
-  if (is_connected(libraries_.cuda) || !cuda_is_up()) return;
-  if (libraries_.cuda) throw RecorderError(kCudaTooLate);
-  throw RecorderError(fmt::format(
-      "CUDA is in use, and its recorder {} is not installed: build peakmark where there is a CUDA toolkit",
-      kCudaRecorder));
-}
-
-void ProcessRecorders::require_opencl_recorded() const {
-  if (is_connected(libraries_.opencl)) return;
-  // Nobody can be asked whether the program has called this loader: where it has a driver, it may have.
-  const OpenclLoader opencl = opencl_loader();
-  if (!opencl.has_drivers) return;
-  if (!libraries_.opencl) {
-    throw RecorderError(
-        fmt::format("{} is in this process, and its recorder {} is not installed: build peakmark with OpenCL",
-                    opencl.file.string(), kOpenclRecorder));
+  if (is_loaded(kCudaRecorder) || !std::ranges::any_of(cuda_loaders(), is_initialised)) return;
+  if (!is_installed(kCudaRecorder)) {
+    throw RecorderError(fmt::format(
+        "CUDA is in use, and its recorder {} is not installed: build peakmark where there is a CUDA toolkit",
+        kCudaRecorder));
   }
-  throw RecorderError("CUDA is recorded and OpenCL is not: " + why_none());
+  throw RecorderTooLateError(
+      "CUDA was called before peakmark could load its recorder, or the recorder could not start (then "
+      "standard "
+      "error has the reason)");
 }
 
-std::size_t ProcessRecorders::begin() {
-  settle(settled_);
-  const std::size_t stretch = memory_.begin();
-  live_at_begin_.resize(std::max(live_at_begin_.size(), stretch + 1));
-  live_at_begin_[stretch] = memory_.live_bytes();
-  return stretch;
-}
-
-MemoryUse ProcessRecorders::end(std::size_t stretch) {
-  settle(live_at_begin_.at(stretch));
-  return memory_.end(stretch);
-}
-
-void ProcessRecorders::settle(Size least) {
-  require_own_process();
-  // A loader that has come since is asked, so that it brings its recorder.
-  if (libraries_.opencl && !is_connected(libraries_.opencl)) ask_opencl(false);
-  connect();
-  require_cuda_recorded();
-  require_opencl_recorded();
-  // Why a device was not waited for is no news here: what it does with memory was recorded when it was asked
-  // for, and releases that come late are waited for below.
-  for (const auto& recorder : recorders_) recorder->synchronise();
-  const Clock::time_point patience = Clock::now() + kForReleases;
-  advance();
-  while (memory_.live_bytes() > least && Clock::now() < patience) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    advance();
+std::string ProcessRecorders::why_none() const {
+  MissingRecorder evidence{.libraries = libraries_, .static_program = {}, .seen = {}, .still_running = {}};
+  if (const std::vector<Library> found = opencl_loaders(); !found.empty()) {
+    std::error_code ignored;
+    evidence.seen[process_] = {.program = fs::read_symlink("/proc/self/exe", ignored),
+                               .loaders = {file_of(found.front()).string()}};
   }
-  settled_ = memory_.live_bytes();
-  // A profile that `peakmark record` has asked for is not ours to cut.
-  if (folder_.empty()) return;
-  for (const auto& recorder : recorders_) recorder->forget_read();
-}
-
-void ProcessRecorders::advance() {
-  if (recorders_.size() == 1) {
-    constexpr std::uint64_t kMost = 1U << 16;
-    for (std::vector<Event> events; !(events = recorders_.front()->read(kMost)).empty();)
-      for (const Event& event : events) memory_.replay(0, event);
-    return;
-  }
-  // Slots are the order of each recorder; times only tell which of two was first.
-  struct Placed {
-    std::int64_t time_ns;
-    std::size_t recorder;
-    Event event;
-  };
-  std::vector<Placed> placed;
-  for (std::size_t recorder = 0; recorder < recorders_.size(); ++recorder) {
-    std::int64_t latest = 0;
-    for (const Event& event : recorders_[recorder]->read(UINT64_MAX / 2)) {
-      latest = std::max(latest, event.time_ns);
-      placed.push_back({latest, recorder, event});
-    }
-  }
-  std::stable_sort(placed.begin(), placed.end(),
-                   [](const Placed& a, const Placed& b) { return a.time_ns < b.time_ns; });
-  for (const Placed& one : placed) memory_.replay(one.recorder, one.event);
+  return why_no_recorder(evidence);
 }
 
 }  // namespace peakmark

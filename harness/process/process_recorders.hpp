@@ -1,60 +1,87 @@
 #pragma once
 
-#include <cstdint>
+#include <sys/types.h>
+
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "process/live_memory.hpp"
+#include "base/error.hpp"
+#include "recorders/marks.h"
 #include "recorders/recorder_libraries.hpp"
 
 namespace peakmark {
 
-/// The recorders of this process, brought in by the process itself, and what they have seen so far. One for
-/// the life of a process: loaders read once which recorder they are to load.
+/// Nothing can be recorded on this machine: a recorder, a driver or a usable loader is missing.
+class NoRecorderError : public RecorderError {
+ public:
+  using RecorderError::RecorderError;
+};
+
+/// OpenCL or CUDA was called before its recorder could be loaded. The message is the fact; the caller adds
+/// what to do.
+class RecorderTooLateError : public RecorderError {
+ public:
+  using RecorderError::RecorderError;
+};
+
+/// A recorder that records this process. Never unloaded.
+struct LoadedRecorder {
+  std::filesystem::path library;
+  peakmark_event_count_t event_count;
+  peakmark_synchronise_t synchronise;
+  peakmark_profile_path_t profile_path;
+};
+
+/// The recorders of this process, which the loaders of OpenCL and CUDA load at their first call. One for the
+/// life of a process: a loader reads only once which recorder to load. Not thread-safe.
 class ProcessRecorders {
  public:
-  /// Tells the loaders of OpenCL and CUDA to load the recorders, and calls them, so that they do; a loader
-  /// that is not yet in the process is loaded only where there is no other. In a process that `peakmark
-  /// record` has started nothing is told, and its profile is read.
-  /// `beside`: a folder where the recorders may be (PEAKMARK_LIBRARY_DIR goes before it).
-  /// Throws RecorderError, saying why and how to mend it, where no recorder comes up, or where that of one
-  /// loader is and the other may be used unrecorded.
-  explicit ProcessRecorders(const std::filesystem::path& beside);
+  ProcessRecorders();
   ~ProcessRecorders();
   ProcessRecorders(const ProcessRecorders&) = delete;
   ProcessRecorders& operator=(const ProcessRecorders&) = delete;
 
-  /// Begins a stretch of the process, when the devices have done what they were asked for. Throws
-  /// RecorderError where something cannot be recorded.
-  std::size_t begin();
-  MemoryUse end(std::size_t stretch);
+  /// Sets the variables by which the loaders of this process load the recorders of `folder`
+  /// (PEAKMARK_LIBRARY_DIR goes before it). The profile goes into a temporary folder, which is removed with
+  /// this object. Does nothing in a process that is recorded already, by `peakmark record` or an earlier
+  /// call. Throws NoRecorderError if no recorder is installed there.
+  void request(const std::filesystem::path& folder, bool sync, bool stacks);
+
+  /// Calls the loaders now, so that they load the recorders; loads one into the process only if none is
+  /// there. Throws RecorderError, with the reason, if no recorder records this process then, or only that of
+  /// one API while the other may be used.
+  void load();
+
+  /// What to do about OpenCL that is in the process unrecorded for another reason than a late recorder.
+  enum class UnrecordedOpencl {
+    refused,  ///< throw, unless it has no driver
+    ignored,  ///< throw only if nothing else is recorded
+  };
+
+  /// Finds the recorders that have been loaded since. Calls an OpenCL loader that is in the process without
+  /// its recorder, so that it loads it. Throws RecorderTooLateError if OpenCL or CUDA is used unrecorded;
+  /// NoRecorderError, as `opencl` says, if OpenCL cannot be recorded.
+  void require_recorded(UnrecordedOpencl opencl);
+
+  [[nodiscard]] const std::vector<std::unique_ptr<LoadedRecorder>>& loaded() const { return loaded_; }
+
+  /// True if the profile is this object's own: in its temporary folder, made by this process.
+  [[nodiscard]] bool has_own_profile() const;
 
  private:
-  struct Recorder;
-
-  void tell_loaders(const std::filesystem::path& beside);
-  void bring_in();
   void connect();
-  /// Waits for the devices, then for releases that come late, until no more is live than `least`.
-  void settle(Size least);
-  void advance();
-  [[nodiscard]] bool is_connected(const std::optional<std::filesystem::path>& library) const;
-  void require_own_process() const;
+  [[nodiscard]] bool is_loaded(std::string_view file) const;
+  [[nodiscard]] bool is_installed(const char* file) const;
   void require_cuda_recorded() const;
-  void require_opencl_recorded() const;
   [[nodiscard]] std::string why_none() const;
-  void remove_folder() const;
 
   RecorderLibraries libraries_;
-  std::filesystem::path folder_;  ///< of the profile, where it is ours; removed with this
-  std::vector<std::unique_ptr<Recorder>> recorders_;
-  LiveMemory memory_;
-  std::vector<Size> live_at_begin_;  ///< by stretch
-  Size settled_ = 0;                 ///< live at the last edge of a stretch
-  int process_;                      ///< its own profile is followed, no forked child's
+  std::filesystem::path folder_;  ///< of the profile, if it is ours
+  std::vector<std::unique_ptr<LoadedRecorder>> loaded_;
+  pid_t process_;
 };
 
 }  // namespace peakmark

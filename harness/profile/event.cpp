@@ -117,6 +117,17 @@ std::string text_of(std::span<const Event> events, std::size_t index) {
   return text;
 }
 
+std::size_t count_whole(std::span<const Event> events) {
+  std::size_t head = events.size();
+  while (head > 0 && events[head - 1].type == EventType::text) --head;
+  if (head == 0) return events.size();
+  const Event& last = events[--head];
+  const bool has_text = last.type == EventType::name || last.type == EventType::phase ||
+                        last.type == EventType::note || last.type == EventType::stack;
+  const std::size_t slots = (last.text_bytes + sizeof(last.text) - 1) / sizeof(last.text);
+  return has_text && head + slots > events.size() ? head : events.size();
+}
+
 std::string invalid_note(std::span<const Event> events) {
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (events[i].type != EventType::note) continue;

@@ -9,7 +9,7 @@
 
 namespace peakmark {
 
-/// What an event says. The numbers stand in profiles on disk: never renumber, only append.
+/// The type of an event. The numbers are in profiles on disk: never renumber, only append.
 enum class EventType : std::uint8_t {
   allocation = 1,  ///< succeeded: `address`, `bytes`, `kind`
   failed_allocation =
@@ -19,12 +19,12 @@ enum class EventType : std::uint8_t {
   phase = 5,    ///< from here on the program is in phase `text`
   text = 6,     ///< continues the text of the slot before it (32 bytes a slot)
   pool = 7,     ///< `bytes` reserved by the pool `address` now, `auxiliary` used
-  note = 8,     ///< `text`: what the recorder has to say (an extension unwrapped, an extent refused)
-  stack = 9,    ///< `text` is the call stack whose id is `address`
-  /// The device worked on a command: `bytes` ns, asked for at `auxiliary` ns of CLOCK_MONOTONIC. `address` is
-  /// 1: it is nothing's.
+  note = 8,   ///< `text`: a message of the recorder (an extension that it does not record, a refused extent)
+  stack = 9,  ///< `text` is the call stack whose id is `address`
+  /// The device worked on a command: for `bytes` ns, enqueued at `auxiliary` ns of CLOCK_MONOTONIC. `address`
+  /// is 1, which no memory has.
   work = 10,
-  // Of folded events (`record --compact`; fold() of harness/ledger):
+  // In folded events only (`record --compact`; fold() of harness/ledger):
   /// `bytes` are live now, of all that counts into the peak (`result` kLiveOfAll) or of `kind` (kLiveOfKind).
   live = 11,
   /// `auxiliary` events of which only this count is left, and their `bytes`; `result` is a FoldedCount.
@@ -37,18 +37,18 @@ inline constexpr std::int32_t kLiveOfKind = 1;
 /// What a `folded` event counts.
 enum class FoldedCount : std::int32_t {
   of_kind = 0,             ///< allocations of `kind`
-  of_phase = 1,            ///< allocations that count into the peak, in the phase that goes on
+  of_phase = 1,            ///< allocations that count into the peak, in the current phase
   unmatched_releases = 2,  ///< of addresses never seen allocated
   refused_releases = 3,    ///< by the driver
 };
 
-/// The part of a failed allocation's `address` that counts further requests like it, which were folded into
-/// it. A recorder writes 0.
+/// The part of a failed allocation's `address` that counts the equal requests that were folded into it. A
+/// recorder writes 0.
 inline constexpr std::uint64_t kRepeatsMask = (std::uint64_t{1} << 48U) - 1;
 
-/// What kind of memory. `requested` says which count into the peak. The numbers stand on disk.
+/// The kind of memory. counts_into_peak() tells which add up to the peak. The numbers are on disk.
 enum class MemoryKind : std::uint8_t {
-  none = 0,              ///< for events that are no allocation
+  none = 0,              ///< of events other than allocations
   buffer = 1,            ///< OpenCL buffer
   image = 2,             ///< OpenCL image
   svm = 3,               ///< OpenCL shared virtual memory
@@ -73,21 +73,30 @@ enum class MemoryKind : std::uint8_t {
   module_globals = 27,
 };
 
-/// True for the kinds that add up to the peak; the others are reported beside it, never inside it.
+/// Returns true for the kinds that add up to the peak; the others are reported beside it, never in it.
 constexpr bool counts_into_peak(MemoryKind kind) {
   return kind != MemoryKind::none && kind != MemoryKind::host_pointer && kind != MemoryKind::host_pinned &&
          kind != MemoryKind::host_registered && kind != MemoryKind::usm_host &&
          kind != MemoryKind::module_globals;
 }
 
-/// The name of a kind in files and tables: `buffer`, `host_pointer`, …
+/// Size of an array with a place for each kind: more than MemoryKind has.
+inline constexpr std::size_t kKindSlots = 32;
+
+/// Returns the place of a kind in such an array; a number that is not known shares that of `none`.
+constexpr std::size_t slot_of(MemoryKind kind) {
+  const auto number = static_cast<std::size_t>(kind);
+  return number < kKindSlots ? number : 0;
+}
+
+/// Returns the name of a kind in files and tables: `buffer`, `host_pointer`, …
 const char* to_string(MemoryKind kind);
 
-/// The name of the error with which an allocation was refused (`CL_INVALID_BUFFER_SIZE`,
-/// `CUDA_ERROR_OUT_OF_MEMORY`); empty where it is not known. OpenCL's errors are negative, CUDA's positive.
+/// Returns the name of the error with which an allocation was refused (`CL_INVALID_BUFFER_SIZE`,
+/// `CUDA_ERROR_OUT_OF_MEMORY`); empty if it is not known. OpenCL's errors are negative, CUDA's positive.
 std::string_view allocation_error_name(std::int32_t error);
 
-/// `-61 CL_INVALID_BUFFER_SIZE`, for tables; the number alone where the name is not known.
+/// Returns `-61 CL_INVALID_BUFFER_SIZE`, for tables; the number alone if the name is not known.
 std::string error_text(std::int32_t error);
 
 /// One slot of a profile: 64 bytes, so that a slot is a cache line. Written by any thread, in the order of
@@ -95,7 +104,7 @@ std::string error_text(std::int32_t error);
 struct Event {
   std::uint64_t commit = 0;   ///< index of this slot + 1, stored last; anything else: not (yet) written
   std::int64_t time_ns = 0;   ///< CLOCK_MONOTONIC
-  std::uint64_t address = 0;  ///< handle (cl_mem) or device pointer; re-used over time
+  std::uint64_t address = 0;  ///< handle (cl_mem) or device pointer; reused over time
   std::uint32_t thread = 0;   ///< kernel's thread id
   EventType type{};
   MemoryKind kind = MemoryKind::none;
@@ -116,17 +125,20 @@ struct Event {
 };
 static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
 
-/// A note that begins so says that the recording cannot be trusted from there on: the recorder lost its
-/// source.
+/// The beginning of a note after which the recording cannot be trusted: the recorder lost its source.
 inline constexpr std::string_view kInvalidNote = "invalid:";
 
-/// One that begins so names what the program allocates past the recorder.
+/// The beginning of a note that names what the program allocates unseen by the recorder.
 inline constexpr std::string_view kNotCountedNote = "not counted:";
 
-/// The first such note among the events; empty where there is none.
+/// Returns the first note that begins with kInvalidNote; empty if there is none.
 std::string invalid_note(std::span<const Event> events);
 
-/// The whole text of the name, phase, note or stack `events[index]`, its continuation slots included.
+/// Returns the whole text of the name, phase, note or stack `events[index]`, its continuation slots included.
 std::string text_of(std::span<const Event> events, std::size_t index);
+
+/// Returns how many of the events are whole: all of them, or those before a last text whose continuations are
+/// not all there.
+std::size_t count_whole(std::span<const Event> events);
 
 }  // namespace peakmark

@@ -8,8 +8,8 @@
 
 namespace peakmark {
 
-/// Where a trial tells what it does and learns what was allocated: the recorder loaded into this process, or
-/// the allocation_log of the `dry` backend.
+/// The events of this process, and the marks that a trial adds: from the recorder that is loaded into this
+/// process, or from the allocation_log of the `dry` backend.
 class EventSource {
  public:
   EventSource() = default;

@@ -17,7 +17,6 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "profile/stop_reason.hpp"
 
 namespace peakmark {
 
@@ -35,7 +34,7 @@ struct ProfileReader::File {
     if (descriptor >= 0) ::close(descriptor);
   }
 
-  /// Bytes read: fewer than asked at the end of the file.
+  /// Returns the bytes read: fewer than asked at the end of the file.
   std::size_t read(void* into, std::size_t bytes, std::uint64_t offset) const {
     std::size_t done = 0;
     while (done < bytes) {
@@ -51,7 +50,7 @@ struct ProfileReader::File {
     return done;
   }
 
-  /// The slots [0, end) mapped; empty where that cannot be.
+  /// Returns the slots [0, end), mapped; empty if they cannot be mapped.
   [[nodiscard]] EventBlock map(std::uint64_t end) const {
     struct stat status {};
     const std::uint64_t bytes = ProfileHeader::kBytes + end * sizeof(Event);
@@ -64,14 +63,15 @@ struct ProfileReader::File {
     return {owner, std::span(slots, end)};
   }
 
-  /// Whole slots that the file has.
+  /// Returns the number of whole slots in the file.
   [[nodiscard]] std::uint64_t slots() const {
     struct stat status {};
     if (::fstat(descriptor, &status) != 0 || status.st_size <= ProfileHeader::kBytes) return 0;
     return (static_cast<std::uint64_t>(status.st_size) - ProfileHeader::kBytes) / sizeof(Event);
   }
 
-  /// Slots before the end that have no event. Of an open profile the last event is the end.
+  /// Returns the number of slots before the end without an event. The end of an open profile is its last
+  /// event.
   std::uint64_t count_holes() {
     constexpr std::uint64_t kChunk = 16384;
     const bool is_closed = header.closed == 1;
@@ -93,8 +93,9 @@ struct ProfileReader::File {
     return (is_closed ? std::max(header.end, skipped) : end) - events;
   }
 
-  /// Room for the slots [first, last) that the file has: growing step by step would copy each event twice.
-  void make_room(std::vector<Event>& events, std::uint64_t first, std::uint64_t last) const {
+  /// Reserves memory for the slots [first, last) of the file: growing step by step would copy each event
+  /// twice.
+  void reserve(std::vector<Event>& events, std::uint64_t first, std::uint64_t last) const {
     last = std::min(last, slots());
     if (first < last) events.reserve(last - first);
   }
@@ -102,7 +103,7 @@ struct ProfileReader::File {
   void read_header() {
     const std::size_t bytes = read(&header, sizeof(header), 0);
     if (bytes < sizeof(header.magic) || std::memcmp(header.magic, ProfileHeader::kMagic, 8) != 0) {
-      throw UsageError(fmt::format("{}: is no profile of peakmark", path.string()));
+      throw UsageError(fmt::format("{}: not a profile of peakmark", path.string()));
     }
     if (bytes < sizeof(header)) {
       throw UsageError(fmt::format("{}: cut short inside its header; record it again", path.string()));
@@ -124,7 +125,7 @@ EventBlock::EventBlock(std::vector<Event> events) {
 
 ProfileReader::ProfileReader(const std::filesystem::path& path) : file_(std::make_unique<File>(path)) {
   if (const std::string_view kind = non_file_kind(path); !kind.empty()) {
-    throw UsageError(fmt::format("{}: is {}, no profile of peakmark", path.string(), kind));
+    throw UsageError(fmt::format("{}: is {}, not a profile of peakmark", path.string(), kind));
   }
   file_->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_->descriptor < 0) {
@@ -143,6 +144,11 @@ void ProfileReader::skip(std::uint64_t slots) {
 }
 
 const ProfileHeader& ProfileReader::header() const {
+  return file_->header;
+}
+
+const ProfileHeader& ProfileReader::read_header() {
+  file_->read_header();
   return file_->header;
 }
 
@@ -183,7 +189,7 @@ std::vector<Event> ProfileReader::events(std::uint64_t first, std::uint64_t last
   first = std::max(first, file_->skipped);
   if (file_->header.closed == 1) last = std::min(last, file_->header.end);
   std::vector<Event> events;
-  file_->make_room(events, first, last);
+  file_->reserve(events, first, last);
   std::vector<Event> chunk;
   std::vector<std::uint64_t> seen;
   const auto read = [&](std::uint64_t slot, std::uint64_t slots) {
@@ -196,8 +202,8 @@ std::vector<Event> ProfileReader::events(std::uint64_t first, std::uint64_t last
     const std::uint64_t asked = std::min(kChunk, last - first);
     read(first, asked);
     if (file_->header.closed == 0) {
-      // A slot may be in the making while it is copied. One whose commit was there before the copy began is
-      // whole: so look first, then copy.
+      // Another thread may write a slot while it is copied. A slot whose commit was there before the copy
+      // began is whole: so the commits are read first.
       seen.clear();
       for (const Event& event : chunk) seen.push_back(event.commit);
       read(first, seen.size());
@@ -205,7 +211,7 @@ std::vector<Event> ProfileReader::events(std::uint64_t first, std::uint64_t last
     }
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       if (chunk[i].commit != first + i + 1) continue;
-      // What stands together is taken together.
+      // Adjacent events are copied together.
       const std::size_t from = i;
       while (i + 1 < chunk.size() && chunk[i + 1].commit == first + i + 2) ++i;
       events.insert(events.end(), chunk.begin() + static_cast<std::ptrdiff_t>(from),
@@ -218,7 +224,7 @@ std::vector<Event> ProfileReader::events(std::uint64_t first, std::uint64_t last
 }
 
 std::vector<Event> ProfileReader::events_given_out(std::uint64_t first, std::uint64_t last) {
-  // A thread writes its slot within a microsecond, unless it is stopped there.
+  // A thread writes its slot within a microsecond, unless it is stopped in between.
   constexpr std::chrono::seconds kPatience{10};
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (true) {
@@ -245,7 +251,7 @@ EventBlock ProfileReader::all_events() {
   if (file_->skipped > 0 || header.closed != 1 || header.end > UINT64_MAX / sizeof(Event) - 1)
     return events();
   EventBlock block = file_->map(header.end);
-  // A slot that a thread had reserved and never wrote must be left out: then the rest is copied.
+  // A slot that a thread reserved and never wrote must be left out: then the rest is copied.
   for (std::size_t i = 0; i < block.size(); ++i) {
     if (block[i].commit != i + 1) return events();
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -12,7 +13,7 @@
 
 namespace peakmark {
 
-/// The first page of a profile. What stands after the text of `command_line` is zero.
+/// The first page of a profile. The rest of `command_line` after its text is zero.
 struct ProfileHeader {
   static constexpr char kMagic[8] = {'P', 'E', 'A', 'K', 'M', 'A', 'R', 'K'};
   static constexpr std::uint32_t kVersion = 1;  ///< MAJOR
@@ -26,32 +27,88 @@ struct ProfileHeader {
   std::int32_t parent_pid;
   std::int64_t start_monotonic_ns;
   std::int64_t start_realtime_ns;
-  std::uint64_t closed;     ///< 1 when the recorder closed the file; 0 while it runs or was killed
-  std::uint64_t end;        ///< slots when it was closed
-  std::uint64_t lost;       ///< slots that came after the recorder had to stop (`stop_error`)
+  std::uint64_t closed;     ///< 1: the recorder closed the file; 0: it runs, or was killed
+  std::uint64_t end;        ///< number of slots when it was closed
+  std::uint64_t lost;       ///< events after the recorder had to stop (`stop_error`)
   char recorder[56];        ///< `opencl-layer 1`, `cupti 130001`
-  std::uint32_t minor;      ///< 0: there was no `stop_error` yet; below 2 no `recording`
-  std::int32_t stop_error;  ///< errno that stopped the recorder before its program ended; 0: none did
-  char command_line[3944];  ///< arguments separated by NUL, cut short where they do not fit
-  /// The id of the recording (RecordingName), the same in all its processes; zeros: not started by `record`.
+  std::uint32_t minor;      ///< 0: without `stop_error`; below 2: without `recording`
+  std::int32_t stop_error;  ///< errno that stopped the recorder before its program ended; 0: none
+  char command_line[3944];  ///< arguments separated by NUL, cut off if they do not fit
+  /// The id of the recording (RecordingName), the same in all its processes; zero: not started by `record`.
   unsigned char recording[16];
-  /// When the recorder closed the file or, where it could not, `record` saw its process end. 0: unknown,
-  /// since nobody saw it. (Before there was this field a very long command line had these bytes: then it is
+  /// When the recorder closed the file; if it could not, when `record` saw its process end. 0: unknown, since
+  /// nobody saw it. (Before this field existed, a very long command line used these bytes: then the time is
   /// centuries away.)
   std::int64_t end_monotonic_ns;
 };
 static_assert(sizeof(ProfileHeader) == ProfileHeader::kBytes);
 
+/// Returns why a recorder stopped before its program ended, from the error that stopped it
+/// (ProfileHeader::stop_error). Allocates nothing: recorders call it too.
+inline const char* stop_reason(int error) {
+  switch (error) {
+    case 0:
+      return "the reason is not known";
+    case ENOSPC:
+    case EDQUOT:
+      return "the disk is full";
+    case EFBIG:
+      return "the limit on file sizes (ulimit -f) is reached";
+    case EOVERFLOW:
+      return "it has its maximum size (--max-size, at most 64 GiB)";
+    case EMFILE:
+      return "the program closed its descriptor and has as many files open as it may (ulimit -n)";
+    case ENFILE:
+      return "the system has as many files open as it can";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "the program closed its descriptor, and may not open it again";
+    case ENOENT:
+    case ENOTDIR:
+      return "the program closed its descriptor, and it is not at its path any more";
+    case EEXIST:
+      return "the program closed its descriptor, and another file has taken its place";
+    default:
+      return "it cannot be written";
+  }
+}
+
+/// Returns what the user does about it.
+inline const char* stop_advice(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "make room there, or name a file elsewhere with -o";
+    case EFBIG:
+      return "raise the limit on file sizes (ulimit -f)";
+    case EMFILE:
+      return "raise the limit on open files (ulimit -n)";
+    case EOVERFLOW:
+      return "raise --max-size, or record a shorter run";
+    case ENAMETOOLONG:
+      return "name a shorter one with -o";
+    case ENOENT:
+    case ENOTDIR:
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "name a file elsewhere with -o";
+    default:
+      return "record it again";
+  }
+}
+
 /// The lock file of a recording is its name with this ending; the id of the recording is in it.
 inline constexpr const char* kRecordingLockEnding = ".peakmark-lock";
 
-/// Events in the order of their slots, owned together by whoever has a copy: of a whole profile, mapped from
-/// its file, or made by hand.
+/// Events in the order of their slots, with shared ownership: those of a whole profile, mapped from its file,
+/// or a vector.
 class EventBlock {
  public:
   EventBlock() = default;
   EventBlock(std::vector<Event> events);  // NOLINT(google-explicit-constructor): a block of these
-  /// `events` lie in what `owner` keeps.
+  /// `owner` keeps the memory of `events`.
   EventBlock(std::shared_ptr<const void> owner, std::span<const Event> events)
       : owner_(std::move(owner)), events_(events) {}
 
@@ -69,10 +126,10 @@ class EventBlock {
   std::span<const Event> events_;
 };
 
-/// Reads a profile, also one that is being written or whose program was killed: every committed event is
-/// seen. What may still grow is read with pread, not through a mapping: a recorder that trims its file at
-/// that moment would take pages away under the reader. Throws UsageError when the file is no profile, or one
-/// of another version.
+/// Reads a profile, also one that is being written or whose program was killed: it sees every committed
+/// event. A file that may still grow is read with pread, not mapped: a recorder that trims its file at that
+/// moment would take pages away under the reader. The constructor throws UsageError if the file is not a
+/// profile, or has another version.
 class ProfileReader {
  public:
   explicit ProfileReader(const std::filesystem::path& path);
@@ -80,32 +137,32 @@ class ProfileReader {
   ProfileReader(ProfileReader&&) noexcept;
   ProfileReader& operator=(ProfileReader&&) noexcept;
 
-  /// Leaves the first slots out: their events were folded (`record --compact`) and are in another file.
+  /// Skips the first slots: their events were folded (`record --compact`) and are in another file.
   void skip(std::uint64_t slots);
 
-  /// As of the last call of `events`, or of the opening.
+  /// Returns the header as of the last call of `events` or `read_header`, or of the constructor.
   [[nodiscard]] const ProfileHeader& header() const;
-  /// Arguments of the program.
+  /// Reads the header again.
+  const ProfileHeader& read_header();
+  /// Returns the arguments of the program.
   [[nodiscard]] std::vector<std::string> command_line() const;
-  /// True when the recorder closed the file and no event is missing. Reads the whole file once, unless
+  /// Returns true if the recorder closed the file and no event is missing. Reads the whole file once, unless
   /// all_events() has.
   [[nodiscard]] bool complete();
-  /// True when the file ends before the last event that the recorder closed it with: a copy broken off.
+  /// Returns true if the file ends before the last event that it was closed with: an incomplete copy.
   [[nodiscard]] bool cut_short() const;
-  /// Returns how many slots are missing: those that came after the recorder had to stop, and those before the
-  /// end in which no event is (a hole: a part of the file was zeroed or cut off, or a thread died while it
-  /// wrote). The end is the one that the recorder closed the file with, or else the last event. Reads the
-  /// whole file, unless it is closed and was read.
+  /// Returns the number of missing events: those after the recorder had to stop, and holes before the end (a
+  /// part of the file was zeroed or cut off, or a thread died while it wrote). The end is the one that the
+  /// file was closed with, otherwise the last event. Reads the whole file, unless it is closed and was read.
   [[nodiscard]] std::uint64_t lost_events();
-  /// The committed events from slot `first` on (and before slot `last`), as of now. Slots reserved but not
-  /// committed (the program was killed in between, or another thread is writing) are left out. Calling it
-  /// again sees what has come since.
+  /// Returns the events committed by now in the slots [first, last). Slots that are reserved and not
+  /// committed (the program was killed, or another thread is writing) are left out. A later call sees later
+  /// events.
   [[nodiscard]] std::vector<Event> events(std::uint64_t first = 0, std::uint64_t last = UINT64_MAX);
-  /// Returns the events of the slots [first, last), which the recorder of this process has given out: waits
-  /// for threads that are still writing theirs. Throws RecorderError, with the reason, where events are lost.
+  /// Returns the events of the slots [first, last), which the recorder of this process has reserved: waits up
+  /// to 10 s for threads that are still writing. Throws RecorderError, with the reason, if events are lost.
   [[nodiscard]] std::vector<Event> events_given_out(std::uint64_t first, std::uint64_t last);
-  /// All of them. Those of a closed profile are not copied but mapped, which takes neither time nor memory:
-  /// it changes no more.
+  /// Returns all events. Those of a closed profile, which no longer changes, are mapped and not copied.
   [[nodiscard]] EventBlock all_events();
 
  private:

@@ -3,35 +3,73 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace peakmark {
 
-/// The process of the file name NAME.<pid> or NAME.<pid>.2; nothing for any other.
+/// Returns the process of the file name NAME.<pid> or NAME.<pid>.2; nothing for any other name.
 std::optional<std::int64_t> process_in_name(std::string_view file, std::string_view name);
 
-/// The profiles of further processes that stand beside the profile `name`: NAME.<pid>, and NAME.<pid>.2 where
-/// one process wrote several (it executed another program in its place, or has both recorders). Sorted.
-/// Files of such a name that are no profile are left out, and profiles of another process than the name says:
-/// those are recordings of their own.
+/// Returns the profiles of further processes next to the profile `name`, sorted: NAME.<pid>, and NAME.<pid>.2
+/// if one process wrote several (it executed another program, or has both recorders). Leaves out files that
+/// are not profiles, and profiles of another process than their name says: those are other recordings.
 std::vector<std::filesystem::path> profiles_beside(const std::filesystem::path& name);
 
-/// The bytes that files of such a name take on the disk.
+/// Returns the disk space that files of such a name take, in bytes.
 std::uint64_t disk_bytes_beside(const std::filesystem::path& name);
 
-/// Files of such a name in which nothing stands (they are empty, or zeros as far as a profile's first sign
-/// goes): what a recorder leaves that found no room for its header. Sorted.
+/// Returns the files of such a name, sorted, that are empty or have zeros in the place of a profile's magic:
+/// what a recorder leaves that found no disk space for its header.
 std::vector<std::filesystem::path> unwritten_beside(const std::filesystem::path& name);
 
-/// The file beside the profile `name` that has the folded events of all its processes (`record --compact`).
+/// Returns the file next to the profile `name` with the folded events of all its processes (`record
+/// --compact`).
 std::filesystem::path folded_beside(const std::filesystem::path& name);
 
-/// How a file of folded events begins.
+/// The first bytes of a file of folded events.
 inline constexpr std::string_view kFoldedMagic = "PEAKFOLD";
 
-/// True while a process writes into the profile, or may: its recorder holds a lock on it (flock). False too
-/// where the file system has no locks.
+/// Returns true while a process may write into the profile: its recorder holds a lock on it (flock). Also
+/// false if the file system has no locks.
 bool is_being_written(const std::filesystem::path& profile);
+
+/// Holds the name of a recording while this object lives: a flock on `NAME.peakmark-lock` next to it, which
+/// the system releases if the process dies. Two recordings of one name would remove each other's profiles.
+class RecordingName {
+ public:
+  /// Throws UsageError or IoError, which say what to do, if the name is that of a folder, a pipe or a device,
+  /// the folder cannot be written, or another process records into this name. On a file system without locks
+  /// it takes the name without one.
+  explicit RecordingName(std::filesystem::path name);
+  RecordingName(const RecordingName&) = delete;
+  RecordingName& operator=(const RecordingName&) = delete;
+  ~RecordingName();
+
+  /// Writes a new id of the recording into the lock file, where a recorder of an earlier recording finds it
+  /// and records nothing. Returns it, 32 hexadecimal digits, for PEAKMARK_RECORDING; empty if none could be
+  /// made.
+  [[nodiscard]] std::string write_id() const;
+
+  /// Returns true if its folder has been removed or renamed since, with what was recorded in it.
+  [[nodiscard]] bool has_lost_its_folder() const;
+
+ private:
+  bool lock();
+
+  std::filesystem::path name_;
+  std::filesystem::path lock_file_;
+  int folder_ = -1;
+  int descriptor_ = -1;
+};
+
+/// Throws IoError with the reason why nothing can be recorded under that name (errno), and what to do.
+[[noreturn]] void refuse_recording_name(const std::filesystem::path& name, int error);
+
+/// Removes the profiles of an earlier recording of that name, which the caller holds, and what killed
+/// recordings, also of other names, have left in the folder. Throws UsageError, and removes nothing, if the
+/// name is that of another file, or a process still writes a profile of that name.
+void remove_earlier_recording(const std::filesystem::path& name);
 
 }  // namespace peakmark

@@ -15,7 +15,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "profile/profile_test.hpp"
+#include "profile/profile_testing.hpp"
 
 namespace peakmark {
 namespace {

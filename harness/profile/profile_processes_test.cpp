@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "profile/profile_files.hpp"
-#include "profile/profile_test.hpp"
+#include "profile/profile_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -16,7 +16,7 @@
 #include <sstream>
 #include <thread>
 
-#include "profile/profile_test.hpp"
+#include "profile/profile_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -1,12 +1,12 @@
 // Profiles as they are written and read.
-#include "profile/profile_test.hpp"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 
 #include <cstddef>
 #include <fstream>
 #include <iterator>
+
+#include "profile/profile_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -209,9 +209,9 @@ TEST_F(Profile, ForeignAndCutFilesAreRefused) {
   const auto refusal = [&] { return message_of([&] { ProfileReader reader{path}; }); };
   EXPECT_THAT(refusal(), HasSubstr("cannot be opened"));
   std::ofstream(path) << "";
-  EXPECT_THAT(refusal(), HasSubstr("is no profile"));
+  EXPECT_THAT(refusal(), HasSubstr("not a profile"));
   std::ofstream(path) << std::string(10'000, 'x');
-  EXPECT_THAT(refusal(), HasSubstr("is no profile"));
+  EXPECT_THAT(refusal(), HasSubstr("not a profile"));
   std::ofstream(path) << "PEAKMARK and little more";
   EXPECT_THAT(refusal(), HasSubstr("cut short"));
   ProfileHeader header{};

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <utility>
 
-#include "profile/recording_name.hpp"
+#include "profile/profile_files.hpp"
 
 namespace peakmark {
 namespace {

@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "profile/stop_reason.hpp"
+#include "profile/profile.hpp"
 #include "recorders/call_stack.hpp"
 #include "recorders/marks.h"
 #include "recorders/open_ranges.hpp"

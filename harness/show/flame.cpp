@@ -64,8 +64,8 @@ FlameNode finished(const std::string& name, const GrowingNode& node, Size least)
 
 }  // namespace
 
-FlameNode flame_of(const std::vector<Allocation>& allocations,
-                   const std::map<std::uint64_t, std::vector<CallFrame>>& stacks, Size part) {
+FlameNode flame_graph(const std::vector<Allocation>& allocations,
+                      const std::map<std::uint64_t, std::vector<CallFrame>>& stacks, Size part) {
   GrowingNode root;
   for (const Allocation& allocation : allocations) {
     root.add(allocation.bytes);

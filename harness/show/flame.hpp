@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "ledger/ledger.hpp"
-#include "show/call_frames.hpp"
+#include "profile/call_frames.hpp"
 
 namespace peakmark {
 
-/// A node of a flame graph: what was allocated under it.
+/// A node of a flame graph: the allocations below it.
 struct FlameNode {
   std::string name;
   Size bytes = 0;
@@ -17,10 +17,10 @@ struct FlameNode {
   std::vector<FlameNode> children;  ///< largest first
 };
 
-/// The allocations as paths from the root: from the outermost caller down to the innermost and the
-/// allocation's name or kind; where there are no stacks from phase and kind to name. Nodes below a `part`-th
-/// of all bytes are summed to one beside their siblings.
-FlameNode flame_of(const std::vector<Allocation>& allocations,
-                   const std::map<std::uint64_t, std::vector<CallFrame>>& stacks, Size part);
+/// Returns the allocations as paths from the root: from the outermost caller to the innermost and the
+/// allocation's name or kind; without call stacks, from phase and kind to name. Siblings with less than a
+/// `part`-th of all bytes become one node.
+FlameNode flame_graph(const std::vector<Allocation>& allocations,
+                      const std::map<std::uint64_t, std::vector<CallFrame>>& stacks, Size part);
 
 }  // namespace peakmark

@@ -1,5 +1,3 @@
-#include "show/page.hpp"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,6 +10,7 @@
 #include "ledger/timeline.hpp"
 #include "page_template.hpp"
 #include "show/flame.hpp"
+#include "show/profile_reports.hpp"
 #include "show/sites.hpp"
 
 namespace peakmark {
@@ -79,10 +78,10 @@ Json view_json(const RecordedProcess& process) {
           {"phases_not_drawn", left_out},
           {"flame",
            {{"by", summary.stacks.empty() ? "names" : "stacks"},
-            {"root", flame_json(flame_of(summary.at_peak, stacks, kSmallestPart))}}}};
+            {"root", flame_json(flame_graph(summary.at_peak, stacks, kSmallestPart))}}}};
 }
 
-/// JSON that may stand in a script element: `</script>` and `<!--` would end or change it.
+/// Returns JSON for a script element, in which `</script>` and `<!--` would end or change it.
 void write_json(const std::string& json, std::ostream& out) {
   for (const char one : json) {
     if (one == '<') {

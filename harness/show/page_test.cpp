@@ -1,5 +1,3 @@
-#include "show/page.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +7,8 @@
 #include <string>
 
 #include "show/flame.hpp"
-#include "show/process_by_hand.hpp"
+#include "show/profile_reports.hpp"
+#include "show/sample_process.hpp"
 
 namespace peakmark {
 namespace {
@@ -31,8 +30,8 @@ std::string data_of(const std::string& page) {
   return page.substr(from, page.find("</script>", from) - from);
 }
 
-ProcessByHand example(std::int32_t pid) {
-  ProcessByHand process(pid);
+SampleProcess example(std::int32_t pid) {
+  SampleProcess process(pid);
   process.say(EventType::stack, 100, 7, "N\tinner\t0\tlib.so\t10\nN\touter\t0\tprogram\t20\n")
       .say(EventType::phase, 1000, 0, "set-up")
       .allocate(2000, 16, 4096)
@@ -47,7 +46,7 @@ ProcessByHand example(std::int32_t pid) {
 }
 
 TEST(Page, HoldsNoPathOfAPerson) {
-  ProcessByHand process = example(1);
+  SampleProcess process = example(1);
   process.say(EventType::stack, 100, 9, "P\tmain\t3\t/home/somebody/work/train.py\n")
       .say(EventType::note, 101, 0, "cannot open /home/somebody/x.so")
       .allocate(7000, 64, 8192)
@@ -80,7 +79,7 @@ TEST(Page, ItsDataIsWhatJsonGivesAndAViewAProcess) {
 }
 
 TEST(Page, WithoutStacksTheFlameIsOfNames) {
-  const RecordedTree tree{{ProcessByHand(1).allocate(1, 16, 100).process()}};
+  const RecordedTree tree{{SampleProcess(1).allocate(1, 16, 100).process()}};
   const auto data = nlohmann::json::parse(data_of(page_of(tree)));
   const auto& flame = data.at("views").at(0).at("flame");
   EXPECT_EQ(flame.at("by"), "names");
@@ -88,7 +87,7 @@ TEST(Page, WithoutStacksTheFlameIsOfNames) {
 }
 
 TEST(Page, AProgramThatAllocatedNothingHasAPage) {
-  const auto data = nlohmann::json::parse(data_of(page_of({{ProcessByHand(1).process()}})));
+  const auto data = nlohmann::json::parse(data_of(page_of({{SampleProcess(1).process()}})));
   EXPECT_TRUE(data.at("views").at(0).at("timeline").at("times_ns").empty());
   EXPECT_EQ(data.at("tree"), nullptr);
   EXPECT_EQ(data.at("views").at(0).at("flame").at("root").at("bytes"), 0);
@@ -97,7 +96,7 @@ TEST(Page, AProgramThatAllocatedNothingHasAPage) {
 /// Whatever a program calls its memory, the page stays one page.
 TEST(Page, NamesCannotLeaveTheData) {
   const std::string name = "</script><script>alert(1)</script><!--<b>&\"'\xff";
-  ProcessByHand process(1);
+  SampleProcess process(1);
   process.allocate(1, 16, 100).say(EventType::name, 2, 16, name).say(EventType::phase, 3, 0, name);
   const std::string page = page_of({{process.process()}});
   EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
@@ -108,7 +107,7 @@ TEST(Page, NamesCannotLeaveTheData) {
 }
 
 TEST(Page, NeedsNothingFromOutside) {
-  const std::string page = page_of({{ProcessByHand(1).process()}});
+  const std::string page = page_of({{SampleProcess(1).process()}});
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, Not(HasSubstr("https:")));
   EXPECT_THAT(page, Not(HasSubstr("src=\"")));
@@ -117,7 +116,7 @@ TEST(Page, NeedsNothingFromOutside) {
 }
 
 TEST(Page, StaysSmallHoweverManyEventsAndPhasesThereAre) {
-  ProcessByHand process(1);
+  SampleProcess process(1);
   for (std::int64_t i = 1; i <= 60'000; ++i) {
     process.allocate(i * 100, static_cast<std::uint64_t>(i), i % 777);
     if (i % 3 == 0) process.release(i * 100 + 1, static_cast<std::uint64_t>(i / 2));
@@ -144,7 +143,7 @@ Allocation allocation(std::string name, Size bytes) {
 }
 
 TEST(Flame, WhatIsTooSmallToBeSeenIsSummed) {
-  const FlameNode root = flame_of(
+  const FlameNode root = flame_graph(
       {allocation("a", 50), allocation("b", 930), allocation("c", 3), allocation("d", 4), allocation("a", 5)},
       {}, 100);
   EXPECT_EQ(root.bytes, 992);

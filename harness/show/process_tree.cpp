@@ -14,8 +14,8 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "profile/profile.hpp"
 #include "profile/profile_files.hpp"
-#include "profile/stop_reason.hpp"
 #include "show/folded_profiles.hpp"
 
 namespace peakmark {
@@ -280,12 +280,12 @@ std::vector<Event> merge_by_time(const RecordedTree& tree) {
     const std::size_t p = heads.top().second;
     heads.pop();
     const WholeLife& events = lives[p];
-    // Both recorders of a process are told of its phases.
-    const bool is_told_twice = first[p] != p && events[next[p]].type == EventType::phase;
+    // Both recorders of a process record its phases.
+    const bool is_in_both = first[p] != p && events[next[p]].type == EventType::phase;
     // A text and its continuations stay together.
     do {
       Event event = events[next[p]++];
-      if (is_told_twice) continue;
+      if (is_in_both) continue;
       const std::uint64_t place = static_cast<std::uint64_t>(first[p]) << 48U;
       const bool allocates =
           event.type == EventType::allocation || event.type == EventType::failed_allocation;

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "base/format_version.hpp"
-#include "show/allocation_groups.hpp"
-#include "show/phase_groups.hpp"
+#include "show/groups.hpp"
 #include "show/profile_reports.hpp"
 #include "show/sites.hpp"
 

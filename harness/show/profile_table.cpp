@@ -9,8 +9,7 @@
 
 #include "base/text.hpp"
 #include "base/text_table.hpp"
-#include "show/allocation_groups.hpp"
-#include "show/phase_groups.hpp"
+#include "show/groups.hpp"
 #include "show/profile_reports.hpp"
 #include "show/sites.hpp"
 
@@ -183,7 +182,7 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
   return text;
 }
 
-/// What is left for a program's command line beside its figures.
+/// Returns the width that is left for a program's command line next to its figures.
 std::size_t width_of_program(const ReportOptions& options, std::size_t indent) {
   constexpr std::size_t kFigures = 45;  // pid, peak and what is live at the end, with the blanks between
   constexpr std::size_t kMinWidth = 20;

@@ -10,17 +10,17 @@
 
 #include "base/error.hpp"
 #include "base/files_testing.hpp"
-#include "show/allocation_groups.hpp"
-#include "show/process_by_hand.hpp"
+#include "show/groups.hpp"
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"
+#include "show/sample_process.hpp"
 
 namespace peakmark {
 namespace {
 
 using testing::HasSubstr;
 
-using Process = ProcessByHand;
+using Process = SampleProcess;
 
 RecordedTree example() {
   Process process(100);

@@ -11,7 +11,7 @@
 namespace peakmark {
 namespace {
 
-/// The kind of the frames that tell sites apart: Python's where there is Python.
+/// Returns the kind of the frames by which sites differ: Python's if there are any.
 CallFrame::Kind telling_kind(const std::vector<CallFrame>& chain) {
   const bool python =
       std::ranges::any_of(chain, [](const CallFrame& one) { return one.kind == CallFrame::Kind::python; });
@@ -34,7 +34,7 @@ std::vector<std::string> key_of(const std::vector<CallFrame>& chain, std::size_t
   return key;
 }
 
-/// The texts of the frames that tell sites apart, innermost first.
+/// Returns the texts of the frames by which sites differ, innermost first.
 std::vector<std::string> telling_frames(const std::vector<CallFrame>& chain) {
   const CallFrame::Kind wanted = telling_kind(chain);
   std::vector<std::string> frames;

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "ledger/ledger.hpp"
-#include "show/process_by_hand.hpp"
 #include "show/profile_reports.hpp"
+#include "show/sample_process.hpp"
 
 namespace peakmark {
 namespace {
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 RecordedTree short_program() {
-  ProcessByHand process(100);
+  SampleProcess process(100);
   process.say(EventType::phase, 1000, 0, "set-up")
       .allocate(2000, 16, 4096)
       .say(EventType::phase, 3000, 0, "call")
@@ -50,8 +50,8 @@ TEST(Trace, IsJsonWhoseSpansBeginAndEnd) {
 }
 
 /// One large allocation, then many small ones that come and go, two at a time; one of them is named.
-ProcessByHand long_program(std::int64_t allocations) {
-  ProcessByHand process(100);
+SampleProcess long_program(std::int64_t allocations) {
+  SampleProcess process(100);
   process.say(EventType::phase, 1000, 0, "call").allocate(2000, 16, 1 << 20).fail(2001, 77);
   for (std::int64_t i = 0; i < allocations; ++i) {
     const auto address = static_cast<std::uint64_t>(100 + i);
@@ -117,7 +117,7 @@ TEST(Trace, InFullHasEverything) {
 
 /// The peak comes early, of small allocations; larger ones come later and are never live together.
 TEST(Trace, SpansOfThePeakComeBeforeLargerOnes) {
-  ProcessByHand process(1);
+  SampleProcess process(1);
   for (std::uint64_t i = 1; i <= 5; ++i) process.allocate(static_cast<std::int64_t>(i), i, 100);
   for (std::uint64_t i = 1; i <= 5; ++i) process.release(static_cast<std::int64_t>(10 + i), i);
   for (int i = 0; i < 5; ++i) process.allocate(20 + 2 * i, 9, 300 + i).release(21 + 2 * i, 9);

@@ -1,4 +1,4 @@
-"""Device memory of this program, recorded by peakmark: marks for a recording, and windows on it while it runs.
+"""Device memory of this program, recorded by peakmark: marks for a recording, and figures while it runs.
 
     import peakmark
 
@@ -6,8 +6,8 @@
         result = method(images)
     peakmark.name(result, "result")
 
-`peakmark record -- python script.py` and suites of peakmark record a program; without them, or without peakmark, the
-marks cost a look into the environment.
+`peakmark record -- python script.py` and suites of peakmark record a program. If it is not recorded, a mark only looks up an
+environment variable.
 
     peakmark.load_recorders()                   # before the first call into OpenCL or CUDA
     with peakmark.record() as profile:
@@ -37,7 +37,7 @@ __all__ = [
 ]  # fmt: skip
 __version__ = "0.1.0"
 
-# Imported where they are used first: a program that only has marks pays for marks only.
+# Imported at the first use: a program that only has marks imports only them.
 _ELSEWHERE = {
     "NoRecorder": ("recorders", "NoRecorder"),
     "Profile": ("recorded_profile", "Profile"),

@@ -12,7 +12,7 @@ from peakmark.installed_programs import prefix
 
 
 def cmake_prefix() -> pathlib.Path:
-    """FileNotFoundError where only the module is installed."""
+    """Returns the prefix. Raises FileNotFoundError if only the module is installed."""
     found = prefix()
     if not (found / "lib" / "cmake" / "peakmark").is_dir():
         raise FileNotFoundError(

@@ -1,4 +1,4 @@
-"""Holds an estimator of device memory against a peak that was recorded, by the rules of `peakmark check`."""
+"""Compares an estimator of device memory with a recorded peak, by the rules of `peakmark check`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from peakmark.recorders import environment_without_recorders
 from peakmark.sizes import exact_size, quantity
 
 FORMS = ("documented", "direct", "module", "iterative")
-#: Below so many slices one of them is more than the window is wide: only bytes are judged there.
-LEAST_SLICES = 5
+#: With fewer slices, one slice is wider than the window: then only bytes are judged.
+MIN_SLICES = 5
 DEFAULT_WINDOW = (0.8, 1.0)
 DEFAULT_SECONDS = 60.0
-# The working folder is not on the path while Python's own modules are imported: a json.py there is none of them.
+# The working folder is not on the path while Python's own modules are imported: a json.py in it must not replace one.
 _START = """import sys
 sys.path[:] = [path for path in sys.path if path not in ("", ".")]
 installed = (at for at, path in enumerate(sys.path) if path.endswith(("site-packages", "dist-packages")))
@@ -32,7 +32,7 @@ main()
 
 @dataclass(frozen=True)
 class EstimatorQuestion:
-    """`function` is `package.module:function`; `dimensions` are the input's other than the slices, in its order."""
+    """`function` is `package.module:function`; `dimensions` are those of the input without the slices, in its order."""
 
     function: str
     form: str
@@ -46,17 +46,17 @@ class EstimatorQuestion:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is not known is None; `error` says why, and begins with its name."""
+    """Unknown values are None; then `error` has the reason, and begins with its name."""
 
     slices: int | None
     bytes: int | None
     error: str | None
 
 
-def _ended_run(
+def _run_group(
     command: list[str], text: str, environment: dict[str, str], seconds: float
 ) -> subprocess.CompletedProcess[str]:
-    """As subprocess.run, which at its limit would kill the program and leave what that has started."""
+    """Runs a program like subprocess.run, and kills its process group at the time limit: also the processes that it started."""
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -76,7 +76,7 @@ def _ended_run(
 
 
 def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
-    """In a process of its own, which cannot hang this one nor take memory of its device."""
+    """Asks the estimator in its own process, which cannot block this one or use memory of its device."""
     asked = {
         "function": question.function,
         "form": question.form,
@@ -87,7 +87,7 @@ def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
         "available_bytes": available_bytes,
         "slices": question.slices,
     }
-    # What this process can import its child can too. '' is the working folder.
+    # The child can import what this process can. '' is the working folder.
     folders = [f"--path={path or os.getcwd()}" for path in sys.path]
     command = [sys.executable, "-c", _START, str(pathlib.Path(__file__).resolve().parents[1]), *folders]
     try:
@@ -95,28 +95,28 @@ def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
     except TypeError as error:
         return Answer(None, None, f"wrong_type: parameters are numbers and texts: {error}")
     try:
-        told = _ended_run(command, line + "\n", environment_without_recorders(), question.seconds)
+        run = _run_group(command, line + "\n", environment_without_recorders(), question.seconds)
     except subprocess.TimeoutExpired:
         return Answer(None, None, f"no_answer_in_time: not within {question.seconds:g} s, in which it was to be imported "
                                   "and asked; make it faster, or give seconds= more")  # fmt: skip
     try:
-        answer = json.loads(told.stdout.splitlines()[-1])
+        answer = json.loads(run.stdout.splitlines()[-1])
     except (IndexError, ValueError):
-        last = (told.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        return Answer(None, None, f"died: exit code {told.returncode}: {last}")
+        last = (run.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        return Answer(None, None, f"died: exit code {run.returncode}: {last}")
     return Answer(answer["slices"], answer["bytes"], answer["error"])
 
 
 def problems_of(
     question: EstimatorQuestion, answer: Answer, peak_bytes: int, window: tuple[float, float] = DEFAULT_WINDOW
 ) -> list[str]:
-    """What is wrong with the answers to a peak of so many bytes; nothing where both lie in the window."""
+    """Returns what is wrong with the answers for this peak, a message each; empty if both are in the window."""
     if answer.error is not None:
         return [f"the estimator {question.function} gave no answer: {answer.error}"]
     low, high = window
     bounds = f"the window is {low:g} to {high:g}"
     problems = []
-    if question.slices >= LEAST_SLICES:
+    if question.slices >= MIN_SLICES:
         assert answer.slices is not None
         ratio = answer.slices / question.slices
         if not low <= ratio <= high:

@@ -1,6 +1,7 @@
-"""Asks estimators of device memory, Python functions, for peakmark: `python -m peakmark.estimators`.
+"""Calls estimators of device memory, Python functions, for peakmark: `python -m peakmark.estimators`.
 
-To each question, a JSON object on a line of standard input, a line on standard output (docs/formats.md of peakmark):
+Reads questions, a JSON object a line, from standard input and writes a line each to standard output (docs/formats.md of
+peakmark):
 
     {"function": "package.module:function", "form": "module", "slice_dimension": 0, "other_dimensions": [10, 20],
      "dtype": "float32", "parameters": {"radius": 2}, "available_bytes": 14450, "slices": 4}
@@ -13,7 +14,7 @@ Functions are called as httomo calls them, with numpy's dtype:
     module      f(other_dimensions, dtype, **parameters) -> (bytes a slice, fixed bytes)
     iterative   f(dimensions, dtype, **parameters) -> bytes; dimensions has the slices at its place
 
-What goes wrong is an error that begins with its name, never a number.
+A failure is an error that begins with its name, never a number.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from typing import Any
 
 from peakmark.sizes import quantity
 
-#: Bytes are counted in 64 bits, with a sign.
-MOST_BYTES = 2**63 - 1
+#: Sizes are signed 64-bit integers.
+MAX_BYTES = 2**63 - 1
 
 
 class EstimatorError(Exception):
-    """An answer that is none: a name, and what is wrong."""
+    """An invalid answer: a name, and what is wrong."""
 
     def __init__(self, name: str, message: str):
         super().__init__(f"{name}: {message}")
@@ -45,7 +46,7 @@ class EstimatorError(Exception):
 
 
 def exact(value: Any, of: str) -> int | Fraction:
-    """A number from 0 that an estimator gave, as Python's own: numpy's wrap around and become floats on the way."""
+    """Returns a number of an estimator, 0 or more, as a Python number: numpy's wrap around, and become floats."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise EstimatorError("wrong_type", f"{of} is {value!r}, a {type(value).__name__}; it must be a number")
     try:
@@ -67,9 +68,9 @@ def exact(value: Any, of: str) -> int | Fraction:
 
 
 def whole(value: Any, of: str, rounded: Callable[[int | Fraction], int] = math.ceil) -> int:
-    """Of bytes, a fraction of which needs a byte; slices are to be rounded down, by math.floor."""
+    """Returns it as an int. Bytes are rounded up; pass math.floor to round slices down."""
     number = rounded(exact(value, of))
-    if number > MOST_BYTES:
+    if number > MAX_BYTES:
         raise EstimatorError("too_large", f"{of} is {value}, more than 2^63")
     return number
 
@@ -81,7 +82,7 @@ def pair(value: Any, of: str) -> tuple[Any, Any]:
 
 
 class Question:
-    """What is asked, in the types that functions are called with."""
+    """A question, in the types with which functions are called."""
 
     def __init__(self, asked: dict[str, Any]):
         try:
@@ -99,7 +100,7 @@ class Question:
         self.slices: int | None = asked.get("slices")
 
     def dimensions(self, slices: int) -> tuple[int, ...]:
-        """Of so many slices."""
+        """Returns the dimensions of that many slices."""
         dimensions = list(self.other_dimensions)
         dimensions.insert(self.slice_dimension, slices)
         return tuple(dimensions)
@@ -109,14 +110,14 @@ class Question:
 
 
 class Form:
-    """How many slices fit, and how many bytes so many slices need."""
+    """Returns how many slices fit into memory, and how many bytes slices need."""
 
     def __init__(self, function: Any, question: Question):
         self.function = function
         self.question = question
 
     def slices(self, available: int) -> tuple[int, str | None]:
-        """And the output's dtype, where the form tells it."""
+        """Returns the number of slices and, if the form has it, the output's dtype."""
         raise NotImplementedError
 
     def bytes(self, slices: int) -> int:
@@ -124,7 +125,7 @@ class Form:
 
 
 class Linear(Form):
-    """So much a slice and so much fixed."""
+    """Bytes for each slice plus fixed bytes."""
 
     def terms(self) -> tuple[int | Fraction, int]:
         raise NotImplementedError
@@ -163,7 +164,7 @@ class Iterative(Form):
         question = self.question
         answer = self.function(question.dimensions(slices), question.dtype, **question.parameters)
         needed = whole(answer, f"the need of {quantity(slices, 'slice')}")
-        if needed == 0:  # numpy's integers give it too, where they overflow
+        if needed == 0:  # also numpy's integers after an overflow
             raise EstimatorError("zero_per_slice", f"{quantity(slices, 'slice needs', 'slices need')} 0 bytes, so any number of them would fit")
         return needed
 
@@ -194,7 +195,7 @@ class Documented(Form):
             ) from None
 
     def bytes(self, slices: int) -> int:
-        """The least memory for which it answers so many."""
+        """Returns the smallest memory for which it answers that many slices."""
 
         def too_little(available: int) -> bool:
             return self.slices(available)[0] < slices
@@ -210,13 +211,13 @@ class Documented(Form):
 
 
 def largest(holds: Callable[[int], bool]) -> int:
-    """The largest n for which it holds, of a condition that does not come true again: by doubling and bisection."""
+    """Returns the largest n for which the condition holds, by doubling and bisection. Above it, the condition must be false."""
     if not holds(1):
         return 0
     yes = 1
     while holds(2 * yes):
         yes *= 2
-        if yes > MOST_BYTES // 4:
+        if yes > MAX_BYTES // 4:
             raise EstimatorError("zero_per_slice", "any number of slices would fit")
     no = 2 * yes
     while no - yes > 1:
@@ -232,7 +233,7 @@ def dtype_name(dtype: Any) -> str:
     import numpy
 
     try:
-        if dtype is None:  # which numpy takes for float64
+        if dtype is None:  # numpy converts it to float64
             raise TypeError
         return str(numpy.dtype(dtype).name)
     except TypeError:
@@ -248,12 +249,12 @@ FORMS: dict[str, type[Form]] = {
 
 
 def find(path: str) -> Any:
-    """`package.module:function`, or `package.module:Class.function`."""
+    """Returns the object at `package.module:function` or `package.module:Class.function`."""
     module, _, name = path.partition(":")
     try:
         found = importlib.import_module(module)
     except ImportError as error:
-        # What the module itself could not import is in the message; what else goes wrong in it is an exception.
+        # The message names what could not be imported; another failure in the module is an exception.
         raise EstimatorError("not_found", f"{path}: {error}") from error
     try:
         for part in name.split("."):
@@ -270,49 +271,49 @@ def whole_list(values: Any, of: str) -> list[int]:
 
 
 def printable(text: str) -> str:
-    """Halves of characters (surrogates) are no JSON to others: they become `\\udc80`."""
+    """Returns the text with surrogates, which are not valid JSON, as `\\udc80`."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """Never raises: what goes wrong stands in `error`."""
-    told: dict[str, Any] = dict.fromkeys(("slices", "bytes", "dtype", "output_dimensions", "padding", "error"))
+    """Answers a question. Never raises: a failure is in `error`."""
+    result: dict[str, Any] = dict.fromkeys(("slices", "bytes", "dtype", "output_dimensions", "padding", "error"))
     try:
         question = Question(asked)
         form = FORMS[question.form](find(asked["function"]), question)
         if question.available_bytes is not None:
-            told["slices"], told["dtype"] = form.slices(question.available_bytes)
+            result["slices"], result["dtype"] = form.slices(question.available_bytes)
         if question.slices is not None:
-            told["bytes"] = form.bytes(question.slices)
+            result["bytes"] = form.bytes(question.slices)
         if path := asked.get("output_dimensions"):
-            told["output_dimensions"] = whole_list(
+            result["output_dimensions"] = whole_list(
                 find(path)(question.other_dimensions, **question.parameters), "the output dimensions"
             )
         if path := asked.get("padding"):
-            told["padding"] = whole_list(
+            result["padding"] = whole_list(
                 list(pair(find(path)(**question.parameters), "(slices before, slices after)")),
                 "the slices before and after",
             )
     except EstimatorError as error:
-        told["error"] = printable(str(error))
-    except BaseException as error:  # noqa: BLE001 - sys.exit() in an estimator is an answer too: none
+        result["error"] = printable(str(error))
+    except BaseException as error:  # noqa: BLE001 - an estimator may call sys.exit()
         if isinstance(error, KeyboardInterrupt):
             raise
-        told["error"] = printable("exception: " + traceback.format_exc().strip())
-    if told["error"] is not None:
-        told.update(slices=None, bytes=None, dtype=None)
-    return told
+        result["error"] = printable("exception: " + traceback.format_exc().strip())
+    if result["error"] is not None:
+        result.update(slices=None, bytes=None, dtype=None)
+    return result
 
 
 def add_folders(folders: list[str]) -> None:
     """Finds modules in these folders before installed packages, but after Python's own library.
 
-    A json.py next to the user's modules then takes the place of no module that numpy imports.
+    A json.py next to the user's modules then replaces no module that numpy imports.
     """
     try:
         import numpy  # noqa: F401 - before a numpy.py of the user's can be found
     except ImportError:
-        pass  # said where a question comes
+        pass  # reported with the first question
     installed = (at for at, path in enumerate(sys.path) if path.endswith(("site-packages", "dist-packages")))
     at = next(installed, len(sys.path))
     sys.path[at:at] = [folder for folder in folders if folder and folder not in sys.path]
@@ -322,7 +323,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m peakmark.estimators", description=__doc__.splitlines()[0])
     parser.add_argument("--path", action="append", default=[], help="a folder in which modules are")
     add_folders(parser.parse_args().path)
-    # What an estimator prints is no answer of ours: it goes to standard error.
+    # What an estimator prints goes to standard error, so that it does not get between the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""The programs of peakmark that stand beside this module, as commands."""
+"""The programs of peakmark that are next to this module, as commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NoReturn
 
 
 def prefix() -> pathlib.Path:
-    """Where bin, lib, include and share of peakmark are: in the package of a wheel, or around an installed module."""
+    """Returns the folder of bin, lib, include and share: in the package of a wheel, or around an installed module."""
     package = pathlib.Path(__file__).resolve().parent
     around = package.parents[3]  # PREFIX/share/peakmark/python/peakmark
     if around / "share" / "peakmark" / "python" == package.parent:
@@ -19,23 +19,23 @@ def prefix() -> pathlib.Path:
 
 
 def peakmark() -> NoReturn:
-    _become("peakmark")
+    _execute("peakmark")
 
 
 def peakmark_bench() -> NoReturn:
-    _become("peakmark-bench")
+    _execute("peakmark-bench")
 
 
-def _become(name: str) -> NoReturn:
-    """Puts the program in this one's place: its output, its signals and its exit code are the command's."""
+def _execute(name: str) -> NoReturn:
+    """Replaces this process by the program: its output, signals and exit code are those of the command."""
     program = prefix() / "bin" / name
-    # `peakmark report` draws with this Python, in which pandas and matplotlib were installed.
+    # `peakmark report` draws with this Python, which has pandas and matplotlib.
     os.environ.setdefault("PEAKMARK_PYTHON", sys.executable)
-    # Python ignores these, and a program that is executed goes on ignoring what was ignored.
+    # Python ignores these signals, and a program that is executed would go on ignoring them.
     for ignored in ("SIGPIPE", "SIGXFSZ"):
         signal.signal(getattr(signal, ignored), signal.SIG_DFL)
     try:
-        # `peakmark init` says what to type next, and that is this command.
+        # `peakmark init` prints what to type next: this command.
         called_by = sys.argv[0] if name == "peakmark" else str(program)
         os.execv(program, [called_by, *sys.argv[1:]])
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Phases and names, told to the recorders that are loaded into this process."""
+"""Phases and names of allocations, passed to the recorders that are loaded into this process."""
 
 from __future__ import annotations
 
@@ -9,66 +9,112 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from peakmark.loaded_recorders import loaded_recorders, recorders_of_phases
-
-#: A program that ends with this exit code says that what was asked of it cannot be done here: a device or a library
-#: is missing. In a suite its case is `unsupported`, with the last line that it said.
+#: Exit code of a program that cannot do what was asked of it here: a device or a library is missing. In a suite its case
+#: is `unsupported`, with the last line of its output.
 UNSUPPORTED = 77
-#: A program that ends with this exit code has checked its result and found it wrong. In a suite its case is
-#: `wrong_answer`, with the last line that it said.
+#: Exit code of a program that has checked its result and found it wrong. In a suite its case is `wrong_answer`, with the
+#: last line of its output.
 WRONG_ANSWER = 78
+
+_ABI_VERSION = 1  # PEAKMARK_MARKS_VERSION
+_NOT_STARTED = 0
+
+# The recorders in this process, by path, also one that has not started yet. A recorder never leaves a process; one that
+# is not there may be loaded any time.
+_found: dict[str, ctypes.CDLL] = {}
+
+
+def _paths_of_recorders() -> list[str]:
+    """Returns the libraries that the variables of the loaders name."""
+    # os.environ is as it was when Python started: a loader of OpenCL cuts the process's own OPENCL_LAYERS short.
+    layers = os.environ.get("OPENCL_LAYERS", "").split(":")
+    return [path for path in (*layers, os.environ.get("CUDA_INJECTION64_PATH", "")) if path]
+
+
+def _open_recorder(path: str, load: bool) -> ctypes.CDLL | None:
+    # The layer of another tool is never loaded here: only its loader may do that.
+    load = load and os.path.basename(path).startswith("libpeakmark-")
+    try:
+        library = ctypes.CDLL(path, mode=os.RTLD_LAZY if load else os.RTLD_NOLOAD | os.RTLD_LAZY)
+        library.peakmark_marks_version.restype = ctypes.c_int
+        library.peakmark_phase.argtypes = [ctypes.c_char_p]
+        library.peakmark_phase.restype = None
+        library.peakmark_name.argtypes = [ctypes.c_uint64, ctypes.c_char_p]
+        library.peakmark_name.restype = None
+    except (OSError, AttributeError):
+        return None  # not loaded, or another tool's layer
+    return library if library.peakmark_marks_version() in (_NOT_STARTED, _ABI_VERSION) else None
+
+
+def _find_recorders(load: bool) -> None:
+    # A program may clear its environment: that loads no recorder, and unloads none.
+    if "PEAKMARK_PROFILE" in os.environ:
+        for path in _paths_of_recorders():
+            if path not in _found and (library := _open_recorder(path, load)) is not None:
+                _found[path] = library
+
+
+def loaded_recorders() -> list[ctypes.CDLL]:
+    """Returns the recorders that are recording now."""
+    _find_recorders(load=False)
+    return [library for library in _found.values() if library.peakmark_marks_version() == _ABI_VERSION]
+
+
+def _recorders_for_phases() -> list[ctypes.CDLL]:
+    """Returns the recorders that take a phase. Loads those that no loader has loaded so far: they keep the phase, and
+    begin in it when OpenCL or CUDA is called."""
+    _find_recorders(load=True)
+    return list(_found.values())
 
 
 class _OpenPhase:
-    """One of those that have begun and not ended; two of one name are two."""
+    """A phase that has begun and not ended; two of one name are two."""
 
     def __init__(self, text: bytes):
         self.text = text
 
 
-# A lock that one thread may take twice: a mark may end inside another one, in a signal handler or where memory is
-# collected.
+# Reentrant: a mark may end inside another one, in a signal handler or where garbage is collected.
 _lock = threading.RLock()
 _open: list[_OpenPhase] = []
 
 
-def _begin_anew_in_child() -> None:
-    """A forked child has its parent's phases not, and a thread that held the lock may not be in it."""
+def _reset_in_forked_child() -> None:
+    """A forked child does not inherit phases, and a thread that held the lock may not be in it."""
     global _lock
     _lock = threading.RLock()
     _open.clear()
 
 
-os.register_at_fork(after_in_child=_begin_anew_in_child)
+os.register_at_fork(after_in_child=_reset_in_forked_child)
 
 
-def _written(text: str) -> bytes:
-    """As recorders take it: they have neither NUL nor halves of characters (surrogates)."""
+def _encoded(text: str) -> bytes:
+    """Returns the text as recorders take it: without NUL and without surrogates."""
     if not isinstance(text, str):
-        raise TypeError(f"peakmark: a phase or a name is a text, not a {type(text).__name__}")
+        raise TypeError(f"peakmark: a phase or a name must be a str, not {type(text).__name__}")
     return text.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
 
 
-def _tell_phase() -> None:
+def _pass_on_phase() -> None:
     text = _open[-1].text if _open else b""
-    for recorder in recorders_of_phases():
+    for recorder in _recorders_for_phases():
         recorder.peakmark_phase(text)
 
 
 class phase(contextlib.ContextDecorator):
     """Within it the program is in this phase; after it, in the one before. Also a decorator.
 
-    A phase within a phase is a part of it, and is called so: `call/fft`. A phase belongs to the process, not to a
-    thread: of those of several threads the one counts that began last and is still open. One that begins before there
-    is a recorder is not lost: the recorder begins in it. A forked child begins in none. Phases that suites know:
-    `inputs`, `outputs`, `call`, `end`. NUL and halves of characters stand in a phase as `\\x00` and `\\udc80`; what is
-    no text is a TypeError, recorded or not.
+    A phase within a phase is a part of it: `call/fft`. A phase belongs to the process, not to a thread: if several threads
+    have one, the one that began last and is still open counts. A phase that begins before the recorder is loaded is not
+    lost: the recorder begins in it. A forked child begins in none. Suites know the phases `inputs`, `outputs`, `call` and
+    `end`. NUL and surrogates become `\\x00` and `\\udc80`. Raises TypeError if `text` is not a str, recorded or not.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._written = _written(text)
-        self._entered: list[_OpenPhase | None] = []  # it may be entered again, within itself too
+        self._encoded = _encoded(text)
+        self._entered: list[_OpenPhase | None] = []  # it may be entered again, also within itself
 
     def _recreate_cm(self) -> "phase":
         # As a decorator: calls of several threads are phases of their own.
@@ -79,10 +125,10 @@ class phase(contextlib.ContextDecorator):
             self._entered.append(None)
             return
         with _lock:
-            begun = _OpenPhase(_open[-1].text + b"/" + self._written if _open else self._written)
+            begun = _OpenPhase(_open[-1].text + b"/" + self._encoded if _open else self._encoded)
             _open.append(begun)
             self._entered.append(begun)
-            _tell_phase()
+            _pass_on_phase()
 
     def __exit__(self, *_: object) -> None:
         begun = self._entered.pop()
@@ -93,29 +139,29 @@ class phase(contextlib.ContextDecorator):
                 was_current = _open[-1] is begun
                 _open.remove(begun)
                 if was_current:
-                    _tell_phase()
+                    _pass_on_phase()
 
 
 def name(memory: Any, text: str) -> None:
-    """Names an allocation: it stands so in tables of what was live.
+    """Names an allocation in tables of what was live.
 
-    `memory` is an address, or an object that has one: pyopencl's buffers, images and arrays, whatever has
-    `__cuda_array_interface__` (CuPy, numba, torch), a ctypes pointer. TypeError for anything else, recorded or not. An
-    array that a pool has cut out of a larger allocation has no allocation of its own, and stays without a name. A name
-    needs a recorder that is there: one that comes up later knows no earlier allocation anyway.
+    `memory` is an address, or an object that has one: pyopencl's buffers, images and arrays, an object with
+    `__cuda_array_interface__` (CuPy, numba, torch), a ctypes pointer. Raises TypeError for anything else, recorded or not.
+    An array that a pool has cut out of a larger allocation has no allocation of its own, and gets no name. A name needs a
+    loaded recorder: one that is loaded later knows no earlier allocation.
     """
-    address = _address_of(memory)
-    written = _written(text)
+    address = _address(memory)
+    encoded = _encoded(text)
     for recorder in loaded_recorders():
-        recorder.peakmark_name(address, written)
+        recorder.peakmark_name(address, encoded)
 
 
 def recording() -> bool:
-    """Whether a recorder is writing down this process's allocations now."""
+    """Returns whether a recorder records this process's allocations now."""
     return bool(loaded_recorders())
 
 
-def _address_of(memory: Any) -> int:
+def _address(memory: Any) -> int:
     if isinstance(memory, int):
         return memory
     if isinstance(memory, ctypes.c_void_p):
@@ -128,7 +174,7 @@ def _address_of(memory: Any) -> int:
     for read in ways:
         try:
             address = read()
-        except Exception:  # noqa: BLE001 - what another library raises where it has no address is its own
+        except Exception:  # noqa: BLE001 - another library may raise anything if it has no address
             continue
         if isinstance(address, int):
             return address

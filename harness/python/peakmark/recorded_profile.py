@@ -1,4 +1,4 @@
-"""What a part of a program did with device memory, for notebooks: `with peakmark.record() as profile: ...`."""
+"""The device memory of a part of a program, for notebooks: `with peakmark.record() as profile: ...`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import html
 from typing import TYPE_CHECKING
 
 from peakmark import recorders
-from peakmark.ledger import Group
 from peakmark.sizes import exact_size, format_size
-from peakmark.windows import Window
+from peakmark.windows import Group, Window
 
 if TYPE_CHECKING:
     import pandas
 
-MOST_POINTS = 2000
+MAX_POINTS = 2000
 _WIDTH, _HEIGHT, _LABEL = 640, 120, 16
 _LEFT = "style='text-align:left'"
 
 
 class Profile(Window):
-    """A window that also knows the live bytes over time, and shows itself in a notebook."""
+    """A window that also has the live bytes over time, and is shown in a notebook."""
 
     _has_timeline = True
 
@@ -29,13 +28,13 @@ class Profile(Window):
         return self
 
     def timeline(self) -> list[tuple[float, int]]:
-        """(seconds since the first event, live bytes of what was allocated within), a point an event."""
-        points = self._seen.timeline or []
+        """Returns (seconds since the first event, live bytes of what was allocated within), a point for each event."""
+        points = self._figures["timeline"]
         begin = points[0][0] if points else 0
         return [((time_ns - begin) / 1e9, live) for time_ns, live in points]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """What was live at the peak: `name`, `kind`, `phase`, `site`, `child`, `bytes`, `count`."""
+        """Returns what was live at the peak: `name`, `kind`, `phase`, `site`, `child`, `bytes`, `count`."""
         import pandas
 
         columns = ["name", "kind", "phase", "site", "child", "bytes", "count"]
@@ -66,13 +65,13 @@ class Profile(Window):
         return f"<div>{title}<table>{rows}</table>{self._drawing()}{_table(self.at_peak())}</div>"
 
     def _drawing(self) -> str:
-        """The live bytes over time, in steps, from the first allocation to the end."""
+        """Returns a plot of the live bytes over time, in steps, from the first allocation to the end."""
         points = self.timeline()
         if not points or self.peak_bytes == 0:
             return ""
-        begin_ns = (self._seen.timeline or [])[0][0]
+        begin_ns = (self._figures["timeline"])[0][0]
         duration = max(points[-1][0], (self._end_ns - begin_ns) / 1e9, 1e-9)
-        points = _thinned(points, MOST_POINTS)
+        points = _thinned(points, MAX_POINTS)
         across = _WIDTH / duration
         up = _HEIGHT / self.peak_bytes
         path, last = [f"M0 {_HEIGHT:g}"], _HEIGHT * 1.0
@@ -96,10 +95,10 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
 
 
-def _thinned(points: list[tuple[float, int]], most: int) -> list[tuple[float, int]]:
-    """The highest of each stretch: the peak is never left out."""
-    stretch = -(-len(points) // most)
-    return [max(points[i : i + stretch], key=lambda point: point[1]) for i in range(0, len(points), stretch)]
+def _thinned(points: list[tuple[float, int]], max_points: int) -> list[tuple[float, int]]:
+    """Returns the highest point of each part: the peak is never left out."""
+    length = -(-len(points) // max_points)
+    return [max(points[i : i + length], key=lambda point: point[1]) for i in range(0, len(points), length)]
 
 
 def _table(groups: tuple[Group, ...]) -> str:
@@ -128,8 +127,8 @@ def _table(groups: tuple[Group, ...]) -> str:
 def record(name: str = "") -> Profile:
     """Records what is allocated within `with peakmark.record() as profile:`, of the whole process.
 
-    The recorder must come in before the first call into OpenCL or CUDA: by load_recorders() at the beginning, or by
-    `peakmark record -- jupyter lab`. Where it is too late this raises RecorderTooLate, and says so.
+    The recorder must be loaded before the first call into OpenCL or CUDA: by load_recorders() at the beginning, or by
+    `peakmark record -- jupyter lab`. Raises RecorderTooLate if it is too late.
     """
     if not isinstance(name, str):
         raise TypeError(f"peakmark.record: a name is a text, not a {type(name).__name__}")

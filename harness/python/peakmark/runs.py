@@ -1,4 +1,4 @@
-"""Runs of suites as tables of pandas, and drawn. Needs what reports need: pandas, matplotlib, jinja2."""
+"""Runs of suites as pandas tables and plots. Needs pandas, matplotlib and jinja2."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _NEEDS = "runs need pandas and matplotlib: pip install pandas matplotlib jinja2"
 
 
 class RunError(ValueError):
-    """No run, or nothing of it that could be drawn; the message says why."""
+    """The file is not a run, or there is nothing to draw; the message has the reason."""
 
 
 def load(run: str | os.PathLike[str]) -> pandas.DataFrame:
-    """The cases of a run file, a row each.
+    """Returns the cases of a run file, a row each.
 
     Columns: `case`, `operation`, `variant`, `backend`, `outcome`; bytes `peak`, `setup`, `floor`, `estimate`;
     nanoseconds `time`, `time_min`, `time_max`; `at_peak`, a dictionary of bytes by name; `axis:NAME` of every axis.
-    What is unknown is NaN or None, never 0. `attrs["peakmark"]` is what was true of the whole run. Raises RunError, or
-    OSError where the file cannot be opened.
+    Unknown values are NaN or None, never 0. `attrs["peakmark"]` has the facts of the whole run. Raises RunError, or OSError
+    if the file cannot be opened.
     """
     module = _reports("run_file")
     try:
@@ -41,10 +41,10 @@ def load(run: str | os.PathLike[str]) -> pandas.DataFrame:
 
 
 def plot_memory(run: pandas.DataFrame | str | os.PathLike[str], operation: str | None = None) -> Figure:
-    """Peaks, and times where there are some, against shape: a line a variant.
+    """Returns a plot of peaks, and times if there are any, against shape: a line for each variant.
 
-    `run` is a run file, or what load() gave, whole or some rows of it. Of several operations the one to draw must be
-    named. Raises RunError where there is nothing to draw.
+    `run` is a run file, or a table of load(), or some rows of one. `operation` names the operation to draw, if there are
+    several. Raises RunError if there is nothing to draw.
     """
     cases = load(run) if isinstance(run, (str, os.PathLike)) else run
     if "peakmark" not in cases.attrs:
@@ -64,12 +64,12 @@ def plot_memory(run: pandas.DataFrame | str | os.PathLike[str], operation: str |
             names = ", ".join(sorted(figure.name for figure in figures))
             raise RunError(f"several operations are in it: let operation= name one of {names}")
         drawing: Figure = memory_plot.draw(figures[0], cases.attrs["peakmark"])
-        # A notebook shows what a cell gives, and once more what pyplot still has. It knows how to show a figure only where
-        # the notebook itself has asked for matplotlib.
+        # A notebook shows the value of a cell, and again the figures that pyplot still has. It can show a figure only if it
+        # has loaded matplotlib's support itself.
         memory_plot.pyplot.close(drawing)
         drawing._repr_png_ = functools.partial(_png_of, drawing)  # type: ignore[attr-defined]
     finally:
-        _use_again(backend)
+        _restore_backend(backend)
     return drawing
 
 
@@ -80,7 +80,7 @@ def _png_of(drawing: Figure) -> bytes:
 
 
 def _backend_in_use() -> str | None:
-    """Of matplotlib, where the program has chosen one: reports draw into files and set their own."""
+    """Returns matplotlib's backend, if the program has chosen one: reports draw into files and set their own."""
     if "matplotlib.pyplot" not in sys.modules:
         return None
     import matplotlib
@@ -88,7 +88,7 @@ def _backend_in_use() -> str | None:
     return str(matplotlib.get_backend())
 
 
-def _use_again(backend: str | None) -> None:
+def _restore_backend(backend: str | None) -> None:
     if backend is not None:
         import matplotlib
 
@@ -96,7 +96,7 @@ def _use_again(backend: str | None) -> None:
 
 
 def _reports(module: str) -> Any:
-    """A module of the reports, which stand in the wheel, beside an installed peakmark, or in the sources."""
+    """Returns a module of the reports, which are in the wheel, next to an installed peakmark, or in the sources."""
     try:
         return importlib.import_module(f"peakmark_reports.{module}")
     except ModuleNotFoundError as error:

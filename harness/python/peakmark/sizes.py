@@ -1,4 +1,4 @@
-"""Bytes, read and written as the commands of peakmark do."""
+"""Reads and writes sizes as the commands of peakmark do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNITS = {
     "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50,
 }  # fmt: skip
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) *([A-Za-z]*)", re.ASCII)
-_MOST = 2**63 - 1
+_MAX = 2**63 - 1
 
 
 class SizeError(ValueError):
@@ -19,9 +19,10 @@ class SizeError(ValueError):
 
 
 def parse_size(size: object) -> int:
-    """`24 MB`, `16GiB`, `1.5 GiB`, `4096`, or a number of bytes. kB to TB are powers of 1000, KiB to PiB of 1024."""
+    """Returns the bytes of `24 MB`, `16GiB`, `1.5 GiB`, `4096`, or of a number of bytes. kB to TB are powers of 1000, KiB to
+    PiB of 1024. Raises SizeError if the value is not a size."""
     if isinstance(size, int) and not isinstance(size, bool):
-        if not 0 <= size <= _MOST:
+        if not 0 <= size <= _MAX:
             raise SizeError(f"{size} is not a size: it must be from 0 to 2^63 - 1")
         return size
     how = "write bytes, or a number with a unit such as '24 MB' or '16GiB'"
@@ -36,13 +37,13 @@ def parse_size(size: object) -> int:
     size_in_bytes = Fraction(number) * _UNITS[unit]
     if size_in_bytes.denominator != 1:
         raise SizeError(f"'{size}' is not a size: it is not a whole number of bytes")
-    if size_in_bytes > _MOST:
+    if size_in_bytes > _MAX:
         raise SizeError(f"'{size}' is not a size: it does not fit 64 bits")
     return int(size_in_bytes)
 
 
 def format_size(size: int) -> str:
-    """For people, with at most four digits: `0 B`, `1.5 KiB`, `16 GiB`."""
+    """Returns the size with at most four digits: `0 B`, `1.5 KiB`, `16 GiB`."""
     value, unit = float(size), 0
     names = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
     while abs(value) >= 1024 and unit + 1 < len(names):
@@ -57,10 +58,10 @@ def format_size(size: int) -> str:
 
 
 def exact_size(size: int) -> str:
-    """With the bytes beside it, which limits are compared with: `1.5 KiB (1536 B)`."""
+    """Returns the size with its exact bytes: `1.5 KiB (1536 B)`."""
     return f"{size} B" if size < 1024 else f"{format_size(size)} ({size} B)"
 
 
 def quantity(count: int, one: str, many: str = "") -> str:
-    """A number with its noun: `1 slice`, `2 slices`. `many` where the plural is not `one` with an s."""
+    """Returns a number with its noun: `1 slice`, `2 slices`. `many`: the plural, if it is not `one` with an s."""
     return f"{count} {one if count == 1 else many or one + 's'}"

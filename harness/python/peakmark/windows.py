@@ -1,125 +1,97 @@
-"""Windows: what a part of this process did with device memory, read from its own profile while it runs."""
+"""Windows: the device memory of a part of this process, measured while it runs."""
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import gc
-import heapq
-import os
-import threading
+import sys
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from peakmark.call_sites import site_of
-from peakmark.child_profiles import ChildProfile, ChildProfiles
-from peakmark.ledger import OWN, Allocation, Group, Ledger, Refused, Request, Source, View, grouped, grouped_requests
-from peakmark.pools import PoolUsage, known_pools, usage_of
-from peakmark.profiles import Event, EventReader
-from peakmark.recorders import RecorderError, is_loaded_by_this_process, require_loaded
-from peakmark.sizes import exact_size, format_size, quantity
-
-#: Drivers may destroy what was released a little later than they say that they are done.
-SECONDS_FOR_RELEASES = 0.1
+from peakmark.marks import loaded_recorders
+from peakmark.memory_library import RecorderError, begin_region, end_region
+from peakmark.sizes import exact_size, format_size
 
 
-class _Follower:
-    """Follows the profiles of this process, and of those that it has started, into one ledger. A forked child begins
-    anew, as its profile does."""
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Allocations of one name, kind, phase and site: `bytes` of all `count` of them. `child`: made by a process that this
+    one started. `site` is the place that asked for them; empty if no call stack was recorded."""
 
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self._begin()
-
-    def _begin(self) -> None:
-        self.pid = os.getpid()
-        self.ledger = Ledger()
-        self._readers: dict[str, EventReader] = {}
-        self.children = ChildProfiles()
-
-    def advance(self, recorders: list[ctypes.CDLL]) -> None:
-        """Reads what has come since."""
-        if self.pid != os.getpid():
-            self._begin()
-        streams: list[list[tuple[int, Source, Event | None]]] = []
-        for number, recorder in enumerate(recorders):
-            path = recorder.peakmark_profile_path()
-            if not path:
-                raise RecorderError("the recorder has no profile to write: it says why on standard error")
-            reader = self._readers.setdefault(os.fsdecode(path), EventReader(os.fsdecode(path)))
-            events = reader.read(recorder.peakmark_event_count())
-            _check_lost(reader)
-            streams.append(_stream_of(Source(OWN, number), events, None))
-        self.children.look()
-        for child in self.children.found():
-            if not child.is_over:
-                events, end_ns = child.advance(self.children.replaced_ns(child))
-                _check_lost(child)
-                streams.append(_stream_of(child.source, events, end_ns))
-        for time_ns, source, event in heapq.merge(*streams, key=lambda one: one[0]):
-            if event is None:
-                self.ledger.end(source, time_ns)
-            else:
-                self.ledger.replay(source, event)
-        check_notes(self.ledger.notes)
+    name: str
+    kind: str
+    phase: str
+    site: str
+    child: bool
+    bytes: int
+    count: int
 
 
-def _stream_of(source: Source, events: list[Event], end_ns: int | None) -> list[tuple[int, Source, Event | None]]:
-    """Slots are the order, times only tell which of two recorders was first. No event: the process is over."""
-    latest = 0
-    stream: list[tuple[int, Source, Event | None]] = []
-    for event in events:
-        latest = max(latest, event.time_ns)
-        stream.append((latest, source, event))
-    if end_ns is not None:
-        stream.append((max(latest, end_ns), source, None))
-    return stream
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Equal requests that the driver refused: `bytes` of each. `error` is the API's error code: OpenCL's are negative,
+    CUDA's positive; `error_name` is None if it is not known."""
+
+    bytes: int
+    kind: str
+    error: int
+    error_name: str | None
+    phase: str
+    site: str
+    child: bool
+    count: int
 
 
-def _check_lost(profile: EventReader | ChildProfile) -> None:
-    if lost := profile.lost_events():
-        why = profile.why_lost() or "a thread or process stopped while it wrote them"
-        raise RecorderError(
-            f"{profile.path}: {quantity(lost, 'event is', 'events are')} lost: {why}; where the disk is full, make room there or let TMPDIR name "
-            "another folder"
-        )
+@dataclass(frozen=True, slots=True)
+class PoolUsage:
+    """Memory that a library's pool holds. Bytes are counted when the driver is asked for them, so what a pool keeps counts
+    as long as the pool has it. `held_bytes` were requested from the driver; `used_bytes` of them are in use."""
+
+    name: str
+    held_bytes: int
+    used_bytes: int
+    advice: str
 
 
-def check_notes(notes: list[str]) -> None:
-    """Raises RecorderError where the recorder says that its events are not all there were."""
-    for note in notes:
-        if note.startswith("invalid:"):
-            raise RecorderError(f"the recording cannot be trusted: {note}")
-        if note.startswith("not counted:"):
-            raise RecorderError(f"not everything is recorded: {note}")
+def pool_usage(pool: Any, name: str) -> PoolUsage:
+    """Returns the usage of a pool such as pyopencl's and PyCUDA's (managed_bytes, active_bytes) or CuPy's (total_bytes(),
+    used_bytes()). Raises TypeError for anything else."""
+    if hasattr(pool, "managed_bytes") and hasattr(pool, "active_bytes"):
+        return PoolUsage(name, int(pool.managed_bytes), int(pool.active_bytes), "free_held() gives the rest back")
+    if hasattr(pool, "total_bytes") and hasattr(pool, "used_bytes"):
+        return PoolUsage(name, int(pool.total_bytes()), int(pool.used_bytes()), "free_all_blocks() gives the rest back")
+    raise TypeError(
+        f"a {type(pool).__name__} is not a supported pool: it has neither managed_bytes and active_bytes (pyopencl, "
+        "PyCUDA) nor total_bytes() and used_bytes() (CuPy)"
+    )
 
 
-_follower = _Follower()
+def default_pools() -> list[PoolUsage]:
+    """Returns the default pools of CuPy and torch, if the program has imported them and they hold something."""
+    return [pool for pool in _default_pools() if pool.held_bytes > 0]
 
 
-def _settle() -> tuple[list[ctypes.CDLL], list[str]]:
-    """At an edge of a window: garbage is collected, and the devices have done what they were asked for. The recorders,
-    and why something was not waited for."""
-    gc.collect()
-    recorders = require_loaded()
-    reasons = []
-    for recorder in recorders:
-        if not hasattr(recorder, "peakmark_synchronise"):
-            raise RecorderError(
-                "the recorder is older than this module: build and install peakmark and its Python module from the "
-                "same sources"
-            )
-        if reason := recorder.peakmark_synchronise():
-            reasons.append(f"the device was not waited for: {os.fsdecode(reason)}")
-    return recorders, reasons
+def _default_pools() -> Iterator[PoolUsage]:
+    # These libraries may raise anything if there is no device.
+    if (cupy := sys.modules.get("cupy")) is not None:
+        with contextlib.suppress(Exception):
+            yield pool_usage(cupy.get_default_memory_pool(), "CuPy's pool")
+    if (torch := sys.modules.get("torch")) is not None:
+        with contextlib.suppress(Exception):
+            if torch.cuda.is_initialized():
+                held, used = torch.cuda.memory_reserved(), torch.cuda.memory_allocated()
+                yield PoolUsage("torch's pool", int(held), int(used), "torch.cuda.empty_cache() gives the rest back")
 
 
 class Window:
-    """Device memory from `with` to its end, exact to the byte, of the whole process with all its threads, and of the
-    processes that it has started.
+    """The device memory of the whole process, with all its threads and the processes that it starts, from `with` to its
+    end, exact to the byte.
 
-    Bytes are requested bytes. Attributes count when the window has ended; `peak_bytes` and the other figures of a
-    window that is open raise RecorderError.
+    Bytes are requested bytes. At both edges garbage is collected, and the devices finish what they were asked for. The
+    figures are known when the window has ended: before that they raise RecorderError.
     """
 
     _has_timeline = False
@@ -127,172 +99,129 @@ class Window:
     def __init__(self, name: str = "", pools: dict[str, Any] | None = None, since: Window | None = None):
         self.name = name
         self._since = since
-        #: Those to tell of, by name; those of CuPy and torch are known.
+        #: Pools to report, by name; those of CuPy and torch are found without it.
         self.pools_of_the_program: dict[str, Any] = pools if pools is not None else {}
-        self._view: View | None = None
-        self._closed = False
-        self._children_before = 0
-        self._children: list[str] = []
-        self._not_waited_for: list[str] = []
+        self._region: int | None = None
+        self._result: dict[str, Any] | None = None
         self._end_ns = 0
-        #: False where neither OpenCL nor CUDA was called in this process or a child of it: then nothing is known, and no figure is told.
+        #: False if neither OpenCL nor CUDA was called in this process or a child of it: then there are no figures.
         self.recorded = False
-        #: Of libraries that keep memory for later: what they held at the end of the window, and used of it.
+        #: What pools of libraries held at the end of the window, and how much of it was in use.
         self.pools: tuple[PoolUsage, ...] = ()
 
     def __enter__(self) -> Window:
-        if self._view is not None:
-            raise RecorderError("a window is entered once: make another one")
-        if os.environ.get("PEAKMARK_COMPACT") == "1" and not is_loaded_by_this_process():
-            raise RecorderError(
-                "a window reads the profile of its own process, and `record --compact` removes events from it: record "
-                "without --compact"
-            )
-        recorders, self._not_waited_for = _settle()
-        with _follower.lock:
-            _follower.advance(recorders)
-            self._view = _follower.ledger.open_view(None if self._since is None else self._since._view)
-            if self._has_timeline:
-                self._view.timeline = []
-            self._children_before = len(_follower.children.found())
+        if self._region is not None:
+            raise RecorderError("a window can be entered once: create another one")
+        loaded_recorders()  # so that marks find them if the program clears its environment later
+        gc.collect()
+        self._region = begin_region(None if self._since is None else self._since._region, self._has_timeline)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        view = self._view
-        assert view is not None
+        assert self._region is not None
         self._end_ns = time.monotonic_ns()
-        try:
-            recorders, not_waited_for = _settle()
-            self._not_waited_for += [reason for reason in not_waited_for if reason not in self._not_waited_for]
-            with _follower.lock:
-                _follower.advance(recorders)
-                patience = time.monotonic() + SECONDS_FOR_RELEASES
-                while view.own.live_bytes > 0 and time.monotonic() < patience:
-                    time.sleep(0.001)
-                    _follower.advance(recorders)
-                self.recorded = bool(recorders) or bool(_follower.children.found())
-                self._children = _notes_on(_follower.children.found()[self._children_before :])
-        finally:
-            with _follower.lock:
-                if _follower.ledger.has_view(view):  # not in a forked child
-                    _follower.ledger.close_view(view)
-        self.pools = (*known_pools(), *(usage_of(pool, name) for name, pool in self.pools_of_the_program.items()))
-        self._closed = True
+        gc.collect()
+        result = end_region(self._region)
+        self.recorded = bool(result["recorded"])
+        self.pools = (*default_pools(), *(pool_usage(pool, name) for name, pool in self.pools_of_the_program.items()))
+        self._result = result
 
     @property
     def is_known(self) -> bool:
-        """Whether the window has ended and something could be recorded: then it has figures."""
-        return self._closed and self.recorded
+        """Whether the window has ended and something was recorded: then it has figures."""
+        return self._result is not None and self.recorded
 
     @property
-    def _seen(self) -> View:
-        if self._view is None:
-            raise RecorderError("the window has not begun: put what it is to measure into `with` and the window")
-        if not self._closed:
-            raise RecorderError("the window is still open: its figures are known when its `with` has ended")
+    def _figures(self) -> dict[str, Any]:
+        if self._region is None:
+            raise RecorderError("the window has not begun: put what it is to measure into a `with` block of the window")
+        if self._result is None:
+            raise RecorderError("the window is still open: its figures are known when its `with` block has ended")
         if not self.recorded:
             raise RecorderError("neither OpenCL nor CUDA was called in this process, so nothing was recorded")
-        return self._view
+        return self._result
 
     @property
     def peak_bytes(self) -> int:
-        """The most live bytes of what was allocated within the window."""
-        return self._seen.own.peak_bytes
+        """Maximum live bytes of what was allocated in the window."""
+        return int(self._figures["peak_bytes"])
 
     @property
     def live_at_start_bytes(self) -> int:
-        return self._seen.live_at_start_bytes
+        return int(self._figures["live_at_start_bytes"])
 
     @property
     def live_peak_bytes(self) -> int:
-        """The most live bytes in the window, of all that was live: what `peakmark show` tells as the peak of a phase."""
-        return self._seen.everything.peak_bytes
+        """Maximum live bytes in the window, of all that was live: the peak that `peakmark show` prints of a phase."""
+        return int(self._figures["live_peak_bytes"])
 
     @property
     def peak_since_bytes(self) -> int:
-        """The most live bytes in the window of what was allocated since the window `since` began; else `peak_bytes`."""
-        return self._seen.since.peak_bytes
+        """Maximum live bytes in the window, of what was allocated since the window `since` began; else `peak_bytes`."""
+        return int(self._figures["peak_since_bytes"])
 
     @property
     def left_bytes(self) -> int:
-        """Allocated within the window and live at its end."""
-        return self._seen.own.live_bytes
+        """Bytes that were allocated in the window and are live at its end."""
+        return int(self._figures["left_bytes"])
 
     @property
     def allocations(self) -> int:
-        return self._seen.counts.allocations
+        return int(self._figures["allocations"])
 
     @property
     def total_bytes(self) -> int:
-        """Of all allocations, whether or not they were live at the same time."""
-        return self._seen.counts.total_bytes
+        """Bytes of all allocations, whether or not they were live at the same time."""
+        return int(self._figures["total_bytes"])
 
     @property
     def failed_allocations(self) -> int:
-        return self._seen.counts.failed_allocations
+        return int(self._figures["failed_allocations"])
 
     def refused(self) -> tuple[Refused, ...]:
-        """What the driver refused in the window, `failed_allocations` in all; the largest first."""
-        return grouped_requests(self._seen.counts.refused, _site)
+        """Returns the requests that the driver refused in the window, `failed_allocations` in all; the largest first."""
+        return tuple(Refused(**one) for one in self._figures["refused"])
 
     @property
     def pool_reserved_peak_bytes(self) -> int | None:
-        """The most that a pool of the CUDA driver reserved; None where none was seen."""
-        return self._seen.counts.pool_reserved_peak_bytes
+        """Maximum that a pool of the CUDA driver reserved; None if there was none."""
+        reserved = self._figures["pool_reserved_peak_bytes"]
+        return None if reserved is None else int(reserved)
 
     @property
     def beside_the_peak(self) -> dict[str, int]:
-        """Peaks of the kinds that the device need not hold, such as `host_pointer`."""
-        return dict(self._seen.counts.beside)
+        """Peaks of the kinds of memory that the device need not hold, such as `host_pointer`."""
+        return dict(self._figures["beside_the_peak"])
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the recorder has to say of the window, and what it cannot see."""
-        notes = self._seen.counts.notes + self._not_waited_for
-        return (*notes, *self._children)
+        """What the recorder has to report of the window, and what it cannot see."""
+        return tuple(self._figures["notes"])
 
     def at_peak(self) -> tuple[Group, ...]:
-        """What of the window's own was live at the first moment of `peak_bytes`, the largest first."""
-        return grouped(self._seen.own.at_peak(), _site)
+        """Returns what of the window's own was live at the first moment of `peak_bytes`, the largest first."""
+        return self._groups("at_peak")
 
     def live_at_peak(self) -> tuple[Group, ...]:
-        """What was live at the first moment of `live_peak_bytes`."""
-        return grouped(self._seen.everything.at_peak(), _site)
+        """Returns what was live at the first moment of `live_peak_bytes`."""
+        return self._groups("live_at_peak")
 
     def since_at_peak(self) -> tuple[Group, ...]:
-        """What was live at the first moment of `peak_since_bytes`."""
-        return grouped(self._seen.since.at_peak(), _site)
+        """Returns what was live at the first moment of `peak_since_bytes`."""
+        return self._groups("since_at_peak")
 
     def left(self) -> tuple[Group, ...]:
-        """What `left_bytes` are."""
-        return grouped(self._seen.own.live(), _site)
+        """Returns what `left_bytes` consist of."""
+        return self._groups("left")
+
+    def _groups(self, which: str) -> tuple[Group, ...]:
+        return tuple(Group(**one) for one in self._figures[which])
 
     def __repr__(self) -> str:
-        if not self._closed:
-            return f"<Window {self.name!r}, {'open' if self._view is not None else 'not begun'}>"
+        if self._result is None:
+            return f"<Window {self.name!r}, {'open' if self._region is not None else 'not begun'}>"
         if not self.recorded:
             return f"<Window {self.name!r}, nothing recorded>"
         return f"<Window {self.name!r}, peak {exact_size(self.peak_bytes)}, left {format_size(self.left_bytes)}>"
-
-
-def _notes_on(children: list[ChildProfile]) -> list[str]:
-    """Of the processes that began within a window."""
-    notes = []
-    if processes := len({child.process.pid for child in children}):
-        notes.append(f"the memory of {_child_processes(processes)} is in these figures")
-    if unseen := len({child.process.pid for child in children if child.ended_unseen}):
-        notes.append(
-            f"{_child_processes(unseen)} ended unseen, killed or by os._exit: counted as holding memory until the end was "
-            "noticed; under `peakmark record` that is seen"
-        )
-    return notes
-
-
-def _child_processes(number: int) -> str:
-    return f"{number} child process{'' if number == 1 else 'es'}"
-
-
-def _site(one: Allocation | Request) -> str:
-    return site_of(_follower.ledger.stack_of(one))

@@ -7,7 +7,7 @@ import pytest
 from recorded import ROOT, environment, library_folder, recorded, shown_of
 
 import peakmark
-from peakmark import loaded_recorders
+from peakmark import marks
 
 
 def phases_of(shown):
@@ -373,8 +373,8 @@ def test_marks_reach_a_recorder_that_is_older_than_the_module(monkeypatch):
     told = []
     names = ("marks_version", "phase", "name", "profile_path", "event_count")  # and no peakmark_synchronise
     older = types.SimpleNamespace(**{f"peakmark_{name}": Function() for name in names})
-    monkeypatch.setattr(loaded_recorders.ctypes, "CDLL", lambda path, mode: older)
-    monkeypatch.setattr(loaded_recorders, "_found", {})
+    monkeypatch.setattr(marks.ctypes, "CDLL", lambda path, mode: older)
+    monkeypatch.setattr(marks, "_found", {})
     monkeypatch.setenv("PEAKMARK_PROFILE", "/profile")
     monkeypatch.setenv("OPENCL_LAYERS", "/older.so")
     with peakmark.phase("call"):

@@ -81,7 +81,7 @@ def test_a_profile_that_has_not_begun_or_is_open_or_empty_shows_itself_too(tmp_p
     )
     assert told == [
         "<pre>&lt;Profile &#x27;call&#x27;, not begun&gt;</pre>",
-        "the window has not begun: put what it is to measure into `with` and the window",
+        "the window has not begun: put what it is to measure into a `with` block of the window",
         "<pre>&lt;Profile &#x27;call&#x27;, open&gt;</pre>",
         "<pre>&lt;Profile &#x27;call&#x27;, nothing recorded&gt;</pre>",
     ]

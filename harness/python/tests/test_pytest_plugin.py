@@ -1,9 +1,7 @@
 """The plugin in projects that use pyopencl, on PoCL."""
 
 import json
-import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import types
@@ -11,7 +9,7 @@ import xml.etree.ElementTree as xml
 
 import pytest
 from project import outcomes
-from recorded import environment, library_folder
+from recorded import environment
 
 import peakmark
 
@@ -271,11 +269,11 @@ def test_how_many_tests_have_a_peak_of_before_is_told(project):
 
 
 def test_what_no_run_has_written_is_no_peak_of_before():
-    from peakmark.pytest_plugin.measuring import peaks_of_before
+    from peakmark.pytest_plugin.measuring import valid_peaks
 
     kept = {"a": 1000, "b": "1000", "c": -1, "d": None, "e": True, "f": 0.5, "g": 0}
-    assert peaks_of_before(kept) == {"a": 1000, "g": 0}
-    assert peaks_of_before([1]) == peaks_of_before(None) == {}
+    assert valid_peaks(kept) == {"a": 1000, "g": 0}
+    assert valid_peaks([1]) == valid_peaks(None) == {}
 
 
 def test_a_cache_that_is_switched_off_is_missed_by_what_needs_it_only(project):
@@ -336,40 +334,6 @@ def test_without_a_recorder_the_summary_gives_the_reason_and_ci_fails(project):
     project.folder.joinpath("pytest.ini").write_text("[pytest]\ndevice_memory_optional = true\n")
     assert outcomes(project.pytest(code=0, **nowhere, CI="true")) == {"skipped": 2, "passed": 1}
     assert outcomes(project.pytest("--device-memory-required", code=1, **nowhere)) == {"failed": 1, "error": 1, "passed": 1}
-
-
-def test_the_recorder_is_found_without_path(tmp_path):
-    """Beside the package of a wheel that another copy of the module hides, and in the prefix of this Python."""
-    module = tmp_path / "module"
-    shutil.copytree(
-        pathlib.Path(peakmark.__file__).parent, module / "peakmark", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    ask = "import peakmark.recorders as r; print(r.find_library(r.OPENCL_RECORDER))"
-    plain = {name: value for name, value in os.environ.items() if not name.startswith(("PEAKMARK_", "PYTHON"))}
-
-    def found(python: pathlib.Path, *paths: pathlib.Path) -> str:
-        run = subprocess.run(
-            [python, "-c", ask],
-            cwd=tmp_path,
-            env=plain | {"PATH": "/usr/bin:/bin", "PYTHONPATH": os.pathsep.join(map(str, paths))},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return run.stdout.strip()
-
-    def link_libraries(folder: pathlib.Path) -> str:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "peakmark").symlink_to(library_folder())
-        return str(folder / "peakmark/libpeakmark-opencl.so")
-
-    python = pathlib.Path(sys.executable)
-    assert found(python, module) in ("None", "/usr/local/lib/peakmark/libpeakmark-opencl.so")
-    in_wheel = link_libraries(tmp_path / "wheel/peakmark/installed/lib")
-    assert found(python, module, tmp_path / "wheel") == in_wheel
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    in_prefix = link_libraries(tmp_path / "venv/lib")
-    assert found(tmp_path / "venv/bin/python", module) == in_prefix
 
 
 def test_a_test_that_calls_no_device_has_no_figure(project):

@@ -111,7 +111,8 @@ def test_nothing_of_this_machine_is_needed(installed):
         assert "not found" not in installed.run("ldd", program)
 
 
-def test_both_recorders_are_in_it(installed):
+def test_both_recorders_and_the_library_that_reads_their_profiles_are_in_it(installed):
+    assert (installed.package / "installed" / "lib" / "libpeakmark-memory.so.1").is_file()
     libraries = {path.name for path in (installed.package / "installed" / "lib" / "peakmark").iterdir()}
     assert "libpeakmark-opencl.so" in libraries
     if os.environ.get("PEAKMARK_WHEEL_HAS_CUDA"):

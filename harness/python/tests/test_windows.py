@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 import types
@@ -9,9 +10,7 @@ import types
 import pytest
 from recorded import ROOT, environment, library_folder, measured, peakmark
 
-from peakmark.pools import known_pools, usage_of
-from peakmark.recorders import RecorderError
-from peakmark.windows import check_notes
+from peakmark.windows import default_pools, pool_usage
 
 BEGIN = """
 import json, os, sys, peakmark
@@ -116,13 +115,6 @@ print(json.dumps([window.notes, after.notes, last.notes]))
     assert told == [[note], [note], []]
 
 
-@pytest.mark.parametrize("note", ["invalid: CUPTI has ended", "not counted: what comes through another loader"])
-def test_a_recording_that_is_not_whole_has_no_figures(note):
-    check_notes(["clImportMemoryARM was asked for"])
-    with pytest.raises(RecorderError, match=note):
-        check_notes(["something", note])
-
-
 def test_a_window_agrees_with_record_and_show(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
@@ -147,6 +139,44 @@ print(json.dumps([window.peak_bytes, window.allocations, window.left_bytes, wind
     assert json.loads(record.stdout) == [
         own["peak_bytes"], own["allocations"], own["live_at_end_bytes"], own["total_bytes"], shown["tree_peak_bytes"],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_window_of_a_random_program_has_the_figures_of_show(tmp_path, seed):
+    chance = random.Random(seed)
+    lines, live = [], []
+    for i in range(300):
+        if live and chance.random() < 0.45:
+            lines.append(f"live.pop({chance.randrange(len(live))}).release()")
+            live.pop()
+        else:
+            lines.append(f"live.append(context.buffer({chance.randrange(1, 10000)}))")
+            live.append(i)
+        if chance.random() < 0.1:
+            lines.append(f"peakmark.phase({'é phase ' * chance.randrange(9) + str(i % 3)!r}).__enter__()")
+        if live and chance.random() < 0.1:
+            lines.append(f"peakmark.name(live[{chance.randrange(len(live))}], 'name {i % 4}')")
+        if chance.random() < 0.1:
+            lines.append("with Window(): pass")  # reads what has come so far
+    program = tmp_path / "program.py"
+    program.write_text(
+        CONTEXT + "live = []\nwindow = Window().__enter__()\n" + "\n".join(lines) + """
+window.__exit__(None, None, None)
+print(json.dumps([
+    [window.peak_bytes, window.left_bytes, window.allocations, window.total_bytes],
+    [[one.name, one.kind, one.phase, one.bytes, one.count] for one in window.at_peak()],
+]))
+"""
+    )
+    profile = tmp_path / "profile"
+    record = peakmark("record", "-o", profile, "--", sys.executable, program, **environment())
+    assert record.returncode == 0, record.stderr
+    shown = json.loads(peakmark("show", profile, "--json").stdout)
+    figures, at_peak = json.loads(record.stdout)
+    assert figures == [shown["requested"][key] for key in ("peak_bytes", "live_at_end_bytes", "allocations", "total_bytes")]
+    assert sorted(at_peak) == sorted(
+        [one["name"], one["kind"], one["phase"], one["bytes"], one["count"]] for one in shown["at_peak"]
+    )
 
 
 def test_the_profile_goes_with_the_process(tmp_path):
@@ -284,11 +314,6 @@ REFUSALS = {
         "from small_opencl import Context\ncontext = Context()\nrecorders.load()",
         "RecorderTooLate", "OpenCL was called before peakmark could load its recorder. Run the whole program by",
     ),
-    "after the first call, with CUDA's recorder there": (
-        "import types\nfrom small_opencl import Context\ncontext = Context()\nrecorders.load()\n"
-        "recorders.loaded_recorders = lambda: [types.SimpleNamespace(_name='libpeakmark-cupti.so')]",
-        "RecorderTooLate", "OpenCL was called before peakmark could load its recorder. Run the whole program by",
-    ),
     "not installed": ("recorders.load()", "NoRecorder", "are not installed: looked in"),
     "a window that is open": (
         "recorders.load()\nfrom small_opencl import Context\nContext()\nwith Window() as window: window.peak_bytes",
@@ -300,13 +325,13 @@ REFUSALS = {
     ),
     "entered twice": (
         "recorders.load()\nwindow = Window()\nwith window: pass\nwith window: pass",
-        "RecorderError", "a window is entered once",
+        "RecorderError", "a window can be entered once",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("what", REFUSALS)
-def test_what_cannot_be_is_told_with_what_to_do(tmp_path, what):
+def test_an_error_says_what_to_do(tmp_path, what):
     script, kind, text = REFUSALS[what]
     program = "\n".join([
         BEGIN, "try:", *("    " + line for line in (script + "\nwith Window(): pass").split("\n")),
@@ -318,31 +343,20 @@ def test_what_cannot_be_is_told_with_what_to_do(tmp_path, what):
     assert told is not None and told[0] == kind and text in told[1]
 
 
-def test_no_driver_is_no_recorder(tmp_path):
-    vendors = tmp_path / "vendors"
-    vendors.mkdir()
-    script = BEGIN + (
-        "import ctypes\nctypes.CDLL('libOpenCL.so.1')\nrecorders.load()\ntry:\n    recorders.require_loaded()\n"
-        "except recorders.NoRecorder as error:\n    print(json.dumps(str(error)))"
-    )
-    told = measured(tmp_path, script, OCL_ICD_VENDORS=str(vendors), OPENCL_VENDOR_PATH=str(vendors))
-    assert "no OpenCL driver was found" in told
-
-
-def test_pools_that_are_known(monkeypatch):
+def test_supported_pools(monkeypatch):
     pool = types.SimpleNamespace(total_bytes=lambda: 512, used_bytes=lambda: 100)
     monkeypatch.setitem(sys.modules, "cupy", types.SimpleNamespace(get_default_memory_pool=lambda: pool))
     cuda = types.SimpleNamespace(
         is_initialized=lambda: True, memory_reserved=lambda: 2048, memory_allocated=lambda: 24
     )
     monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(cuda=cuda))
-    assert [(one.name, one.held_bytes, one.used_bytes) for one in known_pools()] == [
+    assert [(one.name, one.held_bytes, one.used_bytes) for one in default_pools()] == [
         ("CuPy's pool", 512, 100), ("torch's pool", 2048, 24),
     ]  # fmt: skip
-    own = usage_of(types.SimpleNamespace(managed_bytes=64, active_bytes=32), "mine")
+    own = pool_usage(types.SimpleNamespace(managed_bytes=64, active_bytes=32), "mine")
     assert (own.held_bytes, own.used_bytes) == (64, 32)
-    with pytest.raises(TypeError, match="a list is no pool that is known"):
-        usage_of([], "mine")
+    with pytest.raises(TypeError, match="a list is not a supported pool"):
+        pool_usage([], "mine")
 
 
 def test_the_module_is_typed():
@@ -351,13 +365,3 @@ def test_the_module_is_typed():
         ["--strict", "--python-version", "3.10", "--cache-dir", os.devnull, str(ROOT / "harness/python/peakmark")]
     )
     assert code == 0, out
-
-
-def test_the_variables_of_a_recording_can_be_taken_off():
-    code = "from peakmark.recorders import *; load(); print(sorted(set(os.environ) - set(environment_without_recorders())))"
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **environment(), "PEAKMARK_LIBRARY_DIR": str(library_folder())},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert "'OPENCL_LAYERS', 'PEAKMARK_PROFILE'" in run.stdout

@@ -1,4 +1,4 @@
-"""What pytest calls, and the fixture."""
+"""The hooks that pytest calls, the options, and the fixture `device_memory`."""
 
 from __future__ import annotations
 
@@ -8,21 +8,75 @@ from typing import Any
 
 import pytest
 
-from peakmark.pytest_plugin.fixture import DeviceMemory
 from peakmark.pytest_plugin.limits import MARKS
-from peakmark.pytest_plugin.measuring import Measuring
+from peakmark.pytest_plugin.measuring import DeviceMemory, Measuring, Settings, is_ci
 from peakmark.pytest_plugin.results import report_lines, write_json
-from peakmark.pytest_plugin.settings import Settings, add_options, settings_of
 
 _MEASURING = pytest.StashKey[Measuring]()
 
+# Each option has a setting in the ini file, with underscores.
+_SWITCHES = {
+    "device-memory": "report the device memory that each test takes",
+    "device-memory-fail-on-increase": "fail a test whose peak is above that of the last run in which it passed",
+    "device-memory-required": "fail a test, instead of skipping it, where its device memory cannot be recorded: so in CI",
+    "device-memory-optional": "skip such a test in CI too, where the environment variable CI is set",
+    "device-memory-sync": "finish a queue after each command, so that peaks do not depend on how fast the device is",
+    "device-memory-stacks": "record call stacks, and name the places that asked for memory",
+}
+_VALUES = {
+    "most-device-memory": ("N", "how many tests the report shows, those with the highest peaks (5); 0 for all"),
+    "device-memory-json": ("FILE", "write the figures of all tests that were measured into this file"),
+}
+DEFAULT_MOST = 5
+
+
+def _add_options(parser: pytest.Parser) -> None:
+    group = parser.getgroup("device memory", "device memory, recorded by peakmark")
+    for option, text in _SWITCHES.items():
+        group.addoption(f"--{option}", action="store_true", default=False, help=text)
+        parser.addini(_ini_name(option), text, type="bool", default=False)
+    for option, (value, text) in _VALUES.items():
+        group.addoption(f"--{option}", metavar=value, default=None, help=text)
+        parser.addini(_ini_name(option), text, default="")
+
+
+def _settings_of(config: pytest.Config, options: Any) -> Settings:
+    """Returns the settings from the options that are known by now, and the ini file. Raises UsageError if one is invalid."""
+
+    def switch(option: str) -> bool:
+        try:
+            return bool(getattr(options, _ini_name(option), False) or config.getini(_ini_name(option)))
+        except (ValueError, pytest.UsageError) as error:  # pytest 9's does not say which option it is
+            raise pytest.UsageError(f"{_ini_name(option)} in the ini file: {error}; write true or false") from None
+
+    def value(option: str) -> str:
+        given = getattr(options, _ini_name(option), None)
+        return str(config.getini(_ini_name(option)) if given is None else given)
+
+    most = value("most-device-memory") or str(DEFAULT_MOST)
+    if not (most.isascii() and most.isdigit()):
+        raise pytest.UsageError(f"--most-device-memory {most}: write how many tests to show, 0 for all")
+    return Settings(
+        report=switch("device-memory"),
+        fail_on_increase=switch("device-memory-fail-on-increase"),
+        required=switch("device-memory-required") or (is_ci() and not switch("device-memory-optional")),
+        sync=switch("device-memory-sync"),
+        stacks=switch("device-memory-stacks"),
+        most=int(most),
+        json_file=value("device-memory-json"),
+    )
+
+
+def _ini_name(option: str) -> str:
+    return option.replace("-", "_")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    add_options(parser)
+    _add_options(parser)
 
 
 def _runs_no_tests(options: Any) -> bool:
-    """In the process of xdist that hands tests out."""
+    """Returns whether this is the process of xdist that distributes the tests."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         return False
     return bool(getattr(options, "numprocesses", None) or getattr(options, "tx", None))
@@ -30,9 +84,9 @@ def _runs_no_tests(options: Any) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Before any conftest or test is imported: they may call OpenCL or CUDA."""
+    """Runs before any conftest or test is imported: they may call OpenCL or CUDA."""
     options = early_config.known_args_namespace
-    settings = settings_of(early_config, options)
+    settings = _settings_of(early_config, options)
     if settings.measures_all and not _runs_no_tests(options):
         Measuring.load_recorders(settings)
 
@@ -40,16 +94,16 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for text in MARKS.values():
         config.addinivalue_line("markers", text)
-    settings = settings_of(config, config.option)
+    settings = _settings_of(config, config.option)
     config.stash[_MEASURING] = measuring = Measuring(config, settings)
     config.pluginmanager.register(measuring, "peakmark-measuring")
     if not hasattr(config, "workerinput"):
-        _check_place_of_json(settings.json_file)
+        _check_json_file(settings.json_file)
         config.pluginmanager.register(_Reporting(settings), "peakmark-reporting")
 
 
-def _check_place_of_json(json_file: str) -> None:
-    """Makes its folder. At the end a message would come in the place of pytest's own summary."""
+def _check_json_file(json_file: str) -> None:
+    """Creates its folder. At the end a message would replace pytest's own summary."""
     folder = os.path.dirname(os.path.abspath(json_file)) if json_file else "."
     try:
         os.makedirs(folder, exist_ok=True)
@@ -69,7 +123,7 @@ def device_memory(request: pytest.FixtureRequest) -> Iterator[DeviceMemory]:
 
 
 class _Reporting:
-    """Where the results of all tests come together, xdist's too."""
+    """Collects the results of all tests, also from the workers of xdist."""
 
     def __init__(self, settings: Settings):
         self._settings = settings
@@ -79,18 +133,18 @@ class _Reporting:
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> Any:
         if report.failed and getattr(report, "device_memory", {}).get("problem"):
-            return "failed", "D", "DEVICE MEMORY PROBLEM"  # in red, as it has failed
+            return "failed", "D", "DEVICE MEMORY PROBLEM"  # red, as failures are
         return None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.skipped and (reason := getattr(report, "without_recorder", None)) is not None:
             self._skipped[reason] = self._skipped.get(reason, 0) + 1
-        if report.when == "call" and (told := getattr(report, "device_memory", None)) is not None:
-            told["outcome"] = report.outcome  # which other plugins may have changed
-            self._tests[report.nodeid] = told
+        if report.when == "call" and (result := getattr(report, "device_memory", None)) is not None:
+            result["outcome"] = report.outcome  # which other plugins may have changed
+            self._tests[report.nodeid] = result
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        measured = [(test, told) for test, told in self._tests.items() if told["memory"] is not None]
+        measured = [(test, result) for test, result in self._tests.items() if result["memory"] is not None]
         if self._settings.report and self._tests:
             self._report(terminalreporter, measured)
         if self._settings.fail_on_increase and measured:
@@ -103,16 +157,16 @@ class _Reporting:
     def _report(self, terminalreporter: pytest.TerminalReporter, measured: list[tuple[str, dict[str, Any]]]) -> None:
         terminalreporter.section("DEVICE MEMORY REPORT")
         measured.sort(key=lambda one: -one[1]["memory"]["peak_bytes"])
-        for test, told in measured[: self._settings.most or None]:
-            for line in report_lines(test, told):
+        for test, result in measured[: self._settings.most or None]:
+            for line in report_lines(test, result):
                 terminalreporter.write_line(line)
         for reason, tests in self._unmeasured().items():
             terminalreporter.write_line(f"Not measured, {tests} test{'' if tests == 1 else 's'}: {reason}")
 
     def _unmeasured(self) -> dict[str, int]:
         reasons: dict[str, int] = {}
-        for told in self._tests.values():
-            if (reason := told["not_measured"]) is not None:
+        for result in self._tests.values():
+            if (reason := result["not_measured"]) is not None:
                 reasons[reason] = reasons.get(reason, 0) + 1
         return reasons
 
@@ -130,8 +184,8 @@ class _Reporting:
 
 
 def _compared(measured: list[tuple[str, dict[str, Any]]]) -> str:
-    """Where the cache is new or was lost nothing can fail, and that is to be seen."""
-    new = sum(told["previous_peak_bytes"] is None for _, told in measured)
+    """Reports how many tests had a peak: with a new or lost cache nothing can fail."""
+    new = sum(result["previous_peak_bytes"] is None for _, result in measured)
     old = len(measured) - new
-    told = f"Device memory was held against the last run that passed: {old} test{'' if old == 1 else 's'}"
-    return told + (f"; {new} more {'has' if new == 1 else 'have'} no peak of before" if new else "")
+    result = f"Device memory was held against the last run that passed: {old} test{'' if old == 1 else 's'}"
+    return result + (f"; {new} more {'has' if new == 1 else 'have'} no peak of before" if new else "")

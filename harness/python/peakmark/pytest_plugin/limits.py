@@ -1,4 +1,4 @@
-"""The marks of a test, and what they say about a window."""
+"""The marks of a test, and how a window is judged by them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,13 @@ from peakmark.estimator_check import (
     ask,
     problems_of,
 )
-from peakmark.ledger import Group, Refused
-from peakmark.pools import PoolUsage
 from peakmark.sizes import SizeError, exact_size, format_size, parse_size
-from peakmark.windows import Window
+from peakmark.windows import Group, PoolUsage, Refused, Window
 
 MARKS = {
     "limit_device_memory": 'limit_device_memory(size): fail the test where its device memory peaks above "24 MB"',
     "limit_device_leaks": 'limit_device_leaks(size): fail the test where it leaves more device memory than "0 B"',
-    # pytest takes what is before the first colon for the mark.
+    # pytest takes the text before the first colon as the mark.
     "check_estimator": (
         'check_estimator(estimator, *, n, dimensions, slice_axis=0, form="documented", dtype="float32", data=None, '
         "parameters={}, arguments=(), window=(0.8, 1.0), seconds=60, of=None, everything=False): "
@@ -34,16 +32,16 @@ MARKS = {
     ),
 }
 
-MOST_SECONDS = 86400  # a day
+MAX_SECONDS = 86400  # a day
 
 
 class MarkError(Exception):
-    """A mark that cannot be followed; the message says how it is written."""
+    """An invalid mark; the message says how to write it."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What the marks of a test ask for; estimators are marks until the test's arguments are known."""
+    """The limits from the marks of a test; estimators stay marks until the test's arguments are known."""
 
     peak_bytes: int | None
     left_bytes: int | None
@@ -54,7 +52,8 @@ class Limits:
 
 
 def limits_of(item: pytest.Item) -> Limits:
-    """The mark that is nearest to the test counts, and one of its pytest.param is; estimators all. Raises MarkError."""
+    """Returns the limits of a test. The closest mark counts, first that of its pytest.param; of estimators all count. Raises
+    MarkError."""
     estimators = tuple(item.iter_markers("check_estimator"))
     for mark in estimators:
         _check_estimator_mark(mark)
@@ -126,7 +125,7 @@ def _is_length(value: Any) -> bool:
     return isinstance(value, str) or _is_whole(value, 1)
 
 
-#: What the value of a key must be, and how that is said.
+#: For each key a check of its value, and its description in messages.
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "n": (_is_length, "a number, 1 or more, or the name of an argument of the test"),
     "dimensions": (
@@ -144,8 +143,8 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "a tuple of names of arguments of the test",
     ),
     "seconds": (
-        lambda value: _is_number(value) and 0 < value <= MOST_SECONDS,
-        f"a number above 0, and at most {MOST_SECONDS}",
+        lambda value: _is_number(value) and 0 < value <= MAX_SECONDS,
+        f"a number above 0, and at most {MAX_SECONDS}",
     ),
     "of": (lambda value: value is None or isinstance(value, str), "the name of a window of device_memory"),
     "everything": (lambda value: isinstance(value, bool), "True or False"),
@@ -153,7 +152,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def question_of(mark: pytest.Mark, arguments: Mapping[str, Any]) -> EstimatorQuestion:
-    """With what the test was called with. Raises MarkError."""
+    """Returns the question with the arguments of the test. Raises MarkError."""
     given = mark.kwargs
 
     def argument(name: Any) -> Any:
@@ -200,7 +199,7 @@ def question_of(mark: pytest.Mark, arguments: Mapping[str, Any]) -> EstimatorQue
 def problems(
     limits: Limits, window: Window, windows: Mapping[str, Window], arguments: Mapping[str, Any]
 ) -> list[str]:
-    """What is wrong with what the test did, a message each."""
+    """Returns which limits the test exceeded, a message each."""
     found = []
     if limits.peak_bytes is not None and window.peak_bytes > limits.peak_bytes:
         found.append(
@@ -239,13 +238,13 @@ def _estimator_problems(
     return ["\n".join(wrong) + "\n" + listed("Live at the peak:", at_peak, window.pools)]
 
 
-MOST_LINES = 12
+MAX_LINES = 12
 
 
 def listed(title: str, groups: tuple[Group, ...], pools: tuple[PoolUsage, ...]) -> str:
-    lines = [title, *(f"\t- {describe(one)}" for one in groups[:MOST_LINES])]
-    if len(groups) > MOST_LINES:
-        rest = groups[MOST_LINES:]
+    lines = [title, *(f"\t- {describe(one)}" for one in groups[:MAX_LINES])]
+    if len(groups) > MAX_LINES:
+        rest = groups[MAX_LINES:]
         lines.append(f"\t- {sum(one.count for one in rest)} more -> {format_size(sum(one.bytes for one in rest))}")
     lines += [describe_pool(pool) for pool in pools]
     return "\n".join(lines)

@@ -4,36 +4,118 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, NoReturn
 
 import pytest
 
 from peakmark import marks, recorders
-from peakmark.pytest_plugin.fixture import DeviceMemory, nothing_called
 from peakmark.pytest_plugin.limits import Limits, MarkError, limits_of, listed, problems
-from peakmark.pytest_plugin.results import result_of
-from peakmark.pytest_plugin.settings import Settings, is_ci
+from peakmark.pytest_plugin.results import window_result
 from peakmark.recorders import NoRecorder, RecorderError, RecorderTooLate
 from peakmark.sizes import exact_size
-from peakmark.windows import Window
+from peakmark.windows import Window, pool_usage
+
+@dataclass(frozen=True)
+class Settings:
+    report: bool
+    fail_on_increase: bool
+    required: bool
+    sync: bool
+    stacks: bool
+    most: int
+    json_file: str
+
+    @property
+    def measures_all(self) -> bool:
+        return self.report or self.fail_on_increase or bool(self.json_file)
+
+
+def is_ci() -> bool:
+    """Returns whether a CI runs this: GitHub, GitLab and others set CI to `true`."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+
+class TestWindow(Window):
+    """A window of a test. If no device was called it has no figures, and `refuse` ends the test with the reason."""
+
+    __test__ = False  # not a class of tests
+
+    def __init__(self, name: str, memory: DeviceMemory):
+        super().__init__(name, memory.pools, memory.setup)
+        self._memory = memory
+
+    def __enter__(self) -> TestWindow:
+        try:
+            super().__enter__()
+        except RecorderError as error:
+            self._memory.refuse(error)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            super().__exit__(kind, error, traceback)
+            if not self.recorded:
+                raise NoRecorder(nothing_called(f"the window {self.name!r}"))
+        except RecorderError as failure:
+            if error is None:
+                self._memory.refuse(failure)
+
+
+def nothing_called(what: str) -> str:
+    return f"neither OpenCL nor CUDA was called up to the end of {what}: nothing was recorded"
+
+
+class DeviceMemory:
+    """The fixture `device_memory`: windows of one test, by name."""
+
+    def __init__(self, refuse: Any, setup: Window | None):
+        #: Called with the RecorderError of a window that cannot be measured; skips the test, or fails it.
+        self.refuse = refuse
+        #: The window of the test's setup, if any: what fixtures allocate for the test counts for an estimator.
+        self.setup = setup
+        self.windows: dict[str, Window] = {}
+        self.pools: dict[str, Any] = {}
+
+    def window(self, name: str = "window") -> TestWindow:
+        """A context manager; its figures (`peak_bytes`, `left_bytes`, `at_peak()`, …) are known when it has ended.
+
+        The report has the last window of a name.
+        """
+        made = TestWindow(name, self)
+        self.windows[name] = made
+        return made
+
+    def pool(self, pool: Any, name: str) -> None:
+        """Adds a pool of the program, so that messages say how much of its bytes were held and not in use.
+
+        Pools of pyopencl, PyCUDA and CuPy; the default pools of CuPy and torch are found without it.
+        """
+        pool_usage(pool, name)
+        self.pools[name] = pool
+
 
 _FIXTURE = pytest.StashKey[DeviceMemory]()
-_SET_UP = pytest.StashKey[Window]()
-_TOLD = pytest.StashKey[dict[str, Any]]()
+_SETUP = pytest.StashKey[Window]()
+_RESULT = pytest.StashKey[dict[str, Any]]()
 _CACHE = "peakmark/device_memory"
 
 
 def fail_with(outcome: Any, error: BaseException) -> None:
-    """Makes this error the outcome of a hook that is wrapped."""
+    """Makes this error the outcome of a wrapped hook."""
     if hasattr(outcome, "force_exception"):
         outcome.force_exception(error)
     else:  # pluggy before 1.1, which has no other way that leaves the other wrappers their ends
         outcome._excinfo = (type(error), error, error.__traceback__)
 
 
-def peaks_of_before(kept: Any) -> dict[str, int]:
-    """By test, of what pytest's cache has: its file may be damaged, or somebody else's."""
+def valid_peaks(kept: Any) -> dict[str, int]:
+    """Returns the peaks by test from pytest's cache, whose file may be damaged or foreign."""
     if not isinstance(kept, dict):
         return {}
     return {test: peak for test, peak in kept.items() if type(peak) is int and peak >= 0}
@@ -42,19 +124,19 @@ def peaks_of_before(kept: Any) -> dict[str, int]:
 class Measuring:
     def __init__(self, config: pytest.Config, settings: Settings):
         self._settings = settings
-        self._in_set_up: pytest.Item | None = None
-        self._before: dict[str, int] = {}
+        self._in_setup: pytest.Item | None = None
+        self._previous: dict[str, int] = {}
         if settings.fail_on_increase:
             if (cache := getattr(config, "cache", None)) is None:
                 raise pytest.UsageError(
                     "--device-memory-fail-on-increase keeps peaks in pytest's cache, and it is switched off: leave out "
                     "-p no:cacheprovider"
                 )
-            self._before = peaks_of_before(cache.get(_CACHE, {}))
+            self._previous = valid_peaks(cache.get(_CACHE, {}))
 
     @staticmethod
     def load_recorders(settings: Settings) -> None:
-        """Where there are none, each test that needs one says so."""
+        """Does not fail without recorders: then each test that needs one does."""
         with contextlib.suppress(NoRecorder):
             recorders.load(sync=settings.sync, stacks=settings.stacks)
 
@@ -78,12 +160,12 @@ class Measuring:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """A mark that cannot be followed is an error of the test, before it runs."""
+        """An invalid mark is an error of the test, before it runs."""
         wrong = ""
-        self._in_set_up = None
+        self._in_setup = None
         try:
             if limits_of(item).estimators:
-                self._in_set_up = item
+                self._in_setup = item
         except MarkError as error:
             wrong = str(error)
         if wrong:
@@ -93,22 +175,22 @@ class Measuring:
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> None:
         """What a test's own fixtures allocate is its input. Those of wider scopes, which come first, are not its own: it
         would depend on the order of the tests which of them has them."""
-        if self._in_set_up is None or fixturedef.scope != "function":
+        if self._in_setup is None or fixturedef.scope != "function":
             return
-        item, self._in_set_up = self._in_set_up, None
+        item, self._in_setup = self._in_setup, None
         with contextlib.suppress(RecorderError):  # the call says so
             recorders.load(sync=self._settings.sync, stacks=self._settings.stacks)
-            item.stash[_SET_UP] = Window("set-up").__enter__()
+            item.stash[_SETUP] = Window("setup").__enter__()
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
-        if (window := item.stash.get(_SET_UP, None)) is not None:
+        if (window := item.stash.get(_SETUP, None)) is not None:
             with contextlib.suppress(RecorderError):
                 window.__exit__(None, None, None)
 
     def refuse(self, error: RecorderError) -> NoReturn:
         """Where there is no recorder a test is skipped; one that came too late, or was cut short, fails."""
-        why = f"device memory is not recorded: {self._told(error)}"
+        why = f"device memory is not recorded: {self._reason(error)}"
         # Without the error that it is about, which says the same.
         if isinstance(error, NoRecorder) and not self._settings.required:
             skipped = pytest.skip.Exception(why)
@@ -119,7 +201,7 @@ class Measuring:
             why += " (in CI this fails, so that nothing passes unmeasured; --device-memory-optional skips the test)"
         raise pytest.fail.Exception(why, pytrace=False) from None
 
-    def _told(self, error: RecorderError) -> str:
+    def _reason(self, error: RecorderError) -> str:
         if not isinstance(error, RecorderTooLate):
             return str(error)
         if self._settings.measures_all:
@@ -132,20 +214,20 @@ class Measuring:
     def require(self, item: pytest.Item) -> None:
         try:
             recorders.load(sync=self._settings.sync, stacks=self._settings.stacks)
-            recorders.require_loaded()
+            recorders.require_recorders()
         except RecorderError as error:
             self.refuse(error)
 
     @contextlib.contextmanager
     def fixture_of(self, item: pytest.Item) -> Iterator[DeviceMemory]:
-        item.stash[_FIXTURE] = memory = DeviceMemory(self.refuse, item.stash.get(_SET_UP, None))
+        item.stash[_FIXTURE] = memory = DeviceMemory(self.refuse, item.stash.get(_SETUP, None))
         yield memory
 
     # The last of the wrappers: as little as may be of other plugins is in the window. Wrappers are of the older kind, which
     # every pytest knows (pluggy has the other since 1.2): none of them may raise after its `yield`.
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
-        self._in_set_up = None
+        self._in_setup = None
         try:
             limits = limits_of(item)
         except MarkError as error:  # of a fixture's making: the others were looked at before
@@ -154,21 +236,21 @@ class Measuring:
         if not (limits or has_fixture or self._settings.measures_all):
             yield
             return
-        told: dict[str, Any] = {
+        result: dict[str, Any] = {
             "outcome": None,
             "problem": False,
             "not_measured": None,
-            "previous_peak_bytes": self._before.get(item.nodeid),
+            "previous_peak_bytes": self._previous.get(item.nodeid),
             "memory": None,
             "windows": [],
         }
-        item.stash[_TOLD] = told
-        window = Window("test", since=item.stash.get(_SET_UP, None))
+        item.stash[_RESULT] = result
+        window = Window("test", since=item.stash.get(_SETUP, None))
         try:
             recorders.load(sync=self._settings.sync, stacks=self._settings.stacks)
             window.__enter__()
         except RecorderError as error:
-            told["not_measured"] = str(error)
+            result["not_measured"] = str(error)
             if limits:
                 self.refuse(error)
             yield
@@ -178,50 +260,50 @@ class Measuring:
         with self._phase(item):
             outcome = yield
         try:
-            trouble = self._end(window, memory, told, item.nodeid)
+            failure = self._end(window, memory, result, item.nodeid)
             # The test's own failure is what counts; unittest keeps it to itself.
             if outcome.excinfo is not None or getattr(item, "_excinfo", None):
                 return
-            if trouble is None:
-                self._judge(item, limits, window, memory, told)
+            if failure is None:
+                self._judge(item, limits, window, memory, result)
             elif limits:
-                self.refuse(trouble)
+                self.refuse(failure)
         except BaseException as error:  # noqa: BLE001 - pytest's own outcomes are such, and it takes any
             fail_with(outcome, error)
 
     @staticmethod
     def _phase(item: pytest.Item) -> contextlib.AbstractContextManager[None]:
-        """Under `peakmark record` a test is a phase, so that `peakmark show` tells its peak."""
-        return contextlib.nullcontext() if recorders.is_loaded_here() else marks.phase(item.nodeid)
+        """Under `peakmark record` a test is a phase, so that `peakmark show` prints its peak."""
+        return contextlib.nullcontext() if recorders.is_requested_here() else marks.phase(item.nodeid)
 
     @staticmethod
-    def _end(window: Window, memory: DeviceMemory, told: dict[str, Any], test: str) -> RecorderError | None:
+    def _end(window: Window, memory: DeviceMemory, result: dict[str, Any], test: str) -> RecorderError | None:
         try:
             window.__exit__(None, None, None)
             if not window.recorded:
                 raise NoRecorder(nothing_called("the test"))
         except RecorderError as error:
-            told["not_measured"] = str(error)
+            result["not_measured"] = str(error)
             return error
-        told["memory"] = result_of(window, test)
-        told["windows"] = [result_of(one, test) for one in memory.windows.values() if one.recorded]
+        result["memory"] = window_result(window, test)
+        result["windows"] = [window_result(one, test) for one in memory.windows.values() if one.recorded]
         return None
 
     def _judge(
-        self, item: pytest.Item, limits: Limits, window: Window, memory: DeviceMemory, told: dict[str, Any]
+        self, item: pytest.Item, limits: Limits, window: Window, memory: DeviceMemory, result: dict[str, Any]
     ) -> None:
         item.user_properties.append(("device_memory_peak_bytes", window.peak_bytes))
         item.user_properties.append(("device_memory_left_bytes", window.left_bytes))
         windows = {name: one for name, one in memory.windows.items() if one.recorded}
         found = problems(limits, window, windows, getattr(item, "funcargs", {}))
-        before = told["previous_peak_bytes"]
+        before = result["previous_peak_bytes"]
         if before is not None and window.peak_bytes > before:
             found.append(
                 f"{exact_size(window.peak_bytes)} of device memory at the peak, {exact_size(before)} in the last run in "
                 "which it passed\n" + listed("Live at the peak:", window.at_peak(), window.pools)
             )
         if found:
-            told["problem"] = True
+            result["problem"] = True
             pytest.fail("\n\n".join(found), pytrace=False)
 
     @pytest.hookimpl(hookwrapper=True)
@@ -230,16 +312,16 @@ class Measuring:
         reason = getattr(call.excinfo.value, "without_recorder", None) if call.excinfo is not None else None
         if reason is not None and outcome.excinfo is None:
             outcome.get_result().without_recorder = reason
-        if outcome.excinfo is not None or call.when != "call" or (told := item.stash.get(_TOLD, None)) is None:
+        if outcome.excinfo is not None or call.when != "call" or (result := item.stash.get(_RESULT, None)) is None:
             return
-        if told["memory"] is not None or told["not_measured"] is not None:  # else it is a part of a test that still runs
-            outcome.get_result().device_memory = told
+        if result["memory"] is not None or result["not_measured"] is not None:  # else it is a part of a test that still runs
+            outcome.get_result().device_memory = result
 
     def remember(self, cache: pytest.Cache, tests: dict[str, dict[str, Any]]) -> None:
         """The peaks of those that passed."""
         passed = {
-            test: told["memory"]["peak_bytes"]
-            for test, told in tests.items()
-            if told["memory"] is not None and told["outcome"] == "passed"
+            test: result["memory"]["peak_bytes"]
+            for test, result in tests.items()
+            if result["memory"] is not None and result["outcome"] == "passed"
         }
-        cache.set(_CACHE, self._before | passed)
+        cache.set(_CACHE, self._previous | passed)

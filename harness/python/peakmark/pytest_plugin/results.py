@@ -1,21 +1,20 @@
-"""What is told of a test: plain values, which go from the workers of xdist to where the report is written."""
+"""What is result of a test: plain values, which go from the workers of xdist to where the report is written."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, TextIO
 
-from peakmark.ledger import Group, Refused
 from peakmark.pytest_plugin.limits import describe, describe_refused
 from peakmark.sizes import exact_size, format_size
-from peakmark.windows import Window
+from peakmark.windows import Group, Refused, Window
 
 VERSION = 1
-MOST_GROUPS = 5
+MAX_GROUPS = 5
 
 
-def result_of(window: Window, prefix: str = "") -> dict[str, Any]:
-    """Phases lose this prefix, which is the test itself."""
+def window_result(window: Window, prefix: str = "") -> dict[str, Any]:
+    """Returns the figures of a window. Removes the prefix, which is the test itself, from phases."""
     return {
         "name": window.name,
         "peak_bytes": window.peak_bytes,
@@ -63,17 +62,17 @@ def _refused(one: Refused, prefix: str) -> dict[str, Any]:
 
 
 def write_json(file: TextIO, tests: dict[str, dict[str, Any]]) -> None:
-    """In the order in which they ended."""
-    document = {"version": VERSION, "tests": [{"test": test, **told} for test, told in tests.items()]}
+    """Writes the tests in the order in which they ended."""
+    document = {"version": VERSION, "tests": [{"test": test, **result} for test, result in tests.items()]}
     json.dump(document, file, indent=1)
     file.write("\n")
 
 
-def report_lines(test: str, told: dict[str, Any]) -> list[str]:
+def report_lines(test: str, result: dict[str, Any]) -> list[str]:
     lines = [f"Device memory results for {test} at its peak", ""]
-    if told["not_measured"] is not None:
-        return [*lines, f"\tNot measured: {told['not_measured']}", ""]
-    memory = told["memory"]
+    if result["not_measured"] is not None:
+        return [*lines, f"\tNot measured: {result['not_measured']}", ""]
+    memory = result["memory"]
     lines.append(f"\tPeak device memory: {exact_size(memory['peak_bytes'])}")
     if memory["live_at_start_bytes"]:
         lines.append(
@@ -83,7 +82,7 @@ def report_lines(test: str, told: dict[str, Any]) -> list[str]:
     lines.append(f"\tAllocations: {memory['allocations']}, {format_size(memory['total_bytes'])} in all")
     if memory["failed_allocations"]:
         lines.append(f"\tRefused allocations: {memory['failed_allocations']}")
-        lines += [f"\t\t- {describe_refused(Refused(**one))}" for one in memory["refused"][:MOST_GROUPS]]
+        lines += [f"\t\t- {describe_refused(Refused(**one))}" for one in memory["refused"][:MAX_GROUPS]]
     lines.append(f"\tLeft behind: {exact_size(memory['left_bytes'])}")
     if memory["pool_reserved_peak_bytes"] is not None:
         lines.append(f"\tReserved by pools of the driver: {exact_size(memory['pool_reserved_peak_bytes'])}")
@@ -95,8 +94,8 @@ def report_lines(test: str, told: dict[str, Any]) -> list[str]:
         lines.append(f"\tBeside the peak, {kind}: {format_size(size)}")
     if memory["at_peak"]:
         lines.append("\tLargest at the peak:")
-        lines += [f"\t\t- {describe(Group(**one))}" for one in memory["at_peak"][:MOST_GROUPS]]
-    for window in told["windows"]:
+        lines += [f"\t\t- {describe(Group(**one))}" for one in memory["at_peak"][:MAX_GROUPS]]
+    for window in result["windows"]:
         lines.append(f"\tWindow {window['name']}: peak {exact_size(window['peak_bytes'])}, left {format_size(window['left_bytes'])}")
     lines += [f"\tNote: {note}" for note in memory["notes"]]
     return [*lines, ""]

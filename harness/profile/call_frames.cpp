@@ -1,4 +1,4 @@
-#include "show/call_frames.hpp"
+#include "profile/call_frames.hpp"
 
 #include <cxxabi.h>
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 namespace peakmark {
 namespace {
 
-/// Wheels put a number behind the names of the libraries that they bring: so beginnings are compared.
-/// Sanitizers stand between a recorder and the unwinder.
-constexpr std::array<std::string_view, 15> kBetween{
+/// The beginnings of the names of libraries between the driver and the caller: wheels append a number to the
+/// names of the libraries in them. Frames of sanitizers are between a recorder and the unwinder.
+constexpr std::array<std::string_view, 15> kDriverLibraries{
     "libpeakmark-",  "libOpenCL",        "libpocl",   "libcuda.",  "libcudart",
     "libcupti",      "libnvidia-",       "libamdocl", "libigdrcl", "libintelocl",
     "libMesaOpenCL", "libRusticlOpenCL", "libasan.",  "libtsan.",  "libclang_rt."};
@@ -24,9 +24,9 @@ std::string_view base_name(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-bool stands_between(const CallFrame& frame) {
+bool is_of_driver(const CallFrame& frame) {
   const std::string_view name = base_name(frame.file);
-  return std::ranges::any_of(kBetween, [&](std::string_view one) { return name.starts_with(one); });
+  return std::ranges::any_of(kDriverLibraries, [&](std::string_view one) { return name.starts_with(one); });
 }
 
 bool runs_python(const CallFrame& frame) {
@@ -40,7 +40,7 @@ std::string demangled(const std::string& name) {
   return status == 0 && text != nullptr ? text.get() : name;
 }
 
-/// Up to the separator; takes it off the text.
+/// Removes the text up to the separator, and returns it.
 std::string_view take(std::string_view& text, char separator) {
   const std::size_t end = std::min(text.find(separator), text.size());
   const std::string_view taken = text.substr(0, end);
@@ -103,8 +103,8 @@ std::vector<CallFrame> caller_frames(const std::vector<CallFrame>& frames) {
         break;
     }
   }
-  const auto caller = std::ranges::find_if_not(native, stands_between);
-  // Where nobody else is on it, as in a thread of the driver's own, the stack is shown as it is.
+  const auto caller = std::ranges::find_if_not(native, is_of_driver);
+  // The stack of a thread of the driver has no caller: it is shown as it is.
   if (caller != native.end()) native.erase(native.begin(), caller);
   if (!python.empty()) {
     const auto interpreter = std::ranges::find_if(native, runs_python);
@@ -117,6 +117,17 @@ std::vector<CallFrame> caller_frames(const std::vector<CallFrame>& frames) {
   native.insert(native.end(), python.begin(), python.end());
   native.insert(native.end(), remarks.begin(), remarks.end());
   return native;
+}
+
+std::string call_site(std::string_view stack) {
+  const std::vector<CallFrame> frames = parse_stack(stack, nullptr);
+  auto site = std::ranges::find(frames, CallFrame::Kind::python, &CallFrame::kind);
+  if (site == frames.end()) {
+    site = std::ranges::find_if(frames, [](const CallFrame& frame) {
+      return frame.kind == CallFrame::Kind::native && !is_of_driver(frame);
+    });
+  }
+  return site == frames.end() ? "" : text_of(*site);
 }
 
 std::string text_of(const CallFrame& frame) {

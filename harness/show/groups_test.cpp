@@ -1,9 +1,10 @@
+#include "show/groups.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "show/phase_groups.hpp"
-#include "show/process_by_hand.hpp"
 #include "show/profile_reports.hpp"
+#include "show/sample_process.hpp"
 
 namespace peakmark {
 namespace {
@@ -32,7 +33,7 @@ TEST(PhaseGroups, AreThePhasesOfOneName) {
 }
 
 TEST(PhaseGroups, TheTableHasALineAName) {
-  ProcessByHand process(1);
+  SampleProcess process(1);
   for (std::int64_t i = 0; i < 5; ++i) {
     process.say(EventType::phase, 100 * i, 0, "step")
         .allocate(100 * i + 1, 16, 1000 * (i + 1))
@@ -44,7 +45,7 @@ TEST(PhaseGroups, TheTableHasALineAName) {
 }
 
 TEST(PhaseGroups, TheTableBeginsWithTheLargestPeak) {
-  ProcessByHand process(1);
+  SampleProcess process(1);
   process.say(EventType::phase, 1, 0, "load").allocate(2, 16, 10);
   process.say(EventType::phase, 3, 0, "call").allocate(4, 32, 1000).release(5, 32);
   process.say(EventType::phase, 6, 0, "save").allocate(7, 48, 100);

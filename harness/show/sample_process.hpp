@@ -9,10 +9,10 @@
 
 namespace peakmark {
 
-/// A process made by hand.
-class ProcessByHand {
+/// A process with the events that a test adds.
+class SampleProcess {
  public:
-  explicit ProcessByHand(std::int32_t pid) {
+  explicit SampleProcess(std::int32_t pid) {
     std::memcpy(process_.header.magic, ProfileHeader::kMagic, sizeof(ProfileHeader::kMagic));
     process_.header.version = ProfileHeader::kVersion;
     process_.header.header_bytes = ProfileHeader::kBytes;
@@ -21,36 +21,36 @@ class ProcessByHand {
     process_.command_line = {"program", "--flag"};
     process_.complete = true;
   }
-  ProcessByHand& allocate(std::int64_t time, std::uint64_t address, std::int64_t bytes,
+  SampleProcess& allocate(std::int64_t time, std::uint64_t address, std::int64_t bytes,
                           MemoryKind kind = MemoryKind::buffer) {
     Event& event = add(EventType::allocation, time, address);
     event.kind = kind;
     event.amounts.bytes = bytes;
     return *this;
   }
-  ProcessByHand& release(std::int64_t time, std::uint64_t address) {
+  SampleProcess& release(std::int64_t time, std::uint64_t address) {
     add(EventType::release, time, address);
     return *this;
   }
-  ProcessByHand& refused_release(std::int64_t time, std::uint64_t address, std::int64_t bytes,
+  SampleProcess& refused_release(std::int64_t time, std::uint64_t address, std::int64_t bytes,
                                  std::int32_t result) {
     allocate(time, address, bytes);
     events_.back().amounts.result = result;
     return *this;
   }
-  ProcessByHand& fail(std::int64_t time, std::int64_t bytes) {
+  SampleProcess& fail(std::int64_t time, std::int64_t bytes) {
     Event& event = add(EventType::failed_allocation, time, 0);
     event.kind = MemoryKind::image;
     event.amounts.bytes = bytes;
     event.amounts.result = -4;
     return *this;
   }
-  /// The last allocation was made there.
-  ProcessByHand& from(std::uint64_t stack) {
+  /// Sets the call stack of the last allocation.
+  SampleProcess& from(std::uint64_t stack) {
     events_.back().amounts.stack = stack;
     return *this;
   }
-  ProcessByHand& say(EventType type, std::int64_t time, std::uint64_t address, std::string_view text) {
+  SampleProcess& say(EventType type, std::int64_t time, std::uint64_t address, std::string_view text) {
     const std::uint64_t head = events_.size() + 1;
     do {
       const std::size_t bytes = std::min(text.size(), sizeof(Event::text));

@@ -19,17 +19,31 @@ struct AllocationGroup {
   Size largest_bytes = 0;  ///< of one of them
 };
 
-/// Largest first; equals in the order in which they first appear.
+/// Returns the groups, the largest first; of equals in the order in which they first appear.
 std::vector<AllocationGroup> group(const std::vector<Allocation>& allocations);
 
-/// Of one process, among those of a tree.
+/// A group of one process of a tree.
 struct ProcessGroup {
   std::int32_t pid = 0;
   AllocationGroup group;
 };
 
-/// The same of all processes of a tree together, whose allocations come from merged events.
+/// Returns the groups of all processes of a tree, whose allocations come from merged events.
 std::vector<ProcessGroup> group_by_process(const RecordedTree& tree,
                                            const std::vector<Allocation>& allocations);
+
+/// The phases of one name, which a loop may enter many times.
+struct PhaseGroup {
+  std::string name;
+  std::int64_t times = 0;
+  Size peak_bytes = 0;         ///< maximum of all
+  Size live_at_end_bytes = 0;  ///< of the last
+  std::int64_t allocations = 0;
+  std::int64_t failed_allocations = 0;
+};
+
+/// Returns the groups in the order in which the names first appear. Leaves out the time before the first mark
+/// if nothing happened in it.
+std::vector<PhaseGroup> group_phases(const std::vector<PhaseSummary>& phases);
 
 }  // namespace peakmark

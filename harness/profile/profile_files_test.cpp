@@ -1,4 +1,4 @@
-#include "profile/recording_name.hpp"
+#include "profile/profile_files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ledger/region_ledger.hpp"
+#include "process/process_recorders.hpp"
+
+namespace peakmark {
+
+/// What a region of this process did with device memory.
+struct RegionResult {
+  RegionFigures figures;
+  std::optional<RegionLists> lists;
+  std::vector<std::string> notes;  ///< the lists' notes, and what was not waited for or came from children
+  bool is_recorded = false;        ///< false: neither OpenCL nor CUDA was called here or in a child
+};
+
+/// The device memory of this process while it runs: reads the profiles that its recorders write, and those of
+/// the processes that it starts, into a ledger with regions. After a fork the child begins anew, as its
+/// profile does. Thread-safe.
+class ProcessMemory {
+ public:
+  /// Whose needs decide what is followed and waited for.
+  enum class Use {
+    benchmarks,  ///< this process alone; regions also begin only when late releases have come
+    windows,     ///< children too, and lists
+  };
+
+  ProcessMemory();
+  ProcessMemory(const ProcessMemory&) = delete;
+  ProcessMemory& operator=(const ProcessMemory&) = delete;
+  ~ProcessMemory();
+
+  /// ProcessRecorders::request() and, for benchmarks, ProcessRecorders::load().
+  void load(Use use, const std::filesystem::path& folder, bool sync, bool stacks);
+  /// Returns the number of recorders. Throws RecorderError if something is used unrecorded.
+  std::size_t require_recorded(Use use);
+
+  struct RegionOptions {
+    std::optional<std::uint64_t> since;  ///< an earlier region, see RegionLedger::open
+    bool has_timeline = false;
+  };
+  /// Begins a region, once the devices have done what they were asked for. Throws RecorderError if something
+  /// cannot be recorded.
+  std::uint64_t begin(Use use, const RegionOptions& options);
+  /// Ends it, once the devices have done what they were asked for, and waits up to 100 ms for late releases.
+  RegionResult end(Use use, std::uint64_t region);
+
+  /// For pthread_atfork: no other thread may hold the lock while this process is copied.
+  void lock_for_fork() { mutex_.lock(); }
+  void unlock_after_fork() { mutex_.unlock(); }
+
+ private:
+  struct OwnProfile;
+  struct Stream;
+  struct State;
+
+  State& state();
+  std::vector<std::string> synchronise(std::unique_lock<std::mutex>& lock, Use use);
+  void advance(Use use);
+  void wait_for_releases(Use use, Size enough, const std::function<Size()>& live);
+
+  std::mutex mutex_;
+  ProcessRecorders recorders_;
+  std::unique_ptr<State> state_;
+  std::unique_ptr<State> parents_;  ///< of the process that forked this one, as it was then
+  std::uint64_t next_region_ = 0;
+};
+
+}  // namespace peakmark

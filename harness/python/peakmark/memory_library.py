@@ -1,0 +1,161 @@
+"""The binding to libpeakmark-memory, which loads recorders, reads profiles and keeps the ledger of live bytes. Its C ABI is
+harness/api/include/peakmark/memory_abi.h."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pathlib
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Any
+
+OPENCL_RECORDER = "libpeakmark-opencl.so"
+CUDA_RECORDER = "libpeakmark-cupti.so"
+MEMORY_LIBRARY = "libpeakmark-memory.so.1"
+
+_OK, _NO_RECORDER, _TOO_LATE = 0, 2, 3
+_NO_REGION = 2**64 - 1
+
+
+class RecorderError(RuntimeError):
+    """Device memory cannot be recorded, or not completely; the message has the reason and what to do."""
+
+
+class NoRecorder(RecorderError):
+    """Nothing can be recorded on this machine: no library, no driver, or another system than Linux."""
+
+
+class RecorderTooLate(RecorderError):
+    """OpenCL or CUDA was called before a recorder could be loaded. `fact` is the message without what to do."""
+
+    def __init__(self, fact: str):
+        super().__init__(
+            f"{fact}. Run the whole program by `peakmark record -- PROGRAM`, or call peakmark.load_recorders() before "
+            "anything imports or calls it; with pytest give --device-memory, or set `device_memory = true` in its ini file"
+        )
+        self.fact = fact
+
+
+def library_folders() -> list[pathlib.Path]:
+    """Returns the folders in which the recorders may be; only $PEAKMARK_LIBRARY_DIR if that is set."""
+    if named := os.environ.get("PEAKMARK_LIBRARY_DIR"):
+        return [pathlib.Path(named).absolute()]
+    package = pathlib.Path(__file__).resolve().parent
+    folders = [package / "installed" / "lib" / "peakmark"]  # of a wheel
+    # PREFIX/share/peakmark/python/peakmark of an installed peakmark, BUILD/share/… of a build folder
+    folders += [up / "lib" / "peakmark" for up in list(package.parents)[3:4]]
+    for up in list(package.parents)[2:3]:  # harness/python/peakmark of the sources
+        folders += [up / "build" / build / "lib" / "peakmark" for build in ("prefix", "release", "dev")]
+    # A wheel whose package another copy of this module hides.
+    wheels = [pathlib.Path(entry) / "peakmark" / "installed" / "lib" / "peakmark" for entry in sys.path if entry]
+    folders += [wheel for wheel in wheels if wheel.is_dir()]
+    # The prefix of this Python, and those of `cmake --install` and of packages.
+    folders += [pathlib.Path(prefix) / "lib" / "peakmark" for prefix in (sys.prefix, "/usr/local", "/usr")]
+    if program := shutil.which("peakmark"):
+        up = pathlib.Path(program).resolve()
+        folders += [parent / "lib" / "peakmark" for parent in list(up.parents)[1:4]]
+    return list(dict.fromkeys(folders))
+
+
+def find_library(name: str) -> pathlib.Path | None:
+    """Returns the path of a recorder, or None."""
+    return next((folder / name for folder in library_folders() if (folder / name).is_file()), None)
+
+
+def _find_memory_library() -> pathlib.Path | None:
+    """It is in the folder above the recorders'. In a program that `peakmark record` has started it is that of the same
+    installation."""
+    layers = os.environ.get("OPENCL_LAYERS", "").split(":")
+    recorders = [pathlib.Path(path) for path in (*layers, os.environ.get("CUDA_INJECTION64_PATH", "")) if path]
+    folders = [path.parent for path in recorders if path.name in (OPENCL_RECORDER, CUDA_RECORDER)]
+    for folder in (*folders, *library_folders()):
+        for place in (folder.resolve().parent, folder):
+            if (place / MEMORY_LIBRARY).is_file():
+                return place / MEMORY_LIBRARY
+    return None
+
+
+def request_recorders(*, sync: bool, stacks: bool) -> None:
+    """Sets the environment variables by which the loaders of OpenCL and CUDA load the recorders at their first call.
+
+    Does nothing in a process that is recorded already. Raises NoRecorder if no recorder is installed.
+    """
+    variables = _call(_library().peakmark_memory_request, int(sync), int(stacks))
+    # The library has set them in the process; os.environ is a copy, from which child processes are started.
+    os.environ.update(variables)
+
+
+def require_recorders() -> int:
+    """Returns the number of recorders that record this process; 0 if neither OpenCL nor CUDA was called so far.
+
+    Calls an OpenCL loader that is in the process and was not called, so that it loads its recorder. Raises
+    RecorderTooLate if one of the two APIs is used unrecorded, whether or not the other is recorded: its memory would be
+    missing. Raises NoRecorder if there is no driver.
+    """
+    return int(_call(_library().peakmark_memory_require)["recorders"])
+
+
+def begin_region(since: int | None, has_timeline: bool) -> int:
+    """Begins a region of the process when the devices have done what they were asked for, and returns its number.
+    `since`: an earlier region from whose beginning on `peak_since_bytes` counts."""
+    number = _NO_REGION if since is None else since
+    return int(_call(_library().peakmark_memory_region_begin, ctypes.c_uint64(number), int(has_timeline))["region"])
+
+
+def end_region(region: int) -> dict[str, Any]:
+    """Ends it likewise. Returns its figures and lists, by the names of Window's attributes and methods."""
+    return _call(_library().peakmark_memory_region_end, ctypes.c_uint64(region))
+
+
+_loaded: ctypes.CDLL | None = None
+
+
+def _library() -> ctypes.CDLL:
+    """Returns the library. The first one is kept: it knows the recorders of this process."""
+    global _loaded
+    if _loaded is None:
+        if not sys.platform.startswith("linux"):
+            raise NoRecorder(f"device memory is recorded on Linux only, and this is {sys.platform}")
+        path = _find_memory_library()
+        if path is None:
+            raise NoRecorder(_what_is_missing())
+        _loaded = _load(str(path))
+    return _loaded
+
+
+def _load(path: str) -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(path)
+        for name in ("request", "require", "region_begin", "region_end"):
+            getattr(library, f"peakmark_memory_{name}").restype = ctypes.c_int
+    except OSError as error:
+        raise RecorderError(f"{path}: cannot be loaded: {error}; install peakmark again") from None
+    except AttributeError:
+        raise RecorderError(
+            f"{path}: older than this module: build and install peakmark and its Python module from the same sources"
+        ) from None
+    return library
+
+
+def _what_is_missing() -> str:
+    searched = ", ".join(map(str, library_folders()))
+    if find_library(OPENCL_RECORDER) is None and find_library(CUDA_RECORDER) is None:
+        missing = f"the recorders ({OPENCL_RECORDER}, {CUDA_RECORDER}) are not installed: looked in {searched}"
+    else:
+        missing = f"{MEMORY_LIBRARY} is not installed: looked in the folders above {searched}"
+    return (
+        f"{missing}. Install the wheel of peakmark, or let PEAKMARK_LIBRARY_DIR name the folder lib/peakmark of an "
+        "installed peakmark"
+    )
+
+
+def _call(function: Callable[..., int], *arguments: Any) -> dict[str, Any]:
+    answer = ctypes.c_char_p()
+    status = function(*arguments, ctypes.byref(answer))
+    text = (answer.value or b"").decode("utf-8", "replace")
+    if status == _OK:
+        return dict(json.loads(text))
+    raise {_NO_RECORDER: NoRecorder, _TOO_LATE: RecorderTooLate}.get(status, RecorderError)(text)

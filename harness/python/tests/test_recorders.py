@@ -1,0 +1,95 @@
+"""Finding, loading and requesting the recorders, and the library that reads their profiles."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from recorded import environment, library_folder, measured
+
+import peakmark
+from peakmark import memory_library
+
+BEGIN = "import json, os, peakmark\nfrom peakmark import recorders\n"
+
+
+def test_the_recorder_is_found_without_path(tmp_path):
+    """Beside the package of a wheel that another copy of the module hides, and in the prefix of this Python."""
+    module = tmp_path / "module"
+    shutil.copytree(
+        pathlib.Path(peakmark.__file__).parent, module / "peakmark", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    ask = "import peakmark.recorders as r; print(r.find_library(r.OPENCL_RECORDER))"
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("PEAKMARK_", "PYTHON"))}
+
+    def found(python: pathlib.Path, *paths: pathlib.Path) -> str:
+        run = subprocess.run(
+            [python, "-c", ask],
+            cwd=tmp_path,
+            env=plain | {"PATH": "/usr/bin:/bin", "PYTHONPATH": os.pathsep.join(map(str, paths))},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return run.stdout.strip()
+
+    def link_libraries(folder: pathlib.Path) -> str:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "peakmark").symlink_to(library_folder())
+        return str(folder / "peakmark/libpeakmark-opencl.so")
+
+    python = pathlib.Path(sys.executable)
+    assert found(python, module) in ("None", "/usr/local/lib/peakmark/libpeakmark-opencl.so")
+    in_wheel = link_libraries(tmp_path / "wheel/peakmark/installed/lib")
+    assert found(python, module, tmp_path / "wheel") == in_wheel
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    in_prefix = link_libraries(tmp_path / "venv/lib")
+    assert found(tmp_path / "venv/bin/python", module) == in_prefix
+
+
+@pytest.mark.parametrize(
+    ("library", "text"),
+    [
+        (None, "libpeakmark-memory.so.1 is not installed: looked in the folders above"),
+        ("libpeakmark-opencl.so", "older than this module: build and install peakmark and its Python module"),
+        (b"no library", "cannot be loaded"),
+    ],
+)
+def test_recorders_without_a_usable_library_are_an_error(tmp_path, library, text):
+    recorders = tmp_path / "lib" / "peakmark"
+    recorders.mkdir(parents=True)
+    shutil.copy(library_folder() / "libpeakmark-opencl.so", recorders)
+    path = recorders.parent / memory_library.MEMORY_LIBRARY
+    if isinstance(library, bytes):
+        path.write_bytes(library)
+    elif library is not None:
+        shutil.copy(library_folder() / library, path)
+    script = BEGIN + (
+        "try:\n    recorders.load()\nexcept recorders.RecorderError as error:\n"
+        "    print(json.dumps([type(error).__name__, str(error)]))"
+    )
+    kind, message = measured(tmp_path, script, PEAKMARK_LIBRARY_DIR=str(recorders))
+    assert kind == ("NoRecorder" if library is None else "RecorderError") and text in message
+
+
+def test_no_driver_is_no_recorder(tmp_path):
+    vendors = tmp_path / "vendors"
+    vendors.mkdir()
+    script = BEGIN + (
+        "import ctypes\nctypes.CDLL('libOpenCL.so.1')\nrecorders.load()\ntry:\n    recorders.require_recorders()\n"
+        "except recorders.NoRecorder as error:\n    print(json.dumps(str(error)))"
+    )
+    told = measured(tmp_path, script, OCL_ICD_VENDORS=str(vendors), OPENCL_VENDOR_PATH=str(vendors))
+    assert "no OpenCL driver was found" in told
+
+
+def test_an_environment_without_the_recorders():
+    code = "import os; from peakmark.recorders import *; load(); print(sorted(set(os.environ) - set(environment_without_recorders())))"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment(), "PEAKMARK_LIBRARY_DIR": str(library_folder())},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "'OPENCL_LAYERS', 'PEAKMARK_PROFILE'" in run.stdout
