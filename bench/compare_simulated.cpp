@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/whole_number.hpp"
-#include "compare/simulated_sides.hpp"
+#include "compare/simulated_comparison.hpp"
 
 namespace {
 

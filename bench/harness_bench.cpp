@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "device/dry/dry_device.hpp"
-#include "recorders/attached_recorder.hpp"
+#include "recorders/recorder_libraries.hpp"
 #include "selftest/selftest_computation.hpp"
 #include "worker/trial.hpp"
 

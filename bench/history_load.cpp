@@ -39,7 +39,7 @@ SampleHistoryRun night(int number, int cases, int nights) {
 }
 
 void measure(const std::string& name, int cases, int nights) {
-  History history(peakmark::history::parse_place(name), History::Purpose::write);
+  History history(peakmark::history::parse_address(name), History::Purpose::write);
   if (!history.log().empty()) throw peakmark::UsageError(name + ": is there already");
   double adding = 0;
   for (int number = 0; number < nights; ++number) {

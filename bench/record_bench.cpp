@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "base/files_testing.hpp"
-#include "recorders/attached_recorder.hpp"
 #include "recorders/profile_writer.hpp"
 #include "recorders/recorder_libraries.hpp"
 

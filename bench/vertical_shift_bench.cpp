@@ -6,7 +6,9 @@
 // counters mean. An answer is verified before it is timed.
 #include <string>
 
-#include "kernels/vertical_shift/vertical_shift.hpp"
+#include "api/user_variant_adapter.hpp"
+#include "kernels/common/worker_variants.hpp"
+#include "kernels/operations.hpp"
 #include "opencl_bench.hpp"
 #include "over_copies.hpp"
 #include "worker/variant.hpp"
@@ -22,7 +24,7 @@ struct Stack {
 const Registry& registry() {
   static const Registry variants = [] {
     Registry all;
-    add_vertical_shift(all);
+    add_own_variants(all, variants_of(add_vertical_shift));
     return all;
   }();
   return variants;

@@ -13,7 +13,7 @@ from pathlib import Path
 
 HARNESS = Path(__file__).resolve().parent.parent / "harness"
 INCLUDE = re.compile(r'^#include "([a-z]+)/', re.MULTILINE)
-TEST_FILE = re.compile(r"_test\.[ch]pp$|_testing\.hpp$|/fake|/example_|_example\.hpp$")
+TEST_FILE = re.compile(r"_test\.[ch]pp$|_testing\.hpp$|/tests/|/fake|/example_|_example\.hpp$")
 ENDINGS = {".cpp", ".hpp", ".h", ".cu"}
 
 

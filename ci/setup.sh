@@ -15,7 +15,7 @@ packages_missing() {
 # install_packages NAME…: as root, with sudo, or else names what to install.
 install_packages() {
   command -v dpkg-query >/dev/null || die "this is no Debian. Install the equivalents of these Debian 12 packages, then
-build with cmake as docs/tour.md says: $*"
+build with cmake as docs/install.md says: $*"
   local missing as_root=()
   missing=$(packages_missing "$@" | tr '\n' ' ')
   [ -n "$missing" ] || return 0

@@ -33,7 +33,7 @@ function(peakmark_add_kernel_source target name file)
       peakmark_cuda_fatbin(${generated}/${name}_${dtype}.inc ${path} ${dtype} ${paths})
       list(APPEND fatbins ${generated}/${name}_${dtype}.inc)
       string(APPEND images "alignas(16) const unsigned char kImage_${dtype}[] = {\n#include \"${name}_${dtype}.inc\"\n};\n")
-      string(APPEND image_list "      {DType::${dtype}, std::as_bytes(std::span(kImage_${dtype}))},\n")
+      string(APPEND image_list "      {\"${dtype}\", std::as_bytes(std::span(kImage_${dtype}))},\n")
     endforeach()
   endif()
   if(image_list)
@@ -42,9 +42,10 @@ function(peakmark_add_kernel_source target name file)
   else()
     set(image_span "{}")
   endif()
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/harness/api/include>)
   file(GENERATE OUTPUT ${generated}/${name}_source.hpp CONTENT
 "#pragma once
-#include \"device/kernel_source.hpp\"
+#include <peakmark/worker/kernel.hpp>
 namespace peakmark {
 const KernelSource& ${name}_source();
 }

@@ -1,18 +1,17 @@
 #include "kernels/operations.hpp"
 
+#include "api/user_variant_adapter.hpp"
 #include "kernels/backprojection/backprojection.hpp"
+#include "kernels/common/worker_variants.hpp"
 #include "kernels/fbp/fbp.hpp"
 #include "kernels/filter/filter.hpp"
-#include "kernels/mul_add/mul_add.hpp"
 #include "kernels/padding/padding.hpp"
-#include "kernels/vertical_shift/vertical_shift.hpp"
 
 namespace peakmark {
 
 void add_operations(Registry& registry) {
   add_padding(registry);
-  add_mul_add(registry);
-  add_vertical_shift(registry);
+  for (const auto add : {add_mul_add, add_vertical_shift}) add_own_variants(registry, variants_of(add));
   add_backprojection(registry);
   add_filter(registry);
   add_fbp(registry);

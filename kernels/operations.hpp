@@ -1,8 +1,19 @@
 #pragma once
 
-#include "worker/variant.hpp"
+#include <vector>
+
+#include "peakmark/worker_abi.h"
 
 namespace peakmark {
+
+class Registry;
+inline namespace api_1 {
+class Worker;
+}
+
+// Each function adds the variants of one operation.
+void add_mul_add(Worker& worker);
+void add_vertical_shift(Worker& worker);
 
 /// Adds every variant of every operation that peakmark ships.
 void add_operations(Registry& registry);

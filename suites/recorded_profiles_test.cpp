@@ -12,7 +12,7 @@
 
 #include "kernels/operations.hpp"
 #include "profile/profile.hpp"
-#include "sweep/case.hpp"
+#include "sweep/description.hpp"
 #include "sweep/formula.hpp"
 #include "worker/pass_record.hpp"
 #include "worker/variant.hpp"

@@ -1,5 +1,5 @@
-// The schema by which editors complete and check suites has the keys that the readers take: no more, no
-// fewer. That both refuse the same suites, test_suite_schema.py tests with the files that are read here.
+// The readers take every key of the schema and no other. test_suite_schema.py tests with the same files that
+// schema and readers refuse the same suites.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -25,18 +25,18 @@ const nlohmann::json& schema() {
   return read;
 }
 
+/// Returns the keys of a table, and expects that editors can describe them.
 std::vector<std::string> keys_of(const nlohmann::json& table) {
   std::vector<std::string> keys;
   for (const auto& [key, rest] : table.at("properties").items()) {
     keys.push_back(key);
-    EXPECT_TRUE(rest.contains("$ref") || rest.contains("description"))
-        << "an editor has nothing to tell of " << key;
+    EXPECT_TRUE(rest.contains("$ref") || rest.contains("description")) << key << " has no description";
   }
   EXPECT_EQ(table.at("additionalProperties"), false);
   return keys;
 }
 
-/// A table of a suite: where its keys stand in the schema, and a suite in which `KEY` is one of them.
+/// A table of a suite: its part of the schema, and a suite in which `KEY` is one of its keys.
 struct Table {
   const char* name;
   const nlohmann::json& in_schema;
@@ -44,7 +44,7 @@ struct Table {
   const char* suite;
 };
 
-/// The suites of a file, which lines of --- part.
+/// Returns the suites of a file, which are separated by lines of ---.
 std::vector<std::string> suites_in(const std::string& name) {
   std::ifstream file(PEAKMARK_SUITES "/" + name);
   std::vector<std::string> suites(1);

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/judge.hpp"
+#include "check/judged_case.hpp"
 #include "runfile/run_file.hpp"
 
 namespace {

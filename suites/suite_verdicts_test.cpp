@@ -76,7 +76,7 @@ TEST_F(SuiteVerdicts, FailsOnARunInWhichNothingWasMeasured) {
   EXPECT_THAT(
       answer.output,
       HasSubstr(
-          "the suite has this case and the run has no observation of it: finish the run with --resume"));
+          "no observation in the run: finish it with `peakmark run --resume`"));
 }
 
 TEST_F(SuiteVerdicts, FailsOnARunWithoutCases) {

@@ -24,10 +24,10 @@ namespace {
 
 using namespace peakmark;
 
-FbpWay parse_way(const std::string& name) {
-  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
-    if (name == to_string(way)) return way;
-  throw UsageError("fbp_host: no way '" + name + "'; write whole, inplace or kept");
+FbpMethod parse_method(const std::string& name) {
+  for (const FbpMethod method : {FbpMethod::whole, FbpMethod::inplace, FbpMethod::kept})
+    if (name == to_string(method)) return method;
+  throw UsageError("fbp_host: no method '" + name + "'; write whole, inplace or kept");
 }
 
 Size parse_size(const std::string& text) {
@@ -64,7 +64,7 @@ void answer(const nlohmann::json& line) {
 void serve(const std::vector<std::string>& arguments) {
   const FbpShape shape{1, parse_size(arguments[1]), parse_size(arguments[2])};
   FbpOptions options;
-  options.way = parse_way(arguments[0]);
+  options.method = parse_method(arguments[0]);
   options.mode = parse_padding_mode(arguments[3]);
   check(shape, options);
   const std::vector<float> sinogram = read_floats(arguments[4], checked_multiply(shape.n_a, shape.w));

@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "device/device.hpp"
 #include "kernels/operations.hpp"
-#include "sweep/case.hpp"
+#include "sweep/description.hpp"
 #include "worker/variant.hpp"
 
 namespace {

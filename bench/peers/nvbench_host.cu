@@ -11,7 +11,7 @@
 
 #include "device/device.hpp"
 #include "kernels/operations.hpp"
-#include "sweep/case.hpp"
+#include "sweep/description.hpp"
 #include "worker/variant.hpp"
 
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 
 namespace peakmark::selftest {
 

@@ -51,7 +51,7 @@ using Ask = std::function<std::vector<Alarm>(const Simulated&, std::size_t from)
 
 Ask ours(bool confirm, const trend::TrendOptions& options = {}) {
   return [=](const Simulated& simulated, std::size_t from) {
-    return our_alarms(history_of(simulated, confirm), from, options);
+    return our_alarms(make_history(simulated, confirm), from, options);
   };
 }
 
@@ -78,7 +78,7 @@ double found(Family family, double shared, std::size_t series, const Ask& ask, d
              std::size_t within) {
   const double hits = sum_of(series, [&](std::size_t i) {
     const Simulated simulated =
-        simulate(family, seed_of(family, 1, i), kBaseline + within, shared, step_of(part, kBaseline));
+        simulate(family, seed_of(family, 1, i), kBaseline + within, shared, step_level(part, kBaseline));
     const std::vector<Alarm> alarms = ask(simulated, kBaseline);
     return tells_slower(alarms);
   });
@@ -168,7 +168,7 @@ void draw_curve(std::size_t series) {
   fmt::print("detector,threshold,false_alarms_per_1000,found_5_percent_in_7_nights\n");
   for (const double threshold : {2.6, 2.8, 3.0, 3.18, 3.4, 3.6, 3.8}) {
     trend::TrendOptions options;
-    options.watch.slower = threshold;
+    options.detector.slower = threshold;
     print_point("peakmark with re-run", threshold, series, ours(true, options));
     print_point("peakmark without re-run", threshold, series, ours(false, options));
   }
@@ -196,8 +196,8 @@ void tabulate_cases(std::size_t nights_of_a_trial) {
       for (std::size_t i = 0; i < cases; ++i) {
         const Simulated simulated = simulate(
             Family::gaussian_3, seed_of(Family::gaussian_3, 4, trial * 5000 + i),
-            kBaseline + nights_of_a_trial, kShared, i < changed ? step_of(0.05, kBaseline) : Level());
-        trend::DeviceHistory one = history_of(simulated, true);
+            kBaseline + nights_of_a_trial, kShared, i < changed ? step_level(0.05, kBaseline) : Level());
+        trend::DeviceHistory one = make_history(simulated, true);
         one.series[0].case_name = fmt::format("{}", i);
         if (history.runs.empty()) history.runs = one.runs;
         history.series.push_back(std::move(one.series[0]));
@@ -240,7 +240,7 @@ void tabulate_reference(std::size_t series) {
           simulated.again[night] *= factor;
           references.push_back(factor * (1 + 0.005 * machine.normal()));
         }
-        trend::DeviceHistory history = history_of(simulated, true);
+        trend::DeviceHistory history = make_history(simulated, true);
         for (std::size_t night = 0; with_reference && night < nights; ++night) {
           history.runs[night].reference_copy_ns = 1e5 * references[night];
         }
@@ -252,8 +252,8 @@ void tabulate_reference(std::size_t series) {
       const auto found_in = [&](std::size_t within) {
         return sum_of(series,
                       [&](std::size_t i) {
-                        return tells_slower(
-                            our_alarms(run(i, 6, kBaseline + within, step_of(0.05, kBaseline)), kBaseline));
+                        return tells_slower(our_alarms(
+                            run(i, 6, kBaseline + within, step_level(0.05, kBaseline)), kBaseline));
                       }) /
                static_cast<double>(series);
       };
@@ -278,7 +278,7 @@ void print_series(std::size_t count) {
   }
   for (std::size_t i = 0; i < 5 * count; ++i) {
     print("gaussian_3,0.05", simulate(Family::gaussian_3, seed_of(Family::gaussian_3, 1, i), kBaseline + 7,
-                                      kShared, step_of(0.05, kBaseline)));
+                                      kShared, step_level(0.05, kBaseline)));
   }
 }
 
@@ -293,7 +293,7 @@ OpenShare open_share(Family family, std::size_t experiment, std::size_t series, 
   const auto count = [&](auto&& holds) {
     return sum_of(series, [&](std::size_t i) {
       const Simulated simulated = simulate(family, seed_of(family, experiment, i), nights, kShared, level);
-      const trend::Trends trends = trend::find_trends(history_of(simulated, true));
+      const trend::Trends trends = trend::find_trends(make_history(simulated, true));
       return std::ranges::any_of(trends.changes, holds) ? 1.0 : 0.0;
     });
   };
@@ -321,7 +321,7 @@ void tabulate_open(std::size_t series) {
   for (const Family family : kFamilies) {
     row("never changed, 200 nights", family, 7, 200, Level());
     row("+10 % for 14 nights, then 30 without", family, 8, kBaseline + 44, went(0.1, 14));
-    row("+10 %, for 200 nights", family, 9, kBaseline + 200, step_of(0.1, kBaseline));
+    row("+10 %, for 200 nights", family, 9, kBaseline + 200, step_level(0.1, kBaseline));
   }
 }
 

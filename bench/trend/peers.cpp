@@ -6,7 +6,7 @@
 #include <numeric>
 #include <span>
 
-#include "harness/trend/noise.hpp"
+#include "harness/trend/change_point_detector.hpp"
 
 namespace peakmark::bench {
 namespace {

@@ -1,8 +1,108 @@
 #include "bench/trend/simulation.hpp"
 
+#include <cmath>
 #include <string>
 
 namespace peakmark::bench {
+
+std::string_view to_string(Family family) {
+  switch (family) {
+    case Family::gaussian_1:
+      return "gaussian_1";
+    case Family::gaussian_3:
+      return "gaussian_3";
+    case Family::heavy_tail:
+      return "heavy_tail";
+    case Family::ar1:
+      return "ar1";
+    case Family::outliers:
+      return "outliers";
+    case Family::two_clocks:
+      return "two_clocks";
+  }
+  return "";
+}
+
+Random::Random(std::uint64_t seed) {
+  std::seed_seq sequence{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32U)};
+  engine_.seed(sequence);
+}
+
+double Random::uniform() {
+  return (static_cast<double>(engine_() >> 11U) + 0.5) * 0x1p-53;
+}
+
+double Random::normal() {
+  const double radius = std::sqrt(-2 * std::log(uniform()));
+  return radius * std::cos(2 * M_PI * uniform());
+}
+
+NoiseSource::NoiseSource(Family family, std::uint64_t seed, double shared)
+    : family_(family), shared_(shared), random_(seed) {}
+
+namespace {
+
+double gaussian_deviation(Family family) {
+  switch (family) {
+    case Family::gaussian_1:
+      return 0.01;
+    case Family::gaussian_3:
+      return 0.03;
+    case Family::heavy_tail:
+      return 0;
+    case Family::ar1:
+      return kArOwnDeviation;
+    case Family::outliers:
+      return kOutlierDeviation;
+    case Family::two_clocks:
+      return kClockDeviation;
+  }
+  return 0;
+}
+
+/// Mean 0, variance kTailDeviation².
+double tail(Random& random) {
+  const double square = kTailShape * kTailShape;
+  const double mean = std::exp(square / 2);
+  const double deviation = mean * std::sqrt(std::exp(square) - 1);
+  return kTailDeviation * (std::exp(kTailShape * random.normal()) - mean) / deviation;
+}
+
+double outlier(Random& random) {
+  if (random.uniform() >= kOutlierProbability) return 0;
+  return kMinOutlier + (kMaxOutlier - kMinOutlier) * random.uniform();
+}
+
+}  // namespace
+
+double NoiseSource::night() {
+  common_ = std::sqrt(shared_) * random_.normal();
+  if (family_ == Family::ar1) {
+    const double step = first_ ? 1 : std::sqrt(1 - kArPersistence * kArPersistence);
+    state_ = (first_ ? 0 : kArPersistence * state_) + step * kArDeviation * random_.normal();
+  }
+  if (family_ == Family::two_clocks) {
+    const bool slow = first_ ? random_.uniform() < 0.5 : (state_ > 0) != (random_.uniform() < kClockSwitch);
+    state_ = slow ? kClockGap : 0;
+  }
+  first_ = false;
+  if (family_ == Family::heavy_tail) event_ = tail(random_);
+  if (family_ == Family::outliers) event_ = outlier(random_);
+  return measured(event_);
+}
+
+double NoiseSource::again() {
+  double event = event_;
+  if (family_ == Family::heavy_tail && random_.uniform() >= shared_) event = tail(random_);
+  // What struck the night strikes its second measurement too, or that draws its own.
+  if (family_ == Family::outliers && random_.uniform() >= shared_) event = outlier(random_);
+  return measured(event);
+}
+
+double NoiseSource::measured(double event) {
+  const double own = std::sqrt(1 - shared_) * random_.normal();
+  return 1 + gaussian_deviation(family_) * (common_ + own) + state_ + event;
+}
 
 Simulated simulate(Family family, std::uint64_t seed, std::size_t nights, double shared, const Level& level) {
   NoiseSource source(family, seed, shared);
@@ -15,7 +115,7 @@ Simulated simulate(Family family, std::uint64_t seed, std::size_t nights, double
   return simulated;
 }
 
-trend::DeviceHistory history_of(const Simulated& simulated, bool confirm) {
+trend::DeviceHistory make_history(const Simulated& simulated, bool confirm) {
   trend::DeviceHistory history;
   trend::Series series{"simulated", std::string(trend::metric::gpu_time_ns), {}, {}};
   for (std::size_t night = 0; night < simulated.times.size(); ++night) {
@@ -37,7 +137,7 @@ std::vector<Alarm> our_alarms(const trend::DeviceHistory& history, std::size_t f
   return alarms;
 }
 
-Level step_of(double part, std::size_t at) {
+Level step_level(double part, std::size_t at) {
   return [=](std::size_t night) { return night < at ? 1 : 1 + part; };
 }
 

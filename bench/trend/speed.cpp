@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "bench/trend/noise_families.hpp"
+#include "bench/trend/simulation.hpp"
 #include "harness/trend/trends.hpp"
 
 int main() {

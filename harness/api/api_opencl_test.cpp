@@ -43,6 +43,18 @@ TEST_F(ApiTest, ArraysOfOursAreMeasuredOnADevice) {
   EXPECT_EQ(measured.at("known/wrong").message, "element 7 is 1 instead of 2");
 }
 
+TEST_F(ApiTest, KernelsInTheDialectRunOnOpenCl) {
+  const Answer answer =
+      run("backend = \"opencl\"\n[[sweep]]\nvariants = [\"kernels/scale\", \"kernels/errors\"]\n"
+          "axes.dtype = [\"f32\", \"i32\"]\n");
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const Observation one = observations().at("kernels/scale");
+  EXPECT_THAT(one.requested_peak_bytes, Optional(8000));
+  EXPECT_THAT(one.input_bytes, Optional(4000));
+  ASSERT_TRUE(one.gpu_time);
+  EXPECT_EQ(observations().at("kernels/errors").outcome, Outcome::ok);
+}
+
 TEST_F(ApiTest, WhatTheCompilerSaysIsInTheMessage) {
   EXPECT_EQ(run("backend = \"opencl\"\n[[sweep]]\nvariants = \"opencl/no_kernel\"\n", {"--memory-only"})
                 .end.exit_code,

@@ -30,9 +30,10 @@ SECTIONS = [
     ("Variants", f"{INCLUDE}/worker/variant.hpp", "worker.hpp"),
     ("Cases", f"{INCLUDE}/worker/case.hpp", "worker.hpp"),
     ("Devices and arrays", f"{INCLUDE}/worker/device.hpp", "worker.hpp"),
-    ("Help for OpenCL", f"{INCLUDE}/opencl.hpp", "opencl.hpp"),
-    ("Help for CUDA", f"{INCLUDE}/cuda.hpp", "cuda.hpp"),
-    ("Memory of a Google Benchmark", f"{INCLUDE}/benchmark.hpp", "benchmark.hpp"),
+    ("Kernels for OpenCL and CUDA", f"{INCLUDE}/worker/kernel.hpp", "worker.hpp"),
+    ("Plain OpenCL", f"{INCLUDE}/opencl.hpp", "opencl.hpp"),
+    ("Plain CUDA", f"{INCLUDE}/cuda.hpp", "cuda.hpp"),
+    ("Device memory in a Google Benchmark", f"{INCLUDE}/benchmark.hpp", "benchmark.hpp"),
     ("Marks of phases", "harness/recorders/phase.h", "phase.h"),
 ]
 # Namespaces within peakmark, with which names are called.
@@ -259,8 +260,8 @@ def blocks(paragraph: str) -> Iterator[tuple[str, bool]]:
     yield "\n".join(lines), lines[-1].startswith("    ")
 
 
-def version(seam: str) -> str:
-    return ".".join(re.search(rf"define PEAKMARK_API_{part} (\d+)", seam)[1] for part in ("MAJOR", "MINOR"))  # type: ignore[index]
+def version(abi: str) -> str:
+    return ".".join(re.search(rf"define PEAKMARK_API_{part} (\d+)", abi)[1] for part in ("MAJOR", "MINOR"))  # type: ignore[index]
 
 
 def page(root: Path = ROOT) -> str:
@@ -274,7 +275,7 @@ def page(root: Path = ROOT) -> str:
         "<!-- Written by harness/api/api_page.py from the comments of the headers: change those. -->",
         f"Version {api}. [What a version promises](formats.md#versions); [a first worker](own-kernels.md).",
         wrapped(main.text),
-        "Everything stands in the namespace `peakmark`. Sizes are of 64 bits; memory is in bytes, times are in nanoseconds.",
+        "Everything is in the namespace `peakmark`. Sizes are 64-bit. Memory is in bytes, times are in nanoseconds.",
     ]
     for title, path, include in SECTIONS:
         header = Header(path, (root / path).read_bytes())

@@ -20,7 +20,7 @@ TEST_F(ApiTest, AWorkerDescribesWhatItsProgramSaid) {
   const Answer answer = worker({"--describe"});
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
   const Description description = description_from_json(answer.output);
-  EXPECT_EQ(description.api, "1.1");
+  EXPECT_EQ(description.api, "1.2");
   EXPECT_EQ(description.worker, "api test 1");
   EXPECT_TRUE(description.checks_cases);
   const VariantDescription* known = description.variant("known/bytes");
@@ -56,6 +56,25 @@ TEST_F(ApiTest, ClassesAndLambdasAreMeasured) {
   EXPECT_EQ(measured.at("known/lambdas").bytes_moved, std::nullopt) << "it does not say";
   EXPECT_THAT(measured.at("known/bytes").flops, Optional(40.0));
   EXPECT_EQ(measured.at("known/lambdas").flops, std::nullopt);
+}
+
+TEST_F(ApiTest, KernelsInTheDialectRunOnDry) {
+  const Answer answer =
+      run(std::string(kDry) + "[\"kernels/scale\", \"kernels/errors\"]\naxes.dtype = [\"f32\", \"i32\"]\n");
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const Observation one = observations().at("kernels/scale");
+  EXPECT_THAT(one.requested_peak_bytes, Optional(8000));
+  EXPECT_EQ(one.at_peak.size(), 2u);
+  ASSERT_TRUE(one.estimate);
+  EXPECT_THAT(one.estimate->bytes_estimated, Optional(8000));
+}
+
+TEST_F(ApiTest, ASizeThatOverflowsNamesTheLargestAxis) {
+  const Answer answer =
+      run(std::string(kDry) + "\"kernels/scale\"\naxes.n = 4611686018427387904\n", {"--memory-only"});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors,
+              HasSubstr("8 n is no 64-bit number; the largest axis is n = 4611686018427387904"));
 }
 
 TEST_F(ApiTest, EstimatorsOfThreeFormsAnswerAlikeAndOneThatThrowsHasAnError) {
@@ -213,7 +232,7 @@ TEST_F(ApiTest, MistakesOfAProgramAreMessages) {
   const std::map<std::string, std::string> messages{
       {"one name twice", "variant known/lambdas is registered twice; give one of them another name"},
       {"no backend", "variant bad/one names no backend"},
-      {"no name", "'bad' is no variant's name: write OPERATION/WAY"},
+      {"no name", "malformed variant name 'bad': write OPERATION/WAY"},
       {"slices of words", "variant bad/one: its slice axis 'mode' is an axis of words"},
       {"nothing that makes", "variant bad/one: the function that makes its cases is empty"},
       {"a third dimension",

@@ -1,4 +1,4 @@
-/* The seam is C. */
+/* worker_abi.h is C: this file compiles. */
 #include "peakmark/worker_abi.h"
 
 int peakmark_abi_compiles_as_c(void);

@@ -194,6 +194,7 @@ int main(int argc, char** argv) {
   add_throwing(worker, "throws/number", [] { throw 7; });
   worker.add(variant("throws/no_verify"), [](Device&, const Case&) { return Steps{.call = [] {}}; });
   worker.add(waiting_estimator(), known_steps);
+  add_kernels(worker);
 #ifdef PEAKMARK_HAS_OPENCL
   add_opencl(worker);
 #endif

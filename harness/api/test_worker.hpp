@@ -2,13 +2,14 @@
 
 #include <peakmark/worker.hpp>
 
-// Only what users include is included here: this is a program of theirs.
+// Includes only what programs of users include.
 
 /// Bytes of a case of KnownBytes: a plan of 1,000 floats, and a slice of an input of 100, an output of 300
 /// and, during the call, a temporary of 100.
 inline constexpr peakmark::Size kPlanBytes = 4000;
 inline constexpr peakmark::Size kSliceBytes = 2000;
 
+void add_kernels(peakmark::Worker& worker);
 #ifdef PEAKMARK_HAS_OPENCL
 void add_opencl(peakmark::Worker& worker);
 #endif

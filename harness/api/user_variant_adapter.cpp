@@ -6,34 +6,54 @@
 #include <algorithm>
 #include <span>
 
-#include "api/user_case.hpp"
-#include "api/user_device.hpp"
-#include "api/user_failure.hpp"
+#include "api/abi_device.hpp"
+#include "api/abi_failure.hpp"
 #include "base/error.hpp"
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 
 namespace peakmark {
 namespace {
+
+/// The values of a case as a struct of the C ABI. It points into `parameters`, which must outlive it.
+class AbiCase {
+ public:
+  explicit AbiCase(const Parameters& parameters) {
+    for (const auto& [axis, value] : parameters.values()) {
+      const auto* word = std::get_if<std::string>(&value);
+      values_.push_back({axis.c_str(), word == nullptr ? nullptr : word->c_str(),
+                         word == nullptr ? std::get<Size>(value) : 0});
+    }
+    abi_ = {values_.data(), values_.size()};
+  }
+  AbiCase(const AbiCase&) = delete;
+  AbiCase& operator=(const AbiCase&) = delete;
+
+  [[nodiscard]] const peakmark_case* abi() const { return &abi_; }
+
+ private:
+  std::vector<peakmark_value> values_;
+  peakmark_case abi_{};
+};
 
 std::string text(const char* text) {
   return text == nullptr ? std::string() : std::string(text);
 }
 
-AxisDescription axis_of(const peakmark_axis& seam) {
+AxisDescription axis_of(const peakmark_axis& abi) {
   AxisDescription axis;
-  axis.name = seam.name;
-  axis.help = text(seam.help);
-  if (seam.default_word != nullptr) {
-    axis.default_value = std::string(seam.default_word);
-    for (const char* choice : std::span(seam.choices, seam.choice_count)) axis.choices.emplace_back(choice);
+  axis.name = abi.name;
+  axis.help = text(abi.help);
+  if (abi.default_word != nullptr) {
+    axis.default_value = std::string(abi.default_word);
+    for (const char* choice : std::span(abi.choices, abi.choice_count)) axis.choices.emplace_back(choice);
   } else {
-    axis.default_value = Size{seam.default_number};
-    axis.least = seam.least;
+    axis.default_value = Size{abi.default_number};
+    axis.least = abi.minimum;
   }
   return axis;
 }
 
-/// The element type of the axis dtype, where there is one: that of inputs, as httomo asks.
+/// Returns the element type of the axis dtype, or f32 without one: that of the inputs, as httomo asks.
 DType dtype_of_case(const Parameters& parameters) {
   const AxisValue* value = parameters.find("dtype");
   const auto* word = value == nullptr ? nullptr : std::get_if<std::string>(value);
@@ -45,14 +65,14 @@ class UserComputation final : public Computation {
   UserComputation(const peakmark_variant& variant, Device& device, const Parameters& parameters)
       : output_dtype_(variant.output_dtype == nullptr ? dtype_of_case(parameters)
                                                       : parse_dtype(variant.output_dtype)),
-        device_(abi_of(device)) {
-    const UserCase asked(parameters);
+        device_(abi_device(device)) {
+    const AbiCase asked(parameters);
     peakmark_failure failure{};
-    variant.make(variant.self, &device_, asked.seam(), &made_, &failure);
+    variant.make(variant.self, &device_, asked.abi(), &made_, &failure);
     if (failure.kind == PEAKMARK_USAGE) {
       throw WorkerMistake(fmt::format(
           "variant {}: what makes its cases (a constructor, or the function given to Worker::add) "
-          "threw: {} (what a case may not be is for the variant's `mistake` to say)",
+          "threw: {} (report invalid cases in the variant's `mistake`)",
           variant.name, failure.message));
     }
     raise_failure(failure);
@@ -94,57 +114,55 @@ class UserComputation final : public Computation {
   peakmark_computation made_{};
 };
 
-/// A case that is only looked at: its code is for other backends than `dry`.
-class LookedAt final : public Computation {
+/// A case of a variant without the backend `dry`: it can be checked, but not run.
+class NotOnDry final : public Computation {
  public:
-  void create_inputs() override { no(); }
-  void call() override { no(); }
-  Verification verify() override { no(); }
-  [[nodiscard]] std::optional<Size> bytes_moved() const override { no(); }
-  [[nodiscard]] DType output_dtype() const override { no(); }
+  void create_inputs() override { refuse(); }
+  void call() override { refuse(); }
+  Verification verify() override { refuse(); }
+  [[nodiscard]] std::optional<Size> bytes_moved() const override { refuse(); }
+  [[nodiscard]] DType output_dtype() const override { refuse(); }
 
  private:
-  [[noreturn]] static void no() { throw Unsupported("the variant does not run on dry"); }
+  [[noreturn]] static void refuse() { throw Unsupported("the variant does not run on dry"); }
 };
 
-/// Throws UsageError with what is wrong with the case, as the program says.
-void ask_for_mistake(const peakmark_variant& variant, const Parameters& parameters) {
-  const UserCase asked(parameters);
+/// Throws UsageError or OverflowError if the `mistake` of the program reports one.
+void check_case(const peakmark_variant& variant, const Parameters& parameters) {
+  const AbiCase asked(parameters);
   peakmark_failure failure{};
-  variant.check(variant.self, asked.seam(), &failure);
+  variant.check(variant.self, asked.abi(), &failure);
   if (failure.kind == PEAKMARK_BROKEN)
     throw WorkerMistake(fmt::format("variant {}: its `mistake` threw: {}", variant.name, failure.message));
   raise_failure(failure);
 }
 
-TermsFormula terms_of(const peakmark_estimator& seam) {
-  return [&seam](const EstimateRequest& request) {
-    const UserCase asked(request.parameters);
+TermsFormula terms_of(const peakmark_estimator& abi) {
+  return [&abi](const EstimateRequest& request) {
+    const AbiCase asked(request.parameters);
     std::vector<Term> terms;
     const auto add = [](void* sink, const char* name, std::int64_t bytes_a_slice, std::int64_t fixed_bytes) {
       static_cast<std::vector<Term>*>(sink)->push_back({name, bytes_a_slice, fixed_bytes});
     };
-    call_program(
-        [&](peakmark_failure* failure) { seam.parts(seam.self, asked.seam(), add, &terms, failure); });
+    call_program([&](peakmark_failure* failure) { abi.parts(abi.self, asked.abi(), add, &terms, failure); });
     return terms;
   };
 }
 
-BytesFormula bytes_of(const peakmark_estimator& seam, const std::string& slice_axis) {
-  return [&seam, slice_axis](const EstimateRequest& request, Size slices) -> Size {
+BytesFormula bytes_of(const peakmark_estimator& abi, const std::string& slice_axis) {
+  return [&abi, slice_axis](const EstimateRequest& request, Size slices) -> Size {
     Parameters parameters = request.parameters;
     parameters.set(slice_axis, slices);
-    const UserCase asked(parameters);
-    return call_program(
-        [&](peakmark_failure* failure) { return seam.bytes(seam.self, asked.seam(), failure); });
+    const AbiCase asked(parameters);
+    return call_program([&](peakmark_failure* failure) { return abi.bytes(abi.self, asked.abi(), failure); });
   };
 }
 
-SlicesFormula slices_of(const peakmark_estimator& seam, const std::function<DType(DType)>& output_dtype) {
-  return [&seam, output_dtype](const EstimateRequest& request) -> EstimateAnswer {
-    const UserCase asked(request.parameters);
+SlicesFormula slices_of(const peakmark_estimator& abi, const std::function<DType(DType)>& output_dtype) {
+  return [&abi, output_dtype](const EstimateRequest& request) -> EstimateAnswer {
+    const AbiCase asked(request.parameters);
     const Size slices = call_program([&](peakmark_failure* failure) {
-      return seam.slices(seam.self, asked.seam(), request.available_bytes, failure);
+      return abi.slices(abi.self, asked.abi(), request.available_bytes, failure);
     });
     if (slices < 0)
       throw UsageError(
@@ -156,26 +174,26 @@ SlicesFormula slices_of(const peakmark_estimator& seam, const std::function<DTyp
   };
 }
 
-std::shared_ptr<const Estimator> estimator_of(const peakmark_estimator& seam,
+std::shared_ptr<const Estimator> estimator_of(const peakmark_estimator& abi,
                                               const peakmark_variant& variant) {
-  EstimatorTraits traits{text(seam.name), variant.slice_dimension, {}};
+  EstimatorTraits traits{text(abi.name), variant.slice_dimension, {}};
   if (variant.output_dtype != nullptr) {
     traits.output_dtype = [dtype = parse_dtype(variant.output_dtype)](DType) { return dtype; };
   }
-  if (seam.parts != nullptr) return make_module_estimator(std::move(traits), terms_of(seam));
-  if (seam.bytes != nullptr)
-    return make_iterative_estimator(std::move(traits), bytes_of(seam, text(variant.slice_axis)));
-  if (seam.slices != nullptr) {
+  if (abi.parts != nullptr) return make_module_estimator(std::move(traits), terms_of(abi));
+  if (abi.bytes != nullptr)
+    return make_iterative_estimator(std::move(traits), bytes_of(abi, text(variant.slice_axis)));
+  if (abi.slices != nullptr) {
     return make_documented_estimator(traits.name, traits.slice_dimension,
-                                     slices_of(seam, traits.output_dtype));
+                                     slices_of(abi, traits.output_dtype));
   }
   throw UsageError(fmt::format("variant {}: its estimator '{}' has no formula", variant.name, traits.name));
 }
 
-/// They are looked up when a case is made, and what is wrong then looks like a mistake of the suite. Words of
-/// an axis `dtype` that nobody looks up are the program's own.
-void check_dtypes(const VariantDescription& variant, const peakmark_variant& seam) {
-  const std::string output_dtype = text(seam.output_dtype);
+/// Throws UsageError for an unknown element type: later it would look like a mistake of the suite. Words of
+/// an axis `dtype` that peakmark does not use may be anything.
+void check_dtypes(const VariantDescription& variant, const peakmark_variant& abi) {
+  const std::string output_dtype = text(abi.output_dtype);
   const auto check = [&](const std::string& whose, const std::string& name) {
     try {
       parse_dtype(name);
@@ -184,7 +202,7 @@ void check_dtypes(const VariantDescription& variant, const peakmark_variant& sea
     }
   };
   if (!output_dtype.empty()) check("its output_dtype", output_dtype);
-  if (!output_dtype.empty() && seam.estimator_count == 0) return;
+  if (!output_dtype.empty() && abi.estimator_count == 0) return;
   const AxisDescription* const axis = variant.axis("dtype");
   const auto* word = axis == nullptr ? nullptr : std::get_if<std::string>(&axis->default_value);
   if (word == nullptr) return;
@@ -192,7 +210,7 @@ void check_dtypes(const VariantDescription& variant, const peakmark_variant& sea
   for (const std::string& choice : axis->choices) check("its axis dtype", choice);
 }
 
-/// Verdicts and suites call an estimator of a variant by its name.
+/// Throws UsageError if two estimators have one name, by which suites and verdicts choose them.
 void check_estimators(const VariantDescription& variant, std::span<const peakmark_estimator> estimators) {
   for (auto one = estimators.begin(); one != estimators.end(); ++one) {
     const auto is_namesake = [&](const auto& other) { return text(other.name) == text(one->name); };
@@ -205,15 +223,15 @@ void check_estimators(const VariantDescription& variant, std::span<const peakmar
   }
 }
 
-VariantDescription description_of(const peakmark_variant& seam) {
+VariantDescription description_of(const peakmark_variant& abi) {
   VariantDescription description;
-  description.name = text(seam.name);
-  description.help = text(seam.help);
-  for (const peakmark_axis& axis : std::span(seam.axes, seam.axis_count))
+  description.name = text(abi.name);
+  description.help = text(abi.help);
+  for (const peakmark_axis& axis : std::span(abi.axes, abi.axis_count))
     description.axes.push_back(axis_of(axis));
   check_variant(description);
-  check_dtypes(description, seam);
-  for (const char* backend : std::span(seam.backends, seam.backend_count)) {
+  check_dtypes(description, abi);
+  for (const char* backend : std::span(abi.backends, abi.backend_count)) {
     try {
       parse_backend(backend);
     } catch (const UsageError& error) {
@@ -223,20 +241,20 @@ VariantDescription description_of(const peakmark_variant& seam) {
   }
   if (description.backends.empty()) {
     throw UsageError(
-        fmt::format("variant {} names no backend; say what its code is for: {{\"opencl\"}}, "
-                    "{{\"cuda\"}}, and \"dry\" where it uses peakmark's arrays only",
+        fmt::format("variant {} names no backend; name those that it runs on: {{\"opencl\"}}, "
+                    "{{\"cuda\"}}, and \"dry\" if it allocates with Device::create only",
                     description.name));
   }
-  description.slice_axis = text(seam.slice_axis);
-  check_estimators(description, std::span(seam.estimators, seam.estimator_count));
-  if (seam.slice_dimension != 0 && seam.slice_dimension != 1) {
+  description.slice_axis = text(abi.slice_axis);
+  check_estimators(description, std::span(abi.estimators, abi.estimator_count));
+  if (abi.slice_dimension != 0 && abi.slice_dimension != 1) {
     throw UsageError(
         fmt::format("variant {}: its slice_dimension is {}; write 0 (projection) or 1 (sinogram)",
-                    description.name, seam.slice_dimension));
+                    description.name, abi.slice_dimension));
   }
-  description.slice_dimension = seam.slice_dimension;
-  description.destroys_input = seam.destroys_input != 0;
-  if (seam.make == nullptr) {
+  description.slice_dimension = abi.slice_dimension;
+  description.destroys_input = abi.destroys_input != 0;
+  if (abi.make == nullptr) {
     throw UsageError(fmt::format(
         "variant {}: the function that makes its cases is empty; give Worker::add one that returns Steps",
         description.name));
@@ -246,29 +264,37 @@ VariantDescription description_of(const peakmark_variant& seam) {
 
 }  // namespace
 
-Variant variant_of(const peakmark_variant& seam) {
+Variant adapt_variant(const peakmark_variant& abi) {
   Variant variant;
-  variant.description = description_of(seam);
+  variant.description = description_of(abi);
   variant.is_of_a_program = true;
-  for (const peakmark_estimator& estimator : std::span(seam.estimators, seam.estimator_count)) {
-    variant.estimators.push_back(estimator_of(estimator, seam));
+  for (const peakmark_estimator& estimator : std::span(abi.estimators, abi.estimator_count)) {
+    variant.estimators.push_back(estimator_of(estimator, abi));
   }
-  variant.request = [&seam](const Parameters& parameters) {
+  variant.request = [&abi](const Parameters& parameters) {
     EstimateRequest request;
-    request.slice_dimension = seam.slice_dimension;
+    request.slice_dimension = abi.slice_dimension;
     request.dtype = dtype_of_case(parameters);
     request.parameters = parameters;
     return request;
   };
   const auto& backends = variant.description.backends;
   const bool is_for_dry = std::ranges::find(backends, to_string(Backend::dry)) != backends.end();
-  variant.make = [&seam, is_for_dry](Device& device,
-                                     const Parameters& parameters) -> std::unique_ptr<Computation> {
-    if (seam.check != nullptr) ask_for_mistake(seam, parameters);
-    if (device.is_dry() && !is_for_dry) return std::make_unique<LookedAt>();
-    return std::make_unique<UserComputation>(seam, device, parameters);
+  variant.make = [&abi, is_for_dry](Device& device,
+                                    const Parameters& parameters) -> std::unique_ptr<Computation> {
+    if (abi.check != nullptr) check_case(abi, parameters);
+    if (device.is_dry() && !is_for_dry) return std::make_unique<NotOnDry>();
+    return std::make_unique<UserComputation>(abi, device, parameters);
   };
   return variant;
+}
+
+void add_own_variants(Registry& registry, std::span<const peakmark_variant* const> variants) {
+  for (const peakmark_variant* abi : variants) {
+    Variant variant = adapt_variant(*abi);
+    variant.is_of_a_program = false;
+    registry.add(std::move(variant));
+  }
 }
 
 }  // namespace peakmark

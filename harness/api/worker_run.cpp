@@ -42,7 +42,7 @@ int peakmark_worker_run(const peakmark_worker* worker, int argc, char** argv) {
     check_version(*worker);
     Registry registry;
     for (const peakmark_variant* variant : std::span(worker->variants, worker->variant_count)) {
-      registry.add(variant_of(*variant));
+      registry.add(adapt_variant(*variant));
     }
     if (registry.variants().empty()) throw UsageError("it has no variants: add() one to its Worker");
     return peakmark_worker_main(argc, argv, registry, program_of(*worker, file_name));

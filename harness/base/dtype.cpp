@@ -18,7 +18,7 @@ struct Entry {
   Size bytes;
 };
 
-// In the order of the enumeration: the index is the value.
+// In the order of DType.
 constexpr std::array<Entry, 12> kEntries{{{DType::u8, "u8", "uint8", 1},
                                           {DType::i8, "i8", "int8", 1},
                                           {DType::u16, "u16", "uint16", 2},
@@ -56,7 +56,7 @@ DType parse_dtype(std::string_view name) {
     if (candidate.name == name || candidate.numpy_name == name) return candidate.dtype;
     names.push_back(candidate.name);
   }
-  throw UsageError(fmt::format("'{}' is no dtype; there are {}", name, fmt::join(names, ", ")));
+  throw UsageError(fmt::format("'{}' is not a dtype; write one of {}", name, fmt::join(names, ", ")));
 }
 
 }  // namespace peakmark

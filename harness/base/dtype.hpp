@@ -8,19 +8,19 @@
 
 namespace peakmark {
 
-/// The element type of an array. Names are numpy's short ones: `f32` is numpy's float32.
+/// The element type of an array: `f32` is numpy's float32.
 enum class DType : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, c64, c128 };
 
-/// Bytes of one element.
+/// Returns the bytes of an element.
 Size size_of(DType dtype);
 
-/// `f32`, `u16`, …
+/// Returns `f32`, `u16`, …
 std::string_view to_string(DType dtype);
 
-/// As numpy calls it: `float32`.
+/// Returns numpy's name: `float32`.
 std::string_view numpy_name(DType dtype);
 
-/// From `f32` or numpy's `float32`. Throws UsageError that lists the names when there is no such type.
+/// Reads `f32` or numpy's `float32`. Throws UsageError with all names if there is no such type.
 DType parse_dtype(std::string_view name);
 
 template <typename T>

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/text.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -58,8 +60,7 @@ std::string filesystem_message(const std::filesystem::filesystem_error& error) {
   const std::filesystem::path here = std::filesystem::current_path(gone);
   if (gone) return "the working folder is gone (" + gone.message() + "): go to another one and start again";
   constexpr std::size_t kMaxPathBytes = 200;
-  std::string path = error.path1().string();
-  if (path.size() > kMaxPathBytes) path = path.substr(0, kMaxPathBytes) + "…";
+  const std::string path = shortened(error.path1().string(), kMaxPathBytes);
   return (path.empty() ? "a path cannot be used" : path) + ": " + error.code().message() +
          "; name another path";
 }

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -62,6 +64,18 @@ TEST(ErrorTest, WhatNobodyExpectedIsPrintedAsSuch) {
   const std::filesystem::filesystem_error denied("exists", "/root/x",
                                                  std::make_error_code(std::errc::permission_denied));
   EXPECT_EQ(final_message(denied), "/root/x: Permission denied; name another path");
+}
+
+TEST(ErrorTest, ALongPathIsShortenedBetweenCharacters) {
+  std::string path = "/";
+  for (int i = 0; i < 100; ++i) path += "€";  // three bytes: byte 100 and byte 200 are inside a character
+  const std::filesystem::filesystem_error error("exists", path,
+                                                std::make_error_code(std::errc::filename_too_long));
+  const std::string message = final_message(error);
+  EXPECT_EQ(plain_text(message), message) << "it is UTF-8";
+  EXPECT_TRUE(message.starts_with("/€")) << message;
+  EXPECT_TRUE(message.ends_with("€: File name too long; name another path")) << message;
+  EXPECT_LT(message.size(), path.size());
 }
 
 TEST(ErrorTest, AnExitCodeOfAnotherProgramGivesTheErrorBack) {

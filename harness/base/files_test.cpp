@@ -178,7 +178,8 @@ TEST_F(ScratchFolderTest, APlaceThatIsNotThereIsSaid) {
     const ScratchFolder folder;
     FAIL() << folder.path();
   } catch (const IoError& error) {
-    EXPECT_NE(std::string(error.what()).find("/proc: cannot create a folder for profiles"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("/proc: cannot create a folder for profiles"),
+              std::string::npos);
   }
   ::setenv("TMPDIR", "/no/such/folder", 1);
   EXPECT_THROW(ScratchFolder(), IoError);

@@ -2,8 +2,8 @@
 
 namespace peakmark {
 
-/// The version of a format. MAJOR: a reader refuses another. MINOR grows when something is added, which older
-/// readers skip. docs/formats.md tells the rule, and what came with which.
+/// The version of a file format. A reader rejects another MAJOR. MINOR grows with additions, which older
+/// readers ignore. docs/formats.md lists them.
 struct FormatVersion {
   int major = 1;
   int minor = 0;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMinNameBytes = 3;
 constexpr std::size_t kMaxValueBytes = 100;
 
-// Sorted. Variables that change what is measured, and never name a person, an account or a place.
+// Sorted. Variables that change measurements, and never name a person, an account or a place.
 constexpr auto kVariables = std::to_array<std::string_view>({
     "CUDA_AUTO_BOOST",
     "CUDA_CACHE_DISABLE",
@@ -90,7 +90,7 @@ void replace_word(std::string& text, const std::string& word, const std::string&
   }
 }
 
-/// A path begins here: not within a word, a relative path or `https://host`.
+/// Returns whether a path begins here: not in a word, a relative path or `https://host`.
 bool begins_path(std::string_view text, std::size_t at) {
   if (text[at] != '/' || at + 1 >= text.size() || text[at + 1] == '/') return false;
   if (at == 0 || text.substr(0, at).ends_with("://")) return true;
@@ -98,7 +98,7 @@ bool begins_path(std::string_view text, std::size_t at) {
   return !is_word_letter(before) && std::string_view("/.~%*>)]}").find(before) == std::string_view::npos;
 }
 
-/// One past its last letter. A quoted path may hold blanks.
+/// Returns the position after the path. A quoted path may contain blanks.
 std::size_t end_of_path(std::string_view text, std::size_t at) {
   if (at > 0 && (text[at - 1] == '"' || text[at - 1] == '\'' || text[at - 1] == '`')) {
     const std::size_t quote = text.find_first_of(std::string{text[at - 1], '\n'}, at);
@@ -107,7 +107,7 @@ std::size_t end_of_path(std::string_view text, std::size_t at) {
   return std::min(text.find_first_of(" \t\r\n\"'`:;,|<>()[]{}", at), text.size());
 }
 
-/// Replaces a folder where it is a whole path or the start of one.
+/// Replaces a folder that is a whole path or the beginning of one.
 void replace_folder(std::string& text, const std::string& folder, const std::string& by) {
   for (std::size_t at = 0; (at = text.find(folder, at)) != std::string::npos;) {
     std::size_t end = at + folder.size();
@@ -118,7 +118,7 @@ void replace_folder(std::string& text, const std::string& folder, const std::str
       continue;
     }
     std::string shown = by;
-    // Not end_of_path() of the whole: the folder itself may hold blanks.
+    // Not end_of_path() of the whole path: the folder itself may contain blanks.
     const bool goes_on = end + 1 < text.size() && text[end] == '/' && end_of_path(text, end + 1) > end + 1;
     if (goes_on) {
       ++end;
@@ -139,7 +139,7 @@ bool is_of_system(std::string_view path) {
   return false;
 }
 
-/// Of each path that is left, the last part; the system's paths are everybody's.
+/// Returns `text` with the last part of each remaining path. Paths of the system are public.
 std::string without_paths(std::string_view text) {
   std::string shown;
   for (std::size_t at = 0; at < text.size();) {
@@ -161,14 +161,14 @@ std::string without_paths(std::string_view text) {
   return shown;
 }
 
-/// `https://token@host/x` and `postgresql://me:secret@host/x` without what is before the `@`.
+/// Removes what is before `@` in `https://token@host/x` and `postgresql://me:secret@host/x`.
 void hide_accounts_of_urls(std::string& text) {
   for (std::size_t at = 0; (at = text.find("://", at)) != std::string::npos;) {
     at += 3;
     const std::size_t end = std::min(text.find_first_of(" \t\r\n\"'`<>", at), text.size());
     const std::string_view rest = std::string_view(text).substr(at, end - at);
     const std::string_view authority = rest.substr(0, rest.find('/'));
-    // A password may hold a `/` that is not escaped.
+    // A password may contain an unescaped `/`.
     const bool may_go_on = authority.find(':') != std::string_view::npos;
     const std::size_t sign = (may_go_on ? rest : authority).rfind('@');
     if (sign != std::string_view::npos) text.replace(at, sign, "…");
@@ -214,7 +214,7 @@ PrivateTexts private_texts(const std::vector<std::string>& environment) {
   std::ranges::stable_sort(texts.secrets, std::greater{}, [](const auto& one) { return one.first.size(); });
 
   const auto add_word = [&](const std::string& word, const char* by) {
-    // Those that every container has say nothing, and are words of messages.
+    // Names that every container has identify nothing, and are words of messages.
     if (word.size() >= kMinNameBytes && word != "root" && word != "localhost")
       texts.words.emplace_back(word, by);
   };

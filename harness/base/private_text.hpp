@@ -6,42 +6,44 @@
 #include <utility>
 #include <vector>
 
-// What leaves a machine (run files, histories, pages, summaries) holds no secret, no user or host name and no
-// path of a person's folders.
+// Files that leave a machine (run files, histories, pages, summaries) contain no secret, no user or host name
+// and no private path.
 namespace peakmark {
 
-/// Shorter values of variables are words of messages.
+/// Shorter values of variables may be ordinary words of messages.
 inline constexpr std::size_t kMinSecretBytes = 8;
 
-/// Texts of this machine that are not published, with what is written in their place.
+/// Private texts of this machine, each with its replacement.
 struct PrivateTexts {
-  /// Absolute folders without a last slash, longest first; a path below one is written relative to it.
+  /// Absolute folders without a trailing slash, longest first. Paths in them become relative.
   std::vector<std::pair<std::string, std::string>> folders;
-  /// Values of variables whose names say that they are secret.
+  /// Values of variables with the name of a secret.
   std::vector<std::pair<std::string, std::string>> secrets;
-  /// Replaced as whole words: the names of the host and of the user.
+  /// Names of the host and the user, replaced as whole words.
   std::vector<std::pair<std::string, std::string>> words;
 };
 
-/// Those of this process: its working folder, home, host, user, and variables of `environment` (NAME=value).
+/// Returns those of this process: working folder, home, host, user, and secrets of `environment`
+/// (NAME=value).
 PrivateTexts private_texts(const std::vector<std::string>& environment);
 
-/// `text` without them. A path outside these folders and outside the system's keeps its last part only.
+/// Returns `text` without private texts. Of a path outside these and the system's folders, keeps the last
+/// part.
 std::string public_text(std::string_view text, const PrivateTexts& texts);
 
-/// True for a variable that is published: its name is on the list, and its value is a short text of
-/// letters, digits, blanks and `_ . , : + - =`, so that it is neither a path nor a free text.
+/// Returns whether a variable may be published: its name is on the allow-list, and its value is a short text
+/// of letters, digits, blanks and `_ . , : + - =`, so neither a path nor free text.
 bool is_public_variable(std::string_view name, std::string_view value);
 
-/// True for a key of an environment in a run file that may be published: a public variable, or a key of
-/// peakmark's own, which has lower-case letters.
+/// Returns whether an environment entry of a run file may be published: a public variable, or a key of
+/// peakmark, which has lower-case letters.
 bool is_public_fact(std::string_view key, std::string_view value);
 
-/// The name of this machine; empty where it has none.
+/// Returns the name of this machine; empty if it has none.
 std::string this_host();
 
-/// `host-` and eight digits, which tell this machine from others and are not its name: they depend on
-/// /etc/machine-id, which nobody else knows. Empty where the machine has no such id.
+/// Returns `host-` and eight digits that identify this machine without its name. They depend on
+/// /etc/machine-id, which is secret. Returns an empty text if there is no such id.
 std::string host_mark();
 
 }  // namespace peakmark

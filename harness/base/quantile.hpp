@@ -4,7 +4,7 @@
 
 namespace peakmark {
 
-/// The quantile q (0 … 1) by linear interpolation, as numpy.quantile. `values` must not be empty.
+/// Returns the quantile q (0 … 1) by linear interpolation, like numpy.quantile. `values` must not be empty.
 double quantile(std::vector<double> values, double q);
 
 }  // namespace peakmark

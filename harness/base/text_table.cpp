@@ -75,4 +75,33 @@ std::string TextTable::text(const std::vector<bool>& shown) const {
   return text;
 }
 
+MarkdownTable::MarkdownTable(std::vector<TextTable::Column> columns, std::size_t max_bytes)
+    : columns_(std::move(columns)), max_bytes_(max_bytes), text_("|") {
+  for (const TextTable::Column& column : columns_) text_ += " " + column.title + " |";
+  text_ += "\n|";
+  for (const TextTable::Column& column : columns_) {
+    text_ += column.align == TextTable::Align::left ? "---|" : "---:|";
+  }
+  text_ += "\n";
+}
+
+void MarkdownTable::add(const std::vector<std::string>& cells) {
+  if (cells.size() != columns_.size()) throw std::logic_error("MarkdownTable: wrong number of cells");
+  std::string row = "|";
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const TextTable::Format format = columns_[i].format;
+    row += " ";
+    row += format == TextTable::Format::text   ? markdown_cell(cells[i])
+           : format == TextTable::Format::name ? markdown_code(cells[i])
+                                               : cells[i];
+    row += " |";
+  }
+  row += "\n";
+  if (left_out_ > 0 || text_.size() + row.size() > max_bytes_) {
+    ++left_out_;
+  } else {
+    text_ += row;
+  }
+}
+
 }  // namespace peakmark

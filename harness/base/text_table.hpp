@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -13,9 +14,12 @@ namespace peakmark {
 class TextTable {
  public:
   enum class Align { left, right };
+  /// How MarkdownTable writes cells: escaped, as a name between backticks, or as they are.
+  enum class Format { text, name, markdown };
   struct Column {
     std::string title;
     Align align = Align::left;
+    Format format = Format::text;
   };
 
   explicit TextTable(std::vector<Column> columns);
@@ -35,6 +39,45 @@ class TextTable {
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+/// A markdown table with a limit of length. It keeps no rows, so that a table of a million rows needs no
+/// memory.
+class MarkdownTable {
+ public:
+  /// `max_bytes`: of the whole table.
+  MarkdownTable(std::vector<TextTable::Column> columns, std::size_t max_bytes);
+  /// Adds a row, unless the table gets too long or an earlier row was left out.
+  void add(const std::vector<std::string>& cells);
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] std::size_t left_out() const { return left_out_; }
+
+ private:
+  std::vector<TextTable::Column> columns_;
+  std::size_t max_bytes_;
+  std::string text_;
+  std::size_t left_out_ = 0;
+};
+
+/// A column and what it shows of a `Row`. A list of them defines a table once: titles, order and cells.
+template <typename Row>
+struct Field {
+  TextTable::Column column;
+  std::function<std::string(const Row&)> cell;
+};
+
+template <typename Row>
+std::vector<TextTable::Column> columns(const std::vector<Field<Row>>& fields) {
+  std::vector<TextTable::Column> all;
+  for (const Field<Row>& field : fields) all.push_back(field.column);
+  return all;
+}
+
+template <typename Row>
+std::vector<std::string> cells(const std::vector<Field<Row>>& fields, const Row& row) {
+  std::vector<std::string> all;
+  for (const Field<Row>& field : fields) all.push_back(field.cell(row));
+  return all;
+}
 
 /// Returns the line `and N more` under a shortened list; empty if the list is whole.
 inline std::string more_than(std::size_t max, std::size_t all) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace peakmark {
@@ -41,6 +42,37 @@ TEST(TextTable, LeavesOutColumnsThatDoNotFit) {
   EXPECT_EQ(table.text_within(80, {"top", "GB/s"}), table.text());
   EXPECT_EQ(table.text_within(20, {"top", "GB/s"}), "case  GB/s  verdict\npad   98.7  pass\n");
   EXPECT_EQ(table.text_within(1, {"top", "GB/s"}), "case  verdict\npad   pass\n") << "the rest stays";
+}
+
+TEST(MarkdownTable, WritesCellsByTheFormatOfTheirColumn) {
+  MarkdownTable table({{"case", TextTable::Align::left, TextTable::Format::name},
+                       {"peak", TextTable::Align::right},
+                       {"why", TextTable::Align::left, TextTable::Format::markdown}},
+                      1000);
+  table.add({"a/b", "1 | 2", "one<br>two"});
+  EXPECT_EQ(table.text(),
+            "| case | peak | why |\n"
+            "|---|---:|---|\n"
+            "| `a/b` | 1 \\| 2 | one<br>two |\n");
+  EXPECT_EQ(table.left_out(), 0u);
+  EXPECT_THROW(table.add({"too", "short"}), std::logic_error);
+}
+
+TEST(MarkdownTable, LeavesOutAllRowsFromTheFirstThatDoesNotFit) {
+  MarkdownTable table({{"a"}}, 30);
+  table.add({"first"});
+  table.add({"a long row"});
+  table.add({"b"});
+  EXPECT_EQ(table.text(), "| a |\n|---|\n| first |\n");
+  EXPECT_EQ(table.left_out(), 2u);
+}
+
+TEST(Field, GivesTitlesAndCellsInOneOrder) {
+  const std::vector<Field<int>> fields{{{"number"}, [](const int& one) { return std::to_string(one); }},
+                                       {{"twice"}, [](const int& one) { return std::to_string(2 * one); }}};
+  TextTable table(columns(fields));
+  table.add(cells(fields, 21));
+  EXPECT_EQ(table.text(), "number  twice\n21      42\n");
 }
 
 }  // namespace

@@ -3,31 +3,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text_file.hpp"
+#include "compare/moved_allocations.hpp"
 #include "runfile/json_fields.hpp"
 
 namespace peakmark {
+
 namespace {
 
 using json_fields::Json;
 
 constexpr const char* kVersionKey = "peakmark_baseline";
 
-bool stands_before(const PeakEntry& a, const PeakEntry& b) {
+bool is_before(const PeakEntry& a, const PeakEntry& b) {
   return std::tie(a.name, a.kind, a.bytes) < std::tie(b.name, b.kind, b.bytes);
 }
 
-/// Sorted entries as `[["input", "buffer", 4096], ["block", "buffer", 256, 3]]`: a fourth is how many of
-/// them.
+/// Writes sorted entries as `[["input", "buffer", 4096], ["block", "buffer", 256, 3]]`; the fourth value is
+/// the number of equal entries.
 Json to_json(const std::vector<PeakEntry>& entries) {
   Json list = Json::array();
   for (auto first = entries.begin(); first != entries.end();) {
     const auto end =
-        std::find_if(first, entries.end(), [&](const PeakEntry& one) { return stands_before(*first, one); });
+        std::find_if(first, entries.end(), [&](const PeakEntry& one) { return is_before(*first, one); });
     Json group = {first->name, first->kind, first->bytes};
     if (end - first > 1) group.push_back(end - first);
     list.push_back(std::move(group));
@@ -41,7 +45,7 @@ void read(const Json& json, std::vector<PeakEntry>& entries) {
   if (!json.is_array()) json_fields::wrong_type(json, "a list");
   for (const Json& group : json) {
     if (!group.is_array() || group.size() < 3 || group.size() > 4) {
-      json_fields::wrong_type(group, "[name, kind, bytes] or [name, kind, bytes, how many]");
+      json_fields::wrong_type(group, "[name, kind, bytes] or [name, kind, bytes, count]");
     }
     PeakEntry entry;
     json_fields::read(group.at(0), entry.name);
@@ -52,10 +56,10 @@ void read(const Json& json, std::vector<PeakEntry>& entries) {
     if (count < 1 || count > kMaxOfOneKind) json_fields::wrong_type(group.at(3), "1 to 1000000");
     entries.insert(entries.end(), static_cast<std::size_t>(count), entry);
   }
-  std::ranges::sort(entries, stands_before);
+  std::ranges::sort(entries, is_before);
 }
 
-std::string line_of(const std::string& name, const BaselineCase& sweep_case) {
+std::string case_line(const std::string& name, const BaselineCase& sweep_case) {
   return json_fields::one_line(
       Json{{"case", name},
            {"outcome", to_string(sweep_case.outcome)},
@@ -69,7 +73,7 @@ void check_version(const Json& json) {
   json_fields::field(json, kVersionKey, version);
   if (version == format::kBaseline.major) return;
   throw UsageError(fmt::format(
-      "a baseline of version {}, this peakmark reads version {}; write it anew with --update-baseline",
+      "unsupported baseline version: {}, this peakmark reads {}; write a new one with --update-baseline",
       version, format::kBaseline.major));
 }
 
@@ -84,7 +88,7 @@ void read_line(const Json& json, Baseline& baseline) {
   json_fields::field(json, "setup_bytes", sweep_case.setup_bytes);
   read(json.at("at_peak"), sweep_case.at_peak);
   if (!baseline.cases.emplace(name, std::move(sweep_case)).second) {
-    throw UsageError(fmt::format("{} stands there twice", name));
+    throw UsageError(fmt::format("duplicate case: {}", name));
   }
 }
 
@@ -93,11 +97,11 @@ bool is_baseline(const std::string& text) {
   return first.is_object() && first.contains(kVersionKey);
 }
 
-Baseline parse_or_nothing(const std::string& text) {
+Baseline parse_or_empty(const std::string& text) {
   try {
     return parse_baseline(text);
   } catch (const UsageError&) {
-    return {};  // of another version, or damaged: what is written now is whole
+    return {};  // another version, or damaged; the new text replaces it
   }
 }
 
@@ -117,17 +121,16 @@ BaselineChanges changes_between(const Baseline& before, const Baseline& after) {
 
 }  // namespace
 
-Baseline baseline_of(const Run& run) {
+Baseline make_baseline(const Run& run) {
   if (!run.context.complete) {
     throw UsageError(
-        "the run was cut short, and a baseline needs all of its cases: finish it with `peakmark run "
-        "--resume`");
+        "incomplete run: a baseline needs all of its cases; finish it with `peakmark run --resume`");
   }
   Baseline baseline;
   for (const Observation& observation : run.observations) {
     BaselineCase sweep_case{observation.outcome, observation.requested_peak_bytes, observation.setup_bytes,
                             observation.at_peak};
-    std::ranges::sort(sweep_case.at_peak, stands_before);
+    std::ranges::sort(sweep_case.at_peak, is_before);
     baseline.cases.emplace(observation.case_name, std::move(sweep_case));
   }
   return baseline;
@@ -135,7 +138,7 @@ Baseline baseline_of(const Run& run) {
 
 std::string baseline_text(const Baseline& baseline) {
   std::string text = json_fields::one_line(Json{{kVersionKey, format::kBaseline.major}}) + "\n";
-  for (const auto& [name, sweep_case] : baseline.cases) text += line_of(name, sweep_case) + "\n";
+  for (const auto& [name, sweep_case] : baseline.cases) text += case_line(name, sweep_case) + "\n";
   return text;
 }
 
@@ -167,9 +170,9 @@ Baseline read_baseline(const std::filesystem::path& path) {
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", path.string(), error.what()));
   }
-  const Run run = read_run(path);  // which names the file
+  const Run run = read_run(path);  // its errors name the file
   try {
-    return baseline_of(run);
+    return make_baseline(run);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", path.string(), error.what()));
   }
@@ -182,13 +185,122 @@ BaselineChanges write_baseline(const Baseline& baseline, const std::filesystem::
   if (std::filesystem::exists(path, none) && std::filesystem::file_size(path, none) > 0) {
     const std::string text = read_text_file(path);
     if (!is_baseline(text)) {
-      throw UsageError(fmt::format("{}: is no baseline, and is not replaced; name another file, or remove it",
-                                   path.string()));
+      throw UsageError(fmt::format(
+          "{}: not a baseline, and not replaced; name another file, or remove this one", path.string()));
     }
-    earlier = parse_or_nothing(text);
+    earlier = parse_or_empty(text);
   }
   replace_text_file(path, baseline_text(baseline));
   return changes_between(earlier, baseline);
+}
+
+namespace {
+
+constexpr std::string_view kAdvice = "; if this is intended, run check with --update-baseline";
+
+/// Describes the change of a figure; empty if it is unchanged.
+std::string change_text(const char* what, const std::optional<Size>& base, const std::optional<Size>& now) {
+  if (!base || !now || *base == *now) return "";
+  return fmt::format("{} {} bytes instead of {}, {} {}", what, *now, *base,
+                     *now > *base ? *now - *base : *base - *now, *now > *base ? "more" : "fewer");
+}
+
+std::string moved_text(const BaselineCase& base, const Observation& now) {
+  constexpr std::size_t kMaxMoved = 8;
+  const std::vector<MovedEntries> moved = moved_entries(base.at_peak, now.at_peak);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMaxMoved, moved.size()); ++i) text += "; " + in_words(moved[i]);
+  if (moved.size() > kMaxMoved) text += fmt::format("; and {} more", moved.size() - kMaxMoved);
+  return text;
+}
+
+/// Returns the smaller peak of the two memory passes.
+std::optional<Size> min_peak(const Observation& observation) {
+  if (!observation.requested_peak_bytes) return std::nullopt;
+  return std::min(*observation.requested_peak_bytes,
+                  observation.second_pass_peak_bytes.value_or(*observation.requested_peak_bytes));
+}
+
+bool is_more(const std::optional<Size>& base, const std::optional<Size>& now) {
+  return base && now && *now > *base;
+}
+
+bool is_exceeded(const GrowthAllowance& allowed, const std::optional<Size>& base,
+                 const std::optional<Size>& now) {
+  return base && now && allowed.is_exceeded(*base, *now);
+}
+
+Verdict judge_case(const BaselineCase& base, const Observation& now, const GrowthAllowance& allowed) {
+  Verdict verdict{now.case_name, Rule::baseline, Judgement::pass, "", std::nullopt, std::nullopt, ""};
+  const bool was_ok = base.outcome == Outcome::ok;
+  const bool is_ok = now.outcome == Outcome::ok;
+  if (!is_ok) {
+    const bool has_ended = now.outcome == Outcome::out_of_memory || now.outcome == Outcome::unsupported;
+    if (was_ok && has_ended) {
+      verdict.judgement = Judgement::fail;
+      verdict.advice = fmt::format("{} now, ok in the baseline", to_string(now.outcome));
+    }
+    return verdict;
+  }
+  if (!was_ok) {
+    verdict.judgement = Judgement::warning;
+    verdict.advice = fmt::format("ok now: {} in the baseline{}", to_string(base.outcome), kAdvice);
+    return verdict;
+  }
+  if (base.requested_peak_bytes && now.requested_peak_bytes) {
+    verdict.figure = static_cast<double>(*now.requested_peak_bytes - *base.requested_peak_bytes);
+  }
+  std::string text = change_text("peak", base.requested_peak_bytes, now.requested_peak_bytes);
+  const std::string setup = change_text("setup", base.setup_bytes, now.setup_bytes);
+  if (!setup.empty()) text += (text.empty() ? "" : "; ") + setup;
+  if (text.empty()) return verdict;
+  text += moved_text(base, now);
+  const bool grew =
+      is_more(base.requested_peak_bytes, min_peak(now)) || is_more(base.setup_bytes, now.setup_bytes);
+  const bool is_unsteady = !grew && is_more(base.requested_peak_bytes, now.requested_peak_bytes);
+  const bool fails = is_exceeded(allowed, base.requested_peak_bytes, min_peak(now)) ||
+                     is_exceeded(allowed, base.setup_bytes, now.setup_bytes);
+  verdict.judgement = fails ? Judgement::fail : Judgement::warning;
+  verdict.advice = (fails         ? "grew: "
+                    : grew        ? allowed.note() + ": "
+                    : is_unsteady ? "unsteady: in one memory pass, "
+                                  : "shrank: ") +
+                   text + std::string(kAdvice);
+  return verdict;
+}
+
+}  // namespace
+
+std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
+                                    const GrowthAllowance& allowed) {
+  const auto observations = by_name(run);
+  std::vector<Verdict> verdicts;
+  std::set<std::string> planned;
+  bool has_common = false;
+  for (const PlannedCase& sweep_case : run.context.planned) {
+    planned.insert(sweep_case.name);
+    const auto found = baseline.cases.find(sweep_case.name);
+    const auto observed = observations.find(sweep_case.name);
+    has_common = has_common || found != baseline.cases.end();
+    if (found == baseline.cases.end()) {
+      verdicts.push_back({sweep_case.name, Rule::baseline, Judgement::warning, "", std::nullopt, std::nullopt,
+                          fmt::format("new: not in the baseline{}", kAdvice)});
+    } else if (observed != observations.end()) {
+      verdicts.push_back(judge_case(found->second, *observed->second, allowed));
+    }
+  }
+  if (!has_common && !planned.empty()) {
+    throw UsageError(
+        fmt::format("no case in common with the baseline: is it of another suite, or of another backend than "
+                    "{}?",
+                    run.context.backend));
+  }
+  for (const auto& [name, sweep_case] : baseline.cases) {
+    if (planned.contains(name)) continue;
+    verdicts.push_back({name, Rule::baseline, Judgement::skipped, "", std::nullopt, std::nullopt,
+                        fmt::format("vanished: in the baseline, but not in the run{}", kAdvice)});
+  }
+  return verdicts;
 }
 
 }  // namespace peakmark

@@ -7,46 +7,61 @@
 #include <string_view>
 #include <vector>
 
+#include "base/size.hpp"
+#include "check/judge.hpp"
 #include "runfile/run_file.hpp"
 
 namespace peakmark {
 
-/// What a case needed when the baseline was taken.
+/// The bytes of a case when the baseline was written.
 struct BaselineCase {
   Outcome outcome = Outcome::ok;
   std::optional<Size> requested_peak_bytes;
   std::optional<Size> setup_bytes;
-  std::vector<PeakEntry> at_peak;  ///< equal ones together, then by name, kind and bytes
+  std::vector<PeakEntry> at_peak;  ///< sorted by name, kind and bytes
 
   bool operator==(const BaselineCase&) const = default;
 };
 
-/// The bytes that each case of a run needed: what a change is held against where there is no history.
+/// The bytes of each case of a run, to compare later runs with where there is no history.
 struct Baseline {
   std::map<std::string, BaselineCase> cases;  ///< by name
 };
 
-/// Of a run. UsageError for one that is not complete: the cases that it lacks would be new ones later.
-Baseline baseline_of(const Run& run);
+/// Returns the baseline of a run. Throws UsageError if the run is incomplete: its missing cases would be new
+/// ones later.
+Baseline make_baseline(const Run& run);
 
-/// A committed file: a line of JSON that tells the version, then a line a case, by name, bytes exact.
-/// docs/formats.md tells the keys.
+/// Returns the text of a baseline file: a line of JSON with the version, then a line for each case, by name
+/// (docs/formats.md).
 std::string baseline_text(const Baseline& baseline);
-/// UsageError with the line that is wrong.
+/// Throws UsageError with the number of the malformed line.
 Baseline parse_baseline(std::string_view text);
 
-/// Of a file that baseline_text() wrote, or of a run file. UsageError that names the file.
+/// Reads a baseline file or a run file. Throws UsageError with the file's name.
 Baseline read_baseline(const std::filesystem::path& path);
 
-/// What became of the cases of a baseline that was written anew.
+/// How the cases of an updated baseline differ from those before.
 struct BaselineChanges {
   std::size_t added = 0;
   std::size_t changed = 0;
   std::size_t gone = 0;
 };
 
-/// UsageError where `path` holds something else than a baseline: it is not replaced then. Of a file that is
-/// new, and of one whose earlier text no reader of this version understands, every case is added.
+/// Replaces the baseline in `path`. Every case counts as added if the file is new or was unreadable. Throws
+/// UsageError if `path` is not a baseline.
 BaselineChanges write_baseline(const Baseline& baseline, const std::filesystem::path& path);
+
+/// Returns the verdicts of the rule `baseline` for the cases of the run, then for those that only the
+/// baseline has, by name.
+/// - fail: more bytes at the peak or after setup than `allowed` covers, with the allocations that changed; a
+///   case that succeeded before and is out of memory or unsupported now.
+/// - warning: allowed growth; fewer bytes and new cases, until the baseline is updated.
+/// - skipped: a case that only the baseline has.
+/// Crashes, hangs and wrong answers belong to the rule `outcome`.
+///
+/// Throws UsageError if run and baseline have no case in common, and as by_name().
+std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
+                                    const GrowthAllowance& allowed = {});
 
 }  // namespace peakmark

@@ -10,13 +10,13 @@
 
 #include "base/size.hpp"
 #include "base/text.hpp"
-#include "check/baseline_rule.hpp"
+#include "check/baseline.hpp"
 #include "runfile/run_summary.hpp"
 
 namespace peakmark {
 namespace {
 
-/// Collects the verdicts on one case.
+/// Appends the verdicts on one case to a list.
 class CaseJudge {
  public:
   CaseJudge(const PlannedCase& planned, const JudgeOptions& options, std::vector<Verdict>& verdicts)
@@ -27,11 +27,11 @@ class CaseJudge {
 
   void judge(const Observation* observation) {
     if (observation == nullptr) {
-      say(Rule::present, Judgement::failed_measurement,
-          "the suite has this case and the run has no observation of it: finish the run with --resume");
+      add(Rule::present, Judgement::failed_measurement,
+          "no observation in the run: finish it with `peakmark run --resume`");
       return;
     }
-    say(Rule::present, Judgement::pass);
+    add(Rule::present, Judgement::pass);
     if (!judge_outcome(*observation)) return;
     judge_memory(*observation);
     judge_times(*observation);
@@ -39,35 +39,35 @@ class CaseJudge {
   }
 
  private:
-  /// True when the case ended well, so that its figures can be judged.
+  /// Returns true if the case was measured, so that its figures can be judged.
   bool judge_outcome(const Observation& observation) {
     const bool is_expected = planned_.expected_outcome == to_string(observation.outcome);
     switch (end_of(planned_, observation)) {
       case CaseEnd::measured:
         if (is_expected) {
-          say(Rule::outcome, observation.message.empty() ? Judgement::pass : Judgement::counted,
+          add(Rule::outcome, observation.message.empty() ? Judgement::pass : Judgement::warning,
               observation.message);
         } else {
-          say(Rule::outcome, Judgement::fail,
-              fmt::format("the suite expects {} and the case went well: correct the suite's expectation, or "
-                          "find out why",
-                          planned_.expected_outcome));
+          add(Rule::outcome, Judgement::fail,
+              fmt::format(
+                  "expected {}, but the case succeeded: correct `expect` in the suite, or find out why",
+                  planned_.expected_outcome));
         }
         return true;
       case CaseEnd::as_expected:
-        say(Rule::outcome, Judgement::as_expected, reason_of(observation));
+        add(Rule::outcome, Judgement::as_expected, reason_of(observation));
         return false;
       case CaseEnd::skipped:
-        say(Rule::outcome, Judgement::skipped, reason_of(observation) + note_on_expectation(observation));
+        add(Rule::outcome, Judgement::skipped, reason_of(observation) + note_on_expectation(observation));
         return false;
       case CaseEnd::failed:
         break;
     }
-    say(Rule::outcome, Judgement::failed_measurement, reason_of(observation));
+    add(Rule::outcome, Judgement::failed_measurement, reason_of(observation));
     return false;
   }
 
-  /// A headline counts by what comes before the colon.
+  /// Keeps the reason before the first colon as it is: headlines count by it.
   std::string note_on_expectation(const Observation& observation) const {
     if (planned_.expected_outcome != to_string(observation.outcome)) return "";
     return observation.message.empty() ? ": as the suite expects" : " (as the suite expects)";
@@ -76,60 +76,59 @@ class CaseJudge {
   void judge_memory(const Observation& observation) {
     if (observation.leaked_bytes) {
       const Size leaked = *observation.leaked_bytes;
-      say(Rule::leak, leaked == 0 ? Judgement::pass : Judgement::fail,
-          leaked == 0 ? ""
-                      : quantity(leaked, "byte is", "bytes are") +
-                            " live after the case: something is never released",
+      add(Rule::leak, leaked == 0 ? Judgement::pass : Judgement::fail,
+          leaked == 0
+              ? ""
+              : quantity(leaked, "byte", "bytes") + " live after the case: an allocation is never released",
           "", static_cast<double>(leaked));
     }
     if (observation.requested_peak_bytes && observation.second_pass_peak_bytes) {
       const Size moved = *observation.second_pass_peak_bytes - *observation.requested_peak_bytes;
       std::string advice;
       if (moved != 0) {
-        advice = fmt::format("the second memory pass had a peak of {} bytes instead of {}",
-                             *observation.second_pass_peak_bytes, *observation.requested_peak_bytes);
+        advice = fmt::format("peaks differ: {} bytes in the first memory pass, {} in the second",
+                             *observation.requested_peak_bytes, *observation.second_pass_peak_bytes);
         for (const std::string& allocation : observation.moved_allocations) advice += "; " + allocation;
       }
-      say(Rule::repeat, moved == 0 ? Judgement::pass : Judgement::counted, std::move(advice), "",
+      add(Rule::repeat, moved == 0 ? Judgement::pass : Judgement::warning, std::move(advice), "",
           static_cast<double>(moved));
     }
   }
 
-  /// Counted, not failed: between the records and the events the clocks may have changed, and no byte is
-  /// wrong.
+  /// A warning only: the clocks may have changed between records and events, and bytes are not affected.
   void judge_times(const Observation& observation) {
     const std::optional<double> ratio = records_over_events(observation);
     if (!ratio) return;
     const bool agree = kRecordsAgree.contains(*ratio);
-    say(Rule::kernel_time, agree ? Judgement::pass : Judgement::counted,
-        agree
-            ? ""
-            : fmt::format("times disagree: {} takes {} by the device's records and {} by its events; measure "
-                          "again on a quiet device with locked clocks",
-                          observation.kernels.front().name,
-                          format_duration(static_cast<double>(observation.kernels.front().ns)),
-                          format_duration(observation.gpu_time->median_ns)),
+    add(Rule::kernel_time, agree ? Judgement::pass : Judgement::warning,
+        agree ? ""
+              : fmt::format(
+                    "times disagree: {} takes {} in the device's records, {} in its events; measure again on "
+                    "an idle device with locked clocks",
+                    observation.kernels.front().name,
+                    format_duration(static_cast<double>(observation.kernels.front().ns)),
+                    format_duration(observation.gpu_time->median_ns)),
         "", *ratio);
     verdicts_.back().bound = kRecordsAgree;
   }
 
   void judge_estimates(const Observation& observation) {
     if (!observation.requested_peak_bytes) {
-      say(Rule::window_bytes, Judgement::failed_measurement,
-          "the case went well and its peak is unknown: no recorder was there; see `peakmark doctor`");
+      add(Rule::window_bytes, Judgement::failed_measurement,
+          "peak unknown: no recorder was active; see `peakmark doctor`");
       return;
     }
     if (observation.estimate) {
       judge_estimate(observation, *observation.estimate);
     } else {
-      say(Rule::window_bytes, Judgement::counted, "the variant has no estimator");
+      add(Rule::window_bytes, Judgement::warning, "no estimator: the variant has none");
     }
     for (const std::string& name : planned_.judged_estimators) {
       const auto found =
           std::find_if(observation.other_estimates.begin(), observation.other_estimates.end(),
                        [&](const EstimateObservation& estimate) { return estimate.estimator == name; });
       if (found == observation.other_estimates.end()) {
-        say(Rule::window_bytes, Judgement::fail, "the suite names this estimator and it gave no answer",
+        add(Rule::window_bytes, Judgement::fail, "no answer from this estimator, which the suite names",
             name);
       } else {
         judge_estimate(observation, *found);
@@ -139,32 +138,31 @@ class CaseJudge {
 
   void judge_estimate(const Observation& observation, const EstimateObservation& estimate) {
     if (estimate.error || !estimate.slices_estimated || !estimate.bytes_estimated) {
-      say(Rule::window_bytes, Judgement::fail,
-          fmt::format("the estimator failed: {}", estimate.error.value_or("it gave no answer")),
-          estimate.estimator);
+      add(Rule::window_bytes, Judgement::fail,
+          fmt::format("the estimator failed: {}", estimate.error.value_or("no answer")), estimate.estimator);
       return;
     }
-    judge_slices(estimate);
+    judge_slices(*observation.requested_peak_bytes, estimate);
     judge_bytes(*observation.requested_peak_bytes, estimate);
     if (observation.output_dtype && estimate.dtype) {
       const bool same = *observation.output_dtype == *estimate.dtype;
-      say(Rule::dtype, same ? Judgement::pass : Judgement::fail,
+      add(Rule::dtype, same ? Judgement::pass : Judgement::fail,
           same ? ""
-               : fmt::format(
-                     "the estimator says that the output is {}; it is {}: whoever chains methods by it plans "
-                     "with wrong sizes",
-                     *estimate.dtype, *observation.output_dtype),
+               : fmt::format("wrong output dtype: estimated {}, but the output is {}. Methods chained after "
+                             "this one get "
+                             "wrong sizes",
+                             *estimate.dtype, *observation.output_dtype),
           estimate.estimator);
     }
   }
 
-  void judge_slices(const EstimateObservation& estimate) {
+  void judge_slices(Size peak, const EstimateObservation& estimate) {
     const Size used = estimate.slices_used;
     const Size estimated = *estimate.slices_estimated;
     if (used < kMinSlicesToJudge) {
-      say(Rule::window_slices, Judgement::counted,
-          fmt::format("granularity: {} of {} estimated; below {} slices only bytes are judged", estimated,
-                      quantity(used, "slice"), kMinSlicesToJudge),
+      add(Rule::window_slices, Judgement::warning,
+          fmt::format("granularity: {} estimated, {} used; below {} slices only bytes are judged",
+                      quantity(estimated, "slice"), used, kMinSlicesToJudge),
           estimate.estimator);
       return;
     }
@@ -172,62 +170,64 @@ class CaseJudge {
     std::string advice;
     if (ratio > window_.hi) {
       advice = fmt::format(
-          "told to make do with the peak, the estimator allows {} where {} needed it all: it "
-          "is too low, and chunks made by it run out of memory",
-          quantity(estimated, "slice"), used);
+          "estimate too low: predicts {} in {} bytes, but {} used all of it. Chunks sized by it run out of "
+          "memory",
+          quantity(estimated, "slice"), fmt::group_digits(peak), quantity(used, "slice"));
     } else if (ratio < window_.lo) {
       advice = fmt::format(
-          "told to make do with the peak, the estimator allows {} where {} fitted: it is too "
-          "high and wastes the card",
-          quantity(estimated, "slice"), used);
+          "estimate too high: predicts {} in {} bytes, but {} fit. Chunks sized by it are smaller than "
+          "necessary",
+          quantity(estimated, "slice"), fmt::group_digits(peak), quantity(used, "slice"));
     }
-    say_in_window(Rule::window_slices, ratio, std::move(advice), estimate.estimator);
+    add_window_verdict(Rule::window_slices, ratio, std::move(advice), estimate.estimator);
   }
 
   void judge_bytes(Size peak, const EstimateObservation& estimate) {
     const Size bytes = *estimate.bytes_estimated;
     if (bytes <= 0) {
-      say(Rule::window_bytes, Judgement::fail, fmt::format("the estimator answers {} bytes", bytes),
+      add(Rule::window_bytes, Judgement::fail, fmt::format("invalid estimate: {} bytes", bytes),
           estimate.estimator);
       return;
     }
     const double ratio = static_cast<double>(peak) / static_cast<double>(bytes);
     std::string advice;
     if (ratio > window_.hi) {
-      advice =
-          fmt::format("{} bytes are needed and {} estimated, {} too few: chunks made by it run out of memory",
-                      peak, bytes, peak - bytes);
+      advice = fmt::format(
+          "estimate too low: {} bytes, but {} are needed ({} short). Chunks sized by it run out of memory",
+          fmt::group_digits(bytes), fmt::group_digits(peak), fmt::group_digits(peak - bytes));
     } else if (ratio < window_.lo) {
-      advice = fmt::format("{} bytes are needed and {} estimated, {} too many: it wastes the card", peak,
-                           bytes, bytes - peak);
+      advice = fmt::format(
+          "estimate too high: {} bytes, but {} are needed ({} spare). Chunks sized by it are smaller than "
+          "necessary",
+          fmt::group_digits(bytes), fmt::group_digits(peak), fmt::group_digits(bytes - peak));
     }
     if (!advice.empty() && is_tolerated(peak, bytes)) {
-      say(Rule::window_bytes, Judgement::counted,
-          fmt::format("tolerance: {} bytes are needed and {} estimated: outside the window by no more than "
+      add(Rule::window_bytes, Judgement::warning,
+          fmt::format("tolerance: {} bytes estimated, {} needed: outside the window by at most "
                       "--window-tolerance {}",
-                      peak, bytes, format_size(window_tolerance_)),
+                      fmt::group_digits(bytes), fmt::group_digits(peak), format_size(window_tolerance_)),
           estimate.estimator, ratio);
       verdicts_.back().bound = window_;
       return;
     }
-    say_in_window(Rule::window_bytes, ratio, std::move(advice), estimate.estimator);
+    add_window_verdict(Rule::window_bytes, ratio, std::move(advice), estimate.estimator);
   }
 
-  /// Of a peak outside the window.
+  /// Returns true if a peak outside the window misses it by at most the tolerance.
   [[nodiscard]] bool is_tolerated(Size peak, Size bytes) const {
     const auto estimated = static_cast<double>(bytes);
-    const double most = window_.hi * estimated + static_cast<double>(window_tolerance_);
-    const double least = window_.lo * estimated - static_cast<double>(window_tolerance_);
-    return window_tolerance_ > 0 && least <= static_cast<double>(peak) && static_cast<double>(peak) <= most;
+    const double max = window_.hi * estimated + static_cast<double>(window_tolerance_);
+    const double min = window_.lo * estimated - static_cast<double>(window_tolerance_);
+    return window_tolerance_ > 0 && min <= static_cast<double>(peak) && static_cast<double>(peak) <= max;
   }
 
-  void say_in_window(Rule rule, double ratio, std::string advice, const std::string& estimator) {
-    say(rule, window_.contains(ratio) ? Judgement::pass : Judgement::fail, std::move(advice), estimator,
+  void add_window_verdict(Rule rule, double ratio, std::string advice, const std::string& estimator) {
+    add(rule, window_.contains(ratio) ? Judgement::pass : Judgement::fail, std::move(advice), estimator,
         ratio);
     verdicts_.back().bound = window_;
   }
 
-  void say(Rule rule, Judgement judgement, std::string advice = "", std::string estimator = "",
+  void add(Rule rule, Judgement judgement, std::string advice = "", std::string estimator = "",
            std::optional<double> figure = std::nullopt) {
     verdicts_.push_back(
         {planned_.name, rule, judgement, std::move(estimator), figure, std::nullopt, std::move(advice)});
@@ -254,7 +254,8 @@ std::string_view to_string(Judgement judgement) {
   return names.at(static_cast<std::size_t>(judgement));
 }
 
-std::string_view text_of(Judgement judgement) {
+std::string_view label(Judgement judgement) {
+  if (judgement == Judgement::warning) return "warning";
   if (judgement == Judgement::as_expected) return "as expected";
   return judgement == Judgement::failed_measurement ? "not measured" : to_string(judgement);
 }
@@ -267,8 +268,8 @@ std::unordered_map<std::string_view, const Observation*> by_name(const Run& run)
   std::unordered_map<std::string_view, const Observation*> found;
   for (const Observation& observation : run.observations) {
     if (!found.emplace(observation.case_name, &observation).second) {
-      throw UsageError(fmt::format("the run has two observations of {}: merge runs with `peakmark merge`",
-                                   observation.case_name));
+      throw UsageError(
+          fmt::format("two observations of {}: merge runs with `peakmark merge`", observation.case_name));
     }
   }
   return found;
@@ -276,7 +277,7 @@ std::unordered_map<std::string_view, const Observation*> by_name(const Run& run)
 
 namespace {
 
-/// Marks failures that the baseline did not have. The rule `baseline` itself reports only what is new.
+/// Marks failures that the baseline does not have.
 void mark_new(const Baseline& baseline,
               const std::unordered_map<std::string_view, const Observation*>& observations,
               std::vector<Verdict>& verdicts) {
@@ -318,67 +319,10 @@ std::vector<std::string> notes_on(const JudgeOptions& options) {
   return notes;
 }
 
-ExitCode exit_code_of(const Run& run, const std::vector<Verdict>& verdicts) {
-  if (is_unmeasured(run)) return ExitCode::nothing;
-  ExitCode code = ExitCode::clean;
-  for (const Verdict& verdict : verdicts) {
-    if (verdict.judgement == Judgement::fail) code = worse(code, ExitCode::verdict);
-    if (verdict.judgement == Judgement::failed_measurement) code = worse(code, ExitCode::measurement);
-  }
-  return code;
-}
-
 ExitCode worse(ExitCode a, ExitCode b) {
   constexpr std::array order{ExitCode::usage,       ExitCode::recorder, ExitCode::nothing,
                              ExitCode::measurement, ExitCode::verdict,  ExitCode::clean};
   return *std::find_if(order.begin(), order.end(), [&](ExitCode code) { return code == a || code == b; });
-}
-
-std::string JudgedCase::variant() const {
-  if (planned != nullptr) return planned->sweep_case.variant;
-  const std::size_t operation = name.find('/');
-  return name.substr(0, operation == std::string::npos ? operation : name.find('/', operation + 1));
-}
-
-Judgement JudgedCase::judgement() const {
-  const Verdict* verdict = worst();
-  return verdict == nullptr ? Judgement::pass : verdict->judgement;
-}
-
-const Verdict* JudgedCase::worst() const {
-  // Of what is counted, a change of bytes is told before what is always so, such as granularity.
-  const auto weight = [](const Verdict* verdict) {
-    const bool has_changed = verdict->judgement == Judgement::counted && verdict->rule == Rule::baseline;
-    return std::pair(verdict->judgement, has_changed);
-  };
-  const auto found = std::ranges::max_element(verdicts, {}, weight);
-  return found == verdicts.end() || (*found)->judgement == Judgement::pass ? nullptr : *found;
-}
-
-std::optional<double> JudgedCase::figure(Rule rule) const {
-  // The variant's own estimator is judged first.
-  for (const Verdict* const verdict : verdicts) {
-    if (verdict->rule == rule) return verdict->figure;
-  }
-  return std::nullopt;
-}
-
-std::vector<JudgedCase> by_case(const Run& run, const std::vector<Verdict>& verdicts) {
-  const auto observations = by_name(run);
-  std::vector<JudgedCase> cases;
-  cases.reserve(run.context.planned.size());
-  std::unordered_map<std::string_view, std::size_t> place;
-  for (const PlannedCase& planned : run.context.planned) {
-    const auto found = observations.find(planned.name);
-    place.emplace(planned.name, cases.size());
-    cases.push_back({planned.name, &planned, found == observations.end() ? nullptr : found->second, {}});
-  }
-  for (const Verdict& verdict : verdicts) {
-    const auto [found, is_new] = place.emplace(verdict.case_name, cases.size());
-    if (is_new) cases.push_back({verdict.case_name, nullptr, nullptr, {}});
-    cases[found->second].verdicts.push_back(&verdict);
-  }
-  return cases;
 }
 
 }  // namespace peakmark

@@ -16,9 +16,9 @@ void add_property(pugi::xml_node& properties, const char* name, const std::strin
   property.append_attribute("value") = value.c_str();
 }
 
-void add_properties(pugi::xml_node& test, const JudgedCase& sweep_case) {
+void add_properties(pugi::xml_node& test, const JudgedCase& judged) {
   pugi::xml_node properties = test.append_child("properties");
-  const Observation& observation = *sweep_case.observation;
+  const Observation& observation = *judged.observation;
   add_property(properties, "outcome", std::string(to_string(observation.outcome)));
   if (observation.requested_peak_bytes) {
     add_property(properties, "requested_peak_bytes", std::to_string(*observation.requested_peak_bytes));
@@ -28,13 +28,13 @@ void add_properties(pugi::xml_node& test, const JudgedCase& sweep_case) {
   if (observation.gpu_time)
     add_property(properties, "gpu_time_ns", fmt::format("{:.0f}", observation.gpu_time->median_ns));
   for (const Rule rule : {Rule::window_slices, Rule::window_bytes, Rule::kernel_time, Rule::baseline}) {
-    const auto figure = sweep_case.figure(rule);
+    const auto figure = judged.figure(rule);
     if (figure)
       add_property(properties, std::string(to_string(rule)).c_str(), fmt::format("{:.6f}", *figure));
   }
 }
 
-/// Properties of the suite; none where the options let nothing pass.
+/// Adds the options as properties of the suite, if they let something pass.
 void add_options(pugi::xml_node& suite, const JudgeOptions& options) {
   if (notes_on(options).empty()) return;
   pugi::xml_node properties = suite.append_child("properties");
@@ -42,9 +42,9 @@ void add_options(pugi::xml_node& suite, const JudgeOptions& options) {
   add_property(properties, "window_tolerance_bytes", std::to_string(options.window_tolerance));
 }
 
-/// One child a test at the most has a meaning in JUnit: the texts of all verdicts of that weight in one.
-void add_result(pugi::xml_node& test, const JudgedCase& sweep_case) {
-  const Verdict* worst = sweep_case.worst();
+/// Adds one child: JUnit readers expect at most one for each test, so it has the texts of all verdicts.
+void add_result(pugi::xml_node& test, const JudgedCase& judged) {
+  const Verdict* worst = judged.worst();
   if (worst == nullptr) return;
   if (worst->judgement == Judgement::skipped) {
     test.append_child("skipped").append_attribute("message") = worst->advice.c_str();
@@ -52,10 +52,10 @@ void add_result(pugi::xml_node& test, const JudgedCase& sweep_case) {
   }
   if (worst->judgement < Judgement::fail) {
     std::string text;
-    for (const Verdict* const verdict : sweep_case.verdicts) {
+    for (const Verdict* const verdict : judged.verdicts) {
       if (verdict->judgement == Judgement::pass) continue;
       text +=
-          fmt::format("{}: {}: {}\n", text_of(verdict->judgement), to_string(verdict->rule), verdict->advice);
+          fmt::format("{}: {}: {}\n", label(verdict->judgement), to_string(verdict->rule), verdict->advice);
     }
     test.append_child("system-out").append_child(pugi::node_pcdata).set_value(text.c_str());
     return;
@@ -64,14 +64,14 @@ void add_result(pugi::xml_node& test, const JudgedCase& sweep_case) {
   result.append_attribute("type") = std::string(to_string(worst->rule)).c_str();
   result.append_attribute("message") = worst->advice.c_str();
   std::string text;
-  for (const Verdict* const verdict : sweep_case.verdicts) {
+  for (const Verdict* const verdict : judged.verdicts) {
     if (verdict->judgement >= Judgement::fail)
       text += fmt::format("{}: {}\n", to_string(verdict->rule), verdict->advice);
   }
   result.append_child(pugi::node_pcdata).set_value(text.c_str());
 }
 
-/// Texts come from programs: XML has no way to write a control character.
+/// Removes control characters, which XML cannot hold, from texts of programs.
 class PlainTexts : public pugi::xml_tree_walker {
  public:
   bool for_each(pugi::xml_node& node) override {
@@ -82,9 +82,9 @@ class PlainTexts : public pugi::xml_tree_walker {
   }
 };
 
-/// `padding/coords1d` becomes `padding.coords1d`: the dots are what viewers fold by.
-std::string class_name(const JudgedCase& sweep_case) {
-  std::string name = sweep_case.variant();
+/// Returns `padding.coords1d` for `padding/coords1d`: viewers group by dots.
+std::string class_name(const JudgedCase& judged) {
+  std::string name = judged.variant();
   for (char& c : name) c = c == '/' ? '.' : c;
   return name;
 }
@@ -101,21 +101,21 @@ std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const Ju
   int skipped = 0;
   double seconds = 0;
   const auto cases = by_case(run, verdicts);
-  for (const JudgedCase& sweep_case : cases) {
+  for (const JudgedCase& judged : cases) {
     pugi::xml_node test = suite.append_child("testcase");
-    test.append_attribute("name") = sweep_case.name.c_str();
-    test.append_attribute("classname") = class_name(sweep_case).c_str();
-    if (sweep_case.observation != nullptr) {
-      if (sweep_case.observation->gpu_time) {
-        const double time = sweep_case.observation->gpu_time->median_ns * 1e-9;
+    test.append_attribute("name") = judged.name.c_str();
+    test.append_attribute("classname") = class_name(judged).c_str();
+    if (judged.observation != nullptr) {
+      if (judged.observation->gpu_time) {
+        const double time = judged.observation->gpu_time->median_ns * 1e-9;
         test.append_attribute("time") = fmt::format("{:.9f}", time).c_str();
         seconds += time;
       }
-      add_properties(test, sweep_case);
+      add_properties(test, judged);
     }
-    add_result(test, sweep_case);
-    failures += sweep_case.judgement() == Judgement::fail;
-    errors += sweep_case.judgement() == Judgement::failed_measurement;
+    add_result(test, judged);
+    failures += judged.judgement() == Judgement::fail;
+    errors += judged.judgement() == Judgement::failed_measurement;
     skipped += !test.child("skipped").empty();
   }
   suite.append_attribute("name") = run.context.suite.c_str();

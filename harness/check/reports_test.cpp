@@ -92,7 +92,7 @@ TEST(Reports, ACaseWithoutATimeWhoseBytesWereJudgedIsAPassedTest) {
   sample.add("op/a/opencl/n:20", 20, 2048, 20, 2048).message = "no time: 2 of 9 rounds";
   const std::string xml = junit(sample.run, judge(sample.run, {}));
   EXPECT_THAT(xml, Not(HasSubstr("<skipped")));
-  EXPECT_THAT(xml, HasSubstr("<system-out>counted: outcome: no time: 2 of 9 rounds\n</system-out>"));
+  EXPECT_THAT(xml, HasSubstr("<system-out>warning: outcome: no time: 2 of 9 rounds\n</system-out>"));
 }
 
 TEST(Reports, ControlCharactersOfAProgramDoNotGoOn) {
@@ -126,7 +126,7 @@ TEST(Reports, TimesThatDisagreeAreCountedAloud) {
   observation.gpu_time = GpuTime{1e6, 1e6, 1e6, {{1e6}}};
   observation.kernels = {{"pad", 1, 500'000}};
   const auto verdicts = judge(sample.run, {});
-  EXPECT_EQ(headline(sample.run, verdicts), "1 case: 0 pass, 1 counted (1 times disagree), 0 fail");
+  EXPECT_EQ(headline(sample.run, verdicts), "1 case: 0 pass, 1 warning (1 times disagree), 0 fail");
   EXPECT_THAT(console_table(sample.run, verdicts), HasSubstr("pass (times disagree)"));
   EXPECT_THAT(junit(sample.run, verdicts), HasSubstr("name=\"kernel_time\" value=\"0.500000\""));
 }
@@ -138,7 +138,7 @@ TEST(Reports, WhatACaseThatWentWellHasToSayIsCountedAloudAndToldOnce) {
   }
   const auto verdicts = judge(sample.run, {});
   EXPECT_EQ(exit_code_of(sample.run, verdicts), ExitCode::clean);
-  EXPECT_EQ(headline(sample.run, verdicts), "2 cases: 0 pass, 2 counted (2 measured whole), 0 fail");
+  EXPECT_EQ(headline(sample.run, verdicts), "2 cases: 0 pass, 2 warnings (2 measured whole), 0 fail");
   const std::string table = console_table(sample.run, verdicts);
   EXPECT_THAT(table, HasSubstr("pass (measured whole)"));
   EXPECT_THAT(table, HasSubstr("op/a/opencl/n:20: outcome: measured whole: the program marks 'Call'\n"));
@@ -152,7 +152,7 @@ TEST(Reports, ConsoleTableShowsWhatIsKnownAndADashForWhatIsNot) {
   const std::string table = console_table(sample.run, judge(sample.run, {}));
   EXPECT_THAT(
       table,
-      HasSubstr("op/a/opencl/n:20      2 KiB     0 B  input 2 KiB      1.5 ms     –  20/20 1.000  pass\n"));
+      HasSubstr("op/a/opencl/n:20      2 KiB    0 B  input 2 KiB      1.5 ms     –  20/20 1.000  pass\n"));
   EXPECT_THAT(table, HasSubstr("FAIL window_slices"));
   EXPECT_THAT(table, HasSubstr("ERROR outcome"));
   EXPECT_THAT(table, HasSubstr("op/c/opencl/n:20: outcome: crashed: SIGSEGV & <gone>\n"));
@@ -233,10 +233,9 @@ TEST(Reports, MarkdownHasTheVerdictFirstAndTheWorstCaseOnTop) {
 
 TEST(Reports, MarkdownTellsWhatTheRunWarnedOf) {
   SampleRun sample = mixed();
-  EXPECT_THAT(markdown(sample.run, {}), Not(HasSubstr("warned")));
+  EXPECT_THAT(markdown(sample.run, {}), Not(HasSubstr("Warnings")));
   sample.run.context.warnings = {"the load average is 3"};
-  EXPECT_THAT(markdown(sample.run, {}),
-              HasSubstr("\nWhat the run warned of:\n\n- the load average is 3\n\n|"));
+  EXPECT_THAT(markdown(sample.run, {}), HasSubstr("\nWarnings of the run:\n\n- the load average is 3\n\n|"));
 }
 
 TEST(Reports, MarkdownOfDryNamesNoDriver) {
@@ -266,7 +265,7 @@ TEST(Reports, MarkdownStaysUnderItsLimitAndSaysWhatItLeavesOut) {
   const std::string text = markdown(sample.run, judge(sample.run, {}));
   EXPECT_LE(text.size(), kMarkdownLimit);
   EXPECT_THAT(text, StartsWith("**No action needed.** 20000 cases"));
-  EXPECT_THAT(text, HasSubstr("are left out"));
+  EXPECT_THAT(text, HasSubstr("more cases not shown"));
 }
 
 TEST(Reports, JsonHasNullsForWhatIsUnknown) {

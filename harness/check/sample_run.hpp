@@ -7,7 +7,7 @@
 
 namespace peakmark {
 
-/// Runs made by hand, for the tests of judge and writers.
+/// Builds runs for the tests of the judge and its reports.
 class SampleRun {
  public:
   SampleRun() {
@@ -20,7 +20,7 @@ class SampleRun {
     run.context.driver = "1.0";
   }
 
-  /// A case that went well: `used` slices, `peak` bytes, and an estimator that answers `slices` and `bytes`.
+  /// Adds a case with outcome ok: `used` slices, `peak` bytes, and an estimate of `slices` and `bytes`.
   Observation& add(const std::string& name, Size used, Size peak, Size slices, Size bytes) {
     plan(name);
     Observation observation;
@@ -45,7 +45,7 @@ class SampleRun {
     return run.observations.back();
   }
 
-  /// A case that came to another end.
+  /// Adds a case with another outcome.
   Observation& add_ended(const std::string& name, Outcome outcome, const std::string& message) {
     plan(name);
     Observation observation;

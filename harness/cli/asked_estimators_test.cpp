@@ -1,8 +1,7 @@
-// The external estimators of a run: asked when all is measured, and nothing that is measured is lost with
-// them.
+// External estimators of a run: they are asked after all measurements, and their failures lose none.
 #include <csignal>
 
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -89,7 +88,7 @@ TEST_F(AskedEstimators, AnAskingThatIsInterruptedLeavesNobody) {
   suite_with("echo $$ > \"$ESTIMATOR_FIFO\"; exec tail -f /dev/null");
   WorkerProcess asking(command({"estimate", "command:" + (folder_.path() / "estimate").string(),
                                 "--dimensions", "1,1", "--slices", "1"}));
-  const pid_t estimator = told_pid(fifo_);
+  const pid_t estimator = read_pid(fifo_);
   ::kill(asking.pid(), SIGINT);
   EXPECT_EQ(rest_of(asking).end.exit_code, 130);
   EXPECT_NE(::kill(estimator, 0), 0);
@@ -98,7 +97,7 @@ TEST_F(AskedEstimators, AnAskingThatIsInterruptedLeavesNobody) {
 TEST_F(AskedEstimators, InterruptedLoseNothing) {
   suite_with(kHangsAtTheSecond);
   WorkerProcess supervisor(run_command());
-  const pid_t estimator = told_pid(fifo_);
+  const pid_t estimator = read_pid(fifo_);
   ::kill(supervisor.pid(), SIGINT);
   const Answer interrupted = rest_of(supervisor);
   EXPECT_EQ(interrupted.end.exit_code, 130);
@@ -133,7 +132,7 @@ TEST_F(AskedEstimators, KilledLoseNothing) {
   suite_with(kHangsAtTheSecond);
   {
     WorkerProcess supervisor(run_command());
-    told_pid(fifo_);
+    read_pid(fifo_);
     ::kill(supervisor.pid(), SIGKILL);
     rest_of(supervisor);
   }

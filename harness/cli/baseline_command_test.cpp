@@ -1,5 +1,5 @@
 // `peakmark check --baseline` and `--update-baseline`: the whole program.
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -26,7 +26,7 @@ TEST_F(BaselineCommand, GatesBytes) {
   const Answer written = check({"--update-baseline", baseline_});
   EXPECT_EQ(written.end.exit_code, 0);
   EXPECT_THAT(written.errors, HasSubstr("the bytes of 2 cases, 2 new; commit it"));
-  EXPECT_THAT(check({"--update-baseline", baseline_}).errors, HasSubstr("2 cases, as they were"));
+  EXPECT_THAT(check({"--update-baseline", baseline_}).errors, HasSubstr("2 cases, unchanged"));
   EXPECT_THAT(read_text_file(baseline_),
               StartsWith("{\"peakmark_baseline\":1}\n{\"case\":\"fake/case/dry\","));
   EXPECT_EQ(check({"--baseline", baseline_}).end.exit_code, 0);
@@ -49,7 +49,7 @@ TEST_F(BaselineCommand, GatesBytes) {
   run.context.planned.pop_back();
   run.observations.pop_back();
   write_run(run, run_file_);
-  EXPECT_THAT(check({"--update-baseline", baseline_}).errors, HasSubstr("1 case, 1 gone; commit it"));
+  EXPECT_THAT(check({"--update-baseline", baseline_}).errors, HasSubstr("1 case, 1 removed; commit it"));
 }
 
 TEST_F(BaselineCommand, WhatIsNoneIsNamed) {
@@ -59,7 +59,7 @@ TEST_F(BaselineCommand, WhatIsNoneIsNamed) {
   std::ofstream(baseline_) << "hello";
   EXPECT_EQ(check({"--baseline", baseline_}).end.exit_code, 2);
   EXPECT_THAT(check({"--update-baseline", baseline_}).errors,
-              HasSubstr("is no baseline, and is not replaced"));
+              HasSubstr("not a baseline, and not replaced"));
   EXPECT_EQ(check({"--baseline", ""}).end.exit_code, 2);
   EXPECT_EQ(check({run_file_.string(), "--baseline", run_file_.string()}).end.exit_code, 2);
 }

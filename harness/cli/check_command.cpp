@@ -16,12 +16,10 @@
 #include "check/baseline.hpp"
 #include "check/judge.hpp"
 #include "check/reports.hpp"
-#include "cli/allow_growth_option.hpp"
 #include "cli/command.hpp"
-#include "cli/file_name.hpp"
-#include "cli/output_file.hpp"
-#include "cli/standard_output.hpp"
-#include "cli/value_name.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
+#include "cli/options.hpp"
 #include "runfile/run_file.hpp"
 #include "supervise/progress.hpp"
 
@@ -30,18 +28,17 @@ namespace {
 
 struct CheckOptions {
   std::vector<std::filesystem::path> runs;
-  std::optional<std::string> window;
+  JudgeOptions judge;
   std::optional<std::filesystem::path> junit;
   std::optional<std::filesystem::path> markdown;
   std::optional<std::filesystem::path> baseline;
   std::optional<std::filesystem::path> update_baseline;
-  std::optional<std::string> allow_growth;
-  std::optional<std::string> window_tolerance;
+  std::optional<Size> window_tolerance;
   bool full_names = false;
   bool json = false;
 };
 
-/// `0.8:1.0`. A window of the command line may be any with lo ≤ hi.
+/// Reads `0.8:1.0`. Unlike in a suite, any window with lo ≤ hi is valid.
 Window parse_window(const std::string& text) {
   Window window;
   const char* const end = text.data() + text.size();
@@ -50,26 +47,18 @@ Window parse_window(const std::string& text) {
     const auto hi = std::from_chars(lo.ptr + 1, end, window.hi);
     if (hi.ec == std::errc() && hi.ptr == end && window.lo <= window.hi) return window;
   }
-  throw UsageError(fmt::format("--window '{}': write two numbers lo:hi with lo ≤ hi, such as 0.8:1.0", text));
+  throw UsageError(
+      fmt::format("'{}' is not a window: write two numbers lo:hi with lo ≤ hi, such as 0.8:1.0", text));
 }
 
-Size window_tolerance(const CheckOptions& options) {
-  if (!options.window_tolerance) return 0;
-  try {
-    return parse_size(*options.window_tolerance);
-  } catch (const Error& error) {
-    throw UsageError(fmt::format("--window-tolerance: {}", error.what()));
-  }
-}
-
-struct Named {
+struct JudgedRun {
   Run run;
   std::vector<Verdict> verdicts;
 };
 
-/// The same with all axes in the names of cases, for people: JSON and JUnit keep the names.
-Named with_full_names(const Run& run, const std::vector<Verdict>& verdicts) {
-  Named named{run, verdicts};
+/// Returns the same with all axes in the case names, for people. JSON and JUnit keep the short names.
+JudgedRun with_full_names(const JudgedRun& judged) {
+  JudgedRun named = judged;
   std::unordered_map<std::string, std::string> full_names;
   for (PlannedCase& planned : named.run.context.planned) {
     const std::string full_name = full_case_name(planned.sweep_case);
@@ -83,7 +72,7 @@ Named with_full_names(const Run& run, const std::vector<Verdict>& verdicts) {
   return named;
 }
 
-/// Where several runs are checked, each has files of its own: `junit.xml`, `junit.2.xml`, …
+/// Returns the output file of a run. Each of several runs has its own: `junit.xml`, `junit.2.xml`, ….
 std::filesystem::path numbered(const std::filesystem::path& path, std::size_t index) {
   if (index == 0) return path;
   std::filesystem::path numbered = path;
@@ -91,26 +80,27 @@ std::filesystem::path numbered(const std::filesystem::path& path, std::size_t in
       fmt::format("{}.{}{}", path.stem().string(), index + 1, path.extension().string()));
 }
 
-/// Of all runs: a case has one line in a baseline.
-void write_baseline_of(const std::vector<Run>& runs, const std::filesystem::path& path) {
+/// Writes one baseline of all runs. Throws UsageError if two of them have the same case.
+void update_baseline(const std::vector<Run>& runs, const std::filesystem::path& path) {
   Baseline all;
   for (const Run& run : runs) {
-    for (auto& [name, sweep_case] : baseline_of(run).cases) {
+    for (auto& [name, sweep_case] : make_baseline(run).cases) {
       if (all.cases.emplace(name, std::move(sweep_case)).second) continue;
-      throw UsageError(fmt::format("--update-baseline: two of the runs have the case {}", name));
+      throw UsageError(
+          fmt::format("--update-baseline: two runs have the case {}; name runs of different cases", name));
     }
   }
   const BaselineChanges changes = write_baseline(all, path);
   std::string what;
   for (const auto& [count, word] :
-       {std::pair{changes.added, "new"}, {changes.changed, "changed"}, {changes.gone, "gone"}}) {
+       {std::pair{changes.added, "new"}, {changes.changed, "changed"}, {changes.gone, "removed"}}) {
     if (count > 0) what += fmt::format("{}{} {}", what.empty() ? "" : ", ", count, word);
   }
   print_message(stderr, "{}: the bytes of {}, {}\n", path.string(), quantity(all.cases.size(), "case"),
-                what.empty() ? "as they were" : what + "; commit it");
+                what.empty() ? "unchanged" : what + "; commit it");
 }
 
-/// Of a terminal; a file or a pipe takes every column.
+/// Returns the width of the terminal; unlimited for a file or a pipe.
 std::size_t table_width() {
   return is_terminal(stdout) ? terminal_width(stdout) : std::numeric_limits<std::size_t>::max();
 }
@@ -128,40 +118,45 @@ void remove_earlier_reports(const CheckOptions& options) {
   remove_earlier_outputs(outputs, inputs);
 }
 
+void write_reports(const CheckOptions& options, std::size_t index, const JudgedRun& judged,
+                   const JudgeOptions& judge_options) {
+  const std::optional<JudgedRun> full =
+      options.full_names ? std::optional(with_full_names(judged)) : std::nullopt;
+  const JudgedRun& shown = full ? *full : judged;
+  print_text(options.json ? verdicts_json(judged.run, judged.verdicts, judge_options)
+                          : console_table(shown.run, shown.verdicts, table_width(), judge_options));
+  if (options.junit) {
+    write_output_file(numbered(*options.junit, index), junit(judged.run, judged.verdicts, judge_options));
+  }
+  if (options.markdown) {
+    write_output_file(numbered(*options.markdown, index), markdown(shown.run, shown.verdicts, judge_options));
+  }
+}
+
 ExitCode check(const CheckOptions& options) {
-  JudgeOptions judge_options;
-  judge_options.allowed_growth = allowed_growth(options.allow_growth);
-  judge_options.window_tolerance = window_tolerance(options);
+  JudgeOptions judge_options = options.judge;
+  judge_options.window_tolerance = options.window_tolerance.value_or(0);
   remove_earlier_reports(options);
   if (options.baseline && options.runs.size() > 1) {
-    throw UsageError("--baseline is held against one run: put shards together with `peakmark merge`");
+    throw UsageError("--baseline takes one run; merge shards with `peakmark merge`");
   }
   std::optional<Baseline> baseline;
   if (options.baseline) baseline = read_baseline(*options.baseline);
   if (baseline) judge_options.baseline = &*baseline;
   std::vector<Run> runs;
-  if (options.window) judge_options.window = parse_window(*options.window);
   ExitCode code = ExitCode::clean;
   for (std::size_t i = 0; i < options.runs.size(); ++i) {
-    Run run = read_run(options.runs[i]);
+    JudgedRun judged{read_run(options.runs[i]), {}};
     if (const std::string warning = later_run_warning(options.runs[i]); !warning.empty()) {
       print_message(stderr, "warning: {}\n", warning);
-      run.context.warnings.push_back(warning);
+      judged.run.context.warnings.push_back(warning);
     }
-    const std::vector<Verdict> verdicts = judge(run, judge_options);
-    const std::optional<Named> full =
-        options.full_names ? std::optional(with_full_names(run, verdicts)) : std::nullopt;
-    const Run& shown = full ? full->run : run;
-    const std::vector<Verdict>& told = full ? full->verdicts : verdicts;
-    print_text(options.json ? verdicts_json(run, verdicts, judge_options)
-                            : console_table(shown, told, table_width(), judge_options));
-    if (options.junit) write_output_file(numbered(*options.junit, i), junit(run, verdicts, judge_options));
-    if (options.markdown)
-      write_output_file(numbered(*options.markdown, i), markdown(shown, told, judge_options));
-    code = worse(code, exit_code_of(run, verdicts));
-    runs.push_back(std::move(run));
+    judged.verdicts = judge(judged.run, judge_options);
+    write_reports(options, i, judged, judge_options);
+    code = worse(code, exit_code_of(judged.run, judged.verdicts));
+    runs.push_back(std::move(judged.run));
   }
-  if (options.update_baseline) write_baseline_of(runs, *options.update_baseline);
+  if (options.update_baseline) update_baseline(runs, *options.update_baseline);
   return code;
 }
 
@@ -172,38 +167,29 @@ void add_check_command(CLI::App& app, Result& result) {
   CLI::App* command =
       app.add_subcommand("check", "Judge runs: outcomes, estimators against the window, leaks");
   command->add_option("RUN", options->runs, "Run files")->required();
-  command->add_option("--window", options->window, "LO:HI instead of the suite's window, such as 0.8:1.0")
+  add_parsed_option(
+      *command, "--window",
+      [options = options.get()](const std::string& text) { options->judge.window = parse_window(text); },
+      "Judge estimators by this window instead of the suite's, such as 0.8:1.0")
       ->type_name(value_name::kWindow);
-  command->add_option("--junit", options->junit, "Write the verdicts as JUnit XML")
-      ->type_name(value_name::kFile)
-      ->check(kFileName);
-  command->add_option("--markdown", options->markdown, "Write a summary in markdown")
-      ->type_name(value_name::kFile)
-      ->check(kFileName);
+  add_size_option(*command, "--window-tolerance", options->window_tolerance,
+                  "Allow a peak to miss its window by these bytes, such as 4KiB. Default: 0");
+  add_file_option(*command, "--junit", options->junit, "Write the verdicts as JUnit XML");
+  add_file_option(*command, "--markdown", options->markdown, "Write a summary in markdown");
   CLI::Option* const baseline =
-      command
-          ->add_option("--baseline", options->baseline,
-                       "Fail what needs more bytes than there: a file of --update-baseline, or a run file")
-          ->type_name(value_name::kFile)
-          ->check(kFileName);
-  command
-      ->add_option("--update-baseline", options->update_baseline,
-                   "Write the bytes of the run's cases there, a line a case, to be committed")
-      ->type_name(value_name::kFile)
-      ->check(kFileName);
-  add_allow_growth_option(*command, options->allow_growth)->needs(baseline);
-  command
-      ->add_option("--window-tolerance", options->window_tolerance,
-                   "Bytes by which a peak may miss its window, such as 4KiB; default: 0")
-      ->type_name(value_name::kSize);
+      add_file_option(*command, "--baseline", options->baseline,
+                      "Fail cases that need more bytes than in this run file, or file of --update-baseline");
+  add_file_option(*command, "--update-baseline", options->update_baseline,
+                  "Write the bytes of each case to this file, to be committed");
+  add_allow_growth_option(*command, options->judge.allowed_growth)->needs(baseline);
   command->add_flag("--full-names", options->full_names,
-                    "Print axes at their default too, in the table and in markdown");
-  command->add_flag("--json", options->json, "Print the verdicts as JSON instead of a table");
-  command->footer(
-      "Exit code: 0 clean, 1 a verdict failed, 2 a run file or baseline cannot be read, 3 a measurement "
-      "failed or a "
-      "case\n"
-      "of the suite is missing, 4 nothing was measured.");
+                    "Print axes with default values too, in the table and in markdown");
+  command->add_flag("--json", options->json, "Print the verdicts as JSON");
+  set_help(*command, {.exit_codes = {{"0", "clean"},
+                                     {"1", "a verdict failed"},
+                                     {"2", "wrong usage, or a run file or baseline cannot be read"},
+                                     {"3", "a measurement failed, or a case of the suite is missing"},
+                                     {"4", "nothing was measured"}}});
   command->callback([options, &result] { result.code = check(*options); });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -8,40 +9,37 @@
 
 namespace peakmark::cli {
 
-/// What a subcommand leaves for main(): its exit code, where it did not end with an Error.
+/// The result of a subcommand for main(), unless it ended with an Error.
 struct Result {
   ExitCode code = ExitCode::clean;
-  /// Of `record`: the exit code of the program recorded, where that is not 0.
-  int program_code = 0;
-  /// The command line as it was typed, from the subcommand on.
-  std::vector<std::string> words;
+  int program_code = 0;            ///< of `record`: the exit code of the recorded program
+  std::vector<std::string> words;  ///< the command line as typed, from the subcommand on
 };
 
-// One function a subcommand, each in a file of its own name: adds the subcommand with its options to `app`;
-// its callback does the work and sets `result`. An Error thrown out of it ends the command with its code and
-// message.
+/// Adds a subcommand with its options and its help (set_help). Its callback does the work and sets `result`.
+/// An Error that it throws ends the program with the exit code and message of the Error.
+using AddCommand = void(CLI::App& app, Result& result);
 
-void add_list_command(CLI::App& app, Result& result);
-void add_run_command(CLI::App& app, Result& result);
-void add_merge_command(CLI::App& app, Result& result);
-void add_estimate_command(CLI::App& app, Result& result);
-void add_check_command(CLI::App& app, Result& result);
-void add_plot_command(CLI::App& app, Result& result);
-void add_record_command(CLI::App& app, Result& result);
-/// The command line `words` with a `--` before the program of `record`, whose words are all its own: options
-/// of ours among them (-o) are not ours there.
-std::vector<std::string> with_program_apart(const CLI::App& app, std::vector<std::string> words);
-void add_devices_command(CLI::App& app, Result& result);
-void add_doctor_command(CLI::App& app, Result& result);
-void add_show_command(CLI::App& app, Result& result);
-void add_compare_command(CLI::App& app, Result& result);
-void add_history_command(CLI::App& app, Result& result);
-void add_trends_command(CLI::App& app, Result& result);
-void add_report_command(CLI::App& app, Result& result);
-void add_redact_command(CLI::App& app, Result& result);
-void add_init_command(CLI::App& app, Result& result);
-void add_schema_command(CLI::App& app, Result& result);
-void add_completion_command(CLI::App& app, Result& result);
-void add_manual_command(CLI::App& app, Result& result);
+// To add a subcommand: write NAME_command.cpp, and add it here and to CMakeLists.txt. Help, completion and
+// manual pages follow from its options.
+AddCommand add_check_command, add_compare_command, add_completion_command, add_devices_command,
+    add_doctor_command, add_estimate_command, add_history_command, add_init_command, add_list_command,
+    add_manual_command, add_merge_command, add_plot_command, add_record_command, add_redact_command,
+    add_report_command, add_run_command, add_schema_command, add_show_command, add_trends_command;
+
+/// The order of --help: the order of the work.
+inline constexpr std::array kAddCommands{
+    add_init_command,   add_devices_command,  add_doctor_command,     add_list_command,   add_run_command,
+    add_merge_command,  add_estimate_command, add_check_command,      add_plot_command,   add_record_command,
+    add_show_command,   add_compare_command,  add_history_command,    add_trends_command, add_report_command,
+    add_redact_command, add_schema_command,   add_completion_command, add_manual_command};
+
+/// Completes a command line if `words` are those of a shell's completion script, `__complete WORD...`.
+/// Returns false for any other command line.
+bool complete_words(const CLI::App& app, const std::vector<std::string>& words);
+
+/// Returns `words` with `--` before the program of `record`, so that CLI11 leaves the program's options
+/// alone.
+std::vector<std::string> separate_program(const CLI::App& app, std::vector<std::string> words);
 
 }  // namespace peakmark::cli

@@ -2,7 +2,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 #include "runfile/run_journal.hpp"
 
 namespace peakmark {
@@ -65,7 +65,7 @@ class CompareCommand : public CommandTest {
     build("new", "");
     const std::filesystem::path fifo = make_fifo();
     WorkerProcess process(command(comparison_of_builds("base", "new", {"--seed", std::to_string(seed)})));
-    EXPECT_GT(told_pid(fifo), 0);
+    EXPECT_GT(read_pid(fifo), 0);
     ::kill(process.pid(), SIGINT);
     return rest_of(process);
   }
@@ -140,7 +140,7 @@ TEST_F(CompareCommand, RoundsGoOnWhereTheyStopped) {
   write_run(measured, run_file_);
   const Answer judged = compare({run_file_.string(), "--variants", "fake/case", "fake/slow"});
   EXPECT_EQ(judged.end.exit_code, 0);
-  EXPECT_THAT(judged.output, AllOf(HasSubstr("was cut short"), HasSubstr("6 blocks a side")));
+  EXPECT_THAT(judged.output, AllOf(HasSubstr("incomplete run"), HasSubstr("6 blocks a side")));
 
   const Answer answer = run_rounds({"--resume"});
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
@@ -158,7 +158,7 @@ TEST_F(CompareCommand, AStopKeepsTheRoundsThatWereTaken) {
          "zip = [{ does = [\"timed\", \"tell_pid\"], n = [1, 2] }]\n";
   const std::filesystem::path fifo = make_fifo();
   WorkerProcess process(run_command({"--rounds", "9", "--seed", "2"}));
-  const pid_t worker = told_pid(fifo);
+  const pid_t worker = read_pid(fifo);
   ASSERT_GT(worker, 0);
   ::kill(process.pid(), SIGINT);
   EXPECT_EQ(rest_of(process).end.exit_code, 130);
@@ -170,7 +170,7 @@ TEST_F(CompareCommand, OptionsThatDoNotGoTogetherAreMistakes) {
   EXPECT_EQ(run({"--rounds", "9", "--memory-only"}).end.exit_code, 2);
   const Answer shard = run({"--rounds", "9", "--shard", "1/2"});
   EXPECT_EQ(shard.end.exit_code, 2);
-  EXPECT_THAT(shard.errors, HasSubstr("parts taken elsewhere were not in turns"));
+  EXPECT_THAT(shard.errors, HasSubstr("interleaved rounds need all cases on one device"));
   EXPECT_EQ(run({"--rounds", "0"}).end.exit_code, 2);
   const Answer unknown = run({"--rounds", "9", "--variants", "fake/case", "fake/slowe"});
   EXPECT_EQ(unknown.end.exit_code, 2);

@@ -1,10 +1,10 @@
-// Completion in the shells themselves, and manual pages as their readers see them.
+// Completion in bash, zsh and fish, and manual pages.
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "base/files_testing.hpp"
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 using Words = std::set<std::string>;
 
-/// In a folder with two suites, a run file and a folder, and with peakmark in PATH.
+/// Works in a folder with two suites, a run file and a folder, and has peakmark in PATH.
 class Completion : public CommandTest {
  protected:
   void SetUp() override {
@@ -29,7 +29,7 @@ class Completion : public CommandTest {
            0;
   }
 
-  /// The lines that the script prints.
+  /// Returns the lines that the script prints.
   std::vector<std::string> printed_by(const std::string& shell, const std::string& script) const {
     const std::filesystem::path file = folder_.path() / "script";
     std::ofstream(file) << script;
@@ -45,7 +45,7 @@ class Completion : public CommandTest {
   }
 };
 
-/// Every shell is asked the same: a command line up to the cursor, and what is offered.
+/// A command line up to the cursor, and what every shell must offer.
 const std::map<std::string, Words> kOffered{
     {"peakmark re", {"record", "redact", "report"}},
     {"peakmark pl", {"plot"}},
@@ -60,12 +60,12 @@ const std::map<std::string, Words> kOffered{
     {"peakmark manual history re", {"rename-device"}},
     {"peakmark manual schema ", {}},
     {"peakmark record --s", {"--stacks", "--sync"}},
-    // A value is no command, and what follows `--` is no option of ours.
+    // A value is not a command, and what follows `--` are not options of peakmark.
     {"peakmark list --filter history --s", {"--shard"}},
     {"peakmark record --sync -- ls a.", {"a.toml"}},
 };
 
-/// "line LINE" begins what is offered for it: as above, and for these lines of one shell.
+/// Reads "line LINE" and what is offered for it. Expects kOffered, and `more` for this shell.
 void expect_all(const std::vector<std::string>& printed, const std::map<std::string, Words>& more) {
   std::map<std::string, Words> offered;
   std::string line;
@@ -84,7 +84,7 @@ void expect_all(const std::vector<std::string>& printed, const std::map<std::str
 
 TEST_F(Completion, InBash) {
   const auto offered = [&](const std::string& line) {
-    std::string words;  // as readline has them, which ends words at `=` too
+    std::string words;  // as readline splits them, at `=` too
     for (const char letter : line) words += letter == '=' ? std::string(" = ") : std::string(1, letter);
     if (words.ends_with(' ')) words += "''";
     const auto printed =
@@ -92,7 +92,7 @@ TEST_F(Completion, InBash) {
                                ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\ncompopt() { :; }\n_peakmark\n"
                                "printf '%s\\n' \"${COMPREPLY[@]}\"\n");
     Words offered(printed.begin(), printed.end());
-    offered.erase("");  // printf's line where there is none
+    offered.erase("");  // printf's line if there is no candidate
     return offered;
   };
   for (const auto& [line, words] : kOffered) EXPECT_EQ(offered(line), words) << line;
@@ -113,7 +113,7 @@ TEST_F(Completion, InBash) {
 
 TEST_F(Completion, InFish) {
   if (!has_program("fish")) GTEST_SKIP() << "there is no fish here";
-  // It offers the whole word.
+  // fish offers the whole word.
   const std::map<std::string, Words> named{
       {"peakmark run --worker bin/p", {"bin/peakmark"}},
       {"peakmark run --worker old=bin/p", {"old=bin/peakmark"}},
@@ -130,8 +130,8 @@ TEST_F(Completion, InFish) {
   expect_all(printed_by("fish --no-config", script + "true\n"), named);
 }
 
-// zsh completes where somebody types only: so it is given a terminal, and each word that it offers is
-// printed. Starting it takes longer than all else here, so all lines are asked in one.
+// zsh completes only what is typed, so it gets a terminal, and prints each word that it offers. One zsh
+// completes all lines, because its start takes longer than all else here.
 constexpr const char* kTypist = R"zsh(
 zmodload zsh/zpty
 zpty typed zsh -f -i
@@ -141,11 +141,11 @@ compadd () {
   local -a offered; builtin compadd -A offered "$@"; local one
   for one in $offered; do print -r -- "<""offered $one>"; done
 }
-tell () { zle complete-word; print "<""told>"; BUFFER= }; zle -N tell; bindkey "^I" tell; print "<""ready>"'
+show () { zle complete-word; print "<""shown>"; BUFFER= }; zle -N show; bindkey "^I" show; print "<""ready>"'
 zpty -r typed output '*<ready>*'
 ask () {
   zpty -w -n typed "$1"$'\t'
-  zpty -r typed output '*<told>*'
+  zpty -r typed output '*<shown>*'
   print -r -- "line $1"
   print -r -- $output | grep -o '<offered [^>]*>' | sed 's/<offered //; s/>$//'
 }
@@ -154,7 +154,7 @@ ask () {
 TEST_F(Completion, InZsh) {
   if (!has_program("zsh")) GTEST_SKIP() << "there is no zsh here";
   if (!has_pseudo_terminals()) GTEST_SKIP() << "this system has no pseudo-terminals: is /dev/pts mounted?";
-  // It offers the last part of a path.
+  // zsh offers the last part of a path.
   const std::map<std::string, Words> named{
       {"peakmark run --worker bin/p", {"peakmark"}},
       {"peakmark run --worker old=bin/p", {"peakmark"}},
@@ -166,6 +166,47 @@ TEST_F(Completion, InZsh) {
     for (const auto& [line, words] : lines) script += "ask '" + line + "'\n";
   }
   expect_all(printed_by("zsh -f", script), named);
+}
+
+/// The protocol of `__complete`: what to offer, the part of the word that candidates do not repeat,
+/// candidates.
+TEST_F(Completion, AnswersTheScriptsInLines) {
+  const auto answer = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "__complete");
+    const Answer answer = peakmark(words);
+    EXPECT_EQ(answer.end.exit_code, 0);
+    EXPECT_THAT(answer.errors, IsEmpty());
+    return answer.output;
+  };
+  EXPECT_EQ(answer({"tren"}), "words\n\ntrends\tFind changes of bytes, times and estimates in a history\n");
+  EXPECT_EQ(answer({"run", ""}), "files toml\n\n");
+  EXPECT_EQ(answer({"run", "a.toml", "-o", "x"}), "files json\n\n");
+  EXPECT_EQ(answer({"run", "-oa.json", "--require", "c"}), "words\n\ncuda\n");
+  EXPECT_EQ(answer({"run", "--require=c"}), "words\n--require=\ncuda\n");
+  EXPECT_EQ(answer({"run", "--worker=new=bin/"}), "programs\n--worker=new=\n");
+  EXPECT_EQ(answer({"run", "--worker", "./a=b"}), "programs\n\n") << "a path, without a label";
+  EXPECT_EQ(answer({"report", "-o", ""}), "folders\n\n");
+  EXPECT_EQ(answer({"check", "--junit", ""}), "files\n\n");
+  EXPECT_EQ(answer({"list", "--filter", ""}), "words\n\n") << "nothing is known of its value";
+  EXPECT_EQ(answer({"record", "--sync", ""}), "programs\n\n");
+  EXPECT_EQ(answer({"record", "--", ""}), "programs\n\n");
+  EXPECT_EQ(answer({"record", "-o", "p", "ls", "--sy"}), "command 3\n\n");
+  EXPECT_EQ(answer({"record", "--", "ls", "--", ""}), "command 2\n\n");
+  // An option is offered again only if it may be repeated.
+  EXPECT_EQ(answer({"run", "--resume", "--res"}), "words\n\n");
+  EXPECT_THAT(answer({"run", "--worker", "a", "--work"}), HasSubstr("--worker\t"));
+  EXPECT_EQ(answer({"no-such-command", "--no-such-option", "x", ""}), "words\n\n");
+}
+
+TEST_F(Completion, OffersTheVariantsOfTheWorkerNextToTheProgram) {
+  // A copy: /proc/self/exe, by which the program finds its worker, has no links.
+  std::filesystem::copy_file(PEAKMARK_PROGRAM, folder_.path() / "inside/peakmark");
+  std::filesystem::create_symlink(PEAKMARK_FAKE_WORKER, folder_.path() / "inside/peakmark-bench");
+  WorkerCommand words = command({"__complete", "estimate", "fake/"});
+  words.program = (folder_.path() / "inside/peakmark").string();
+  const Answer answer = ask(words, kLimit);
+  EXPECT_THAT(answer.output, testing::StartsWith("words\n\nfake/"));
+  EXPECT_THAT(answer.output, HasSubstr("\nfake/case\n"));
 }
 
 TEST_F(Completion, OfAnUnknownShellIsRefused) {
@@ -180,10 +221,10 @@ TEST_F(Completion, PagesAreThereForEveryCommand) {
   const std::string run = read_text_file(pages / "peakmark-run.1");
   EXPECT_THAT(
       run,
-      HasSubstr("\\fB\\-o\\fR, \\fB\\-\\-output\\fR \\fIRUN\\fR\nRun file to write. Default: \\fBrun.json"));
+      HasSubstr("\\fB\\-o\\fR, \\fB\\-\\-output\\fR \\fIRUN\\fR\nWrite this run file. Default: run.json."));
   EXPECT_THAT(run, HasSubstr(".SH EXIT STATUS\n.TP\n\\fB0\\fR\nclean\n"));
   EXPECT_THAT(run, HasSubstr("\\fBcuda\\fR|\\fBgpu\\fR"));
-  EXPECT_THAT(run, HasSubstr("\\fBPEAKMARK_REQUIRE\\fR"));
+  EXPECT_THAT(run, HasSubstr("Default: $PEAKMARK_REQUIRE."));
   EXPECT_EQ(run, peakmark({"manual", "run"}).output);
   EXPECT_TRUE(std::filesystem::exists(pages / "peakmark-history-add.1"));
   EXPECT_THAT(read_text_file(pages / "peakmark.1"),
@@ -196,7 +237,7 @@ TEST_F(Completion, PagesAreThereForEveryCommand) {
   EXPECT_EQ(none.end.exit_code, 2);
   EXPECT_THAT(none.errors, HasSubstr("manual: no command 'rnu'; did you mean 'run'?"));
 
-  if (!has_program("mandoc")) GTEST_SKIP() << "there is no mandoc here to look at the pages";
+  if (!has_program("mandoc")) GTEST_SKIP() << "there is no mandoc here to check the pages";
   const Answer lint =
       ask({"/bin/sh",
            {"-c", "mandoc -T lint -W warning '" + pages.string() + "'/*.1 | grep -v 'missing date' || :"},

@@ -8,7 +8,8 @@
 #include "base/size.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
-#include "cli/standard_output.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
 #include "device/device.hpp"
 #include "runfile/json_fields.hpp"
 
@@ -22,7 +23,7 @@ Json json_of(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
 }
 
-/// Asked of the device itself, so it is opened for a moment; a device that does not open has null.
+/// Opens the device for a moment to read its memory; unknown if the device cannot be opened.
 DeviceMemory memory_of(const DeviceInfo& info) {
   try {
     return open_device(info)->memory();
@@ -51,7 +52,7 @@ Json json_of(const DeviceInfo& info) {
           {"free_bytes", or_null(memory.free_bytes)}};
 }
 
-std::string text_of(const std::optional<Size>& bytes) {
+std::string size_text(const std::optional<Size>& bytes) {
   return bytes ? format_size(*bytes) : "-";
 }
 
@@ -74,11 +75,11 @@ void print_table(const DeviceList& list) {
     const DeviceMemory memory = memory_of(info);
     table.add({std::string(to_string(info.backend)), std::to_string(info.index), info.name,
                info.is_cpu ? "CPU" : "GPU", info.driver.empty() ? "-" : info.driver,
-               text_of(info.memory_bytes), text_of(info.max_allocation_bytes), text_of(memory.used_bytes),
-               text_of(memory.free_bytes)});
+               size_text(info.memory_bytes), size_text(info.max_allocation_bytes),
+               size_text(memory.used_bytes), size_text(memory.free_bytes)});
   }
   print_text(table.text());
-  for (const std::string& reason : list.reasons) std::cerr << "no device of " << reason << '\n';
+  for (const std::string& reason : list.reasons) std::cerr << "no device found for " << reason << '\n';
 }
 
 void print_json(const DeviceList& list) {
@@ -93,9 +94,9 @@ void print_json(const DeviceList& list) {
 
 void add_devices_command(CLI::App& app, Result& result) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("devices", "The devices here, and their memory");
-  command->add_flag("--json", *json, "Everything that is known of them as JSON; null: unknown");
-  command->footer("Exit code: 0 clean, 4 there is no device but `dry`.");
+  CLI::App* command = app.add_subcommand("devices", "List devices and their memory");
+  command->add_flag("--json", *json, "Print all properties as JSON. Unknown values are null");
+  set_help(*command, {.exit_codes = {{"0", "clean"}, {"4", "no device except `dry`"}}});
   command->callback([json, &result] {
     const DeviceList list = list_devices();
     if (*json) {

@@ -1,7 +1,7 @@
 // `devices` and `doctor` on PoCL, on a machine whose OpenCL has no driver, and on one without a loader.
 #include <nlohmann/json.hpp>
 
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -46,7 +46,7 @@ TEST_F(DevicesCommand, ListsWhatIsHere) {
   EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
   EXPECT_THAT(answer.output, StartsWith("backend  index  name"));
   EXPECT_THAT(answer.output, AllOf(HasSubstr("\nopencl       0  "), HasSubstr("\ndry          0  dry")));
-  EXPECT_THAT(answer.errors, StartsWith("no device of cuda: "));
+  EXPECT_THAT(answer.errors, StartsWith("no device found for cuda: "));
 }
 
 TEST_F(DevicesCommand, JsonHasEveryKeyAndNullForWhatIsUnknown) {
@@ -76,7 +76,7 @@ TEST_F(DevicesCommand, WithoutADriverThereIsDryAlone) {
   const Answer answer = peakmark({"devices"});
   EXPECT_EQ(answer.end.exit_code, 4);
   EXPECT_THAT(answer.output, AllOf(HasSubstr("\ndry "), Not(HasSubstr("\nopencl "))));
-  EXPECT_THAT(answer.errors, HasSubstr("no device of opencl: the loader finds no device"));
+  EXPECT_THAT(answer.errors, HasSubstr("no device found for opencl: the loader finds no device"));
 }
 
 TEST_F(DevicesCommand, WithoutALoaderThereIsDryAlone) {

@@ -5,7 +5,8 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/standard_output.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
 #include "device/doctor/doctor.hpp"
 #include "runfile/json_fields.hpp"
 
@@ -77,7 +78,7 @@ void print_lines(const MachineFacts& facts, const std::vector<Finding>& findings
     if (info.backend == Backend::dry) continue;
     text += fmt::format("{} {}: {}\n", to_string(info.backend), info.index, info.name);
   }
-  if (findings.empty()) text += "nothing found that would spoil a measurement\n";
+  if (findings.empty()) text += "no findings\n";
   for (const Finding& finding : findings) {
     text += fmt::format("\n[{}] {}\n    {}\n", to_string(finding.effect), finding.what, finding.mend);
   }
@@ -89,9 +90,11 @@ void print_lines(const MachineFacts& facts, const std::vector<Finding>& findings
 void add_doctor_command(CLI::App& app, Result& result) {
   auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand(
-      "doctor", "What here would keep a measurement from being possible, exact or quiet, and how to mend it");
-  command->add_flag("--json", *json, "Findings, and the facts they rest on, as JSON; null: unknown");
-  command->footer("Exit code: 0 clean, also where there are findings, 4 there is no device but `dry`.");
+      "doctor", "Find what prevents or disturbs measurements on this machine, and how to fix it");
+  command->add_flag("--json", *json,
+                    "Print findings and the facts behind them as JSON. Unknown values are null");
+  set_help(*command,
+           {.exit_codes = {{"0", "clean, with or without findings"}, {"4", "no device except `dry`"}}});
   command->callback([json, &result] {
     const MachineFacts facts = gather_machine_facts();
     const std::vector<Finding> findings = diagnose(facts);

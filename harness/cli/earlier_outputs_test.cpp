@@ -1,9 +1,8 @@
-// What an earlier command wrote is gone when a command fails: a CI that takes files in any case takes no old
-// one.
+// A failed command leaves no output of an earlier command, which a CI job could take for its own.
 #include <fstream>
 
 #include "base/text_file.hpp"
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {

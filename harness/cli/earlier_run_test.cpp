@@ -1,9 +1,9 @@
-// What stands in the run file, and beside it, when a run begins, ends badly or is judged.
+// The run file and its partial file when a run starts, fails or is judged.
 #include <csignal>
 #include <functional>
 
 #include "base/text_file.hpp"
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -22,7 +22,7 @@ class EarlierRun : public CommandTest {
     suite({"ok", "ok", "tell_pid", "ok"});
     const std::string fifo = make_fifo();
     WorkerProcess supervisor(run_command());
-    told_pid(fifo);
+    read_pid(fifo);
     wait_for_lines(3);  // the context and two observations
     before();
     ::kill(supervisor.pid(), signal);

@@ -9,8 +9,9 @@
 #include "base/size.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/standard_output.hpp"
-#include "cli/value_name.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
+#include "cli/options.hpp"
 #include "subprocess/processes.hpp"
 #include "subprocess/signals.hpp"
 #include "supervise/estimate_question.hpp"
@@ -23,26 +24,26 @@
 namespace peakmark::cli {
 namespace {
 
-/// CLI11's own tells of a number with 309 digits.
+/// Checks a count. CLI11's check of a range would print a limit of 309 digits.
 const CLI::Validator kCount(
     [](const std::string& text) -> std::string {
       Size count = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
       const bool is_one = error == std::errc() && end == text.data() + text.size() && count >= 1;
-      return is_one ? "" : fmt::format("write how many, a whole number from 1 on, not {}", text);
+      return is_one ? "" : fmt::format("'{}' is not a count: write a whole number, 1 or more", text);
     },
     "", "");
 
 struct EstimateOptions {
   std::string variant;
   std::vector<std::filesystem::path> suites;
-  ExternalEstimator call;  ///< what is asked where the variant is a call
+  ExternalEstimator call;  ///< if `variant` is python:… or command:…
   std::vector<Size> dimensions;
   std::string dtype = "float32";
   int slice_dimension = 0;
   std::optional<Size> slices;
   std::vector<std::string> parameters;
-  std::optional<std::string> available;
+  std::optional<Size> available;
   std::optional<std::string> estimator;
   std::optional<std::string> worker;
   bool json = false;
@@ -78,31 +79,27 @@ std::string reply_text(const std::string& title, const std::string& slices, cons
   return text;
 }
 
-std::optional<Size> available_of(const EstimateOptions& options) {
-  if (!options.available) return std::nullopt;
-  return parse_size(*options.available);
-}
-
-void tell(const EstimateOptions& options, const std::string& title, const std::string& slices,
-          const std::string& parameters, const EstimateReply& reply) {
+void print_reply(const EstimateOptions& options, const std::string& title, const std::string& slices,
+                 const std::string& parameters, const EstimateReply& reply) {
   if (reply.error) throw UsageError(title + ": " + *reply.error);
-  print_text(options.json ? estimate_json(title, parameters, available_of(options), reply)
+  print_text(options.json ? estimate_json(title, parameters, options.available, reply)
                           : reply_text(title, slices, reply));
 }
 
-/// What an estimator has started, in a session of its own even, ends with this object.
-class LastingProcesses {
+/// Ends all processes that an estimator has started, even in other sessions, with this object.
+class OrphanGuard {
  public:
-  LastingProcesses() { adopt_orphans(); }
-  LastingProcesses(const LastingProcesses&) = delete;
-  LastingProcesses& operator=(const LastingProcesses&) = delete;
-  ~LastingProcesses() { end_orphans(); }
+  OrphanGuard() { adopt_orphans(); }
+  OrphanGuard(const OrphanGuard&) = delete;
+  OrphanGuard& operator=(const OrphanGuard&) = delete;
+  ~OrphanGuard() { end_orphans(); }
 };
 
-/// How many slices fit, and the bytes of these; without available bytes, those of the question.
+/// Returns how many slices fit into `available` and their bytes; without `available`, the bytes of the
+/// question.
 EstimateReply ask_for_reply(const ExternalEstimator& estimator, EstimatorQuestion question,
                             std::optional<Size> available, const std::string& arguments) {
-  const LastingProcesses none_outlives_the_answer;
+  const OrphanGuard guard;
   const SignalWatch signals;
   const AskLimits limits{signals.descriptor(), std::nullopt};
   ExternalAnswer answer = ask_external(estimator, question, available, arguments, limits);
@@ -133,10 +130,11 @@ void estimate_by_call(const EstimateOptions& options) {
   check_estimator_form(estimator.form);
   estimator.suite_folder = std::filesystem::current_path();
   if (options.dimensions.size() != 2) {
-    throw UsageError("name the input's other two dimensions: --dimensions 2160,2560");
+    throw UsageError("the other two dimensions of the input are missing: write --dimensions 2160,2560");
   }
   for (const Size dimension : options.dimensions) {
-    if (dimension < 1) throw UsageError(fmt::format("--dimensions: each is 1 or more, not {}", dimension));
+    if (dimension < 1)
+      throw UsageError(fmt::format("--dimensions: {} is not a dimension: write 1 or more", dimension));
   }
   check_estimator_dtype(options.dtype);
   for (const std::string& function : {estimator.padding, estimator.output_dimensions}) {
@@ -144,7 +142,8 @@ void estimate_by_call(const EstimateOptions& options) {
   }
   if (!options.available && !options.slices) {
     throw UsageError(
-        "ask something: --available 16GiB (how many slices fit?) or --slices 20 (how many bytes?)");
+        "nothing to estimate: write --available 16GiB (slices that fit) or --slices 20 (bytes that they "
+        "need)");
   }
   EstimatorQuestion question;
   question.slice_dimension = options.slice_dimension;
@@ -152,8 +151,8 @@ void estimate_by_call(const EstimateOptions& options) {
   question.other_dimensions = options.dimensions;
   question.dtype = options.dtype;
   const std::string arguments = parse_arguments(options.parameters);
-  tell(options, options.variant, "slices", arguments,
-       ask_for_reply(estimator, question, available_of(options), arguments));
+  print_reply(options, options.variant, "slices", arguments,
+              ask_for_reply(estimator, question, options.available, arguments));
 }
 
 void estimate(const EstimateOptions& options) {
@@ -167,22 +166,23 @@ void estimate(const EstimateOptions& options) {
   const std::filesystem::path worker = find_worker_for(sweep);
   std::vector<SuiteDocument> documents;
   for (const auto& suite : options.suites) documents.push_back(read_suite_document(suite));
-  const Vocabulary vocabulary = vocabulary_of(documents, describe_worker(worker));
+  const Vocabulary vocabulary = gather_vocabulary(documents, describe_worker(worker));
   const VariantDescription& variant = find_variant(vocabulary.description, options.variant);
   const Parameters parameters = parse_parameters(variant, options.parameters);
   const std::string slices = "slices along " + variant.slice_axis;
   const std::string named =
       options.estimator.value_or(variant.estimators.empty() ? "" : variant.estimators.front().name);
   if (const auto estimator = vocabulary.estimator(named, variant.name)) {
-    tell(options, variant.name, slices, to_arguments(parameters),
-         ask_for_reply(*estimator, question_of(*estimator, variant, parameters), available_of(options), ""));
+    print_reply(
+        options, variant.name, slices, to_arguments(parameters),
+        ask_for_reply(*estimator, make_question(*estimator, variant, parameters), options.available, ""));
   } else if (vocabulary.program(variant.name) != nullptr) {
     throw UsageError(variant.name +
                      (named.empty() ? " has no estimator" : ": no suite has an estimator '" + named + "'"));
   } else {
-    tell(options, variant.name, slices, to_arguments(parameters),
-         ask_estimator(worker,
-                       estimate_question(variant, parameters, available_of(options), options.estimator)));
+    print_reply(
+        options, variant.name, slices, to_arguments(parameters),
+        ask_estimator(worker, estimate_question(variant, parameters, options.available, options.estimator)));
   }
 }
 
@@ -190,58 +190,59 @@ void estimate(const EstimateOptions& options) {
 
 void add_estimate_command(CLI::App& app, Result& /*result*/) {
   const auto options = std::make_shared<EstimateOptions>();
-  CLI::App* const command = app.add_subcommand("estimate", "Ask a variant's estimator");
+  CLI::App* const command = app.add_subcommand("estimate", "Print what the estimator of a variant answers");
   command
       ->add_option("VARIANT", options->variant,
-                   "Such as padding/coords1d; or an estimator of yours: python:package.module:function, "
+                   "A variant such as padding/coords1d, or your estimator: python:package.module:function or "
                    "command:PROGRAM")
       ->required();
-  command->add_option("--suite", options->suites, "Suites whose programs and estimators may be asked")
+  command->add_option("--suite", options->suites, "Use the programs and estimators of these suites")
       ->type_name(value_name::kSuite);
   command->add_option("KEY=VALUE", options->parameters,
-                      "Axes, such as n=20; the others at their default. Of an estimator of yours: its "
-                      "parameters, as JSON or as text");
-  command
-      ->add_option("--available", options->available,
-                   "Memory, such as 16GiB: how many slices fit? Without it: how many bytes are needed?")
-      ->type_name(value_name::kSize);
-  command->add_option("--estimator", options->estimator, "One of the variant's other estimators");
+                      "Axes such as n=20; others have their default. For your estimator: its parameters, as "
+                      "JSON or text");
+  add_size_option(
+      *command, "--available", options->available,
+      "Print how many slices fit into this memory, such as 16GiB. Default: print the bytes needed");
+  command->add_option("--estimator", options->estimator, "Use another estimator of the variant")
+      ->type_name("NAME");
   command
       ->add_option("--worker", options->worker,
-                   "Program that knows the variants; default: that of the suite, or "
-                   "peakmark-bench")
+                   "Use the variants of this worker. Default: the suite's worker, or peakmark-bench")
       ->type_name(value_name::kProgram);
   command->add_flag("--json", options->json, "Print the answer as JSON");
-  const char* const of_yours = "For an estimator of yours";
-  command->add_option("--form", options->call.form, "documented, direct, module or iterative")
+  const auto of_yours = [](CLI::Option* option) { return option->group("For your estimator"); };
+  of_yours(command->add_option("--form", options->call.form, "Call it in this form"))
       ->type_name("{documented,direct,module,iterative}")
-      ->capture_default_str()
-      ->group(of_yours);
-  command
-      ->add_option("--dimensions", options->dimensions, "The input's dimensions beside the slices: 2160,2560")
-      ->delimiter(',')
-      ->group(of_yours);
-  command->add_option("--dtype", options->dtype, "Of the input, as numpy calls it")
-      ->capture_default_str()
-      ->group(of_yours);
-  command->add_option("--slice-dimension", options->slice_dimension, "0: projections, 1: sinograms")
+      ->capture_default_str();
+  of_yours(command->add_option("--dimensions", options->dimensions,
+                               "The other two dimensions of the input, such as 2160,2560"))
+      ->type_name("N,N")
+      ->delimiter(',');
+  of_yours(command->add_option("--dtype", options->dtype, "The element type of the input, as numpy calls it"))
+      ->type_name("DTYPE")
+      ->capture_default_str();
+  of_yours(command->add_option("--slice-dimension", options->slice_dimension,
+                               "The dimension of slices. 0: projections, 1: sinograms"))
       ->check(CLI::Range(0, 1))
-      ->capture_default_str()
-      ->group(of_yours);
-  command->add_option("--slices", options->slices, "How many bytes do so many need?")
-      ->check(kCount)
-      ->group(of_yours);
-  command->add_option("--padding", options->call.padding, "A function beside it: module:function")
-      ->group(of_yours);
-  command->add_option("--output-dimensions", options->call.output_dimensions, "Likewise")->group(of_yours);
-  command->add_option("--python", options->call.python, "Its Python environment, as a suite names it")
-      ->group(of_yours);
-  command->add_option("--seconds", options->call.seconds, "That an answer may take")
+      ->capture_default_str();
+  of_yours(command->add_option("--slices", options->slices, "Print the bytes that this many slices need"))
+      ->check(kCount);
+  of_yours(command->add_option("--padding", options->call.padding,
+                               "Call this function for the padding: module:function"))
+      ->type_name("FUNCTION");
+  of_yours(command->add_option("--output-dimensions", options->call.output_dimensions,
+                               "Call this function for the output's dimensions: module:function"))
+      ->type_name("FUNCTION");
+  of_yours(command->add_option("--python", options->call.python,
+                               "Use this Python environment, as a suite names it"))
+      ->type_name("NAME");
+  of_yours(command->add_option("--seconds", options->call.seconds, "Wait at most this long for an answer"))
       ->type_name(value_name::kSeconds)
       ->check(CLI::Range(0.1, 1e6))
-      ->capture_default_str()
-      ->group(of_yours);
-  command->footer("Exit code: 0 clean, 2 wrong usage, or an estimator that gives no answer.");
+      ->capture_default_str();
+  set_help(*command,
+           {.exit_codes = {{"0", "clean"}, {"2", "wrong usage, or an estimator that does not answer"}}});
   command->callback([options] { estimate(*options); });
 }
 

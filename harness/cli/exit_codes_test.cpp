@@ -1,5 +1,5 @@
-// With which exit code and message the program ends, by the kind of the error (base/error.hpp).
-#include "cli/command_test.hpp"
+// Exit codes and messages by the class of the error (base/error.hpp).
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -29,7 +29,7 @@ class ExitCodes : public CommandTest {
 TEST_F(ExitCodes, AMissingSuiteIsTheUsersMistake) {
   const Answer answer = run();
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_EQ(message(answer), "peakmark: suite '" + file("suite.toml") + "' cannot be read; is it there?");
+  EXPECT_EQ(message(answer), "peakmark: cannot read suite '" + file("suite.toml") + "': check that it exists");
 }
 
 TEST_F(ExitCodes, AMissingFileIsNamedWithItsReason) {
@@ -97,7 +97,7 @@ TEST_F(ExitCodes, ADatabaseThatIsNoneIsTheUsersMistake) {
   std::ofstream(file("h.db")) << "no database";
   const Answer answer = peakmark({"history", "log", "--history", file("h.db")});
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(message(answer), HasSubstr("h.db: is no history: it is no SQLite file"));
+  EXPECT_THAT(message(answer), HasSubstr("h.db: not a history: not an SQLite file"));
 #else
   const Answer answer = peakmark({"history", "log", "--history", file("h.db")});
   EXPECT_EQ(answer.end.exit_code, 2);

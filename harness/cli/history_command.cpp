@@ -18,11 +18,9 @@
 #include "base/text_file.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
-#include "cli/file_name.hpp"
-#include "cli/history_option.hpp"
-#include "cli/output_file.hpp"
-#include "cli/standard_output.hpp"
-#include "cli/value_name.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
+#include "cli/options.hpp"
 #include "history/exports.hpp"
 #include "history/history.hpp"
 #include "runfile/json_fields.hpp"
@@ -60,7 +58,7 @@ void add(const AddOptions& options) {
     const RunContext& context = runs[i].context;
     const history::Added added = add_file(*history, options.runs[i], runs[i]);
     print_message(stderr, "{}: {} {}, {}: run {} of '{}' ({}){}\n", options.runs[i].string(), context.id,
-                  added.was_there ? "was there already, nothing changed" : "added",
+                  added.was_there ? "exists already, nothing changed" : "added",
                   quantity(runs[i].observations.size(), "case"), added.runs_of_device,
                   plain_text(context.device), context.backend,
                   added.runs_of_device == 1 ? "; no baseline yet" : "");
@@ -71,19 +69,21 @@ void add(const AddOptions& options) {
                     {"runs_of_device", added.runs_of_device},
                     {"notes", added.notes}});
   }
-  if (options.json) print_text(pretty({{"history", history->place().name()}, {"runs", list}}));
+  if (options.json) print_text(pretty({{"history", history->address().name()}, {"runs", list}}));
 }
 
 void add_add_command(CLI::App& app) {
   const auto options = std::make_shared<AddOptions>();
-  CLI::App* const command = app.add_subcommand("add", "Add runs; one that is there already changes nothing");
-  command->add_option("RUN", options->runs, "Run files, complete")->required();
+  CLI::App* const command = app.add_subcommand("add", "Add runs. A run that exists already changes nothing");
+  command->add_option("RUN", options->runs, "Complete run files")->required();
   add_history_option(*command, options->history);
   command->add_flag("--json", options->json, "Print what was added as JSON");
-  command->footer(
-      "Refused, whole: a run cut short, a shard (merge first), another run with the id of one that is "
-      "there.\n"
-      "Exit code: 0 clean, 2 a run file or the history cannot be read, written or taken.");
+  set_help(
+      *command,
+      {.notes =
+           {"Rejects an incomplete run, a shard (merge first), and another run with the id of an existing "
+            "one."},
+       .exit_codes = {{"0", "clean"}, {"2", "a run is rejected, or a file cannot be read or written"}}});
   command->callback([options] { add(*options); });
 }
 
@@ -92,9 +92,9 @@ void add_add_command(CLI::App& app) {
 void add_create_command(CLI::App& app) {
   const auto history = std::make_shared<std::string>();
   CLI::App* const command =
-      app.add_subcommand("create", "Create an empty history; one that exists is not changed");
+      app.add_subcommand("create", "Create an empty history. Does not change an existing one");
   add_history_option(*command, *history);
-  command->footer("Exit code: 0 clean, 2 the history cannot be created or read.");
+  set_help(*command, {.exit_codes = {{"0", "clean"}, {"2", "the history cannot be created or read"}}});
   command->callback([history] { open_history(*history, History::Purpose::write); });
 }
 
@@ -102,7 +102,7 @@ void add_create_command(CLI::App& app) {
 
 struct LogOptions {
   std::string history;
-  std::size_t most = 20;
+  std::size_t max = 20;
   bool all = false;
   bool json = false;
 };
@@ -133,7 +133,7 @@ void log(const LogOptions& options) {
   std::vector<history::LoggedRun> runs = history->log();
   const std::size_t count = runs.size();
   std::ranges::reverse(runs);
-  if (!options.all && runs.size() > options.most) runs.resize(options.most);
+  if (!options.all && runs.size() > options.max) runs.resize(options.max);
   if (!options.json) {
     print_text(log_table(runs) +
                fmt::format("\n{}{}\n", quantity(count, "run"),
@@ -154,17 +154,19 @@ void log(const LogOptions& options) {
                     {"cases", run.cases},
                     {"ok", run.ok}});
   }
-  print_text(pretty({{"history", history->place().name()}, {"count", count}, {"runs", list}}));
+  print_text(pretty({{"history", history->address().name()}, {"count", count}, {"runs", list}}));
 }
 
 void add_log_command(CLI::App& app) {
   const auto options = std::make_shared<LogOptions>();
-  CLI::App* const command = app.add_subcommand("log", "List runs, the newest first");
+  CLI::App* const command = app.add_subcommand("log", "List runs, newest first");
   add_history_option(*command, options->history);
-  command->add_option("-n", options->most, "How many")->capture_default_str();
-  command->add_flag("--all", options->all, "All of them");
+  command->add_option("-n", options->max, "List at most this many runs")
+      ->type_name("INT")
+      ->capture_default_str();
+  command->add_flag("--all", options->all, "List all runs");
   command->add_flag("--json", options->json, "Print the list as JSON");
-  command->footer("Exit code: 0 clean, 2 the history cannot be read.");
+  set_help(*command, {.exit_codes = {{"0", "clean"}, {"2", "the history cannot be read"}}});
   command->callback([options] { log(*options); });
 }
 
@@ -183,7 +185,7 @@ struct ExportOptions {
 std::string run_files(History& history, const ExportOptions& options) {
   std::string text;
   const auto ids = options.run == "latest" ? history.latest() : std::vector<std::string>{options.run};
-  std::map<std::string, std::string> devices;  // a run's, as it is called now
+  std::map<std::string, std::string> devices;  // current device name of each run
   for (const history::LoggedRun& run : history.log()) devices.emplace(run.id, run.device);
   for (const std::string& id : ids) {
     const Run run = history.run(id);
@@ -201,11 +203,11 @@ std::vector<trend::DeviceHistory> chosen_devices(History& history, const ExportO
     devices.push_back(peakmark::history::chosen(std::move(device), options.choice));
   }
   if (devices.empty() && !known.empty()) {
-    throw UsageError(fmt::format("--device '{}': not in this history, which has {}", options.device, known));
+    throw UsageError(fmt::format("--device '{}': not in this history; it has {}", options.device, known));
   }
   if (options.format == "csv" && devices.size() > 1) {
-    throw UsageError(fmt::format(
-        "a CSV holds the series of one device; choose it with --device: this history has {}", known));
+    throw UsageError(
+        fmt::format("a CSV file has the series of one device: choose one of {} with --device", known));
   }
   return devices;
 }
@@ -224,7 +226,7 @@ std::string exported(History& opened, const ExportOptions& options) {
 
 void export_history(ExportOptions options) {
   if (!options.otava.empty() && (options.output.empty() || options.format != "csv")) {
-    throw UsageError("--otava tells Otava of a CSV file: name it with -o");
+    throw UsageError("--otava describes a CSV file: name it with -o");
   }
   remove_earlier_outputs({options.output, options.otava}, {options.history});
   const auto history = open_history(options.history, History::Purpose::read);
@@ -239,33 +241,33 @@ void export_history(ExportOptions options) {
 
 void add_export_command(CLI::App& app) {
   const auto options = std::make_shared<ExportOptions>();
-  CLI::App* const command = app.add_subcommand("export", "Write series or runs for other programs");
+  CLI::App* const command = app.add_subcommand("export", "Export series or runs for other programs");
   add_history_option(*command, options->history);
   command
-      ->add_option("--format", options->format,
-                   "csv: a line a run, a column a case and metric, of one device; jsonl: a line a case of a "
-                   "run; series: for reports; run: run files, one a line")
+      ->add_option(
+          "--format", options->format,
+          "csv: of one device, a row for each run and a column for each case and metric; jsonl: a line "
+          "for each case of a run; series: for reports; run: a run file in each line")
       ->check(CLI::IsMember({"csv", "jsonl", "series", "run"}))
       ->capture_default_str();
   command
       ->add_option("--run", options->run,
-                   "Of --format run: an id, or latest: the newest of each suite on each device")
+                   "With --format run, export this run id; latest: the newest run of each suite and device")
+      ->type_name("ID")
       ->capture_default_str();
-  command->add_option("--device", options->device, "Of this device only")->type_name(value_name::kDevice);
+  command->add_option("--device", options->device, "Export only this device")->type_name(value_name::kDevice);
   command
-      ->add_option("--filter", options->choice.filter, "Only cases whose name this regular expression finds")
+      ->add_option("--filter", options->choice.filter,
+                   "Select cases whose name matches this regular expression")
       ->type_name(value_name::kRegex);
-  command->add_option("--metric", options->choice.metrics, "Only these of each case")
-      ->type_name("{requested_peak_bytes,setup_bytes,leaked_bytes,gpu_time_ns,estimate_ratio}");
+  command->add_option("--metric", options->choice.metrics, "Export only these metrics")
+      ->type_name(value_name::kMetric);
   command->add_flag("--without-gaps", options->choice.without_gaps,
-                    "Only series that have a value for every run, as some programs want them");
-  command->add_option("-o,--output", options->output, "File to write; else standard output")
-      ->type_name(value_name::kFile)
-      ->check(kFileName);
-  command->add_option("--otava", options->otava, "Of csv with -o: write a configuration for Apache Otava too")
-      ->type_name(value_name::kFile)
-      ->check(kFileName);
-  command->footer("Exit code: 0 clean, 2 wrong usage, or the history cannot be read.");
+                    "Export only series with a value for every run");
+  add_file_option(*command, "-o,--output", options->output, "Write this file. Default: standard output");
+  add_file_option(*command, "--otava", options->otava,
+                  "With csv and -o, also write a configuration for Apache Otava");
+  set_help(*command, {.exit_codes = {{"0", "clean"}, {"2", "wrong usage, or the history cannot be read"}}});
   command->callback([options] { export_history(*options); });
 }
 
@@ -283,14 +285,15 @@ std::string limit_of(const PruneOptions& options) {
   std::tm read{};
   std::istringstream text(options.before);
   if (!(text >> std::get_time(&read, "%Y-%m-%d")) || options.before.size() != 10) {
-    throw UsageError(fmt::format("--before '{}': write a day such as 2026-01-31", options.before));
+    throw UsageError(
+        fmt::format("--before '{}': not a date; write a day such as 2026-01-31", options.before));
   }
   return options.before + "T00:00:00Z";
 }
 
 void prune(const PruneOptions& options) {
   if (options.days.has_value() != options.before.empty()) {
-    throw UsageError("how old? Say it with --older-than DAYS or with --before DATE");
+    throw UsageError("no age: write --older-than DAYS or --before DATE");
   }
   const std::string limit = limit_of(options);
   const auto history = open_history(options.history, History::Purpose::change);
@@ -298,26 +301,29 @@ void prune(const PruneOptions& options) {
       limit, [&](const trend::DeviceHistory& device) { return trend::runs_to_keep(device, limit); },
       options.dry);
   for (const std::string& run : pruned.runs) print_text(run + "\n");
-  print_message(stderr, "{}: {} {} from before {}; {} {} that verdicts need\n", history->place().name(),
-                options.dry ? "would drop" : "dropped", quantity(pruned.runs.size(), "run"), limit,
+  print_message(stderr, "{}: {} {} from before {}; {} {} that verdicts need\n", history->address().name(),
+                options.dry ? "would remove" : "removed", quantity(pruned.runs.size(), "run"), limit,
                 options.dry ? "would keep" : "kept", quantity(pruned.kept, "older run"));
 }
 
 void add_prune_command(CLI::App& app) {
   const auto options = std::make_shared<PruneOptions>();
-  CLI::App* const command = app.add_subcommand("prune", "Drop old runs that no verdict needs");
+  CLI::App* const command = app.add_subcommand("prune", "Remove old runs that no verdict needs");
   add_history_option(*command, options->history);
-  command->add_option("--older-than", options->days, "Days")->check(CLI::Range(0, 100'000));
-  command->add_option("--before", options->before, "A day, such as 2026-01-31 (UTC)");
-  command->add_flag("--dry-run", options->dry, "Only list what would go");
-  command->footer(
-      "Keeps what verdicts need: the newest run of each suite, the newest 120 times of each case, the runs "
-      "at which "
-      "bytes,\n"
-      "outcome or estimate changed or a change was accepted, each with the run before it, and for an open "
-      "regression\n"
-      "of times the 120 runs before it and all since. Prints the ids of the runs that go.\n"
-      "Exit code: 0 clean, 2 wrong usage, or the history cannot be read or written.");
+  command->add_option("--older-than", options->days, "Remove runs older than this many days")
+      ->type_name("DAYS")
+      ->check(CLI::Range(0, 100'000));
+  command->add_option("--before", options->before, "Remove runs before this day (UTC), such as 2026-01-31")
+      ->type_name("DATE");
+  command->add_flag("--dry-run", options->dry, "List the runs, and remove nothing");
+  set_help(
+      *command,
+      {.notes =
+           {"Prints the ids of the removed runs. Keeps what verdicts need: the newest run of each suite; "
+            "the newest 120 times of each case; the runs at which bytes, outcome or estimate changed or "
+            "a change was accepted, with the run before each; and for an open regression of times, the "
+            "120 runs before it and all runs since."},
+       .exit_codes = {{"0", "clean"}, {"2", "wrong usage, or the history cannot be read or written"}}});
   command->callback([options] { prune(*options); });
 }
 
@@ -332,11 +338,12 @@ struct RenameOptions {
 void add_rename_command(CLI::App& app) {
   const auto options = std::make_shared<RenameOptions>();
   CLI::App* const command =
-      app.add_subcommand("rename-device", "Say that a device is one that had another name before");
-  command->add_option("DEVICE", options->device, "The name that runs have now")->required();
-  command->add_option("KNOWN", options->known, "The name under which its series go on")->required();
+      app.add_subcommand("rename-device", "Continue the series of a device under its earlier name");
+  command->add_option("DEVICE", options->device, "The present name in runs")->required();
+  command->add_option("KNOWN", options->known, "The name under which its series continue")->required();
   add_history_option(*command, options->history);
-  command->footer("Exit code: 0 clean, 2 wrong usage, or the history cannot be read or written.");
+  set_help(*command,
+           {.exit_codes = {{"0", "clean"}, {"2", "wrong usage, or the history cannot be read or written"}}});
   command->callback([options] {
     open_history(options->history, History::Purpose::change)->rename_device(options->device, options->known);
   });
@@ -345,7 +352,7 @@ void add_rename_command(CLI::App& app) {
 }  // namespace
 
 void add_history_command(CLI::App& app, Result& /*result*/) {
-  CLI::App* const command = app.add_subcommand("history", "Runs over time: create, add, log, export, prune");
+  CLI::App* const command = app.add_subcommand("history", "Keep runs over time");
   command->require_subcommand(1);
   add_create_command(*command);
   add_add_command(*command);
@@ -353,7 +360,9 @@ void add_history_command(CLI::App& app, Result& /*result*/) {
   add_export_command(*command);
   add_prune_command(*command);
   add_rename_command(*command);
-  command->footer("Exit code: 0 clean, 2 wrong usage, or a run or the history cannot be read or written.");
+  set_help(*command,
+           {.exit_codes = {{"0", "clean"},
+                           {"2", "wrong usage, or a run or the history cannot be read or written"}}});
 }
 
 }  // namespace peakmark::cli

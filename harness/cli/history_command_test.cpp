@@ -1,7 +1,7 @@
 // `peakmark history`: the whole program, on a SQLite file.
-#include "cli/history_command_test.hpp"
-
 #include <nlohmann/json.hpp>
+
+#include "cli/history_command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -61,7 +61,7 @@ TEST_F(HistoryCommand, ARenamedDeviceIsExportedUnderBothNames) {
 
 TEST_F(HistoryCommand, PrunesByAge) {
   ASSERT_EQ(history({"add", run_file_.string()}).end.exit_code, 0);
-  EXPECT_THAT(history({"prune", "--older-than", "0"}).errors, HasSubstr("dropped 0 runs from before"));
+  EXPECT_THAT(history({"prune", "--older-than", "0"}).errors, HasSubstr("removed 0 runs from before"));
   EXPECT_EQ(history({"prune"}).end.exit_code, 2);
   EXPECT_EQ(history({"prune", "--before", "yesterday"}).end.exit_code, 2);
   EXPECT_EQ(history({"prune", "--before", "2020-01-31", "--dry-run"}).end.exit_code, 0);
@@ -79,13 +79,13 @@ TEST_F(HistoryCommand, TheEnvironmentNamesTheHistory) {
 TEST_F(HistoryCommand, WhatCannotBeTakenIsNamed) {
   const Answer missing = history({"log"});
   EXPECT_EQ(missing.end.exit_code, 2);
-  EXPECT_THAT(missing.errors, AllOf(HasSubstr(file_), HasSubstr("there is no history")));
+  EXPECT_THAT(missing.errors, AllOf(HasSubstr(file_), HasSubstr("no history here")));
   peakmark::Run run = read_run(run_file_);
   run.context.complete = false;
   write_run(run, run_file_);
   const Answer refused = history({"add", run_file_.string()});
   EXPECT_EQ(refused.end.exit_code, 2);
-  EXPECT_THAT(refused.errors, AllOf(HasSubstr(run_file_.string() + ": not added: it was cut short"),
+  EXPECT_THAT(refused.errors, AllOf(HasSubstr(run_file_.string() + ": not added: incomplete run"),
                                     HasSubstr("--resume"), Not(HasSubstr("unexpected"))));
   const Answer unreachable =
       peakmark({"history", "log", "--history", "postgresql:///x?host=/none&password=secret"});

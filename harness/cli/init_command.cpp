@@ -1,10 +1,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -12,9 +20,10 @@
 #include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "cli/command.hpp"
-#include "cli/first_files.hpp"
-#include "cli/standard_output.hpp"
-#include "cli/typed_words.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
+#include "embedded_files.hpp"
+#include "sweep/suite_keys.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -26,8 +35,147 @@ struct InitOptions {
   bool list = false;
 };
 
-/// What is there already: the file, or what is no folder on the way to it.
-std::string in_the_way_of(const fs::path& file) {
+/// A file that `init` writes.
+struct FirstFile {
+  std::string path;  ///< relative to the working folder
+  std::string text;
+  std::string_view what;  ///< its purpose in a few words
+};
+
+/// A first project.
+struct FirstProject {
+  std::vector<FirstFile> files;
+  std::string needs;        ///< requirements to build and measure it, after "It needs "
+  std::string suite;        ///< the argument of `list` and `run`: "scale.toml"
+  std::string run_options;  ///< further options of `run`: " --require cuda"
+};
+
+std::string with_schema(std::string_view suite) {
+  return "#:schema ./suite.schema.json\n" + std::string(suite);
+}
+
+constexpr const char* kSchema = "suite.schema.json";
+constexpr const char* kWorkflow = ".github/workflows/peakmark.yml";
+
+constexpr std::string_view kNeedsOfWorker =
+    "CMake, a C++ compiler, and OpenCL with a device\n"
+    "(Debian: cmake g++ opencl-c-headers ocl-icd-opencl-dev pocl-opencl-icd).";
+constexpr std::string_view kNeedsOfProgram =
+    "CMake, a C compiler, OpenCL with a device, and numpy for python3, which runs estimators.py\n"
+    "(Debian: cmake gcc opencl-c-headers ocl-icd-opencl-dev pocl-opencl-icd python3-numpy).";
+constexpr std::string_view kNeedsOfCuda =
+    "CMake, CUDA's toolkit, a peakmark built with -DPEAKMARK_CUDA=ON, and a GPU to be measured on.";
+
+constexpr std::string_view kAboutHostedRunner =
+    R"(# Builds, measures and judges on GitHub's own machines, where PoCL is the device. On a runner with a GPU change
+# `runs-on`, take `container` away, and let `peakmark run` have --require gpu: then a broken GPU is an error, and never a
+# green run on a CPU.
+)";
+constexpr std::string_view kAboutGpuRunner =
+    R"(# Builds, measures and judges on a runner of yours that has a GPU, CUDA's toolkit, and what peakmark is built with
+# (ci/packages-build.txt in its repository); --require makes a broken GPU an error.
+)";
+
+/// The properties of a kind of project that its workflow depends on.
+struct ProjectWords {
+  std::string_view suite;
+  std::string_view packages = "";  ///< besides those that build peakmark
+  std::string_view needs;
+  bool needs_cuda = false;
+};
+
+/// A CUDA project measures nothing without a GPU: that must be an error.
+std::string run_options(const ProjectWords& words) {
+  return words.needs_cuda ? " --require cuda" : "";
+}
+
+std::string workflow(const ProjectWords& words) {
+  const bool own_runner = words.needs_cuda;
+  const std::pair<std::string_view, std::string> marks[] = {
+      {"@ABOUT@", std::string(own_runner ? kAboutGpuRunner : kAboutHostedRunner)},
+      {"@RUNNER@", own_runner ? "    runs-on: [self-hosted, gpu]  # the labels of that runner\n"
+                              : "    runs-on: ubuntu-latest\n    container: debian:12\n"},
+      {"@PACKAGES@", std::string(words.packages)},
+      {"@CMAKE_OPTIONS@", words.needs_cuda ? " -DPEAKMARK_CUDA=ON" : ""},
+      {"@SUITE@", std::string(words.suite) + run_options(words)}};
+  std::string text(embedded::workflow_yml());
+  for (const auto& [mark, with] : marks) text.replace(text.find(mark), mark.size(), with);
+  return text;
+}
+
+/// Appends the files that every kind of project has.
+FirstProject project(const ProjectWords& words, std::vector<FirstFile> files) {
+  files.push_back({kSchema, std::string(suite_schema()), "schema of the suite, for editors"});
+  files.push_back(
+      {kWorkflow, workflow(words),
+       words.needs_cuda ? "measures and judges on a runner with a GPU" : "measures and judges on GitHub"});
+  return {std::move(files), std::string(words.needs), std::string(words.suite), run_options(words)};
+}
+
+/// Returns the project of a kind: "opencl" or "cuda" with a worker, or "program" for an unchanged program.
+FirstProject first_project(std::string_view kind) {
+  if (kind == "program") {
+    return project(
+        {.suite = "mean.toml", .packages = " python3-numpy", .needs = kNeedsOfProgram},
+        {{"mean.c", std::string(embedded::mean_c()), "an example of your program; it does not use peakmark"},
+         {"CMakeLists.txt", std::string(embedded::unchanged_CMakeLists_txt()), "builds it"},
+         {"mean.toml", with_schema(embedded::mean_toml()), "the suite: command and shapes"},
+         {"estimators.py", std::string(embedded::estimators_py()), "an estimator in Python"},
+         {"estimator.sh", std::string(embedded::estimator_sh()), "an estimator as a shell script"}});
+  }
+  if (kind == "cuda") {
+    return project({.suite = "sum.toml", .needs = kNeedsOfCuda, .needs_cuda = true},
+                   {{"sum.cu", std::string(embedded::sum_cu()),
+                     "the worker: a kernel and CUB, their axes and estimators"},
+                    {"CMakeLists.txt", std::string(embedded::sum_CMakeLists_txt()), "builds it"},
+                    {"sum.toml", with_schema(embedded::sum_toml()), "the suite: shapes"}});
+  }
+  return project(
+      {.suite = "scale.toml", .needs = kNeedsOfWorker},
+      {{"scale.cpp", std::string(embedded::scale_cpp()), "the worker: a kernel, its axes and estimator"},
+       {"CMakeLists.txt", std::string(embedded::CMakeLists_txt()), "builds it"},
+       {"scale.toml", with_schema(embedded::scale_toml()), "the suite: shapes"}});
+}
+
+std::vector<fs::path> folders_of_path() {
+  std::vector<fs::path> folders;
+  const char* const path = std::getenv("PATH");
+  std::istringstream entries(path == nullptr ? "" : path);
+  for (std::string entry; std::getline(entries, entry, ':');) folders.emplace_back(entry);
+  return folders;
+}
+
+bool are_one_file(const fs::path& one, const fs::path& other) {
+  std::error_code error;
+  return fs::equivalent(one, other, error) && !error;
+}
+
+/// Returns what a user types to call this program again, quoted for a shell: `peakmark` if that is the one in
+/// PATH.
+std::string own_command() {
+  // Python's command replaces itself with this program, with its own name as argv[0].
+  const std::string called_by = program_invocation_name;
+  if (called_by.find('/') == std::string::npos) return "peakmark";
+  for (const fs::path& folder : folders_of_path()) {
+    const fs::path file = folder / "peakmark";
+    if (access(file.c_str(), X_OK) != 0) continue;
+    if (are_one_file(file, "/proc/self/exe") || are_one_file(file, called_by)) return "peakmark";
+    break;  // a shell takes the first
+  }
+  return shell_word(called_by);
+}
+
+/// Returns whether find_package() searches this prefix by default, because its `bin` is in PATH.
+bool cmake_finds(const fs::path& prefix) {
+  return std::ranges::any_of(folders_of_path(), [&](fs::path folder) {
+    if (!folder.has_filename()) folder = folder.parent_path();  // "/usr/bin/"
+    const bool is_bin = folder.filename() == "bin" || folder.filename() == "sbin";
+    return are_one_file(is_bin ? folder.parent_path() : folder, prefix);
+  });
+}
+
+/// Returns what exists at `file`, or what is in its path and not a folder; empty if the file can be created.
+std::string existing_path(const fs::path& file) {
   fs::path way;
   for (const fs::path& part : file) {
     way /= part;
@@ -38,21 +186,20 @@ std::string in_the_way_of(const fs::path& file) {
   return "";
 }
 
-/// What an editor, or a git that looks for `peakmark.yml`, finds there is somebody's: nothing is written over
-/// it.
+/// Throws UsageError if a file exists: `init` overwrites nothing.
 void refuse_existing(const std::vector<FirstFile>& files) {
   std::vector<std::string> there;
   for (const FirstFile& file : files) {
-    if (const std::string one = in_the_way_of(file.path); !one.empty()) there.push_back(one);
+    if (const std::string one = existing_path(file.path); !one.empty()) there.push_back(one);
   }
   if (there.empty()) return;
   throw UsageError(
-      fmt::format("init: already here: {}. Nothing was written; begin in another folder, or move {}",
+      fmt::format("init: already exists: {}; nothing was written. Use another folder, or move {}",
                   fmt::join(there, ", "), there.size() == 1 ? "it" : "them"));
 }
 
-/// Files and folders that go again where not all of them can be written: half a project would stand in the
-/// way of the next `init`.
+/// Writes files and folders. Removes them again unless keep() is called: half a project would block the next
+/// `init`.
 class NewFiles {
  public:
   NewFiles() = default;
@@ -86,23 +233,23 @@ class NewFiles {
 
 void write_all(const std::vector<FirstFile>& files) {
   constexpr const char* kNothing =
-      "Nothing was written; go to a folder that you may write to and that has room, and begin there";
+      "Nothing was written; use a folder that you may write to and that has free space";
   NewFiles written;
   try {
     for (const FirstFile& file : files) written.write(file);
-  } catch (const UsageError& error) {  // something else is there, that is not replaced
+  } catch (const UsageError& error) {  // something that is not a file is there
     throw UsageError(fmt::format("init: {}. {}", error.what(), kNothing));
   } catch (const IoError& error) {
     throw IoError(fmt::format("init: {}. {}", error.what(), kNothing), error.error());
   } catch (const fs::filesystem_error& error) {
-    throw IoError(fmt::format("init: {}: cannot make it: {}. {}", error.path1().string(),
+    throw IoError(fmt::format("init: {}: cannot be created: {}. {}", error.path1().string(),
                               error.code().message(), kNothing),
                   error.code().value());
   }
   written.keep();
 }
 
-/// For find_package(peakmark), where it does not look by itself.
+/// Returns the CMake option with which find_package(peakmark) finds this installation; empty if not needed.
 std::string prefix_option() {
   for (const fs::path& prefix : own_program_prefixes()) {
     std::error_code error;
@@ -113,8 +260,8 @@ std::string prefix_option() {
   return "";
 }
 
-/// What was written, and what to type next.
-std::string told_of(const FirstProject& project) {
+/// Returns the list of files, and the next commands.
+std::string summary(const FirstProject& project) {
   std::string text;
   for (const FirstFile& file : project.files) text += fmt::format("{:<30}  {}\n", file.path, file.what);
   return text + fmt::format(
@@ -137,7 +284,7 @@ void init(const InitOptions& options) {
   }
   refuse_existing(project.files);
   write_all(project.files);
-  print_text(told_of(project));
+  print_text(summary(project));
 }
 
 }  // namespace
@@ -147,16 +294,15 @@ void add_init_command(CLI::App& app, Result& /*result*/) {
   CLI::App* const command =
       app.add_subcommand("init", "Write a first worker, suite and workflow into this folder");
   command
-      ->add_option(
-          "KIND", options->kind,
-          "opencl or cuda: a worker, to be made yours; program: a suite for a program that is measured "
-          "as it is")
+      ->add_option("KIND", options->kind,
+                   "opencl and cuda write a worker, program writes a suite for an unchanged program")
       ->check(CLI::IsMember({"opencl", "cuda", "program"}))
       ->capture_default_str();
-  command->add_flag("--list", options->list, "Only list the files that would be written");
-  command->footer(
-      "What it writes works as it stands, and what to type next it says. Nothing is written over.\n"
-      "Exit code: 0 clean, 2 wrong usage, or a file is there already or cannot be written.");
+  command->add_flag("--list", options->list, "List the files, and write nothing");
+  set_help(
+      *command,
+      {.notes = {"The project works as written; the output ends with the next commands. Overwrites nothing."},
+       .exit_codes = {{"0", "clean"}, {"2", "wrong usage, or a file exists or cannot be written"}}});
   command->callback([options] { init(*options); });
 }
 

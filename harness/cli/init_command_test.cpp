@@ -1,9 +1,8 @@
-// What `peakmark init` writes, and what it leaves alone. That it builds and runs, ci/test shows with the
-// examples.
+// The files of `peakmark init`. ci/test builds and runs them with the examples.
 #include <set>
 #include <sstream>
 
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -110,7 +109,7 @@ TEST_F(Init, WritesOverNothing) {
   std::filesystem::create_symlink("nowhere", here_ / "scale.toml");
   const Answer answer = in_folder("init");
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("already here: CMakeLists.txt, scale.toml. Nothing was written"));
+  EXPECT_THAT(answer.errors, HasSubstr("already exists: CMakeLists.txt, scale.toml; nothing was written"));
   EXPECT_EQ(read_text_file(here_ / "CMakeLists.txt"), "mine");
   EXPECT_EQ(files(), std::set<std::string>{"CMakeLists.txt"});
 }
@@ -120,7 +119,7 @@ TEST_F(Init, NamesWhatIsNoFolderOnTheWay) {
   std::ofstream(here_ / ".github") << "mine";
   const Answer answer = in_folder("init");
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("already here: .github. Nothing was written; begin in another folder, "
+  EXPECT_THAT(answer.errors, HasSubstr("already exists: .github; nothing was written. Use another folder, "
                                        "or move it"));
   EXPECT_EQ(files(), std::set<std::string>{".github"});
 }

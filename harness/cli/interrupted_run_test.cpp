@@ -1,4 +1,4 @@
-// A run that is killed, interrupted, or has no room: nothing measured is lost, nothing is measured twice.
+// Runs that are killed, interrupted, or on a full disk: no measurement is lost or repeated.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -10,7 +10,7 @@
 #include "base/descriptor.hpp"
 #include "base/files_testing.hpp"
 #include "base/text_file.hpp"
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -43,7 +43,7 @@ TEST_F(InterruptedRun, AKilledRunIsResumed) {
   pid_t worker = 0;
   {
     WorkerProcess supervisor(run_command());
-    worker = told_pid(fifo);
+    worker = read_pid(fifo);
     wait_for_lines(3);  // the context and two observations
     ::kill(supervisor.pid(), SIGKILL);
     EXPECT_EQ(rest_of(supervisor).end.signal, SIGKILL);
@@ -68,7 +68,7 @@ TEST_F(InterruptedRun, TwoSupervisorsDoNotShareARunFile) {
   suite({"ok", "tell_pid"});
   const std::string fifo = make_fifo();
   WorkerProcess first(run_command());
-  const pid_t worker = told_pid(fifo);
+  const pid_t worker = read_pid(fifo);
   const Answer second = run();
   EXPECT_EQ(second.end.exit_code, 2);
   EXPECT_THAT(second.errors, HasSubstr("another peakmark measures into"));
@@ -81,7 +81,7 @@ TEST_F(InterruptedRun, SigintKeepsWhatWasMeasured) {
   suite({"ok", "ok", "tell_pid", "ok"});
   const std::string fifo = make_fifo();
   WorkerProcess supervisor(run_command());
-  const pid_t worker = told_pid(fifo);
+  const pid_t worker = read_pid(fifo);
   ::kill(supervisor.pid(), SIGINT);
   const Answer answer = rest_of(supervisor);
   EXPECT_EQ(answer.end.exit_code, 130);
@@ -121,7 +121,7 @@ TEST_F(InterruptedRun, OnATerminalABarIsDrawnAndGoneAfterSigint) {
   // script(1) gives the program a terminal, and us what is written there.
   WorkerCommand terminal{"/usr/bin/script", {"-qec", line, "/dev/null"}, whole.environment, ""};
   WorkerProcess script(terminal);
-  const pid_t worker = told_pid(fifo);
+  const pid_t worker = read_pid(fifo);
   pid_t supervisor = 0;
   std::ifstream(pid_file) >> supervisor;
   ASSERT_GT(supervisor, 0);

@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/selection_options.hpp"
-#include "cli/standard_output.hpp"
-#include "cli/value_name.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
+#include "cli/options.hpp"
 #include "runfile/context_json.hpp"
 #include "supervise/run_selection.hpp"
 #include "supervise/run_workers.hpp"
@@ -40,25 +40,19 @@ void list(const ListOptions& options) {
 void add_list_command(CLI::App& app, Result& /*result*/) {
   const auto options = std::make_shared<ListOptions>();
   SelectionOptions& selection = options->selection;
-  CLI::App* const command =
-      app.add_subcommand("list", "List the cases of suites, as `run` would measure them here");
+  CLI::App* const command = app.add_subcommand("list", "List the cases that `run` would measure here");
   command->add_option("SUITE", selection.suites, "Suite files")->required();
   add_selection_options(*command, selection);
   add_shard_option(*command, selection);
-  command
-      ->add_option(
-          "--worker", options->workers,
-          "Program that knows the variants; of several each has a label; default: that of the suite, or "
-          "peakmark-bench")
-      ->type_name(value_name::kNamedProgram)
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_flag("--full-names", options->full_names, "Print axes at their default too");
-  command->add_flag("--json", options->json, "Axes, windows and expected outcomes too, as JSON");
-  command->footer(
-      "Names leave out axes at their default; --full-names prints them, and --filter finds them.\n"
-      "Without a device, cases that leave the backend open are listed with the backend `auto`.\n"
-      "Exit code: 0 clean, 2 wrong usage or input.");
+  add_workers_option(*command, options->workers, "Use the variants of this worker; label each of several");
+  command->add_flag("--full-names", options->full_names, "Print axes with default values too");
+  command->add_flag("--json", options->json, "Print names, axes, windows and expected outcomes as JSON");
+  set_help(
+      *command,
+      {.notes = {"A case name leaves out axes with default values. --full-names prints all axes; --filter "
+                 "matches both.",
+                 "Without a device, a case with any backend has the backend `auto`."},
+       .exit_codes = {{"0", "clean"}, {"2", "wrong usage or input"}}});
   command->callback([options] { list(*options); });
 }
 

@@ -1,4 +1,4 @@
-// Runs measured for real: a worker of known behaviour on OpenCL, under its recorder.
+// Runs on OpenCL under the recorder, with a worker of known behaviour.
 #include <gmock/gmock.h>
 
 #include <csignal>

@@ -6,8 +6,8 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/file_name.hpp"
-#include "cli/value_name.hpp"
+#include "cli/help.hpp"
+#include "cli/options.hpp"
 #include "runfile/merge.hpp"
 #include "runfile/run_summary.hpp"
 
@@ -24,7 +24,7 @@ ExitCode merge(const MergeOptions& options) {
     std::error_code error;
     if (std::filesystem::equivalent(path, options.output, error)) {
       throw UsageError("-o " + options.output.string() +
-                       " is one of the shards and would be lost; name another file");
+                       ": is one of the shards and would be overwritten; name another file");
     }
   }
   set_run_file_aside(options.output);
@@ -45,17 +45,19 @@ ExitCode merge(const MergeOptions& options) {
 
 void add_merge_command(CLI::App& app, Result& result) {
   const auto options = std::make_shared<MergeOptions>();
-  CLI::App* const command = app.add_subcommand("merge", "Make one run of its shards");
+  CLI::App* const command = app.add_subcommand("merge", "Merge the shards of a run");
   command->add_option("RUN", options->runs, "Run files of all shards")->required();
-  command->add_option("-o,--output", options->output, "Run file to write")
+  command->add_option("-o,--output", options->output, "Write this run file")
       ->type_name(value_name::kRun)
       ->required()
       ->check(kFileName);
-  command->footer(
-      "Refused: gaps, duplicates, and shards of different suites, devices, drivers or builds.\n"
-      "Exit code: 0 clean, 2 wrong usage, refused, or a file cannot be read or written, 4 nothing was "
-      "measured in any "
-      "shard.");
+  set_help(
+      *command,
+      {.notes = {"Rejects missing or duplicate shards, and shards of different suites, devices, drivers or "
+                 "builds."},
+       .exit_codes = {{"0", "clean"},
+                      {"2", "wrong usage, rejected shards, or a file cannot be read or written"},
+                      {"4", "no shard measured anything"}}});
   command->callback([options, &result] { result.code = merge(*options); });
 }
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/file_name.hpp"
+#include "cli/help.hpp"
+#include "cli/options.hpp"
 #include "cli/python_reports.hpp"
-#include "cli/value_name.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -41,27 +41,28 @@ struct PlotOptions {
 
 void add_plot_command(CLI::App& app, Result& /*result*/) {
   const auto options = std::make_shared<PlotOptions>();
-  CLI::App* const command = app.add_subcommand("plot", "Draw memory and time against shape, from run files");
-  command->add_option("RUN", options->runs, "Run files; a case in several is drawn as a line for each")
+  CLI::App* const command = app.add_subcommand("plot", "Plot memory and time against shape");
+  command->add_option("RUN", options->runs, "Run files. A case in several files has a line for each")
       ->required();
-  command->add_option("-o,--output", options->output, "Folder to write")
+  command->add_option("-o,--output", options->output, "Write the plots into this folder")
       ->type_name(value_name::kFolder)
       ->capture_default_str()
       ->check(kFileName);
-  command->add_flag("--png", options->png, "Write PNG; default: PNG and SVG");
+  command->add_flag("--png", options->png, "Write PNG. Default: PNG and SVG");
   command->add_flag("--svg", options->svg, "Write SVG");
   command->add_flag("--pdf", options->pdf, "Write PDF");
-  command->add_option("--filter", options->filter, "Only cases whose name this regular expression finds")
+  command->add_option("--filter", options->filter, "Select cases whose name matches this regular expression")
       ->type_name(value_name::kRegex);
-  command->add_option("--metric", options->metrics, "Draw only this; may be repeated; default: all")
+  command->add_option("--metric", options->metrics, "Plot only this metric. Default: all")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(CLI::IsMember({"peak", "overhead", "time", "throughput", "at-peak", "estimate"}));
-  command->add_option("--axis", options->axis, "Axis to draw against; default: the first that fits");
-  command->footer(
-      "Needs Python 3.11 or later with matplotlib, pandas and jinja2: python3, or what $PEAKMARK_PYTHON "
-      "names.\n"
-      "Exit code: 0 written, 2 wrong usage, or a run file cannot be read, 4 nothing to draw.");
+  command->add_option("--axis", options->axis, "Plot against this axis. Default: the first suitable axis")
+      ->type_name("AXIS");
+  set_help(*command, {.notes = {kPythonNote},
+                      .exit_codes = {{"0", "written"},
+                                     {"2", "wrong usage, or a run file cannot be read"},
+                                     {"4", "nothing to plot"}}});
   command->callback([options] { plot(*options); });
 }
 

@@ -1,4 +1,4 @@
-// What is private on this machine is in no file that may be published: planted, and looked for in every kind.
+// Private texts of this machine are planted, and must be in no file that may be published.
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "base/private_text.hpp"
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 #include "profile/profile.hpp"
 
 namespace peakmark {

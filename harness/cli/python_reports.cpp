@@ -17,19 +17,18 @@ namespace fs = std::filesystem;
 
 fs::path reports_folder() {
   if (const auto folder = python_folder("reports", "peakmark_reports")) return *folder;
-  throw EnvironmentError(
-      fmt::format("share/peakmark/reports, which draws reports, is not beside {}; install peakmark again",
-                  own_program().string()));
+  throw EnvironmentError(fmt::format("share/peakmark/reports not found next to {}; install peakmark again",
+                                     own_program().string()));
 }
 
-/// $PEAKMARK_PYTHON, which may name a program of a virtual environment, or python3.
+/// Returns $PEAKMARK_PYTHON, which may be the Python of a virtual environment, or python3.
 fs::path python(const std::vector<std::string>& environment) {
   const std::string wanted = find_variable(environment, "PEAKMARK_PYTHON").value_or("");
   const std::string name = wanted.empty() ? "python3" : wanted;
   if (const auto found = find_program(environment, name)) return *found;
   throw EnvironmentError(
-      fmt::format("{} is no program here; plots and reports need Python 3.11 or later: install it, or let "
-                  "$PEAKMARK_PYTHON name it",
+      fmt::format("{}: no such program; plots and reports need Python 3.11 or later: install it, or set "
+                  "PEAKMARK_PYTHON",
                   name));
 }
 
@@ -41,12 +40,12 @@ void become_python_reports(const std::vector<std::string>& words, const std::str
   const std::string others = without_empty_folders(find_variable(environment, "PYTHONPATH").value_or(""));
   const std::string folder = reports_folder().string();
   set_variable(environment, "PYTHONPATH", others.empty() ? folder : folder + ":" + others);
-  // From Python 3.11 on the processes that draw heed it too.
+  // From Python 3.11 on, the processes that draw inherit it.
   set_variable(environment, "PYTHONSAFEPATH", "1");
-  // Not an argument: everybody can read those, and a URL may hold a password.
+  // Not an argument, which all users can read: a URL may contain a password.
   if (!history.empty()) set_variable(environment, "PEAKMARK_HISTORY", history);
-  // Not -m: the messages are this program's, and begin with its name. Python puts the working folder first in
-  // its path for both, and files there would replace modules of its library.
+  // Not -m, because messages begin with the name of this program. Both put the working folder first in
+  // Python's path, where files would replace modules of its library.
   const std::string script =
       "import sys\n"
       "sys.path[:] = [path for path in sys.path if path not in ('', '.')]\n"
@@ -56,8 +55,7 @@ void become_python_reports(const std::vector<std::string>& words, const std::str
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::fflush(nullptr);
   ::execve(interpreter.c_str(), exec_pointers(arguments).data(), exec_pointers(environment).data());
-  throw io_error(interpreter, "cannot be started", errno,
-                 "let $PEAKMARK_PYTHON name a Python of 3.11 or later");
+  throw io_error(interpreter, "cannot be started", errno, "set PEAKMARK_PYTHON to Python 3.11 or later");
 }
 
 }  // namespace peakmark::cli

@@ -1,6 +1,4 @@
-// `peakmark record` as a user types it, on a program that knows nothing of it.
-#include "cli/record_command_test.hpp"
-
+// `peakmark record` as a user calls it, on an unchanged program.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/record_command_testing.hpp"
 #include "profile/profile_files.hpp"
 
 namespace peakmark {
@@ -100,7 +99,7 @@ TEST_F(RecordCommand, WhatIsShownIsNotWrittenOver) {
   for (const char* const option : {"--html ", "--trace "}) {
     for (const char* const name : {"p", "same", "link"}) {
       EXPECT_EQ(show(option + file(name)), 2);
-      EXPECT_THAT(text(file("err")), HasSubstr("is the profile that is to be shown"));
+      EXPECT_THAT(text(file("err")), HasSubstr("is the profile to be shown"));
     }
     EXPECT_EQ(recorded(profile()).peak_bytes, 1000);
     EXPECT_EQ(show(option + file("new")), 0);
@@ -249,7 +248,7 @@ TEST_F(RecordCommand, AScriptThatDoesNotSayByWhatItRunsIsTold) {
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   const Result result = record("-- " + script);
   EXPECT_EQ(result.code, 126);
-  EXPECT_THAT(result.err, testing::AllOf(HasSubstr(script + ": is no program that the system can start"),
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr(script + ": the system cannot start this file"),
                                          HasSubstr("-- sh " + script)));
   EXPECT_EQ(record("-- sh " + script).out, "ran\n");
   std::filesystem::permissions(script, std::filesystem::perms::owner_read);

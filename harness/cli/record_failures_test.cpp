@@ -1,4 +1,4 @@
-// The ways in which recording can fail, each with its exit code and one line that says what to do.
+// Failures of `record`: each has its exit code and a line that says what to do.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "cli/record_command_test.hpp"
+#include "cli/record_command_testing.hpp"
 #include "profile/profile_files.hpp"
 
 namespace peakmark {
@@ -35,8 +35,7 @@ class RecordFailures : public RecordCommand {
 TEST_F(RecordFailures, TheLayerIsMissing) {
   const Result result = record("-- $PROGRAM leak", "export PEAKMARK_LIBRARY_DIR=" + file("none") + ";");
   EXPECT_EQ(result.code, 5);
-  EXPECT_THAT(result.err,
-              AllOf(HasSubstr("missing from " + file("none")), HasSubstr("install peakmark whole")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("missing from " + file("none")), HasSubstr("reinstall peakmark")));
   expect_one_line(result);
 }
 
@@ -55,7 +54,7 @@ TEST_F(RecordFailures, TheLayerIsAnotherLibrary) {
   std::filesystem::copy_file(PEAKMARK_UNLAYERED_LOADER, library);
   const Result result = record("-- $PROGRAM leak", library_folder());
   EXPECT_EQ(result.code, 5);
-  EXPECT_THAT(result.err, HasSubstr(library + " is no recorder: it lacks clInitLayer"));
+  EXPECT_THAT(result.err, HasSubstr(library + " is not a recorder: it does not export clInitLayer"));
   expect_one_line(result);
 }
 
@@ -89,7 +88,7 @@ TEST_F(RecordFailures, NoRoomForAProfileThatAloneIsTheCause) {
   const Result result = record("-- $PROGRAM leak", "ulimit -f 100;");
   EXPECT_EQ(result.code, 5);
   EXPECT_THAT(result.err, HasSubstr("the limit on file sizes (ulimit -f) is reached"));
-  EXPECT_THAT(result.err, AllOf(HasSubstr("the recorder came up and could not write"),
+  EXPECT_THAT(result.err, AllOf(HasSubstr("the recorder could not write"),
                                 HasSubstr("raise the limit on file sizes (ulimit -f)")));
   EXPECT_THAT(result.err, Not(HasSubstr("no recorder came up")));
   expect_one_line(result);
@@ -230,7 +229,7 @@ TEST_F(RecordFailures, TheProgramCrashes) {
   const Result result = record("-- $PROGRAM crash", "ulimit -c 0;");
   EXPECT_GT(result.code, 128);
   EXPECT_THAT(result.err,
-              AllOf(HasSubstr("the program was ended by signal"), HasSubstr("whole to its last event")));
+              AllOf(HasSubstr("the program was ended by signal"), HasSubstr("complete to the last event")));
   EXPECT_EQ(recorded(profile()).peak_bytes, 100);
 }
 
@@ -252,7 +251,7 @@ TEST_F(RecordFailures, TheProgramGoesToTheBackground) {
   close(in[0]);
   close(in[1]);
   EXPECT_EQ(result.code, 5);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("left behind runs on"), HasSubstr("keep it in the foreground")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("is still running"), HasSubstr("keep it in the foreground")));
   expect_one_line(result);
 }
 

@@ -1,10 +1,10 @@
-// Two loaders of OpenCL in one process: both are counted, or `record` says which is not.
+// Two OpenCL loaders in one process: `record` counts both, or says which it cannot count.
 #include <dlfcn.h>
 #include <link.h>
 
 #include <filesystem>
 
-#include "cli/record_command_test.hpp"
+#include "cli/record_command_testing.hpp"
 
 namespace peakmark {
 namespace {

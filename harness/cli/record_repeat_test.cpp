@@ -1,8 +1,8 @@
-// `record --repeat N`, `record --json`, and `compare` of what they wrote.
+// `record --repeat N`, `record --json`, and `compare` of their profiles.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/record_command_test.hpp"
+#include "cli/record_command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -72,7 +72,7 @@ TEST_F(RecordRepeat, ARunThatWasKilledIsNotCompared) {
       record("--repeat 5 --json -- sh -c '" + twice + "'", "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";");
   EXPECT_EQ(direct.code, 137);
   EXPECT_THAT(direct.err, testing::AllOf(HasSubstr("2 of 3 runs recorded; the peaks agree: 1000 B"),
-                                         HasSubstr("run 3 did not end, and its peak is not compared: "
+                                         HasSubstr("run 3 ended early, its peak is not compared: "
                                                    "signal 9 (Killed)")));
   const auto json = nlohmann::json::parse(direct.out);
   EXPECT_EQ(json["peaks_agree"], true);

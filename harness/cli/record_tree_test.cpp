@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files_testing.hpp"
-#include "cli/record_command_test.hpp"
+#include "cli/record_command_testing.hpp"
 #include "profile/profile_files.hpp"
 
 namespace peakmark {

@@ -16,9 +16,9 @@
 #include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "cli/command.hpp"
-#include "cli/file_name.hpp"
-#include "cli/output_file.hpp"
-#include "cli/value_name.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
+#include "cli/options.hpp"
 #include "history/history.hpp"
 #include "profile/profile.hpp"
 #include "runfile/redact.hpp"
@@ -36,11 +36,11 @@ struct RedactOptions {
 constexpr std::string_view kSqlite("SQLite format 3\0", 16);
 
 void redact_history(const std::string& place, const PrivateTexts& texts) {
-  history::History history(history::parse_place(place), history::History::Purpose::change);
-  print_message(stderr, "{}: {} redacted\n", history.place().name(), quantity(history.redact(texts), "run"));
+  history::History history(history::parse_address(place), history::History::Purpose::change);
+  print_message(stderr, "{}: {} redacted\n", history.address().name(), quantity(history.redact(texts), "run"));
 }
 
-/// Into the file itself: a new one would not be locked.
+/// Writes into the file itself, because a new file would not be locked.
 void write_in_place(const fs::path& path, const std::string& contents) {
   errno = 0;
   std::ofstream file(path, std::ios::binary);
@@ -49,7 +49,7 @@ void write_in_place(const fs::path& path, const std::string& contents) {
   if (file.fail()) throw io_error(path, "cannot be written", errno != 0 ? errno : EIO);
 }
 
-/// The copy gets its name when nothing private is in it any more.
+/// Names the copy only after everything private is removed.
 void redact_copy(const std::string& contents, const fs::path& target, const PrivateTexts& texts) {
   check_replaceable(target);
   const NewFile beside = create_file_beside(target);
@@ -85,21 +85,21 @@ void redact_file(const std::string& file, const std::string& output, const Priva
     if (text != contents || !output.empty()) replace_text_file(target, text);
     print_message(stderr, "{}: {}\n", target.string(), text == contents ? "nothing to redact" : "redacted");
   } catch (const UsageError& error) {
-    throw UsageError(file + ": not redacted: " + error.what() +
-                     "; name a run file, a profile, a history, or JSON that peakmark wrote");
+    throw UsageError(file + ": cannot be redacted: " + error.what() +
+                     "; name a run file, a profile, a history, or JSON written by peakmark");
   }
 }
 
 void redact(const RedactOptions& options) {
   if (!options.output.empty() && options.files.size() > 1) {
-    throw UsageError("-o takes one FILE; without it each file is replaced");
+    throw UsageError("-o takes one FILE; leave it out to replace each file");
   }
   remove_earlier_outputs({options.output}, {options.files.begin(), options.files.end()});
   const PrivateTexts texts = private_texts(current_environment());
   for (const std::string& file : options.files) {
     const bool is_url = file.starts_with("postgresql://") || file.starts_with("postgres://");
     if (is_url && !options.output.empty())
-      throw UsageError("-o takes a file, not a database; redact it in place");
+      throw UsageError("-o takes a file, not a database; leave it out to redact the database in place");
     is_url ? redact_history(file, texts) : redact_file(file, options.output, texts);
   }
 }
@@ -112,15 +112,14 @@ void add_redact_command(CLI::App& app, Result& /*result*/) {
       app.add_subcommand("redact", "Remove host names, paths, secrets and command lines from files");
   command
       ->add_option("FILE", options->files,
-                   "Run files, profiles, histories (file or URL), or JSON that peakmark wrote")
+                   "Run files, profiles, histories (file or URL), or JSON written by peakmark")
       ->required();
-  command->add_option("-o,--output", options->output, "File to write; else FILE is replaced")
-      ->type_name(value_name::kFile)
-      ->check(kFileName);
-  command->footer(
-      "What a file holds before and after: docs/formats.md, \"What a published file holds\".\n"
-      "Figures, names of cases and devices stay. Each file is replaced whole or not at all.\n"
-      "Exit code: 0 clean, 2 wrong usage, or a file cannot be read or written.");
+  add_file_option(*command, "-o,--output", options->output, "Write this file. Default: replace FILE");
+  set_help(
+      *command,
+      {.notes = {"Keeps numbers and the names of cases and devices. Replaces each file whole or not at all. "
+                 "docs/formats.md, \"What a published file holds\", lists what is removed."},
+       .exit_codes = {{"0", "clean"}, {"2", "wrong usage, or a file cannot be read or written"}}});
   command->callback([options] { redact(*options); });
 }
 

@@ -10,39 +10,37 @@
 #include <vector>
 
 #include "base/text_file.hpp"
-#include "cli/allow_growth_option.hpp"
 #include "cli/command.hpp"
-#include "cli/file_name.hpp"
-#include "cli/history_option.hpp"
-#include "cli/output_file.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
+#include "cli/options.hpp"
 #include "cli/python_reports.hpp"
-#include "cli/value_name.hpp"
 
 namespace peakmark::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct ReportOptions {
+struct PageOptions {
   std::string output;
   std::string history;
   std::string title;
-  std::optional<std::string> allow_growth;
+  GrowthAllowance allow_growth;
   CLI::Option* step_summary = nullptr;
   std::string step_summary_file;
-  /// ReportOptions of Python's that name a file or a text, as they are called there.
+  /// Options that Python has by the same name: the name and the value.
   std::vector<std::pair<std::string, std::string>> forms;
 };
 
-std::vector<std::string> report_words(const ReportOptions& options) {
+std::vector<std::string> report_words(const PageOptions& options) {
   std::vector<std::string> words{"report", "--peakmark", own_program().string()};
   const auto add = [&](const std::string& name, const std::string& value) {
-    // In one word: a value may begin with a dash.
+    // As one word, because a value may begin with a dash.
     if (!value.empty()) words.push_back(fmt::format("--{}={}", name, value));
   };
   add("output", options.output);
   add("title", options.title);
-  if (options.allow_growth) add("allow-growth", allowed_growth(options.allow_growth).text);
+  if (!options.allow_growth.is_zero()) add("allow-growth", options.allow_growth.text);
   for (const auto& [name, value] : options.forms) add(name, value);
   if (options.step_summary->count() > 0) {
     words.push_back(options.step_summary_file.empty() ? "--step-summary"
@@ -51,7 +49,7 @@ std::vector<std::string> report_words(const ReportOptions& options) {
   return words;
 }
 
-/// By what it begins with, Python knows a folder whose files it may replace.
+/// Python replaces files only in a folder whose page begins with this generator.
 void replace_earlier_page(const fs::path& folder) {
   constexpr std::string_view kGenerator = R"(<meta name="generator" content="peakmark report">)";
   const fs::path page = folder / "index.html";
@@ -64,11 +62,11 @@ void replace_earlier_page(const fs::path& folder) {
                                 kGenerator));
 }
 
-/// The page, and the forms that are written and not added to.
-void remove_earlier_reports(const ReportOptions& options) {
+/// Removes the page and the forms, except files that a form appends to.
+void remove_earlier_reports(const PageOptions& options) {
   std::vector<fs::path> outputs;
   for (const auto& [name, value] : options.forms) {
-    if (name != "code-quality-path") outputs.emplace_back(value);  // that is a file of the repository
+    if (name != "code-quality-path") outputs.emplace_back(value);  // names a file of the repository
   }
   const bool has_form = options.step_summary->count() > 0 ||
                         std::ranges::any_of(outputs, [](const fs::path& output) { return !output.empty(); });
@@ -77,8 +75,7 @@ void remove_earlier_reports(const ReportOptions& options) {
     replace_earlier_page(options.output.empty() ? "report" : options.output);
 }
 
-[[noreturn]] void report(const ReportOptions& options) {
-  (void)allowed_growth(options.allow_growth);  // a mistake leaves earlier reports as they are
+[[noreturn]] void report(const PageOptions& options) {
   remove_earlier_reports(options);
   become_python_reports(report_words(options), options.history);
 }
@@ -86,42 +83,39 @@ void remove_earlier_reports(const ReportOptions& options) {
 }  // namespace
 
 void add_report_command(CLI::App& app, Result& /*result*/) {
-  const auto options = std::make_shared<ReportOptions>();
+  const auto options = std::make_shared<PageOptions>();
   CLI::App* const command =
-      app.add_subcommand("report", "A page of a history for a browser, and the forms that CI systems show");
+      app.add_subcommand("report", "Write a web page of a history, and reports for CI systems");
   command
-      ->add_option("-o,--output", options->output,
-                   "Folder of the page; default: report, or none where a form is asked for")
+      ->add_option(
+          "-o,--output", options->output,
+          "Write the page into this folder. Default: report, or no page if another report is written")
       ->type_name(value_name::kFolder)
       ->check(kFileName);
   add_history_option(*command, options->history);
-  command->add_option("--title", options->title, "Text above the verdict");
+  command->add_option("--title", options->title, "Print this text above the verdict")->type_name("TEXT");
   add_allow_growth_option(*command, options->allow_growth);
-  options->step_summary = command
-                              ->add_option("--step-summary", options->step_summary_file,
-                                           "Markdown, added to this file; else to $GITHUB_STEP_SUMMARY")
-                              ->type_name(value_name::kFile)
-                              ->expected(0, 1);
+  options->step_summary =
+      command
+          ->add_option("--step-summary", options->step_summary_file,
+                       "Append markdown to this file. Default of the file: $GITHUB_STEP_SUMMARY")
+          ->type_name(value_name::kFile)
+          ->expected(0, 1);
   const std::vector<std::pair<std::string, std::string>> forms{
-      {"gitlab-metrics", "GitLab's metrics report to write"},
-      {"gitlab-code-quality", "GitLab's code quality report to write"},
-      {"code-quality-path", "File of the repository that it points to; else suites/nightly.toml"},
-      {"bencher", "Bencher Metric Format to write"},
-      {"benchmark-action", "JSON for github-action-benchmark to write"},
-      {"junit", "JUnit XML to write"}};
+      {"gitlab-metrics", "Write GitLab's metrics report"},
+      {"gitlab-code-quality", "Write GitLab's code quality report"},
+      {"code-quality-path", "Name this file of the repository in it. Default: suites/nightly.toml"},
+      {"bencher", "Write Bencher Metric Format"},
+      {"benchmark-action", "Write JSON for github-action-benchmark"},
+      {"junit", "Write JUnit XML"}};
   options->forms.reserve(forms.size());  // the options below keep its addresses
   for (const auto& [name, help] : forms) {
     options->forms.emplace_back(name, "");
-    command->add_option("--" + name, options->forms.back().second, help)
-        ->type_name(value_name::kFile)
-        ->check(kFileName);
+    add_file_option(*command, "--" + name, options->forms.back().second, help);
   }
-  command->footer(
-      "Needs Python 3.11 or later with matplotlib, pandas and jinja2: python3, or what $PEAKMARK_PYTHON "
-      "names.\n"
-      "Exit code: 0 written, whatever the verdict (`trends` judges), 2 wrong usage, or something cannot be "
-      "read\n"
-      "or written.");
+  set_help(*command, {.notes = {kPythonNote},
+                      .exit_codes = {{"0", "written, whatever the verdict; `trends` exits with the verdict"},
+                                     {"2", "wrong usage, or something cannot be read or written"}}});
   command->callback([options] { report(*options); });
 }
 

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "base/program.hpp"
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -80,7 +80,7 @@ TEST_F(Report, WithoutPythonSaysWhatToDo) {
          std::vector<std::vector<std::string>>{{"report"}, {"plot", "run.json"}}) {
       const Answer answer = peakmark(words);
       EXPECT_EQ(answer.end.exit_code, 2);
-      EXPECT_THAT(answer.errors, AllOf(HasSubstr(name), HasSubstr("$PEAKMARK_PYTHON name")));
+      EXPECT_THAT(answer.errors, AllOf(HasSubstr(name), HasSubstr("set PEAKMARK_PYTHON")));
     }
   }
 }
@@ -118,7 +118,7 @@ TEST_F(Report, FilesOfTheWorkingFolderAreNotTakenForPythonsModules) {
   std::filesystem::current_path(before);
   EXPECT_EQ(answer.end.exit_code, 2);
   EXPECT_THAT(answer.errors,
-              AllOf(testing::AnyOf(HasSubstr("there is no history"), HasSubstr("-m pip install")),
+              AllOf(testing::AnyOf(HasSubstr("no history here"), HasSubstr("-m pip install")),
                     testing::Not(HasSubstr("taken over"))));
 }
 

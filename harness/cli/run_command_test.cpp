@@ -1,5 +1,5 @@
 #include "base/text_file.hpp"
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -42,15 +42,15 @@ TEST_F(RunCommand, FailedMeasurementsAreExitCode3AndTellHowToRepeatThem) {
   const std::string mark = "reproduce: peakmark ";
   const auto start = answer.errors.find(mark);
   ASSERT_NE(start, std::string::npos) << answer.errors;
-  const std::string told =
+  const std::string command_line =
       answer.errors.substr(start + mark.size(), answer.errors.find('\n', start) - start - mark.size());
   const Answer alone =
       ask({"/bin/sh",
-           {"-c", "cd '" + folder_.path().string() + "' && exec " PEAKMARK_PROGRAM " " + told},
+           {"-c", "cd '" + folder_.path().string() + "' && exec " PEAKMARK_PROGRAM " " + command_line},
            current_environment(),
            ""},
           kLimit);
-  EXPECT_EQ(alone.end.exit_code, 3) << told << alone.errors;
+  EXPECT_EQ(alone.end.exit_code, 3) << command_line << alone.errors;
   const peakmark::Run repeated = read_run(folder_.path() / "alone.json");
   ASSERT_EQ(repeated.observations.size(), 1u);
   EXPECT_EQ(repeated.observations[0].case_name, "fake/case/dry/does:abort/n:2");

@@ -13,11 +13,9 @@
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
-#include "cli/file_contents.hpp"
-#include "cli/file_name.hpp"
-#include "cli/output_file.hpp"
-#include "cli/standard_output.hpp"
-#include "cli/value_name.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
+#include "cli/options.hpp"
 #include "runfile/run_file.hpp"
 #include "runfile/run_summary.hpp"
 #include "runfile/throughput.hpp"
@@ -40,13 +38,13 @@ struct ShowOptions {
   ReportOptions report;
 };
 
-/// What is shown is mapped from its profile, so that must stay as it is.
+/// Throws UsageError if `path` is a profile of the tree: it is mapped while it is shown, and must not change.
 void check_is_no_source(const std::filesystem::path& path, const RecordedTree& tree) {
   std::error_code error;
   for (const RecordedProcess& process : tree.processes) {
     if (std::filesystem::equivalent(path, process.path, error)) {
       throw UsageError(
-          fmt::format("{}: is the profile that is to be shown; name another file to write", path.string()));
+          fmt::format("{}: is the profile to be shown; name another file to write", path.string()));
     }
   }
 }
@@ -60,8 +58,9 @@ void show_profile(const std::filesystem::path& path, const ShowOptions& options)
                       [&](std::ostream& out) { trace = write_trace(tree, options.trace_options, out); });
     if (trace.thinned) {
       std::cerr << fmt::format(
-          "{}: {} of {} allocations have a span, the largest and those live at the peak; live bytes are "
-          "thinned, the peak is exact; --full writes all\n",
+          "{}: {} of {} allocations have a span: the largest, and those live at the peak. Live bytes are "
+          "thinned, "
+          "the peak is exact; write all with --full\n",
           options.trace->string(), trace.spans, trace.allocations);
     }
   }
@@ -78,7 +77,7 @@ void show_profile(const std::filesystem::path& path, const ShowOptions& options)
   }
 }
 
-/// `  time 12.3 us cold, 10.1 us hot  98.7 GB/s, 0.97 of the copy, 0.85 of the peak bandwidth`
+/// Returns `  time 12.3 us cold, 10.1 us hot  98.7 GB/s, 0.97 of the copy, 0.85 of the peak bandwidth`
 std::string time_line(const Observation& observation, const RunContext& context) {
   if (!observation.gpu_time) return "";
   std::string line = "  time " + time_text(observation);
@@ -101,11 +100,11 @@ std::string time_line(const Observation& observation, const RunContext& context)
   return line + "\n";
 }
 
-/// What was live at the peak of each case.
+/// Prints what was live at the peak of each case.
 void show_run(const std::filesystem::path& path, const ShowOptions& options) {
   if (options.json || options.events || options.trace || options.page || options.report.by_site) {
     throw UsageError(fmt::format(
-        "{}: --json, --events, --trace, --html and --by are for profiles; a run file is JSON itself",
+        "{}: --json, --events, --trace, --html and --by take profiles; a run file is already JSON",
         path.string()));
   }
   std::string text;
@@ -135,10 +134,11 @@ void show_run(const std::filesystem::path& path, const ShowOptions& options) {
   print_text(text);
 }
 
-/// A profile may be one of the processes that are shown, which show_profile() refuses to replace.
+/// Returns whether a profile is at `path`. It may be one of those shown, which show_profile() refuses to
+/// replace.
 bool is_profile(const std::filesystem::path& path) {
   try {
-    return std::filesystem::exists(path) && contents_of(path) == FileContents::profile;
+    return std::filesystem::exists(path) && contents(path) == FileContents::profile;
   } catch (const UsageError&) {
     return false;
   } catch (const IoError&) {
@@ -148,13 +148,13 @@ bool is_profile(const std::filesystem::path& path) {
 
 void show(const ShowOptions& options) {
   if ((options.trace || options.page) && options.files.size() > 1) {
-    throw UsageError("--trace and --html write one file: give one profile");
+    throw UsageError("--trace and --html write one file; name one profile");
   }
   for (const auto& output : {options.trace, options.page}) {
     if (output && !is_profile(*output)) remove_earlier_outputs({*output}, options.files);
   }
   for (const std::filesystem::path& path : options.files) {
-    if (contents_of(path) == FileContents::profile) {
+    if (contents(path) == FileContents::profile) {
       show_profile(path, options);
     } else {
       show_run(path, options);
@@ -167,34 +167,27 @@ void show(const ShowOptions& options) {
 void add_show_command(CLI::App& app, Result& /*result*/) {
   auto options = std::make_shared<ShowOptions>();
   CLI::App* command =
-      app.add_subcommand("show", "Peak, what was live at it, and leaks: of a profile or of a run");
-  command->add_option("FILE", options->files, "Profiles, or run files")->required();
-  auto* json = command->add_flag("--json", options->json, "The whole summary as JSON");
-  command->add_flag("--events", options->events, "Every event, a line each")->excludes(json);
-  command
-      ->add_option("--by", options->by, "What the table sums: names, or the sites that allocated (--stacks)")
+      app.add_subcommand("show", "Show the peak, what was live at it, and leaks of a profile or run");
+  command->add_option("FILE", options->files, "Profiles or run files")->required();
+  auto* json = command->add_flag("--json", options->json, "Print the summary as JSON");
+  command->add_flag("--events", options->events, "Print every event, one a line")->excludes(json);
+  command->add_option("--by", options->by, "Sum the table by name, or by the call site of --stacks")
       ->check(CLI::IsMember({"name", "site"}))
       ->capture_default_str();
   const CLI::Option* const frames =
       command
           ->add_option(
               "--frames", options->report.frames,
-              "Tell sites apart by this many innermost frames, Python's where there is Python; without "
-              "it the table of --by site skips functions through which most allocations go")
+              "Distinguish sites by this many innermost frames, Python's if there are any. Without it, "
+              "--by site skips functions through which most allocations go")
           ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
           ->capture_default_str();
-  auto* trace = command->add_option("--trace", options->trace, "Write a timeline that ui.perfetto.dev opens")
-                    ->type_name(value_name::kFile)
-                    ->check(kFileName);
-  command->add_flag("--full", options->trace_options.full, "Write every event into the trace, however long")
-      ->needs(trace);
-  command->add_option("--html", options->page, "Write one page for a browser, which needs nothing else")
-      ->type_name(value_name::kFile)
-      ->check(kFileName);
-  command->footer(
-      "Exit code: 0 clean, 2 wrong usage, or a file cannot be read or written, 5 a profile has no events "
-      "that\n"
-      "can be read.");
+  auto* trace = add_file_option(*command, "--trace", options->trace, "Write a timeline for ui.perfetto.dev");
+  command->add_flag("--full", options->trace_options.full, "Write every event into the trace")->needs(trace);
+  add_file_option(*command, "--html", options->page, "Write a self-contained web page");
+  set_help(*command, {.exit_codes = {{"0", "clean"},
+                                     {"2", "wrong usage, or a file cannot be read or written"},
+                                     {"5", "a profile has no readable events"}}});
   command->callback([options, frames] {
     options->report.skips_wrappers = frames->count() == 0;
     options->report.by_site = options->by == "site";

@@ -1,4 +1,4 @@
-// `peakmark record --stacks` and `show --by site`, on programs that know nothing of them.
+// `record --stacks` and `show --by site`, on unchanged programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -108,12 +108,12 @@ TEST_F(StacksCommand, AForkedChildHasItsOwn) {
 TEST_F(StacksCommand, RangesOfNvtxArePhases) {
   record(PEAKMARK_NVTX_PROGRAM);
   const auto phases = nlohmann::json::parse(peakmark("show --json " + file("p"))).at("phases");
-  std::string told;
+  std::string text;
   for (const auto& phase : phases) {
-    told +=
+    text +=
         phase.at("name").get<std::string>() + " " + std::to_string(phase.at("peak_bytes").get<int>()) + "|";
   }
-  EXPECT_EQ(told, " 0|setup 100| 100|step 1100|part 1110|step 1110|part 1120|step 1120| 120|");
+  EXPECT_EQ(text, " 0|setup 100| 100|step 1100|part 1110|step 1110|part 1120|step 1120| 120|");
   EXPECT_THAT(peakmark("show " + file("p")), testing::ContainsRegex("part +2 +1.094 KiB"));
 }
 #endif

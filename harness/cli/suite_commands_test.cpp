@@ -1,6 +1,6 @@
 // The commands around `run`: list, merge, estimate.
 #include "base/text_file.hpp"
-#include "cli/command_test.hpp"
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -77,7 +77,7 @@ TEST_F(SuiteCommands, MergeMakesOneRunOfItsShards) {
   EXPECT_EQ(with_worker({"run", path, "--shard", "2/2", "-o", two}).end.exit_code, 0);
   const Answer over_a_shard = peakmark({"merge", two, one, "-o", folder_.path() / "." / "2.json"});
   EXPECT_EQ(over_a_shard.end.exit_code, 2);
-  EXPECT_THAT(over_a_shard.errors, HasSubstr("2.json is one of the shards and would be lost"));
+  EXPECT_THAT(over_a_shard.errors, HasSubstr("2.json: is one of the shards and would be overwritten"));
   EXPECT_EQ(peakmark({"merge", two, one, "-o", all}).end.exit_code, 0);
   const peakmark::Run merged = read_run(all);
   ASSERT_EQ(merged.observations.size(), 3u);
@@ -151,7 +151,8 @@ TEST_F(SuiteCommands, EstimateSaysWhatIsWrong) {
     const Answer answer =
         with_worker({"estimate", "command:true", "--dimensions", "1,1", "--slices", slices});
     EXPECT_EQ(answer.end.exit_code, 2);
-    EXPECT_THAT(answer.errors, HasSubstr(std::string("a whole number from 1 on, not ") + slices));
+    EXPECT_THAT(answer.errors,
+                HasSubstr(std::string("'") + slices + "' is not a count: write a whole number"));
     EXPECT_LT(answer.errors.size(), 200U);
   }
 }

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text_file.hpp"
-#include "cli/history_command_test.hpp"
+#include "cli/history_command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -21,8 +21,8 @@ constexpr const char* kGrown = "fake/case/dry/n:2";
 class TrendsCommand : public HistoryTest {
  protected:
   Answer trends(std::vector<std::string> words = {}) const { return on_history("trends", std::move(words)); }
-  /// The run again, as of another night, in which one case needs so many bytes more.
-  void add_night(int day, int more_bytes) const {
+  /// Adds the run again, as of another day, with one case that needs `more_bytes` more.
+  void add_run(int day, int more_bytes) const {
     Json json = Json::parse(read_text_file(run_file_));
     Json& context = json.at("context").at("peakmark");
     context["id"] = "night-0" + std::to_string(day);
@@ -40,14 +40,14 @@ class TrendsCommand : public HistoryTest {
 };
 
 TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {
-  add_night(1, 0);
+  add_run(1, 0);
   const Answer first = trends();
   EXPECT_EQ(first.end.exit_code, 0) << first.errors;
   EXPECT_THAT(first.output, StartsWith("no baseline yet"));
-  add_night(2, 0);
+  add_run(2, 0);
   EXPECT_THAT(trends().output, StartsWith("nothing to do"));
 
-  add_night(3, 256);
+  add_run(3, 256);
   const std::string markdown = folder_.path() / "trends.md";
   const Answer grown = trends({"--json", "--markdown", markdown});
   EXPECT_EQ(grown.end.exit_code, 1) << grown.errors;
@@ -56,7 +56,7 @@ TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {
   EXPECT_EQ(json.at("changes").at(0).at("case"), kGrown);
   EXPECT_EQ(json.at("changes").at(0).at("run"), "night-03");
   EXPECT_THAT(read_text_file(markdown), StartsWith("## 1 case needs a look"));
-  add_night(4, 256);
+  add_run(4, 256);
   EXPECT_EQ(trends().end.exit_code, 1) << "until somebody has looked";
 
   EXPECT_EQ(trends({"accept", kGrown, "--reason", " "}).end.exit_code, 2);
@@ -90,7 +90,7 @@ TEST_F(TrendsCommand, WithoutAHistoryItSaysWhatToDo) {
 }
 
 TEST_F(TrendsCommand, ARunTakesTheHistoryToConfirmAgainst) {
-  add_night(1, 0);
+  add_run(1, 0);
   EXPECT_EQ(run({"--confirm", file_}).end.exit_code, 0);
   EXPECT_THAT(read_run(run_file_).context.warnings, Not(Contains(HasSubstr("not confirmed"))));
   EXPECT_EQ(run({"--confirm", file_, "--memory-only"}).end.exit_code, 2);
@@ -115,13 +115,13 @@ TEST_F(TrendsCommand, AHistoryThatDoesNotExistIsAnErrorBeforeAnythingIsMeasured)
         {"trends", "accept", "a", "--reason", "b"}}) {
     const Answer answer = on_history(words.front(), {words.begin() + 1, words.end()});
     EXPECT_EQ(answer.end.exit_code, 2) << words.at(1);
-    EXPECT_THAT(answer.errors, HasSubstr("there is no history"));
+    EXPECT_THAT(answer.errors, HasSubstr("no history here"));
     EXPECT_FALSE(std::filesystem::exists(file_)) << words.at(1);
   }
 }
 
 TEST_F(TrendsCommand, AnEmptyHistoryIsCreatedForTheFirstNight) {
-  for (int night = 1; night <= 2; ++night) {
+  for (int number = 1; number <= 2; ++number) {
     const Answer created = on_history("history", {"create"});
     EXPECT_EQ(created.end.exit_code, 0) << created.errors;
     EXPECT_EQ(trends().end.exit_code, 0);
@@ -149,7 +149,7 @@ TEST_F(TrendsCommand, ADatabaseThatFailsCostsOnlyTheConfirmation) {
 }
 
 TEST_F(TrendsCommand, ARunWithAFilterIsNoNightOnWhichOtherCasesVanished) {
-  add_night(1, 0);
+  add_run(1, 0);
   ASSERT_EQ(run({"--filter", "n:2$", "--backend", "dry"}).end.exit_code, 0);
   EXPECT_EQ(read_run(run_file_).context.filter, "n:2$");
   EXPECT_EQ(read_run(run_file_).context.asked_backend, "dry");
@@ -162,15 +162,15 @@ TEST_F(TrendsCommand, ARunWithAFilterIsNoNightOnWhichOtherCasesVanished) {
 TEST_F(TrendsCommand, ARunOfARenamedDeviceIsHeldAgainstAllOfItsNights) {
   suite({"timed"});
   ASSERT_EQ(run().end.exit_code, 0);
-  constexpr int kNights = 26;
+  constexpr int kRuns = 26;
   std::vector<std::string> files{"add"};
-  for (int night = 1; night <= kNights; ++night) {
-    peakmark::Run of_night = read_run(run_file_);
-    of_night.context.id = "night-" + std::to_string(night);
-    of_night.context.date = "2026-01-" + std::to_string(100 + night).substr(1) + "T02:00:00Z";
-    if (night < kNights) of_night.context.device = "dry of old";
-    files.push_back(folder_.path() / (of_night.context.id + ".json"));
-    write_run(of_night, files.back());
+  for (int number = 1; number <= kRuns; ++number) {
+    peakmark::Run added = read_run(run_file_);
+    added.context.id = "night-" + std::to_string(number);
+    added.context.date = "2026-01-" + std::to_string(100 + number).substr(1) + "T02:00:00Z";
+    if (number < kRuns) added.context.device = "dry of old";
+    files.push_back(folder_.path() / (added.context.id + ".json"));
+    write_run(added, files.back());
   }
   ASSERT_EQ(on_history("history", files).end.exit_code, 0);
   ASSERT_EQ(on_history("history", {"rename-device", "dry", "dry of old"}).end.exit_code, 0);
@@ -206,13 +206,13 @@ class TrendsAccept : public TrendsCommand {
 };
 
 TEST_F(TrendsAccept, TrendsAreGroupedByCause) {
-  const Answer told = trends({"--markdown", folder_.path() / "trends.md"});
-  EXPECT_THAT(told.output,
-              AllOf(HasSubstr("new since the previous run:\n"), HasSubstr("fake/case, 2 cases, most: "),
+  const Answer printed = trends({"--markdown", folder_.path() / "trends.md"});
+  EXPECT_THAT(printed.output,
+              AllOf(HasSubstr("new since the previous run:\n"), HasSubstr("fake/case, 2 cases, largest: "),
                     HasSubstr("c0ffee..feedface"), Not(HasSubstr("still open"))));
   EXPECT_THAT(
       read_text_file(folder_.path() / "trends.md"),
-      AllOf(HasSubstr("**new since the previous run**"), HasSubstr("`fake/case`, 2 cases, most: `fake/")));
+      AllOf(HasSubstr("**new since the previous run**"), HasSubstr("`fake/case`, 2 cases, largest: `fake/")));
   const Json json = Json::parse(trends({"--json"}).output);
   ASSERT_EQ(json.at("findings").size(), 1U);
   EXPECT_EQ(json.at("findings")[0].at("cases").size(), 2U);
@@ -226,9 +226,9 @@ TEST_F(TrendsAccept, TakesAPatternACommitOrAllOfAFinding) {
     all.insert(all.end(), {"--reason", "a cache", "--who", "ada"});
     const Answer answer = accept(all);
     EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
-    const Answer told = trends();
-    EXPECT_EQ(told.end.exit_code, 0) << words[0];
-    EXPECT_THAT(told.output,
+    const Answer printed = trends();
+    EXPECT_EQ(printed.end.exit_code, 0) << words[0];
+    EXPECT_THAT(printed.output,
                 HasSubstr("accepted: fake/case, 2 cases, requested_peak_bytes, from run run-3 on, by ada: "
                           "a cache\n"));
     EXPECT_EQ(accept({"--undo", "fake/*"}).end.exit_code, 0);
@@ -239,7 +239,7 @@ TEST_F(TrendsAccept, TakesAPatternACommitOrAllOfAFinding) {
 }
 
 TEST_F(TrendsAccept, ListsAndUndoes) {
-  EXPECT_EQ(accepted(), "no change is accepted\n");
+  EXPECT_EQ(accepted(), "no accepted changes\n");
   ASSERT_EQ(accept({kGrown, "--reason", "a cache", "--who", "ada"}).end.exit_code, 0);
   EXPECT_EQ(trends().end.exit_code, 1) << "the other case is open";
   EXPECT_THAT(accepted(), AllOf(HasSubstr("ada"), HasSubstr(kGrown), HasSubstr("a cache")));
@@ -247,7 +247,7 @@ TEST_F(TrendsAccept, ListsAndUndoes) {
   const Answer undone = accept({"--undo", "--commit", "feedface"});
   EXPECT_EQ(undone.end.exit_code, 0) << undone.errors;
   EXPECT_THAT(undone.errors, HasSubstr(std::string("no longer accepted: ") + kGrown));
-  EXPECT_EQ(accepted(), "no change is accepted\n");
+  EXPECT_EQ(accepted(), "no accepted changes\n");
 }
 
 TEST_F(TrendsAccept, WrongUsageChangesNothing) {
@@ -259,7 +259,7 @@ TEST_F(TrendsAccept, WrongUsageChangesNothing) {
                                                 {"fake/*", "--from", "run-3", "--reason", "x"}}) {
     EXPECT_EQ(accept(words).end.exit_code, 2) << words[0];
   }
-  EXPECT_EQ(accepted(), "no change is accepted\n");
+  EXPECT_EQ(accepted(), "no accepted changes\n");
 }
 
 TEST_F(TrendsAccept, GrowthMayBeAllowed) {
@@ -267,7 +267,7 @@ TEST_F(TrendsAccept, GrowthMayBeAllowed) {
   EXPECT_EQ(allowed.end.exit_code, 0) << allowed.errors;
   EXPECT_THAT(allowed.output,
               AllOf(StartsWith("nothing to do"), HasSubstr("allowed growth: 256 (--allow-growth)\n"),
-                    HasSubstr("2 figures grew by no more than is allowed: ")));
+                    HasSubstr("2 figures grew within the allowed growth: ")));
   const Json json = Json::parse(trends({"--allow-growth", "256", "--json"}).output);
   EXPECT_EQ(json.at("allow_growth"), "256");
   EXPECT_EQ(json.at("allowed_growth").size(), 2U);

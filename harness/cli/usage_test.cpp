@@ -1,5 +1,7 @@
-// What the program says of a command line that is wrong, and of an output that is lost.
-#include "cli/command_test.hpp"
+// Help, messages about a wrong command line, and lost output.
+#include <sstream>
+
+#include "cli/command_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -20,8 +22,8 @@ class Usage : public CommandTest {
   static void expect_loss(const Answer& answer) {
     EXPECT_EQ(answer.end.exit_code, 2);
     EXPECT_THAT(answer.errors,
-                HasSubstr("standard output could not be written: No space left on device; make "
-                          "room, or send it elsewhere"));
+                HasSubstr("standard output could not be written: No space left on device; free "
+                          "space, or redirect it"));
   }
 };
 
@@ -42,8 +44,9 @@ TEST_F(Usage, OutputThatIsLostSaysWhy) {
   const std::string open = "trap '' PIPE; mkfifo " + pipe + " && exec 3<>" + pipe + " 4>" + pipe + " 3>&-; ";
   const Answer unread = in_shell("schema >&4", open);
   EXPECT_EQ(unread.end.exit_code, 2);
-  EXPECT_THAT(unread.errors, HasSubstr("standard output could not be written: Broken pipe; what reads it has "
-                                       "ended before all was written"));
+  EXPECT_THAT(unread.errors,
+              HasSubstr("standard output could not be written: Broken pipe; the program that reads it "
+                        "ended before all was written"));
 }
 
 TEST_F(Usage, FilesAreWrittenWhereTheOutputIsLost) {
@@ -92,13 +95,56 @@ TEST_F(Usage, AnEmptyFileNameIsNamed) {
 }
 
 TEST_F(Usage, EveryHelpNamesTheExitCodes) {
-  for (const char* const command :
-       {"devices", "doctor", "list", "run", "merge", "estimate", "check", "plot", "record", "show", "compare",
-        "history", "report", "trends", "redact", "init", "schema", "completion", "manual"}) {
-    EXPECT_THAT(peakmark({command, "--help"}).output, HasSubstr("Exit code")) << command;
+  const auto subcommands = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "__complete");
+    words.emplace_back();
+    std::istringstream lines(peakmark(words).output);
+    std::vector<std::string> names;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find('\t') != std::string::npos) names.push_back(line.substr(0, line.find('\t')));
+    }
+    return names;
+  };
+  const std::vector<std::string> commands = subcommands({});
+  EXPECT_GE(commands.size(), 19U);
+  for (const std::string& command : commands) {
+    EXPECT_THAT(peakmark({command, "--help"}).output, HasSubstr("\nExit codes:\n")) << command;
   }
-  for (const char* const command : {"add", "log", "export", "prune", "rename-device"}) {
-    EXPECT_THAT(peakmark({"history", command, "--help"}).output, HasSubstr("Exit code")) << command;
+  const std::vector<std::string> of_history = subcommands({"history"});
+  EXPECT_GE(of_history.size(), 6U);
+  for (const std::string& command : of_history) {
+    EXPECT_THAT(peakmark({"history", command, "--help"}).output, HasSubstr("\nExit codes:\n")) << command;
+  }
+}
+
+/// Expects that an option has one description, in sentences, with its default and conflicts.
+TEST_F(Usage, AnOptionIsDescribedWithItsDefaultAndConflicts) {
+  const std::string help = peakmark({"run", "--help"}).output;
+  EXPECT_THAT(help, HasSubstr("\n  -o,--output RUN             Write this run file. Default: run.json.\n"));
+  EXPECT_THAT(help,
+              HasSubstr("\n  --require {cuda,gpu}        Exit with 4 if there is no such device. Default:"));
+  EXPECT_THAT(help, HasSubstr("$PEAKMARK_REQUIRE."));
+  EXPECT_THAT(help, HasSubstr("Not with --rounds."));
+  EXPECT_THAT(help, HasSubstr("\n  SUITE...                    Suite files.\n"));
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 104U) << line;
+}
+
+// A mistake in a value is found before an earlier report is removed.
+TEST_F(Usage, AWrongValueChangesNothing) {
+  const std::filesystem::path page = folder_.path() / "summary.md";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"check", "run.json", "--window-tolerance", "lots", "--markdown", page.string()},
+           {"check", "run.json", "--window", "1:0", "--markdown", page.string()},
+           {"trends", "--allow-growth", "lots", "--markdown", page.string()},
+           {"compare", "a", "b", "--allow-growth", "lots", "--markdown", page.string()},
+           {"compare", "a", "--build", "b", "--timeout", "-1", "--markdown", page.string()}}) {
+    std::ofstream(page) << "earlier";
+    const Answer answer = peakmark(words);
+    EXPECT_EQ(answer.end.exit_code, 2);
+    EXPECT_THAT(answer.errors, AllOf(StartsWith("peakmark " + words.front() + ": --"),
+                                     HasSubstr("See: peakmark " + words.front() + " --help\n")));
+    EXPECT_EQ(read_text_file(page), "earlier");
   }
 }
 

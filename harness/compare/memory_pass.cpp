@@ -4,7 +4,7 @@
 
 namespace peakmark {
 
-MemoryPass memory_pass_of(const LedgerSummary& summary) {
+MemoryPass to_memory_pass(const LedgerSummary& summary) {
   MemoryPass pass;
   pass.peak_bytes = summary.peak_bytes;
   pass.allocations = summary.allocations;

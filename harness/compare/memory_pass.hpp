@@ -10,10 +10,10 @@
 
 namespace peakmark {
 
-/// What one memory pass of a case gave, of a built-in variant or of a program. Unknown is nullopt.
+/// The figures of one memory pass of a case. Unknown is null.
 struct MemoryPass {
   Size peak_bytes = 0;
-  std::optional<Size> first_call_peak_bytes;  ///< from the start of set-up to the end of the first call
+  std::optional<Size> first_call_peak_bytes;  ///< from the start of setup to the end of the first call
   std::optional<Size> setup_bytes;
   std::optional<Size> input_bytes;
   std::optional<Size> output_bytes;
@@ -23,10 +23,11 @@ struct MemoryPass {
   std::optional<Size> pool_reserved_peak_bytes;
 };
 
-/// Without what depends on calls: peak, what was live at it, kinds, pools.
-MemoryPass memory_pass_of(const LedgerSummary& summary);
+/// Returns the figures that do not depend on calls: peak, allocations at the peak, kinds, pools.
+MemoryPass to_memory_pass(const LedgerSummary& summary);
 
-/// Notes the first pass in the observation, and of the second its peak and, where that differs, what moved.
+/// Sets the figures of the first pass, the peak of the second, and the allocations that differ if the peaks
+/// do.
 void note_memory(const MemoryPass& first, const std::optional<MemoryPass>& second, Observation& observation);
 
 }  // namespace peakmark

@@ -1,16 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ledger/ledger.hpp"
+#include "runfile/observation.hpp"
 
 namespace peakmark {
 
-/// Allocations of one name, kind and size, of which two lists hold unequally many.
+/// Allocations of one name, kind and size whose number differs between two lists.
 struct MovedAllocations {
-  std::string name;  ///< empty: nobody named them
+  std::string name;  ///< empty: unnamed
   MemoryKind kind = MemoryKind::none;
   Size bytes = 0;  ///< of each
   std::int64_t base_count = 0;
@@ -19,25 +21,44 @@ struct MovedAllocations {
   bool operator==(const MovedAllocations&) const = default;
 };
 
-/// The same of any number of lists.
+/// The same for any number of lists.
 struct MovedBetweenLists {
   std::string name;
   MemoryKind kind = MemoryKind::none;
   Size bytes = 0;                    ///< of each
-  std::vector<std::int64_t> counts;  ///< a list each, in their order
+  std::vector<std::int64_t> counts;  ///< one for each list
 };
 
-/// What lists of allocations (what was live at the peaks of runs) do not have in common, as below.
+/// Returns how lists of allocations differ, as moved_allocations().
 std::vector<MovedBetweenLists> moved_between(const std::vector<const std::vector<Allocation>*>& lists);
 
-/// What two lists of allocations (what was live at two peaks) do not have in common. An allocation has no
-/// identity beyond its name, kind and size, since addresses differ from run to run. The largest difference in
-/// bytes comes first; equals by name, kind, size.
+/// Returns how two lists of allocations, live at two peaks, differ. Allocations are identified by name, kind
+/// and size, because addresses differ between runs. Sorted by the difference in bytes, then by name, kind,
+/// size.
 std::vector<MovedAllocations> moved_allocations(const std::vector<Allocation>& base,
                                                 const std::vector<Allocation>& next);
 
-/// The same of the two memory passes of a case, as observations have it: a line each, in the same order.
+/// Returns the same for two memory passes of a case as lines of text.
 std::vector<std::string> moved_between_passes(const std::vector<Allocation>& first,
                                               const std::vector<Allocation>& second);
+
+/// Allocations of one name and kind that were added, removed or resized between two peaks.
+struct MovedEntries {
+  std::string name;  ///< empty: unnamed
+  std::string kind;
+  std::optional<Size> base_bytes;  ///< of each; null: added
+  std::optional<Size> new_bytes;   ///< of each; null: removed
+  std::int64_t count = 0;
+
+  bool operator==(const MovedEntries&) const = default;
+};
+
+/// Returns the allocations that were added, removed or resized between two peaks. Sizes that only one side
+/// has are paired in order of size within a name and kind. Sorted by the difference in bytes, then by name.
+std::vector<MovedEntries> moved_entries(const std::vector<PeakEntry>& base,
+                                        const std::vector<PeakEntry>& next);
+
+/// Returns `added: cache (buffer), 256 B`, `grew: plan (buffer), 2 × 2000 -> 2256 B`.
+std::string in_words(const MovedEntries& moved);
 
 }  // namespace peakmark

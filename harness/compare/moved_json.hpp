@@ -11,8 +11,7 @@
 
 namespace peakmark {
 
-/// An entry of `allocations`, as every file has it: allocations of one name, kind and size, and how many of
-/// them each side has.
+/// Returns an entry of `allocations`: name, kind and size, with the number on each side.
 inline json_fields::Json moved_json(const std::string& name, std::string_view kind, Size bytes,
                                     std::int64_t base_count, std::int64_t new_count) {
   return {

@@ -1,15 +1,22 @@
 #include "compare/recordings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "base/text.hpp"
+#include "base/text_table.hpp"
+#include "compare/moved_json.hpp"
+
 namespace peakmark {
+
 namespace {
 
-MetricChange change_of(const char* metric, Size base, Size next) {
+MetricChange metric_change(const char* metric, Size base, Size next) {
   MetricChange change{metric, base, next, std::nullopt, Change::same};
   if (base != 0) {
     change.relative = static_cast<double>(checked_subtract(next, base)) / static_cast<double>(base);
@@ -18,8 +25,8 @@ MetricChange change_of(const char* metric, Size base, Size next) {
   return change;
 }
 
-/// Requests of one size, kind, error, phase and call site are the same request. The ids of stacks are those
-/// of one recording.
+/// Pairs refused requests by size, kind, error, phase and call site. Stack ids cannot be compared between
+/// recordings.
 std::vector<RefusedInBoth> refused_in_both(const LedgerSummary& base, const LedgerSummary& next) {
   using Key = std::tuple<Size, MemoryKind, std::int32_t, std::string, std::vector<std::string>>;
   std::map<Key, RefusedInBoth> all;
@@ -59,16 +66,142 @@ RecordingComparison compare_recordings(Recorded base, Recorded next, GrowthAllow
   comparison.allowed_growth = std::move(allowed);
   const LedgerSummary& a = base.summary;
   const LedgerSummary& b = next.summary;
-  comparison.metrics = {change_of("requested_peak_bytes", a.peak_bytes, b.peak_bytes),
-                        change_of("leaked_bytes", a.live_at_end_bytes, b.live_at_end_bytes),
-                        change_of("total_bytes", a.total_bytes, b.total_bytes),
-                        change_of("allocations", a.allocations, b.allocations),
-                        change_of("failed_allocations", a.failed_allocations, b.failed_allocations)};
+  comparison.metrics = {metric_change("requested_peak_bytes", a.peak_bytes, b.peak_bytes),
+                        metric_change("leaked_bytes", a.live_at_end_bytes, b.live_at_end_bytes),
+                        metric_change("total_bytes", a.total_bytes, b.total_bytes),
+                        metric_change("allocations", a.allocations, b.allocations),
+                        metric_change("failed_allocations", a.failed_allocations, b.failed_allocations)};
   comparison.moved = moved_allocations(a.at_peak, b.at_peak);
   comparison.refused = refused_in_both(a, b);
   comparison.base = std::move(base);
   comparison.next = std::move(next);
   return comparison;
+}
+
+std::string comparison_json(const RecordingComparison& comparison) {
+  using json_fields::Json;
+  Json cases = Json::array();
+  for (const MetricChange& metric : comparison.metrics) {
+    Json one = {{"case", comparison.next.program},
+                {"metric", metric.metric},
+                {"base", metric.base},
+                {"new", metric.next},
+                {"relative", json_fields::or_null(metric.relative)},
+                {"interval", nullptr},
+                {"verdict", to_string(metric.change)},
+                {"allocations", nullptr}};
+    if (&metric == &comparison.metrics.front()) {
+      one["allocations"] = moved_json(comparison.moved);
+      one["allowed"] = comparison.peak_grew() && !comparison.is_regression();
+    }
+    cases.push_back(std::move(one));
+  }
+  Json refused = Json::array();
+  for (const auto& [request, base_count, new_count] : comparison.refused) {
+    const std::string_view name = allocation_error_name(request.error);
+    refused.push_back({{"bytes", request.bytes},
+                       {"kind", to_string(request.kind)},
+                       {"error", request.error},
+                       {"error_name", name.empty() ? Json(nullptr) : Json(name)},
+                       {"phase", request.phase},
+                       {"frames", request.frames.empty() ? Json(nullptr) : Json(request.frames)},
+                       {"base_count", base_count},
+                       {"new_count", new_count}});
+  }
+  Json json = json_fields::begin(format::kComparison);
+  json.update(Json{{"base", {{"file", comparison.base.file}, {"program", comparison.base.program}}},
+                   {"new", {{"file", comparison.next.file}, {"program", comparison.next.program}}},
+                   {"allow_growth", comparison.allowed_growth.text},
+                   {"cases", std::move(cases)},
+                   {"refused", std::move(refused)}});
+  return json_fields::pretty(json);
+}
+
+namespace {
+
+using Align = TextTable::Align;
+
+constexpr std::size_t kMaxRows = 30;
+
+std::string signed_bytes(Size bytes) {
+  return fmt::format("{}{}", bytes > 0 ? "+" : "", bytes);
+}
+
+std::string percent(const MetricChange& metric) {
+  if (metric.change == Change::same) return "";
+  return metric.relative ? fmt::format("{:+.2f} %", 100 * *metric.relative) : "from 0";
+}
+
+std::string first_line(const MetricChange& peak) {
+  if (peak.change == Change::same) {
+    return fmt::format("the peak is the same: {} ({} B)\n", format_size(peak.next), peak.next);
+  }
+  return fmt::format("the peak {} by {} ({}): {} -> {}\n", to_string(peak.change),
+                     format_size(peak.change == Change::grew ? checked_subtract(peak.next, peak.base)
+                                                             : checked_subtract(peak.base, peak.next)),
+                     percent(peak), format_size(peak.base), format_size(peak.next));
+}
+
+std::string moved_text(const std::vector<MovedAllocations>& all) {
+  if (all.empty()) return "\nthe same allocations are live at both peaks\n";
+  TextTable moved({{"  name"},
+                   {"kind"},
+                   {"bytes each", Align::right},
+                   {"base", Align::right},
+                   {"new", Align::right},
+                   {"difference", Align::right}});
+  const auto add = [](TextTable& table, const MovedAllocations& one) {
+    table.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), to_string(one.kind),
+               std::to_string(one.bytes), std::to_string(one.base_count), std::to_string(one.new_count),
+               signed_bytes(checked_multiply(one.bytes, one.new_count - one.base_count))});
+  };
+  return "\nallocations that differ between the peaks\n" + first_rows(moved, kMaxRows, all, add);
+}
+
+std::string refused_text(const std::vector<RefusedInBoth>& all) {
+  if (all.empty()) return {};
+  const TextTable columns({{"  bytes each", Align::right},
+                           {"", Align::right},
+                           {"base", Align::right},
+                           {"new", Align::right},
+                           {"error"},
+                           {"kind"},
+                           {"phase"},
+                           {"site"}});
+  return "\nrefused by the driver\n" +
+         first_rows(columns, kMaxRows, all, [](TextTable& table, const RefusedInBoth& one) {
+           const RefusedAllocation& request = one.request;
+           table.add({fmt::format("  {}", request.bytes), format_size(request.bytes),
+                      std::to_string(one.base_count), std::to_string(one.new_count),
+                      error_text(request.error), to_string(request.kind), request.phase,
+                      request.frames.empty() ? "(no stack recorded)" : request.frames.front()});
+         });
+}
+
+}  // namespace
+
+std::string comparison_table(const RecordingComparison& comparison) {
+  std::string text = first_line(comparison.metrics.front());
+  if (!comparison.allowed_growth.is_zero()) {
+    text += comparison.allowed_growth.note() +
+            (comparison.peak_grew() && !comparison.is_regression() ? ": the growth is allowed\n" : "\n");
+  }
+  text += fmt::format("\nbase  {}  ({})\nnew   {}  ({})\n\n", one_line(comparison.base.file),
+                      one_line(comparison.base.program), one_line(comparison.next.file),
+                      one_line(comparison.next.program));
+  TextTable figures({{""},
+                     {"base", Align::right},
+                     {"new", Align::right},
+                     {"difference", Align::right},
+                     {"", Align::right},
+                     {""}});
+  for (const MetricChange& metric : comparison.metrics) {
+    figures.add({metric.metric, std::to_string(metric.base), std::to_string(metric.next),
+                 signed_bytes(checked_subtract(metric.next, metric.base)), percent(metric),
+                 to_string(metric.change)});
+  }
+  text += figures.text();
+  return text + moved_text(comparison.moved) + refused_text(comparison.refused);
 }
 
 }  // namespace peakmark

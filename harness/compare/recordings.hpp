@@ -9,31 +9,31 @@
 
 namespace peakmark {
 
-/// One recording as it is compared: a process, or a tree of them merged by time.
+/// One recording: a process, or a tree of processes merged by time.
 struct Recorded {
-  std::string file;     ///< as it was named
+  std::string file;     ///< as given on the command line
   std::string program;  ///< its command line
   LedgerSummary summary;
 };
 
 enum class Change { shrank, same, grew };
 
-/// `shrank`, `same`, `grew`, as in files and tables.
+/// Returns `shrank`, `same` or `grew`.
 const char* to_string(Change change);
 
-/// One figure of two recordings. Exact: one byte more is `grew`.
+/// One figure of two recordings. One byte more is `grew`.
 struct MetricChange {
   std::string
       metric;  ///< `requested_peak_bytes`, `leaked_bytes`, `total_bytes`, `allocations`, `failed_allocations`
   Size base = 0;
   Size next = 0;
-  std::optional<double> relative;  ///< (new − base) / base; none where base is 0
+  std::optional<double> relative;  ///< (new − base) / base; null if base is 0
   Change change = Change::same;
 };
 
-/// Requests that the driver refused in one of the recordings, or in both.
+/// Allocations that the driver refused in one recording or in both.
 struct RefusedInBoth {
-  RefusedAllocation request;  ///< its `count` is not used
+  RefusedAllocation request;  ///< `count` is unused
   std::int64_t base_count = 0;
   std::int64_t new_count = 0;
 };
@@ -42,13 +42,13 @@ struct RecordingComparison {
   Recorded base;
   Recorded next;
   std::vector<MetricChange> metrics;    ///< the peak first
-  std::vector<MovedAllocations> moved;  ///< live at the peak of one of them only, or more often
+  std::vector<MovedAllocations> moved;  ///< that differ between the peaks
   std::vector<RefusedInBoth> refused;   ///< largest first
 
   GrowthAllowance allowed_growth;
 
   [[nodiscard]] bool peak_grew() const { return metrics.front().change == Change::grew; }
-  /// Whether the peak grew by more than is allowed.
+  /// Returns true if the peak grew by more than is allowed.
   [[nodiscard]] bool is_regression() const {
     return allowed_growth.is_exceeded(metrics.front().base, metrics.front().next);
   }
@@ -56,14 +56,13 @@ struct RecordingComparison {
 
 RecordingComparison compare_recordings(Recorded base, Recorded next, GrowthAllowance allowed = {});
 
-/// For the console: a line that says what became of the peak, the figures, the allocations that moved.
+/// Returns the text for the console: the change of the peak, the figures, the allocations that differ.
 std::string comparison_table(const RecordingComparison& comparison);
 
-/// `cases`: for each figure an object {case, metric, base, new, relative, interval, verdict, allocations}.
-/// `case` is the new recording's command line; `interval` is null, since bytes are exact; `allocations`, of
-/// the peak only, is
-/// [{name, kind, bytes, base_count, new_count}], and null for the other figures. `refused`: [{bytes, kind,
-/// error, error_name, phase, frames, base_count, new_count}].
+/// Returns JSON. `cases` has an object for each figure: {case, metric, base, new, relative, interval,
+/// verdict, allocations}. `case` is the new recording's command line, `interval` is null because bytes are
+/// exact. `allocations` of the peak is [{name, kind, bytes, base_count, new_count}], else null. `refused`:
+/// [{bytes, kind, error, error_name, phase, frames, base_count, new_count}].
 std::string comparison_json(const RecordingComparison& comparison);
 
 }  // namespace peakmark

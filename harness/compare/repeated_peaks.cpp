@@ -13,27 +13,27 @@ namespace peakmark {
 namespace {
 
 bool is_whole(const RepeatedRun& run) {
-  return run.summary.has_value() && run.trouble.empty() && run.cut_off.empty();
+  return run.summary.has_value() && run.error.empty() && run.ended_early.empty();
 }
 
-/// A line for each run that has a peak and is not judged by it.
-std::string cut_off_text(const std::vector<RepeatedRun>& runs) {
+/// Returns a line for each run that ended early: its peak is not compared.
+std::string ended_early_text(const std::vector<RepeatedRun>& runs) {
   std::string text;
   for (std::size_t run = 0; run < runs.size(); ++run) {
-    if (runs[run].cut_off.empty()) continue;
-    text += fmt::format("run {} did not end, and its peak is not compared: {}\n", run + 1, runs[run].cut_off);
+    if (runs[run].ended_early.empty()) continue;
+    text += fmt::format("run {} ended early, its peak is not compared: {}\n", run + 1, runs[run].ended_early);
   }
   return text;
 }
 
 std::string moved_table(const RepeatedPeaks& peaks) {
   using Align = TextTable::Align;
-  constexpr std::size_t kMost = 20;
+  constexpr std::size_t kMaxRows = 20;
   std::vector<TextTable::Column> columns{{"  name"}, {"kind"}, {"bytes each", Align::right}};
   for (std::size_t run = 0; run < peaks.runs.size(); ++run) {
     if (is_whole(peaks.runs[run])) columns.push_back({fmt::format("run {}", run + 1), Align::right});
   }
-  return first_rows(TextTable(columns), kMost, peaks.moved,
+  return first_rows(TextTable(columns), kMaxRows, peaks.moved,
                     [](TextTable& table, const MovedBetweenLists& one) {
                       std::vector<std::string> cells{"  " + (one.name.empty() ? "(unnamed)" : one.name),
                                                      to_string(one.kind), std::to_string(one.bytes)};
@@ -56,9 +56,9 @@ RepeatedPeaks repeated_peaks(std::vector<RepeatedRun> runs) {
   }
   if (whole.empty()) return peaks;
   const auto by_peak = [](const LedgerSummary* one) { return one->peak_bytes; };
-  peaks.least_bytes = std::ranges::min(whole, {}, by_peak)->peak_bytes;
-  peaks.most_bytes = std::ranges::max(whole, {}, by_peak)->peak_bytes;
-  if (whole.size() > 1) peaks.agree = peaks.least_bytes == peaks.most_bytes;
+  peaks.min_bytes = std::ranges::min(whole, {}, by_peak)->peak_bytes;
+  peaks.max_bytes = std::ranges::max(whole, {}, by_peak)->peak_bytes;
+  if (whole.size() > 1) peaks.agree = peaks.min_bytes == peaks.max_bytes;
   if (peaks.agree == false) peaks.moved = moved_between(at_peaks);
   return peaks;
 }
@@ -66,26 +66,27 @@ RepeatedPeaks repeated_peaks(std::vector<RepeatedRun> runs) {
 std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced) {
   const auto whole = std::ranges::count_if(peaks.runs, is_whole);
   std::string text = fmt::format("{} of {} recorded", whole, quantity(peaks.runs.size(), "run"));
-  const std::string cut_off = cut_off_text(peaks.runs);
-  if (!peaks.agree) return text + ": too few to compare their peaks\n" + cut_off;
+  const std::string ended_early = ended_early_text(peaks.runs);
+  if (!peaks.agree) return text + ": too few to compare their peaks\n" + ended_early;
   if (*peaks.agree) {
     return text +
-           fmt::format("; the peaks agree: {} ({} B)\n", format_size(*peaks.most_bytes), *peaks.most_bytes) +
-           cut_off;
+           fmt::format("; the peaks agree: {} ({} B)\n", format_size(*peaks.max_bytes), *peaks.max_bytes) +
+           ended_early;
   }
-  text += fmt::format("; the peaks differ: {} to {} ({} to {} B)\n", format_size(*peaks.least_bytes),
-                      format_size(*peaks.most_bytes), *peaks.least_bytes, *peaks.most_bytes);
-  text += cut_off;
+  text += fmt::format("; the peaks differ: {} to {} ({} to {} B)\n", format_size(*peaks.min_bytes),
+                      format_size(*peaks.max_bytes), *peaks.min_bytes, *peaks.max_bytes);
+  text += ended_early;
   TextTable table({{"  run", TextTable::Align::right}, {"peak", TextTable::Align::right}, {""}});
   for (std::size_t run = 0; run < peaks.runs.size(); ++run) {
     if (!is_whole(peaks.runs[run])) continue;
     table.add({std::to_string(run + 1), std::to_string(peaks.runs[run].summary->peak_bytes),
                peaks.runs[run].profile});
   }
-  text += table.text() + "live at some of the peaks only, or more often\n" + moved_table(peaks);
+  text += table.text() + "allocations that differ between the peaks\n" + moved_table(peaks);
   if (!synced) {
     text +=
-        "commands that still run keep their memory: --sync finishes each one, and such peaks then repeat\n";
+        "unfinished commands keep their memory; with --sync each command is finished first, so such peaks "
+        "repeat\n";
   }
   return text;
 }
@@ -93,13 +94,13 @@ std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced) {
 std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<std::string>& program) {
   using json_fields::Json;
   using json_fields::or_null;
-  const auto said = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  const auto text_or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
   Json runs = Json::array();
   for (const RepeatedRun& run : peaks.runs) {
-    runs.push_back({{"profile", said(run.profile)},
+    runs.push_back({{"profile", text_or_null(run.profile)},
                     {"exit_code", run.exit_code},
                     {"requested_peak_bytes", run.summary ? Json(run.summary->peak_bytes) : Json(nullptr)},
-                    {"trouble", said(run.trouble.empty() ? run.cut_off : run.trouble)}});
+                    {"trouble", text_or_null(run.error.empty() ? run.ended_early : run.error)}});
   }
   Json moved = Json::array();
   for (const MovedBetweenLists& one : peaks.moved) {
@@ -110,8 +111,8 @@ std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<st
   json.update(Json{{"program", program},
                    {"runs", std::move(runs)},
                    {"peaks_agree", or_null(peaks.agree)},
-                   {"least_bytes", or_null(peaks.least_bytes)},
-                   {"most_bytes", or_null(peaks.most_bytes)},
+                   {"least_bytes", or_null(peaks.min_bytes)},
+                   {"most_bytes", or_null(peaks.max_bytes)},
                    {"moved", std::move(moved)}});
   return json_fields::pretty(json);
 }

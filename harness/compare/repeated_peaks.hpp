@@ -12,34 +12,33 @@ namespace peakmark {
 
 /// One run of a program that was recorded several times.
 struct RepeatedRun {
-  std::string profile;  ///< empty where there is none
+  std::string profile;  ///< empty if there is none
   int exit_code = 0;
-  std::string trouble;  ///< why the recording is not whole; empty where it is
-  /// What ended the program before its time (`signal 9 (Killed)`); empty where it ended by itself. Its peak
-  /// is that up to there: it might have held more.
-  std::string cut_off;
+  std::string error;  ///< why the recording is incomplete; empty if it is complete
+  /// What ended the program early (`signal 9 (Killed)`); empty if it ended by itself. The recorded peak is a
+  /// lower bound then.
+  std::string ended_early;
   std::optional<LedgerSummary>
-      summary;  ///< of all its processes, merged by time; none where nothing was recorded
+      summary;  ///< of all its processes, merged by time; null if nothing was recorded
 };
 
 struct RepeatedPeaks {
   std::vector<RepeatedRun> runs;
-  std::optional<bool> agree;  ///< none where fewer than two runs were recorded whole
-  std::optional<Size> least_bytes;
-  std::optional<Size> most_bytes;
-  std::vector<MovedBetweenLists>
-      moved;  ///< where the peaks differ; counts of the runs that were recorded whole
+  std::optional<bool> agree;  ///< null if fewer than two recordings are complete
+  std::optional<Size> min_bytes;
+  std::optional<Size> max_bytes;
+  std::vector<MovedBetweenLists> moved;  ///< if the peaks differ; counts of the complete recordings
 };
 
-/// Runs that were cut off, or whose recording is not whole, are shown and not judged.
+/// Compares the peaks of complete recordings. Others are shown, and not compared.
 RepeatedPeaks repeated_peaks(std::vector<RepeatedRun> runs);
 
-/// For the console, a verdict first. `synced`: the program ran with --sync already.
+/// Returns the text for the console, verdict first. `synced`: the program ran with --sync.
 std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced);
 
-/// {program, runs: [{profile, exit_code, requested_peak_bytes, trouble}], peaks_agree, least_bytes,
-/// most_bytes, moved: [{name, kind, bytes, counts}]}; what is unknown is null. `trouble` tells what cut a run
-/// off, too.
+/// Returns {program, runs: [{profile, exit_code, requested_peak_bytes, trouble}], peaks_agree, least_bytes,
+/// most_bytes, moved: [{name, kind, bytes, counts}]}; unknown is null. `trouble` is
+/// also what ended a run early.
 std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<std::string>& program);
 
 }  // namespace peakmark

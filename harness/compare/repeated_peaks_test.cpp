@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 /// `images` images of 4 bytes are live at the peak, beside a buffer of 100.
-RepeatedRun run(int images, const char* trouble = "", const char* cut_off = "") {
+RepeatedRun run(int images, const char* error = "", const char* ended_early = "") {
   LedgerSummary summary;
   summary.at_peak.resize(1);
   summary.at_peak[0].bytes = 100;
@@ -26,13 +26,13 @@ RepeatedRun run(int images, const char* trouble = "", const char* cut_off = "") 
     summary.at_peak.push_back(image);
   }
   summary.peak_bytes = 100 + 4 * images;
-  return {"p.run1", 0, trouble, cut_off, summary};
+  return {"p.run1", 0, error, ended_early, summary};
 }
 
 TEST(RepeatedPeaks, Agree) {
   const RepeatedPeaks peaks = repeated_peaks({run(3), run(3), run(3)});
   EXPECT_EQ(peaks.agree, true);
-  EXPECT_EQ(peaks.most_bytes, 112);
+  EXPECT_EQ(peaks.max_bytes, 112);
   EXPECT_THAT(peaks.moved, IsEmpty());
   EXPECT_EQ(repeated_peaks_text(peaks, false), "3 of 3 runs recorded; the peaks agree: 112 B (112 B)\n");
 }
@@ -40,8 +40,8 @@ TEST(RepeatedPeaks, Agree) {
 TEST(RepeatedPeaks, WhatMovedIsNamedWhereTheyDiffer) {
   const RepeatedPeaks peaks = repeated_peaks({run(5), run(1), run(2)});
   EXPECT_EQ(peaks.agree, false);
-  EXPECT_EQ(peaks.least_bytes, 104);
-  EXPECT_EQ(peaks.most_bytes, 120);
+  EXPECT_EQ(peaks.min_bytes, 104);
+  EXPECT_EQ(peaks.max_bytes, 120);
   ASSERT_EQ(peaks.moved.size(), 1U);
   EXPECT_EQ(peaks.moved[0].kind, MemoryKind::image);
   EXPECT_EQ(peaks.moved[0].bytes, 4);
@@ -54,25 +54,24 @@ TEST(RepeatedPeaks, WhatMovedIsNamedWhereTheyDiffer) {
 TEST(RepeatedPeaks, ARunThatWasCutOffIsNotJudged) {
   const RepeatedPeaks peaks = repeated_peaks({run(5), run(5), run(1, "", "signal 9 (Killed)")});
   EXPECT_EQ(peaks.agree, true);
-  EXPECT_EQ(peaks.least_bytes, 120);
-  EXPECT_THAT(
-      repeated_peaks_text(peaks, false),
-      testing::AllOf(HasSubstr("2 of 3 runs recorded; the peaks agree"),
-                     HasSubstr("run 3 did not end, and its peak is not compared: signal 9 (Killed)\n")));
+  EXPECT_EQ(peaks.min_bytes, 120);
+  EXPECT_THAT(repeated_peaks_text(peaks, false),
+              testing::AllOf(HasSubstr("2 of 3 runs recorded; the peaks agree"),
+                             HasSubstr("run 3 ended early, its peak is not compared: signal 9 (Killed)\n")));
   const auto json = nlohmann::json::parse(repeated_peaks_json(peaks, {"program"}));
   EXPECT_EQ(json["runs"][2]["trouble"], "signal 9 (Killed)");
   EXPECT_EQ(json["runs"][2]["requested_peak_bytes"], 104);
   EXPECT_THAT(repeated_peaks_text(repeated_peaks({run(5), run(1, "", "it was interrupted")}), false),
-              testing::AllOf(HasSubstr("1 of 2 runs recorded: too few"), HasSubstr("run 2 did not end")));
+              testing::AllOf(HasSubstr("1 of 2 runs recorded: too few"), HasSubstr("run 2 ended early")));
   EXPECT_THAT(repeated_peaks_text(repeated_peaks({run(5), run(4), run(1, "", "signal 6 (Aborted)")}), false),
-              testing::AllOf(HasSubstr("the peaks differ: 116 B to 120 B"), HasSubstr("run 3 did not end")));
+              testing::AllOf(HasSubstr("the peaks differ: 116 B to 120 B"), HasSubstr("run 3 ended early")));
 }
 
 TEST(RepeatedPeaks, ARunThatIsNotWholeIsNotJudged) {
   const RepeatedPeaks peaks = repeated_peaks({run(5), run(1, "no room"), run(5)});
   EXPECT_EQ(peaks.agree, true);
   EXPECT_EQ(repeated_peaks({run(5)}).agree, std::nullopt);
-  EXPECT_EQ(repeated_peaks({{"", 1, "no recorder", "", std::nullopt}}).most_bytes, std::nullopt);
+  EXPECT_EQ(repeated_peaks({{"", 1, "no recorder", "", std::nullopt}}).max_bytes, std::nullopt);
   EXPECT_THAT(repeated_peaks_text(repeated_peaks({run(5), run(1, "no room")}), false),
               HasSubstr("1 of 2 runs recorded: too few"));
 }
@@ -80,7 +79,7 @@ TEST(RepeatedPeaks, ARunThatIsNotWholeIsNotJudged) {
 TEST(RepeatedPeaks, Json) {
   RepeatedRun failed;
   failed.exit_code = 3;
-  failed.trouble = "no recorder came up";
+  failed.error = "no recorder came up";
   const auto json =
       nlohmann::json::parse(repeated_peaks_json(repeated_peaks({run(2), run(1), failed}), {"p", "x"}));
   EXPECT_EQ(json["program"], nlohmann::json({"p", "x"}));

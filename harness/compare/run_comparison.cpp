@@ -7,7 +7,6 @@
 
 #include "runfile/case_pairs.hpp"
 #include "sweep/nearest_word.hpp"
-#include "sweep/variant_pattern.hpp"
 
 namespace peakmark {
 namespace {
@@ -22,8 +21,8 @@ bool passes_overlap(const Observation& one, const Observation& other) {
   return low <= other_high && other_low <= high;
 }
 
-BytesComparison bytes_of(const char* metric, const std::optional<Size>& base,
-                         const std::optional<Size>& next) {
+BytesComparison compare_bytes(const char* metric, const std::optional<Size>& base,
+                              const std::optional<Size>& next) {
   BytesComparison bytes{metric, base, next, std::nullopt, std::nullopt, false, false, {}};
   if (!base || !next) return bytes;
   if (*base != 0) {
@@ -33,7 +32,8 @@ BytesComparison bytes_of(const char* metric, const std::optional<Size>& base,
   return bytes;
 }
 
-CaseComparison case_of(const Observation& base, const Observation& next, const GrowthAllowance& allowed) {
+CaseComparison compare_case(const Observation& base, const Observation& next,
+                            const GrowthAllowance& allowed) {
   CaseComparison one;
   one.name = next.case_name;
   one.base_name = base.case_name;
@@ -41,21 +41,21 @@ CaseComparison case_of(const Observation& base, const Observation& next, const G
   one.new_outcome = next.outcome;
   one.message = next.message;
   BytesComparison peak =
-      bytes_of("requested_peak_bytes", base.requested_peak_bytes, next.requested_peak_bytes);
+      compare_bytes("requested_peak_bytes", base.requested_peak_bytes, next.requested_peak_bytes);
   if (peak.change) {
     peak.unsteady = *peak.change != Change::same && passes_overlap(base, next);
     if (*peak.change != Change::same) peak.moved = moved_entries(base.at_peak, next.at_peak);
   }
   one.bytes.push_back(std::move(peak));
-  one.bytes.push_back(bytes_of("setup_bytes", base.setup_bytes, next.setup_bytes));
+  one.bytes.push_back(compare_bytes("setup_bytes", base.setup_bytes, next.setup_bytes));
   for (BytesComparison& bytes : one.bytes) {
     bytes.allowed = bytes.change && allowed.covers(*bytes.base, *bytes.next);
   }
-  one.bytes.push_back(bytes_of("leaked_bytes", base.leaked_bytes, next.leaked_bytes));
+  one.bytes.push_back(compare_bytes("leaked_bytes", base.leaked_bytes, next.leaked_bytes));
   return one;
 }
 
-ComparedSide side_of(const RunToCompare& run, const std::string& variant = {}) {
+ComparedSide make_side(const RunToCompare& run, const std::string& variant = {}) {
   const RunContext& context = run.run.context;
   return {run.file,
           variant,
@@ -83,7 +83,7 @@ std::string what_differs(const RunContext& base, const RunContext& next) {
   std::string text;
   for (const auto& one : candidates) {
     if (one.base == one.next) continue;
-    text += fmt::format("{}{}: '{}' and '{}'", text.empty() ? "" : "; ", one.what, one.base, one.next);
+    text += fmt::format("{}{} '{}' and '{}'", text.empty() ? "" : "; ", one.what, one.base, one.next);
   }
   return text;
 }
@@ -93,14 +93,14 @@ bool is_same_device(const RunContext& base, const RunContext& next) {
          base.driver == next.driver;
 }
 
-bool were_in_turns(const RunContext& base, const RunContext& next) {
+bool are_interleaved(const RunContext& base, const RunContext& next) {
   return base.rounds && next.rounds && base.rounds->job == next.rounds->job &&
          base.rounds->rounds == next.rounds->rounds && base.id != next.id;
 }
 
 void note_incomplete(RunComparison& comparison, const RunToCompare& run) {
   if (run.run.context.complete) return;
-  comparison.notes.push_back(run.file + ": the run was cut short; what it measured is compared");
+  comparison.notes.push_back(run.file + ": incomplete run; only its measured cases are compared");
 }
 
 using Observations = std::vector<const Observation*>;
@@ -109,7 +109,7 @@ void note_throughput(RunComparison& comparison, const RunContext& base, const Ru
                      const std::vector<TimePair>& pairs) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     CaseComparison& one = comparison.cases[i];
-    if (one.time && one.time->change) {  // of the times that are shown
+    if (one.time && one.time->change) {  // matches the times that are shown
       one.base_throughput = throughput_at(one.time->change->base_ns, *pairs[i].base, base);
       one.new_throughput = throughput_at(one.time->change->new_ns, *pairs[i].next, next);
     } else {
@@ -128,7 +128,7 @@ void fill(RunComparison& comparison, const RunContext& base_context, const Obser
   const CasePairs pairs = pair_cases(base, next, by);
   std::vector<TimePair> times;
   for (const auto& [base_place, new_place] : pairs.pairs) {
-    comparison.cases.push_back(case_of(*base[base_place], *next[new_place], comparison.allowed_growth));
+    comparison.cases.push_back(compare_case(*base[base_place], *next[new_place], comparison.allowed_growth));
     times.push_back({base[base_place], next[new_place]});
   }
   const auto compared = compare_times(times, interleaved);
@@ -138,22 +138,23 @@ void fill(RunComparison& comparison, const RunContext& base_context, const Obser
   for (const std::size_t place : pairs.only_new) comparison.only_new.push_back(next[place]->case_name);
 }
 
-std::string first_of(const std::vector<std::string>& names) {
+std::string first_name(const std::vector<std::string>& names) {
   return names.empty() ? "none" : names.front();
 }
 
 void check_common(const RunComparison& comparison) {
   if (!comparison.cases.empty()) return;
-  throw UsageError(fmt::format(
-      "{} and {} have no case in common: the first of one is {}, of the other {}; cases are the same where "
-      "variant, backend and all axes are",
-      comparison.base.variant.empty() ? comparison.base.file : comparison.base.variant,
-      comparison.next.variant.empty() ? comparison.next.file : comparison.next.variant,
-      first_of(comparison.only_base), first_of(comparison.only_new)));
+  throw UsageError(
+      fmt::format("{} and {} have no case in common: the first are {} and {}; cases are paired by variant, "
+                  "backend and all "
+                  "axes",
+                  comparison.base.variant.empty() ? comparison.base.file : comparison.base.variant,
+                  comparison.next.variant.empty() ? comparison.next.file : comparison.next.variant,
+                  first_name(comparison.only_base), first_name(comparison.only_new)));
 }
 
-/// The variant of the run that is meant, which a short name may do.
-std::string variant_of(const RunToCompare& run, const std::string& name) {
+/// Returns the variant of the run that `name`, full or short, means.
+std::string find_variant(const RunToCompare& run, const std::string& name) {
   std::set<std::string> all;
   for (const Observation& one : run.run.observations) all.insert(one.variant);
   const std::vector<std::string> known(all.begin(), all.end());
@@ -165,7 +166,7 @@ std::string variant_of(const RunToCompare& run, const std::string& name) {
   }
   if (all.contains(variant)) return variant;
   throw UsageError(
-      fmt::format("{}: no case of '{}' was measured{}", run.file, name, suggest_word(name, known)));
+      fmt::format("{}: no measured case of variant '{}'{}", run.file, name, suggest_word(name, known)));
 }
 
 }  // namespace
@@ -199,23 +200,34 @@ bool CaseComparison::is_improvement() const {
   return shrank || (time && time->verdict == TimeVerdict::faster);
 }
 
+ComparisonStatus CaseComparison::status() const {
+  if (is_regression()) return ComparisonStatus::regressed;
+  if (time && time->verdict == TimeVerdict::suspicious) return ComparisonStatus::suspicious;
+  if (is_improvement()) return ComparisonStatus::improved;
+  const bool has_changed_bytes = std::ranges::any_of(
+      bytes, [](const BytesComparison& one) { return one.change && *one.change != Change::same; });
+  if (has_changed_bytes || base_outcome != new_outcome) return ComparisonStatus::changed;
+  if (is_skipped()) return ComparisonStatus::skipped;
+  const bool is_undecided =
+      time && (time->verdict == TimeVerdict::undecided || time->verdict == TimeVerdict::not_comparable);
+  return is_undecided ? ComparisonStatus::undecided : ComparisonStatus::same;
+}
+
 RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, bool force,
                            const GrowthAllowance& allowed) {
   RunComparison comparison;
   comparison.allowed_growth = allowed;
   const std::string difference = what_differs(base.run.context, next.run.context);
   if (!difference.empty() && !force) {
-    throw UsageError(
-        fmt::format("{} and {} are not alike ({}), so what differs between them says nothing of the "
-                    "code; --force compares them all the same",
-                    base.file, next.file, difference));
+    throw UsageError(fmt::format("{} and {} cannot be compared: {}; --force compares them nevertheless",
+                                 base.file, next.file, difference));
   }
-  comparison.base = side_of(base);
-  comparison.next = side_of(next);
-  if (!difference.empty()) comparison.notes.push_back("not alike: " + difference);
+  comparison.base = make_side(base);
+  comparison.next = make_side(next);
+  if (!difference.empty()) comparison.notes.push_back("different: " + difference);
   note_incomplete(comparison, base);
   note_incomplete(comparison, next);
-  const bool interleaved = difference.empty() && were_in_turns(base.run.context, next.run.context);
+  const bool interleaved = difference.empty() && are_interleaved(base.run.context, next.run.context);
   fill(comparison, base.run.context, observations_of(base.run), next.run.context, observations_of(next.run),
        PairBy::variant_and_axes, interleaved ? next.run.context.rounds : std::nullopt);
   for (CaseComparison& one : comparison.cases) {
@@ -229,16 +241,16 @@ RunComparison compare_variants(const RunToCompare& run, const std::string& old_n
                                const std::string& new_name, const GrowthAllowance& allowed) {
   RunComparison comparison;
   comparison.allowed_growth = allowed;
-  const std::string old_variant = variant_of(run, old_name);
-  const std::string new_variant = variant_of(run, new_name);
-  comparison.base = side_of(run, old_variant);
-  comparison.next = side_of(run, new_variant);
+  const std::string old_variant = find_variant(run, old_name);
+  const std::string new_variant = find_variant(run, new_name);
+  comparison.base = make_side(run, old_variant);
+  comparison.next = make_side(run, new_variant);
   note_incomplete(comparison, run);
   std::optional<Rounds> rounds = run.run.context.rounds;
-  // A second look at other variants says nothing of these.
-  const bool of_these = rounds && (rounds->variants == std::pair(old_variant, new_variant) ||
-                                   rounds->variants == std::pair(new_variant, old_variant));
-  if (rounds && !of_these) {
+  // The confirmation pass of other variants does not count.
+  const bool is_of_these = rounds && (rounds->variants == std::pair(old_variant, new_variant) ||
+                                      rounds->variants == std::pair(new_variant, old_variant));
+  if (rounds && !is_of_these) {
     rounds->two_passes = false;
     rounds->confirmation_pass.reset();
   }

@@ -22,7 +22,7 @@ Json side_json(const ComparedSide& side) {
           {"host_name", side.host_name}};
 }
 
-/// As for profiles: one that grew went in its old size and came in its new one.
+/// As for profiles: a resized allocation is one removed and one added.
 Json allocations_json(const std::vector<MovedEntries>& moved) {
   Json list = Json::array();
   for (const MovedEntries& one : moved) {
@@ -32,12 +32,12 @@ Json allocations_json(const std::vector<MovedEntries>& moved) {
   return list;
 }
 
-Json row_of(const CaseComparison& one, const std::string& metric) {
+Json row_json(const CaseComparison& one, const std::string& metric) {
   return {{"case", one.name}, {"base_case", one.base_name}, {"metric", metric}};
 }
 
 Json bytes_json(const CaseComparison& one, const BytesComparison& bytes) {
-  Json row = row_of(one, bytes.metric);
+  Json row = row_json(one, bytes.metric);
   row["base"] = or_null(bytes.base);
   row["new"] = or_null(bytes.next);
   row["relative"] = or_null(bytes.relative);
@@ -50,7 +50,7 @@ Json bytes_json(const CaseComparison& one, const BytesComparison& bytes) {
 }
 
 Json time_json(const CaseComparison& one, const TimeComparison& time) {
-  Json row = row_of(one, "gpu_time_ns");
+  Json row = row_json(one, "gpu_time_ns");
   const auto& change = time.change;
   const auto of_change = [&](auto member) { return change ? Json((*change).*member) : Json(nullptr); };
   row["base"] = of_change(&TimeChange::base_ns);
@@ -62,10 +62,10 @@ Json time_json(const CaseComparison& one, const TimeComparison& time) {
   row["allocations"] = nullptr;
   row["p"] = of_change(&TimeChange::p);
   row["adjusted_p"] = change ? Json(time.adjusted_p) : Json(nullptr);
-  row["least_effect"] = of_change(&TimeChange::least_effect);
+  row["least_effect"] = of_change(&TimeChange::min_effect);
   row["base_blocks"] = of_change(&TimeChange::base_blocks);
   row["new_blocks"] = of_change(&TimeChange::new_blocks);
-  row["look"] = time.look;
+  row["look"] = time.pass;
   row["advice"] = time.advice.empty() ? Json(nullptr) : Json(time.advice);
   row["base_throughput"] = to_json(one.base_throughput);
   row["new_throughput"] = to_json(one.new_throughput);
@@ -73,7 +73,7 @@ Json time_json(const CaseComparison& one, const TimeComparison& time) {
 }
 
 Json outcome_json(const CaseComparison& one) {
-  Json row = row_of(one, "outcome");
+  Json row = row_json(one, "outcome");
   row["base"] = to_string(one.base_outcome);
   row["new"] = to_string(one.new_outcome);
   row["relative"] = nullptr;

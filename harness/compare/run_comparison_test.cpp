@@ -4,8 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "compare/case_lines.hpp"
-#include "compare/measured_run.hpp"
+#include "compare/sample_measured_run.hpp"
 
 namespace peakmark {
 namespace {
@@ -28,7 +27,7 @@ TEST(CompareRuns, OneAllocationOf256BytesIsFoundAndNamed) {
   EXPECT_THAT(headline(comparison), StartsWith("1 of 1 case regressed"));
   for (const std::string& text : {comparison_table(comparison), comparison_markdown(comparison)}) {
     EXPECT_THAT(text, HasSubstr("peak grew by 256 B: 42000 -> 42256 B"));
-    EXPECT_THAT(text, HasSubstr("came: cache (buffer), 256 B"));
+    EXPECT_THAT(text, HasSubstr("added: cache (buffer), 256 B"));
   }
 }
 
@@ -60,7 +59,7 @@ TEST(CompareRuns, ALeakThatGrewFailsAndSetUpIsTold) {
   const RunComparison comparison = compare_runs(base.get(), next.get(), false);
   EXPECT_TRUE(comparison.cases[0].is_regression());
   EXPECT_FALSE(comparison.cases[1].is_regression());
-  EXPECT_EQ(standing_of(comparison.cases[1]), ComparisonStatus::changed);
+  EXPECT_EQ(comparison.cases[1].status(), ComparisonStatus::changed);
 }
 
 TEST(CompareRuns, APeakThatDoesNotRepeatFailsNothing) {
@@ -70,7 +69,7 @@ TEST(CompareRuns, APeakThatDoesNotRepeatFailsNothing) {
   next.add("pad/old", 1, 1064).second_pass_peak_bytes = 1128;
   const RunComparison comparison = compare_runs(base.get(), next.get(), false);
   EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
-  EXPECT_THAT(comparison_table(comparison), HasSubstr("not the same in two passes"));
+  EXPECT_THAT(comparison_table(comparison), HasSubstr("the two memory passes of one run differ"));
 }
 
 TEST(CompareRuns, WhatIsUnknownIsNoFigure) {
@@ -144,7 +143,7 @@ TEST(CompareRuns, WhatAnotherDeviceDoesNotSupportIsNotLost) {
   next.add("pad/old", 2);
   const RunComparison comparison = compare_runs(base.get(), next.get(), true);
   EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
-  EXPECT_EQ(standing_of(comparison.cases[0]), ComparisonStatus::changed);
+  EXPECT_EQ(comparison.cases[0].status(), ComparisonStatus::changed);
   next.run().observations[0].outcome = Outcome::out_of_memory;
   EXPECT_EQ(exit_code_of(compare_runs(base.get(), next.get(), true)), ExitCode::verdict);
 }
@@ -210,7 +209,7 @@ TEST(CompareVariants, AShortNameThatIsUniqueIsEnough) {
               ThrowsMessage<UsageError>(HasSubstr("run.json: 'fast.old' is short for several variants: "
                                                   "fft/fast.old, pad/fast.old; write one of them")));
   EXPECT_THAT([&] { compare_variants(measured.get(), "23.2.0", "2023.2.0"); },
-              ThrowsMessage<UsageError>(HasSubstr("no case of '23.2.0' was measured")))
+              ThrowsMessage<UsageError>(HasSubstr("no measured case of variant '23.2.0'")))
       << "part of a word";
 }
 

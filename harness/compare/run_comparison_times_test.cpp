@@ -1,7 +1,7 @@
-// Times of two runs, and of two variants of one: in rounds, of two looks, of two jobs.
+// Times of two runs, and of two variants of one: in rounds, of two passes, of two jobs.
 #include <gmock/gmock.h>
 
-#include "compare/measured_run.hpp"
+#include "compare/sample_measured_run.hpp"
 
 namespace peakmark {
 namespace {
@@ -23,7 +23,7 @@ TEST(CompareRuns, TimesOfTwoJobsEndAtSuspicious) {
   EXPECT_EQ(comparison.cases[1].time->verdict, TimeVerdict::undecided) << "jobs differ by that";
   EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
   EXPECT_THAT(comparison_table(comparison),
-              AllOf(HasSubstr("not measured in turns"), HasSubstr("--build OTHER")));
+              AllOf(HasSubstr("sides not interleaved"), HasSubstr("--build OTHER")));
 }
 
 TEST(CompareRuns, ThroughputStandsBesideTimes) {
@@ -53,7 +53,7 @@ TEST(CompareRuns, TwoBuildsInTurnsAreJudgedByTheSecondLook) {
   const RunComparison comparison = compare_runs(base.get(), next.get(), false);
   EXPECT_TRUE(comparison.interleaved);
   EXPECT_EQ(comparison.cases[0].time->verdict, TimeVerdict::slower);
-  EXPECT_EQ(comparison.cases[0].time->look, 2);
+  EXPECT_EQ(comparison.cases[0].time->pass, 2);
   EXPECT_EQ(comparison.cases[1].time->verdict, TimeVerdict::same);
   EXPECT_EQ(exit_code_of(comparison), ExitCode::verdict);
 }
@@ -77,8 +77,8 @@ TEST(CompareVariants, OnlyTheSecondLookCounts) {
   time(measured.run().observations[1], 1e6, kRounds + 1);
   measured.rounds(true, {{"pad/old/opencl/n:1", "pad/new/opencl/n:1"}});
   measured.context().rounds->variants = {"pad/old", "pad/new"};
-  const RunComparison comparison = of_variants(measured);
-  EXPECT_EQ(comparison.cases[0].time->verdict, TimeVerdict::same) << "20 % slower in the first look only";
+  const RunComparison comparison = compare_sample_variants(measured);
+  EXPECT_EQ(comparison.cases[0].time->verdict, TimeVerdict::same) << "20 % slower in the screening pass only";
   EXPECT_EQ(comparison.cases[0].time->change->base_blocks, 9U);
 }
 
@@ -87,11 +87,11 @@ TEST(CompareVariants, WithoutASecondLookADifferenceIsSuspicious) {
   time(measured.add("pad/old", 1), 1e6);
   time(measured.add("pad/new", 1), 1.2e6);
   measured.rounds(false);
-  EXPECT_EQ(of_variants(measured).cases[0].time->verdict, TimeVerdict::suspicious);
+  EXPECT_EQ(compare_sample_variants(measured).cases[0].time->verdict, TimeVerdict::suspicious);
   measured.rounds(true);
   measured.context().rounds->variants = {"pad/old", "pad/new"};
-  EXPECT_THAT(of_variants(measured).cases[0].time->advice, HasSubstr("--resume"))
-      << "cut short between the looks";
+  EXPECT_THAT(compare_sample_variants(measured).cases[0].time->advice, HasSubstr("--resume"))
+      << "stopped between the passes";
 }
 
 TEST(CompareVariants, ASecondLookCutShortDecidesNothing) {
@@ -100,7 +100,7 @@ TEST(CompareVariants, ASecondLookCutShortDecidesNothing) {
   time(measured.add("pad/new", 1), 1.2e6);
   measured.rounds(true, {{"pad/old/opencl/n:1", "pad/new/opencl/n:1"}});
   measured.context().rounds->variants = {"pad/old", "pad/new"};
-  const RunComparison none = of_variants(measured);
+  const RunComparison none = compare_sample_variants(measured);
   EXPECT_EQ(none.cases[0].time->verdict, TimeVerdict::undecided);
   EXPECT_THAT(none.cases[0].time->advice, HasSubstr("--resume"));
 }
@@ -111,14 +111,15 @@ TEST(CompareVariants, ASecondLookAtOthersSaysNothing) {
   time(measured.add("pad/new", 1), 1.2e6);
   measured.rounds(true, {{"pad/a", "pad/b"}});
   measured.context().rounds->variants = {"pad/a", "pad/b"};
-  EXPECT_EQ(of_variants(measured).cases[0].time->verdict, TimeVerdict::suspicious);
+  EXPECT_EQ(compare_sample_variants(measured).cases[0].time->verdict, TimeVerdict::suspicious);
 }
 
 TEST(CompareVariants, AVariantThatIsNotThereIsAMistake) {
   MeasuredRun measured;
   measured.add("pad/old", 1);
-  EXPECT_THAT([&] { of_variants(measured); },
-              ThrowsMessage<UsageError>(AllOf(HasSubstr("no case of 'pad/new'"), HasSubstr("pad/old"))));
+  EXPECT_THAT([&] { compare_sample_variants(measured); },
+              ThrowsMessage<UsageError>(
+                  AllOf(HasSubstr("no measured case of variant 'pad/new'"), HasSubstr("pad/old"))));
 }
 
 TEST(CompareVariants, BlocksThatAreNoTimesDecideNothing) {
@@ -127,7 +128,7 @@ TEST(CompareVariants, BlocksThatAreNoTimesDecideNothing) {
   time(measured.add("pad/new", 1), 1e6);
   measured.run().observations[1].gpu_time->blocks[3] = {0};
   measured.rounds(false);
-  const RunComparison comparison = of_variants(measured);
+  const RunComparison comparison = compare_sample_variants(measured);
   EXPECT_EQ(comparison.cases[0].time->verdict, TimeVerdict::undecided);
   EXPECT_THAT(comparison.cases[0].time->advice, HasSubstr("0 ns"));
   EXPECT_THAT(comparison_json(comparison), Not(HasSubstr("nan")));
@@ -139,7 +140,7 @@ TEST(CompareVariants, TimesOfOtherClocksAreNotCompared) {
   time(measured.add("pad/new", 1), 1.2e6);
   measured.run().observations[1].time_source = time_source::process;
   measured.rounds(false);
-  EXPECT_THAT(of_variants(measured).cases[0].time->advice, HasSubstr("of the process"));
+  EXPECT_THAT(compare_sample_variants(measured).cases[0].time->advice, HasSubstr("from the process"));
 }
 
 }  // namespace

@@ -6,30 +6,30 @@
 #include <unordered_set>
 
 #include "base/text.hpp"
-#include "statistics/false_discovery.hpp"
+#include "statistics/rank_statistics.hpp"
 
 namespace peakmark {
 namespace {
 
-/// What became of a case in the two looks.
+/// How far the two passes of a case got.
 enum class Stage {
-  not_in_turns,
-  only_look,       ///< the run was to take one look
-  screening_pass,  ///< of two, of which the first is not through
-  not_candidate,   ///< the first look gave no reason for a second
+  not_interleaved,
+  single_pass,     ///< the run has no confirmation pass
+  screening_pass,  ///< the confirmation pass is missing
+  not_candidate,   ///< the screening pass found no reason to confirm
   confirmation_pass
 };
 
-class Looks {
+class PassStages {
  public:
-  explicit Looks(const std::optional<Rounds>& rounds) : rounds_(rounds) {
+  explicit PassStages(const std::optional<Rounds>& rounds) : rounds_(rounds) {
     if (!rounds || !rounds->confirmation_pass) return;
     chosen_.insert(rounds->confirmation_pass->begin(), rounds->confirmation_pass->end());
   }
 
-  [[nodiscard]] Stage stage_of(const TimePair& pair) const {
-    if (!rounds_) return Stage::not_in_turns;
-    if (!rounds_->two_passes) return Stage::only_look;
+  [[nodiscard]] Stage stage(const TimePair& pair) const {
+    if (!rounds_) return Stage::not_interleaved;
+    if (!rounds_->two_passes) return Stage::single_pass;
     if (!rounds_->confirmation_pass) return Stage::screening_pass;
     return chosen_.contains(pair.next->case_name) ? Stage::confirmation_pass : Stage::not_candidate;
   }
@@ -39,40 +39,42 @@ class Looks {
   std::unordered_set<std::string_view> chosen_;
 };
 
-Evidence evidence_of(Stage stage) {
-  if (stage == Stage::not_in_turns) return Evidence::not_in_turns;
+Evidence evidence(Stage stage) {
+  if (stage == Stage::not_interleaved) return Evidence::not_interleaved;
   return stage == Stage::confirmation_pass ? Evidence::confirmation_pass : Evidence::one_pass;
 }
 
 std::string more_rounds(const TimeChange& change) {
   const auto blocks = blocks_to_decide(change);
-  if (!blocks) return "too noisy, or too near to what counts as a change, for any number of rounds";
+  if (!blocks) return "noise is larger than the change: no number of rounds would decide";
   if (*blocks > static_cast<std::size_t>(kMaxRounds)) {
-    return "too noisy for any number of rounds: quieten the machine (peakmark doctor)";
+    return fmt::format(
+        "noise too large: {} rounds would be needed, {} are the maximum; reduce the load of the "
+        "machine (peakmark doctor)",
+        *blocks, kMaxRounds);
   }
-  return fmt::format("--rounds {} would tell, if the noise stays as it is", *blocks);
+  return fmt::format("too few rounds: --rounds {} would decide at this level of noise", *blocks);
 }
 
-std::string advice_on(const TimeComparison& one, Stage stage) {
+std::string time_advice(const TimeComparison& one, Stage stage) {
   const TimeChange& change = *one.change;
-  const std::size_t least = std::min(change.base_blocks, change.new_blocks);
-  std::string interleaved =
-      "measure both in turns, in one job: `peakmark run SUITE --rounds 15 --variants OLD NEW` "
-      "or `peakmark compare SUITE --build OTHER`";
+  const std::size_t blocks = std::min(change.base_blocks, change.new_blocks);
+  std::string interleave =
+      "measure both sides interleaved: `peakmark run SUITE --rounds 15 --variants OLD NEW` or `peakmark "
+      "compare SUITE --build OTHER`";
   switch (one.verdict) {
     case TimeVerdict::suspicious:
-      if (stage == Stage::not_in_turns) return interleaved;
-      if (stage == Stage::screening_pass) return "the second look is missing: --resume takes it";
-      return "no second look confirms it: run with --variants OLD NEW, or compare with --build";
+      if (stage == Stage::not_interleaved) return interleave;
+      if (stage == Stage::screening_pass) return "confirmation pass missing: run it with --resume";
+      return "no confirmation pass: run with --variants OLD NEW, or compare with --build";
     case TimeVerdict::undecided:
-      if (stage == Stage::not_in_turns) {
-        return fmt::format("two jobs differ by up to {:.0f} % with nothing changed; {}", 100 * kBetweenJobs,
-                           interleaved);
+      if (stage == Stage::not_interleaved) {
+        return fmt::format("two jobs differ by up to {:.0f} % without any change; {}", 100 * kBetweenJobs,
+                           interleave);
       }
-      if (least < kMinBlocks) {
-        return fmt::format(
-            "{} a side, and a verdict needs {}: --rounds {}, or --resume where the run was cut short",
-            quantity(least, "block"), kMinBlocks, kMinBlocks);
+      if (blocks < kMinBlocks) {
+        return fmt::format("{} a side, {} needed: --rounds {}, or --resume if the run is incomplete",
+                           quantity(blocks, "block"), kMinBlocks, kMinBlocks);
       }
       return more_rounds(change);
     default:
@@ -82,15 +84,15 @@ std::string advice_on(const TimeComparison& one, Stage stage) {
 
 std::string clocks_differ(const TimePair& pair) {
   if (pair.base->time_source == pair.next->time_source) return {};
-  return fmt::format("the base's times are of the {}, the new ones of the {}",
+  return fmt::format("different clocks: base times from the {}, new times from the {}",
                      pair.base->time_source.value_or("unknown clock"),
                      pair.next->time_source.value_or("unknown clock"));
 }
 
-/// A flushed cache is part of what a cold time measures.
+/// Cold and hot times cannot be compared.
 std::string caches_differ(const TimePair& pair) {
   if (cache_of(*pair.base) == cache_of(*pair.next)) return {};
-  return fmt::format("the base's times are {}, the new ones {}: measure both with the same --cache",
+  return fmt::format("different caches: base times are {}, new times {}; measure both with the same --cache",
                      cache_of(*pair.base), cache_of(*pair.next));
 }
 
@@ -98,28 +100,28 @@ std::string caches_differ(const TimePair& pair) {
 
 std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimePair>& pairs,
                                                          const std::optional<Rounds>& interleaved) {
-  const Looks looks(interleaved);
+  const PassStages stages(interleaved);
   std::vector<std::optional<TimeComparison>> comparisons(pairs.size());
-  // The cases of one second look are judged together, and all others together. A case that gave no reason for
-  // a second look cannot be a change any more.
+  // False discoveries are limited among the cases of the confirmation pass, and among all others. A case that
+  // was not confirmed cannot be a change any more.
   std::vector<std::size_t> families[2];
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const TimePair& pair = pairs[i];
     if (!pair.base->gpu_time && !pair.next->gpu_time) continue;
     TimeComparison& one = comparisons[i].emplace();
-    const Stage stage = looks.stage_of(pair);
-    one.look = stage == Stage::confirmation_pass ? 2 : 1;
+    const Stage stage = stages.stage(pair);
+    one.pass = stage == Stage::confirmation_pass ? 2 : 1;
     if (pair.base->gpu_time && pair.next->gpu_time) one.advice = caches_differ(pair);
     if (!one.advice.empty()) {
       one.verdict = TimeVerdict::not_comparable;
       continue;
     }
-    // Without rounds in common all blocks count.
-    const auto base = block_medians(*pair.base, interleaved, one.look);
-    const auto next = block_medians(*pair.next, interleaved, one.look);
+    // Without common rounds all blocks count.
+    const auto base = block_medians(*pair.base, interleaved, one.pass);
+    const auto next = block_medians(*pair.next, interleaved, one.pass);
     one.advice = time_error(base, next);
     if (!one.advice.empty() && stage == Stage::confirmation_pass)
-      one.advice += " in its second look: --resume takes it";
+      one.advice += " in its confirmation pass: run it with --resume";
     if (one.advice.empty()) one.advice = clocks_differ(pair);
     if (!one.advice.empty()) continue;
     one.change = time_change(base, next);
@@ -135,9 +137,9 @@ std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimeP
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (!comparisons[i] || !comparisons[i]->change) continue;
     TimeComparison& one = *comparisons[i];
-    const Stage stage = looks.stage_of(pairs[i]);
-    one.verdict = judge_time(*one.change, one.adjusted_p, evidence_of(stage));
-    one.advice = advice_on(one, stage);
+    const Stage stage = stages.stage(pairs[i]);
+    one.verdict = judge_time(*one.change, one.adjusted_p, evidence(stage));
+    one.advice = time_advice(one, stage);
   }
   return comparisons;
 }

@@ -10,22 +10,22 @@
 
 namespace peakmark {
 
-/// One case's two sides.
+/// The two sides of a case.
 struct TimePair {
   const Observation* base = nullptr;
   const Observation* next = nullptr;
 };
 
 struct TimeComparison {
-  std::optional<TimeChange> change;  ///< none where there is nothing to compare
+  std::optional<TimeChange> change;  ///< null if there is nothing to compare
   double adjusted_p = 1;             ///< over the cases judged with it
-  int look = 1;                      ///< whose blocks count
+  int pass = 1;                      ///< whose blocks count: 1 screening, 2 confirmation; `look` in JSON
   TimeVerdict verdict = TimeVerdict::undecided;
-  std::string advice;  ///< what to do, where the verdict is undecided, suspicious or not comparable
+  std::string advice;  ///< what to do if the verdict is undecided, suspicious or not comparable
 };
 
-/// In the order of the pairs; none where neither side has a time. `interleaved`: the rounds of the job in
-/// which both sides were measured; null where they were not.
+/// Compares the times of pairs, in their order; null if neither side has a time. `interleaved`: the rounds of
+/// the job that measured both sides; null if there was no such job.
 std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimePair>& pairs,
                                                          const std::optional<Rounds>& interleaved);
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "compare/case_lines.hpp"
-#include "compare/simulated_sides.hpp"
+#include "compare/run_comparison.hpp"
+#include "compare/simulated_comparison.hpp"
 
 namespace peakmark {
 namespace {
@@ -29,15 +29,17 @@ TEST(CompareTimes, ColdAndHotTimesAreNotComparable) {
   EXPECT_EQ(compared[0]->verdict, TimeVerdict::not_comparable);
   EXPECT_FALSE(compared[0]->change);
   EXPECT_EQ(compared[0]->advice,
-            "the base's times are hot, the new ones cold: measure both with the same --cache");
+            "different caches: base times are hot, new times cold; measure both with the same --cache");
   EXPECT_TRUE(compared[1]->change);
   hot.cache = cache_state::hot;  // a run file before 1.2 has none: its times were hot
   EXPECT_TRUE(compare_times({{&hot, &hot}}, std::nullopt)[0]->change);
 
   CaseComparison one;
   one.time = compared[0];
-  EXPECT_EQ(verdict_text(one), "times not comparable");
-  EXPECT_EQ(standing_of(one), ComparisonStatus::undecided);
+  RunComparison comparison;
+  comparison.cases = {one};
+  EXPECT_THAT(comparison_table(comparison), HasSubstr("  times not comparable\n"));
+  EXPECT_EQ(one.status(), ComparisonStatus::undecided);
 }
 
 RunToCompare run_of(const std::vector<double>& blocks_ns, const std::string& commit) {

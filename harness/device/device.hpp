@@ -16,7 +16,7 @@
 #include "base/shape.hpp"
 #include "base/size.hpp"
 #include "device/compiled_programs.hpp"
-#include "device/kernel_source.hpp"
+#include "peakmark/worker/kernel.hpp"
 
 namespace peakmark {
 
@@ -107,17 +107,6 @@ class Kernel {
 using Argument =
     std::variant<const Array*, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double>;
 
-/// Work-items along x (fastest), y, z. `local` 0 leaves the choice to the backend; a backend may round the
-/// global size up, so a kernel checks its bounds.
-struct Range {
-  Size x = 1, y = 1, z = 1;
-  Size local_x = 0, local_y = 0, local_z = 0;
-};
-
-/// The most items along y and along z that fit a launch on every device, whatever the size of a group: CUDA
-/// ends at so many groups. Kernels loop over what is beyond.
-inline constexpr Size kMaxAlongYZ = 65'535;
-
 /// A point in the device's queue, timed by the device.
 class TimePoint {
  public:
@@ -196,8 +185,10 @@ class Device {
 
   /// Compiles (once) the kernel `name` of `source` for elements of `dtype` (the shim's `pm_element`).
   virtual Kernel kernel(const KernelSource& source, std::string_view name, DType dtype) = 0;
-  virtual void launch(const Kernel& kernel, const Range& range,
-                      std::initializer_list<Argument> arguments) = 0;
+  virtual void launch(const Kernel& kernel, const Range& range, std::span<const Argument> arguments) = 0;
+  void launch(const Kernel& kernel, const Range& range, std::initializer_list<Argument> arguments) {
+    launch(kernel, range, std::span<const Argument>(arguments.begin(), arguments.size()));
+  }
 
   /// Waits until everything enqueued is done. Late errors of the device surface here.
   virtual void finish() = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,29 +13,29 @@
 
 namespace peakmark {
 
-/// httomo's question: how many slices along `slice_dimension` fit `available_bytes`?
+/// The question of httomo: how many slices along `slice_dimension` fit into `available_bytes`?
 struct EstimateRequest {
   int slice_dimension = 0;                 ///< 0 projection, 1 sinogram
   std::array<Size, 2> other_dimensions{};  ///< the other two of the *input* (n, y, x), in order
   DType dtype = DType::f32;                ///< of the input
   Size available_bytes = 0;
-  Parameters parameters;  ///< the method's own parameters; the slice axis's value is for terms() only
+  Parameters parameters;  ///< parameters of the method; only terms() reads the value of the slice axis
 };
 
-/// httomo's answer.
+/// The answer for httomo.
 struct EstimateAnswer {
   Size slices = 0;
   DType dtype = DType::f32;  ///< of the output
 };
 
-/// One named part of what a variant needs.
+/// One named part of the memory of a variant.
 struct Term {
-  std::string name;  ///< as the allocation is called in the ledger
+  std::string name;  ///< the allocation's name in the ledger
   Size per_slice_bytes = 0;
   Size fixed_bytes = 0;
 };
 
-/// An estimator under test. A written formula: it never runs the variant and never asks `dry`.
+/// An estimator under test: a formula. It never runs the variant, not even on `dry`.
 class Estimator {
  public:
   Estimator() = default;
@@ -45,13 +46,44 @@ class Estimator {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// `direct`, `module`, `iterative`, `documented`
   [[nodiscard]] virtual std::string_view form() const = 0;
-  /// The signature that httomo documents. UsageError for a slice dimension the variant does not cut along.
+  /// Returns the answer with the signature that httomo documents. Throws UsageError for an unsupported slice
+  /// dimension.
   [[nodiscard]] virtual EstimateAnswer max_slices(const EstimateRequest& request) const = 0;
-  /// Bytes for `slices` slices of the same request; `available_bytes` is not read.
+  /// Returns the bytes for `slices` slices. Ignores `available_bytes`.
   [[nodiscard]] virtual Size bytes(const EstimateRequest& request, Size slices) const = 0;
-  /// The parts, where the form has parts; where they are others for few slices than for many, those of as
-  /// many as the slice axis says.
+  /// Returns the parts, empty if the form has none. If they depend on the number of slices, those for the
+  /// value of the slice axis.
   [[nodiscard]] virtual std::vector<Term> terms(const EstimateRequest&) const { return {}; }
 };
+
+// The four forms of estimators. Their formulas ignore `available_bytes` and return bytes. A negative number,
+// or 0 bytes a slice (any number of slices would fit), is a UsageError with the estimator's name.
+
+/// The properties of an estimator besides its formula.
+struct EstimatorTraits {
+  std::string name;
+  int slice_dimension = 0;  ///< httomo's dimension that the variant supports
+  /// Returns the output dtype for an input dtype; null: the same.
+  std::function<DType(DType)> output_dtype;
+};
+
+/// *direct*: bytes a slice = multiplier × product of the other dimensions × item size of the input dtype.
+std::shared_ptr<const Estimator> make_direct_estimator(EstimatorTraits traits, double multiplier);
+
+/// *module*: named parts with bytes per slice and fixed bytes; slices = (available − fixed) // per slice.
+using TermsFormula = std::function<std::vector<Term>(const EstimateRequest& request)>;
+std::shared_ptr<const Estimator> make_module_estimator(EstimatorTraits traits, TermsFormula terms);
+
+/// *iterative*: bytes for n slices, not decreasing with n; slices = the largest n that fits, found exactly by
+/// doubling and bisection (httomo's own search stops within 10 % of it).
+using BytesFormula = std::function<Size(const EstimateRequest& request, Size slices)>;
+std::shared_ptr<const Estimator> make_iterative_estimator(EstimatorTraits traits, BytesFormula bytes,
+                                                          TermsFormula terms = {});
+
+/// *documented*: httomo's calc_max_slices itself. bytes(n) is the smallest memory with an answer of at least
+/// n.
+using SlicesFormula = std::function<EstimateAnswer(const EstimateRequest& request)>;
+std::shared_ptr<const Estimator> make_documented_estimator(std::string name, int slice_dimension,
+                                                           SlicesFormula slices);
 
 }  // namespace peakmark

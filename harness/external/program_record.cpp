@@ -217,7 +217,7 @@ void read_failures(std::span<const Event> events, ProgramRecord& record) {
 }  // namespace
 
 MemoryPass ProgramRecord::memory_pass() const {
-  MemoryPass pass = memory_pass_of(summary);
+  MemoryPass pass = to_memory_pass(summary);
   pass.first_call_peak_bytes = first_call_peak_bytes;
   pass.setup_bytes = setup_bytes;
   pass.input_bytes = input_bytes;

@@ -15,7 +15,7 @@
 #include "external/program_run.hpp"
 #include "launch/exit_watcher.hpp"
 #include "launch/missing_recorder.hpp"
-#include "launch/program_file.hpp"
+#include "launch/program_watch.hpp"
 #include "profile/profile_files.hpp"
 #include "recorders/error_file.hpp"
 #include "show/process_tree.hpp"
@@ -106,7 +106,7 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
   set_variable(environment, "PEAKMARK_ERROR_FILE", errors.path().string());
 
   Pass pass;
-  const std::vector<std::string> command = command_of(program_, parameters, places);
+  const std::vector<std::string> command = make_command(program_, parameters, places);
   {
     const ExitWatcher ends(profile);  // until all that the program has started has ended
     pass.end = run_program(command, environment);

@@ -5,7 +5,7 @@
 
 #include "recorders/recorder_libraries.hpp"
 #include "runfile/observation.hpp"
-#include "sweep/case.hpp"
+#include "sweep/description.hpp"
 #include "sweep/program.hpp"
 
 namespace peakmark {

@@ -58,7 +58,7 @@ Vocabulary programs_of(const std::vector<std::string>& suites) {
   for (const std::string& suite : suites) documents.push_back(read_suite_document(suite));
   Description nothing;
   nothing.worker = "peakmark-programs " PEAKMARK_VERSION;
-  return vocabulary_of(documents, nothing);
+  return gather_vocabulary(documents, nothing);
 }
 
 /// Has this process killed when its supervisor ends, and with it the program that runs.

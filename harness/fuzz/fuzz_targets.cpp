@@ -18,7 +18,7 @@
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"
 #include "supervise/external_estimates.hpp"
-#include "sweep/example_description.hpp"
+#include "sweep/sample_description.hpp"
 #include "sweep/suite.hpp"
 #include "sweep/suite_document.hpp"
 
@@ -151,12 +151,12 @@ void read_history_record(std::string_view input, unsigned /*form*/) {
     }
   };
   tried([&] { (void)history::to_run(record); });
-  tried([&] { (void)history::night_of(record.context); });
+  tried([&] { (void)history::to_history_run(record.context); });
   tried([&] { (void)history::holds_private_facts(record.context); });
   for (const history::ObservationRecord& one : record.observations) {
-    tried([&] { (void)history::observation_of(one.facts); });
-    tried([&] { (void)history::at_peak_of(one.facts); });
-    tried([&] { (void)history::facts_hash_of(one.facts); });
+    tried([&] { (void)history::parse_facts(one.facts); });
+    tried([&] { (void)history::parse_at_peak(one.facts); });
+    tried([&] { (void)history::hash_facts(one.facts); });
   }
 }
 

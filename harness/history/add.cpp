@@ -1,18 +1,144 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/text.hpp"
+#include "history/database.hpp"
 #include "history/inside.hpp"
-#include "history/rows.hpp"
 #include "history/run_record.hpp"
 
 namespace peakmark::history {
+
 namespace {
 
-/// Numbers of things that have names: those that are there, and new ones after them.
+using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
+
+Value null_or(const std::optional<std::int64_t>& value) {
+  return value ? Value(*value) : Value();
+}
+Value null_or(const std::optional<double>& value) {
+  return value ? Value(*value) : Value();
+}
+Value null_or(const std::optional<std::string>& value) {
+  return value ? Value(*value) : Value();
+}
+
+/// The type of a column's values.
+enum class ColumnType : std::uint8_t { integer, real, text };
+struct Column {
+  const char* name;
+  ColumnType type;
+};
+
+/// Adds rows to a table, many in one statement, because a remote database costs a round trip for each. The
+/// statement is prepared once: in SQLite that time is quadratic in the number of values.
+class RowWriter {
+ public:
+  RowWriter(Database& database, std::string table, std::vector<Column> columns);
+  RowWriter(const RowWriter&) = delete;
+  RowWriter& operator=(const RowWriter&) = delete;
+  /// Takes one value for each column, of its type or null.
+  void add(std::vector<Value> row);
+  /// Writes the remaining rows, which are lost otherwise.
+  void finish();
+
+ private:
+  /// A statement keeps pointers to these values.
+  struct Cell {
+    std::int64_t integer = 0;
+    double real = 0;
+    std::string text;
+    soci::indicator present = soci::i_null;
+  };
+
+  std::unique_ptr<soci::statement> prepared(std::size_t rows);
+
+  Database& database_;
+  std::string table_;
+  std::vector<Column> columns_;
+  std::vector<Cell> cells_;  ///< of all rows of a statement
+  std::size_t rows_ = 0;     ///< in `cells_`
+  std::unique_ptr<soci::statement> full_statement_;
+};
+
+/// Rows of a statement: a few thousand values, fewer than the maximum of either database.
+constexpr std::size_t kRowsAStatement = 200;
+
+RowWriter::RowWriter(Database& database, std::string table, std::vector<Column> columns)
+    : database_(database),
+      table_(std::move(table)),
+      columns_(std::move(columns)),
+      cells_(kRowsAStatement * columns_.size()) {}
+
+void RowWriter::add(std::vector<Value> row) {
+  if (row.size() != columns_.size()) throw std::logic_error("RowWriter: wrong number of values");
+  Cell* cell = &cells_[rows_ * columns_.size()];
+  for (std::size_t column = 0; column < row.size(); ++column, ++cell) {
+    cell->present = std::holds_alternative<std::monostate>(row[column]) ? soci::i_null : soci::i_ok;
+    if (cell->present == soci::i_null) continue;
+    switch (columns_[column].type) {
+      case ColumnType::integer:
+        cell->integer = std::get<std::int64_t>(row[column]);
+        break;
+      case ColumnType::real:
+        cell->real = std::get<double>(row[column]);
+        break;
+      case ColumnType::text:
+        cell->text = std::move(std::get<std::string>(row[column]));
+        break;
+    }
+  }
+  if (++rows_ < kRowsAStatement) return;
+  if (!full_statement_) full_statement_ = prepared(rows_);
+  full_statement_->execute(true);
+  rows_ = 0;
+}
+
+void RowWriter::finish() {
+  if (rows_ > 0) prepared(rows_)->execute(true);
+  rows_ = 0;
+}
+
+std::unique_ptr<soci::statement> RowWriter::prepared(std::size_t rows) {
+  std::string text = fmt::format("INSERT INTO {} (", table_);
+  for (const Column& column : columns_) {
+    text += fmt::format("{}{}", &column == columns_.data() ? "" : ", ", column.name);
+  }
+  text += ") VALUES ";
+  auto statement = std::make_unique<soci::statement>(database_.sql());
+  for (std::size_t place = 0; place < rows * columns_.size(); ++place) {
+    const std::size_t column = place % columns_.size();
+    text += fmt::format("{}:v{}", column != 0 ? ", " : place == 0 ? "(" : "), (", place);
+    Cell& cell = cells_[place];
+    switch (columns_[column].type) {
+      case ColumnType::integer:
+        statement->exchange(soci::use(cell.integer, cell.present));
+        break;
+      case ColumnType::real:
+        statement->exchange(soci::use(cell.real, cell.present));
+        break;
+      case ColumnType::text:
+        statement->exchange(soci::use(cell.text, cell.present));
+        break;
+    }
+  }
+  statement->alloc();
+  statement->prepare(text + ")");
+  statement->define_and_bind();
+  return statement;
+}
+
+/// Gives out the next free numbers of a table.
 class Numbers {
  public:
   Numbers(soci::session& sql, const std::string& table)
@@ -23,7 +149,7 @@ class Numbers {
   std::int64_t next_;
 };
 
-/// Adds one run; the transaction is its caller's.
+/// Adds one run within the caller's transaction.
 class Addition {
   using enum ColumnType;
 
@@ -149,7 +275,7 @@ class Addition {
   const RunRecord& record_;
 };
 
-/// What the user may want to know of a run that comes to these.
+/// Returns notes for the user about a run that is added to `runs`.
 std::vector<std::string> notes_on(const RunRecord& record, const std::string& device,
                                   const std::vector<LoggedRun>& runs) {
   std::vector<std::string> notes;
@@ -165,23 +291,21 @@ std::vector<std::string> notes_on(const RunRecord& record, const std::string& de
   if (newest == nullptr && !others.empty()) {
     std::string known;
     for (const std::string& other : others) known += (known.empty() ? "'" : "', '") + other;
-    notes.push_back(
-        fmt::format("'{}' is a device that this history did not know: its series begin now (known: {}'). "
-                    "Is it another name of one of them? `peakmark history rename-device '{}' KNOWN`",
-                    device, known, device));
+    notes.push_back(fmt::format(
+        "new device '{}' (known: {}'): its series begin with this run. If it is another name of a "
+        "known device: `peakmark history rename-device '{}' KNOWN`",
+        device, known, device));
   }
   if (newest != nullptr && record.date < newest->date) {
     notes.push_back(fmt::format(
-        "its date, {}, is before that of the newest run of this device, {}: it is sorted in by date; if a "
-        "clock went wrong, set it",
+        "dated {}, before the newest run of this device ({}): runs are sorted by date; check the clock",
         record.date, newest->date));
   }
   if (const std::string now = utc_date(); record.date > now) {
-    notes.push_back(fmt::format("its date, {}, is in the future (now is {}): if a clock went wrong, set it",
-                                record.date, now));
+    notes.push_back(fmt::format("dated {}, in the future (now {}): check the clock", record.date, now));
   }
   if (same_commit != nullptr) {
-    notes.push_back(fmt::format("commit {} has a run on this device already, of {}: both are nights",
+    notes.push_back(fmt::format("second run of commit {} on this device, after {}: both are kept",
                                 record.commit, same_commit->date));
   }
   return notes;
@@ -191,28 +315,29 @@ std::vector<std::string> notes_on(const RunRecord& record, const std::string& de
 
 Added History::add(const Run& run) {
   const RunRecord record = to_record(run);
-  return inside_->database.told([&] {
-    Transaction transaction(inside_->database, Access::write);
+  return implementation_->database.guarded([&] {
+    Transaction transaction(implementation_->database, Access::write);
     Added added;
-    const auto digest = ask<std::string>(inside_->sql(), "SELECT digest FROM runs WHERE id = :id", record.id);
+    const auto digest =
+        ask<std::string>(implementation_->sql(), "SELECT digest FROM runs WHERE id = :id", record.id);
     const auto was_cleaned = [&] {
       return *digest == kRedactedDigest ||
-             holds_private_facts(
-                 *ask<std::string>(inside_->sql(), "SELECT context FROM runs WHERE id = :id", record.id));
+             holds_private_facts(*ask<std::string>(implementation_->sql(),
+                                                   "SELECT context FROM runs WHERE id = :id", record.id));
     };
     if (digest && *digest != record.digest && !was_cleaned()) {
-      inside_->database.fail(fmt::format(
-          "has a run {} already, with other contents: was a run file changed by hand? Nothing was added",
+      implementation_->database.fail(fmt::format(
+          "run {} is in the history with different contents; nothing was added. Was its run file edited?",
           record.id));
     }
-    const std::string device = name_now(inside_->device_names(), record.device);
+    const std::string device = name_now(implementation_->device_names(), record.device);
     const std::vector<LoggedRun> runs = log();
     added.was_there = digest.has_value();
     added.runs_of_device = std::ranges::count_if(
         runs, [&](const LoggedRun& one) { return one.device == device && one.backend == record.backend; });
     if (added.was_there) return added;
     added.notes = notes_on(record, device, runs);
-    Addition(inside_->database, record).write();
+    Addition(implementation_->database, record).write();
     ++added.runs_of_device;
     transaction.commit();
     return added;

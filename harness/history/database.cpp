@@ -14,43 +14,41 @@
 namespace peakmark::history {
 namespace {
 
-// One number that every peakmark takes for its lock, whatever the database: "peakmark" as ASCII.
+// The lock of all writers, in any database: "peakmark" in ASCII.
 constexpr const char* kLock = "SELECT pg_advisory_xact_lock(8098986618920202859)";
-// Tables of ours are kept apart from others of a shared database.
+// Separates our tables from others of a shared database.
 constexpr const char* kSchema = "peakmark";
 
 constexpr const char* kDamaged =
-    "the file is damaged: take it from a backup, or begin a new one; `sqlite3 FILE .recover` saves what can "
-    "be read";
+    "the file is damaged: restore a backup, recover it with `sqlite3 FILE .recover`, or begin a new one";
 
-// Reasons that a run file gives: no name of a host, a user or a folder.
+// Reasons for run files, which are published: without names of hosts, users and folders.
 constexpr const char* kLocked = "another process holds the lock of its database";
 constexpr const char* kRefused = "its database refuses access to this user";
 
-/// The text without SOCI's account of the statement, on one line.
-std::string reason_of(const soci::soci_error& error) {
+/// Returns the message on one line, without the statement that SOCI appends.
+std::string one_line_reason(const soci::soci_error& error) {
   std::string text = error.get_error_message();
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; ++at) text.replace(at, 1, " ");
   return text;
 }
 
-/// What to do about an error of SQLite; its numbers are part of its interface.
-std::string advice_on(int sqlite_code) {
+/// Returns what to do about an error of SQLite.
+std::string sqlite_advice(int sqlite_code) {
   switch (sqlite_code & 0xFF) {
     case SQLITE_FULL:
-      return "its disk is full: make room, or prune (`peakmark history prune`); nothing was changed";
+      return "disk full: free space, or prune (`peakmark history prune`); nothing was changed";
     case SQLITE_IOERR:
-      return "its disk could not be read or written: look whether it is full; nothing was changed";
+      return "disk error: check whether the disk is full; nothing was changed";
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
-      return "its file or folder may not be written: a history is written with files beside it; name "
-             "another place";
+      return "file or folder not writable: SQLite also writes files next to the history; name another file";
     case SQLITE_CORRUPT:
       return kDamaged;
     case SQLITE_NOTADB:
-      return "it is no SQLite file: name another";
+      return "not an SQLite file: name another";
     default:
       return "";
   }
@@ -60,11 +58,11 @@ void check_folder(const std::filesystem::path& file) {
   std::error_code none;
   const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
   if (!std::filesystem::is_directory(folder, none)) {
-    throw UsageError(fmt::format("{}: its folder is not there; make it first", file.string()));
+    throw UsageError(fmt::format("{}: folder does not exist; create it first", file.string()));
   }
 }
 
-/// SQLite itself finds this out late, and then says little.
+/// Checks the magic number: SQLite reports a wrong file late and vaguely.
 void check_is_sqlite(const std::filesystem::path& file) {
   constexpr std::string_view magic("SQLite format 3\0", 16);
   std::array<char, magic.size()> start{};
@@ -72,21 +70,20 @@ void check_is_sqlite(const std::filesystem::path& file) {
   stream.read(start.data(), start.size());
   if (stream.gcount() == 0 && std::filesystem::file_size(file) == 0) return;
   if (stream && std::string_view(start.data(), start.size()) == magic) return;
-  throw UsageError(
-      fmt::format("{}: is no history: it is no SQLite file; nothing was changed", file.string()));
+  throw UsageError(fmt::format("{}: not a history: not an SQLite file; nothing was changed", file.string()));
 }
 
 }  // namespace
 
-Database::Database(Place place, Access access, std::chrono::milliseconds patience)
-    : place_(std::move(place)), access_(access), patience_(patience) {
+Database::Database(Address address, Access access, std::chrono::milliseconds patience)
+    : address_(std::move(address)), access_(access), patience_(patience) {
   is_postgresql() ? open_postgresql() : open_sqlite();
 }
 
 void Database::open_sqlite() {
-  const std::filesystem::path& file = place_.file;
+  const std::filesystem::path& file = address_.file;
   std::error_code none;
-  if (std::filesystem::is_directory(file, none)) fail("is a folder; name a file in it");
+  if (std::filesystem::is_directory(file, none)) fail("this is a folder; name a file in it");
   if (std::filesystem::exists(file, none)) {
     check_is_sqlite(file);
   } else if (access_ != Access::write) {
@@ -94,7 +91,7 @@ void Database::open_sqlite() {
   } else {
     check_folder(file);
   }
-  told([&] {
+  guarded([&] {
     // Absolute: `:memory:` is a file's name here.
     sql_.open(soci::sqlite3, fmt::format("dbname=\"{}\"", std::filesystem::absolute(file).string()));
     sql_ << fmt::format("PRAGMA busy_timeout = {}", patience_.count());
@@ -102,11 +99,10 @@ void Database::open_sqlite() {
   if (access_ != Access::read) check_pages();
 }
 
-// A page that nobody reads may be damaged for years, until the backups are too. A year of 2,000 cases is
-// looked through in 0.2 s.
+// Finds damaged pages before all backups have them too. Takes 0.2 s for a year of 2,000 cases.
 void Database::check_pages() {
   std::string found;
-  told([&] { sql_ << "PRAGMA quick_check(1)", soci::into(found); });
+  guarded([&] { sql_ << "PRAGMA quick_check(1)", soci::into(found); });
   if (found == "ok") return;
   std::replace(found.begin(), found.end(), '\n', ' ');
   fail(std::string(kDamaged) + " (" + found + ")", "its file is damaged");
@@ -114,27 +110,27 @@ void Database::check_pages() {
 
 void Database::open_postgresql() {
 #ifdef PEAKMARK_SQLITE_ONLY
-  throw EnvironmentError(
-      place_.name() +
-      ": this peakmark, of a Python wheel, keeps histories in SQLite files only; build it for PostgreSQL");
+  throw EnvironmentError(address_.name() +
+                         ": PostgreSQL is not supported by the Python wheel; name an SQLite file, or build "
+                         "peakmark from source");
 #endif
   try {
-    // Loaded when it is asked for: its libraries are many, and most histories are files.
-    sql_.open("postgresql", place_.connection_text());
+    // Loaded on demand: it needs many libraries, and most histories are files.
+    sql_.open("postgresql", address_.connection_text());
   } catch (const soci::soci_error& error) {
-    const std::string reason = without_passwords(reason_of(error));
+    const std::string reason = hide_passwords(one_line_reason(error));
     if (reason.find("shared library") != std::string::npos) {
-      throw EnvironmentError(place_.name() + ": " + reason +
+      throw EnvironmentError(address_.name() + ": " + reason +
                              "; install SOCI's backend for PostgreSQL (Debian 12: libsoci-postgresql4.0)");
     }
     if (reason.find("database \"") != std::string::npos &&
         reason.find("does not exist") != std::string::npos) {
       fail(reason + "; check its name, or create it (`createdb`)");
     }
-    fail(reason + "; is the server there, and may this user connect?",
+    fail(reason + "; check that the server runs and accepts this user",
          "its database cannot be reached, or refuses the connection");
   }
-  told([&] {
+  guarded([&] {
     sql_ << "SET client_min_messages TO warning";
     sql_ << fmt::format("SET lock_timeout TO {}", patience_.count());
     sql_ << fmt::format("SET search_path TO {}", kSchema);
@@ -143,17 +139,16 @@ void Database::open_postgresql() {
   });
 }
 
-void Database::tell(const soci::soci_error& error) const {
-  const std::string reason = reason_of(error);
+void Database::fail(const soci::soci_error& error) const {
+  const std::string reason = one_line_reason(error);
   if (const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error)) {
     const int code = sqlite->result() & 0xFF;
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
-      fail(fmt::format("another process holds its lock, and did so for {} ms; try again, or see who it is "
-                       "with `fuser {}`",
-                       patience_.count(), place_.file.string()),
+      fail(fmt::format("locked by another process for more than {} ms: try again, or find it with `fuser {}`",
+                       patience_.count(), address_.file.string()),
            kLocked);
     }
-    const std::string advice = advice_on(code);
+    const std::string advice = sqlite_advice(code);
     fail(advice.empty() ? reason : advice + " (" + reason + ")",
          advice == kDamaged ? "its file is damaged" : "its file cannot be read or written");
   }
@@ -162,27 +157,25 @@ void Database::tell(const soci::soci_error& error) const {
          kRefused);
   }
   if (reason.find("lock timeout") != std::string::npos) {
-    fail(fmt::format("another process holds its lock, and did so for {} ms; try again, or see who it is in "
-                     "pg_stat_activity",
-                     patience_.count()),
+    fail(fmt::format(
+             "locked by another process for more than {} ms: try again, or find it in pg_stat_activity",
+             patience_.count()),
          kLocked);
   }
   fail(reason, "its database reports an error");
 }
 
 void Database::fail(const std::string& what) const {
-  throw UsageError(place_.name() + ": " + what);
+  throw UsageError(address_.name() + ": " + what);
 }
 
 void Database::fail(const std::string& what, const std::string& reason) const {
-  throw DatabaseError(place_.name() + ": " + what, reason);
+  throw DatabaseError(address_.name() + ": " + what, reason);
 }
 
 void Database::fail_without_history() const {
-  fail(
-      fmt::format("there is no history; check the name, or create an empty history: "
-                  "peakmark history create --history '{}'",
-                  place_.name()));
+  fail(fmt::format("no history here: check the name, or create one: peakmark history create --history '{}'",
+                   address_.name()));
 }
 
 std::string Database::grant() const {
@@ -197,12 +190,12 @@ std::string Database::grant() const {
 bool Database::has_history() {
   int tables = 0;
   if (is_postgresql()) {
-    // It is read when the statement is over, at the semicolon: a temporary may be gone by then.
+    // SOCI reads it when the statement is executed, at the semicolon: a temporary would not live that long.
     const std::string schema = kSchema;
     sql_ << "SELECT count(*) FROM pg_tables WHERE schemaname = :schema AND tablename = 'peakmark_history'",
         soci::use(schema), soci::into(tables);
     if (tables == 0) return false;
-    // Without this privilege the tables would only seem not to exist.
+    // Without this privilege the tables seem not to exist.
     int is_allowed = 0;
     sql_ << "SELECT CASE WHEN has_schema_privilege(:schema, 'USAGE') THEN 1 ELSE 0 END", soci::use(schema),
         soci::into(is_allowed);
@@ -219,14 +212,14 @@ bool Database::has_history() {
 
 Transaction::Transaction(Database& database, Access access) : database_(database) {
   soci::session& sql = database.sql();
-  database.told([&] {
+  database.guarded([&] {
     if (!database.is_postgresql()) {
       sql << (access == Access::write ? "BEGIN IMMEDIATE" : "BEGIN");
     } else if (access == Access::read) {
       sql << "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
     } else {
-      // Each statement sees what was there when it began: so those after the lock see all that other writers
-      // wrote before it was theirs to give. A server may be set to begin transactions otherwise.
+      // Statements after the lock must see everything committed by the previous lock holder. The default
+      // isolation level of a server may differ.
       sql << "BEGIN ISOLATION LEVEL READ COMMITTED";
       try {
         sql << kLock;
@@ -239,7 +232,7 @@ Transaction::Transaction(Database& database, Access access) : database_(database
 }
 
 void Transaction::commit() {
-  database_.told([&] { database_.sql() << "COMMIT"; });
+  database_.guarded([&] { database_.sql() << "COMMIT"; });
   is_open_ = false;
 }
 
@@ -248,7 +241,7 @@ Transaction::~Transaction() {
   try {
     database_.sql() << "ROLLBACK";
   } catch (const std::exception&) {
-    // SQLite has rolled back by itself, or the connection is gone: nothing stays either way.
+    // SQLite has rolled back already, or the connection is lost: nothing was written.
   }
 }
 

@@ -1,50 +1,48 @@
 #pragma once
 
-// For the sources of this room only: SOCI stays behind it.
-
 #include <soci/session.h>
 #include <soci/soci.h>
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
-#include "history/place.hpp"
+#include "history/address.hpp"
 
 namespace peakmark::history {
 
-/// `change` writes too, and makes no database.
+/// `change` also writes, but does not create a database.
 enum class Access : std::uint8_t { read, change, write };
 
-/// An open database, of either kind. What fails in it is a DatabaseError (history.hpp): the place, what the
-/// database says, what to do.
+/// An open SQLite or PostgreSQL database. Its errors are DatabaseErrors (history.hpp) with the address, the
+/// database's message and what to do.
 class Database {
  public:
-  /// `read` and `change` want a database that is there; `write` makes one. A lock of another process is
-  /// waited for up to `patience`.
-  Database(Place place, Access access, std::chrono::milliseconds patience);
+  /// Opens the database; only `write` creates it. Waits up to `patience` for locks of other processes.
+  Database(Address address, Access access, std::chrono::milliseconds patience);
 
-  [[nodiscard]] const Place& place() const { return place_; }
-  [[nodiscard]] bool is_postgresql() const { return place_.kind == Place::Kind::postgresql; }
+  [[nodiscard]] const Address& address() const { return address_; }
+  [[nodiscard]] bool is_postgresql() const { return address_.kind == Address::Kind::postgresql; }
   soci::session& sql() { return sql_; }
 
-  /// What `work` gives; an error of the database in it is told.
+  /// Runs `work` and converts errors of the database to DatabaseErrors.
   template <typename Work>
-  auto told(Work&& work) {
+  auto guarded(Work&& work) {
     try {
       return std::forward<Work>(work)();
     } catch (const soci::soci_error& error) {
-      tell(error);
+      fail(error);
     }
   }
-  /// Throws the DatabaseError.
-  [[noreturn]] void tell(const soci::soci_error& error) const;
+  /// Throws DatabaseError.
+  [[noreturn]] void fail(const soci::soci_error& error) const;
   [[noreturn]] void fail(const std::string& what) const;
 
-  /// The history's table that says its version is there.
+  /// Returns true if the table with the history's version exists.
   bool has_history();
-  /// Throws the UsageError of a place without a history.
+  /// Throws UsageError: there is no history at this address.
   [[noreturn]] void fail_without_history() const;
 
  private:
@@ -54,15 +52,15 @@ class Database {
   void check_pages();
   void open_postgresql();
 
-  Place place_;
+  Address address_;
   Access access_;
   std::chrono::milliseconds patience_;
-  std::string user_;           ///< of PostgreSQL, quoted as in SQL
-  std::string database_name_;  ///< the same
+  std::string user_;           ///< of PostgreSQL, quoted for SQL
+  std::string database_name_;  ///< of PostgreSQL, quoted for SQL
   soci::session sql_;
 };
 
-/// All or nothing. A `write` waits until no other process writes a history there, and holds others off.
+/// A transaction; rolled back unless committed. `write` takes the lock of all writers of histories.
 class Transaction {
  public:
   Transaction(Database& database, Access access);
@@ -75,5 +73,18 @@ class Transaction {
   Database& database_;
   bool is_open_ = true;
 };
+
+/// The schema version that this peakmark reads and writes (docs/formats.md has the tables).
+inline constexpr int kSchemaVersion = 3;
+
+/// The result of bring_up_to_date().
+struct Migration {
+  int from = kSchemaVersion;  ///< the version before; 0: there was no history
+};
+
+/// Creates the tables (for `write`), or migrates those of an earlier version. Safe for concurrent processes.
+/// Throws UsageError for a newer version, for a database of another program, and if there is no history to
+/// read or change.
+Migration bring_up_to_date(Database& database, Access access);
 
 }  // namespace peakmark::history

@@ -17,7 +17,7 @@ namespace {
 using json_fields::Json;
 using json_fields::or_null;
 
-/// Bytes are integers.
+/// Writes bytes as integers.
 Json json_of(const std::string& metric, const std::optional<double>& value) {
   if (!value) return nullptr;
   if (trend::metric::is_exact(metric)) return static_cast<std::int64_t>(*value);
@@ -30,7 +30,7 @@ std::string text_of(const std::string& metric, const std::optional<double>& valu
   return fmt::format("{}", *value);
 }
 
-/// A cell of CSV, in quotation marks where it needs them.
+/// Returns a CSV cell, quoted if necessary.
 std::string cell(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -41,20 +41,20 @@ std::string cell(const std::string& text) {
   return quoted + "\"";
 }
 
-/// A scalar of YAML: in quotation marks it may hold anything, as in JSON.
+/// Returns a YAML scalar, quoted like JSON.
 std::string yaml(const std::string& text) {
   return json_fields::one_line(Json(text));
 }
 
-std::string column_of(const trend::Series& series) {
+std::string column_name(const trend::Series& series) {
   return series.case_name + " " + series.metric;
 }
 
-std::regex expression_of(const std::string& filter) {
+std::regex compile_filter(const std::string& filter) {
   try {
     return std::regex(filter);
   } catch (const std::regex_error& error) {
-    throw UsageError(fmt::format("--filter '{}': no regular expression: {}", filter, error.what()));
+    throw UsageError(fmt::format("--filter '{}': malformed regular expression: {}", filter, error.what()));
   }
 }
 
@@ -62,7 +62,7 @@ void check_metrics(const std::vector<std::string>& metrics) {
   const std::vector<std::string> known(trend::metric::all.begin(), trend::metric::all.end());
   for (const std::string& metric : metrics) {
     if (std::ranges::find(known, metric) != known.end()) continue;
-    throw UsageError(fmt::format("--metric '{}': no such metric{}", metric, suggest_word(metric, known)));
+    throw UsageError(fmt::format("--metric '{}': unknown metric{}", metric, suggest_word(metric, known)));
   }
 }
 
@@ -82,13 +82,13 @@ Json json_of(const trend::HistoryRun& run, const trend::DeviceHistory& device) {
               {"environment", Json(run.environment)}};
 }
 
-/// All runs of all devices, by date.
+/// All runs of all devices by date.
 struct AllRuns {
   Json list = Json::array();
-  std::vector<std::vector<std::size_t>> places;  ///< a device: of its runs in the list
+  std::vector<std::vector<std::size_t>> places;  ///< for each device, the positions of its runs in the list
 };
 
-AllRuns runs_of(const std::vector<trend::DeviceHistory>& devices) {
+AllRuns all_runs(const std::vector<trend::DeviceHistory>& devices) {
   std::vector<std::pair<std::size_t, std::size_t>> order;
   AllRuns all;
   for (std::size_t device = 0; device < devices.size(); ++device) {
@@ -106,7 +106,7 @@ AllRuns runs_of(const std::vector<trend::DeviceHistory>& devices) {
   return all;
 }
 
-/// The values of a device's runs, at the places of these runs among all.
+/// Returns the values of a device's runs at the positions of these runs among all.
 template <typename T, typename ToJson>
 Json spread(const std::vector<std::optional<T>>& values, const std::vector<std::size_t>& places,
             std::size_t runs, ToJson&& to_json) {
@@ -119,7 +119,7 @@ Json spread(const std::vector<std::optional<T>>& values, const std::vector<std::
 
 trend::DeviceHistory chosen(trend::DeviceHistory device, const ExportChoice& choice) {
   check_metrics(choice.metrics);
-  const std::regex filter = expression_of(choice.filter);
+  const std::regex filter = compile_filter(choice.filter);
   const auto is_out = [&](const std::string& case_name) {
     return !choice.filter.empty() && !std::regex_search(case_name, filter);
   };
@@ -135,11 +135,11 @@ trend::DeviceHistory chosen(trend::DeviceHistory device, const ExportChoice& cho
 
 std::string series_csv(const trend::DeviceHistory& device) {
   std::string text = "time,commit,run";
-  for (const trend::Series& series : device.series) text += "," + cell(column_of(series));
+  for (const trend::Series& series : device.series) text += "," + cell(column_name(series));
   text += "\n";
   for (std::size_t run = 0; run < device.runs.size(); ++run) {
-    const trend::HistoryRun& night = device.runs[run];
-    text += fmt::format("{},{},{}", night.date, cell(night.commit), cell(night.id));
+    const trend::HistoryRun& one_run = device.runs[run];
+    text += fmt::format("{},{},{}", one_run.date, cell(one_run.commit), cell(one_run.id));
     for (const trend::Series& series : device.series)
       text += "," + text_of(series.metric, series.values[run]);
     text += "\n";
@@ -153,12 +153,12 @@ std::string series_json_lines(const std::vector<trend::DeviceHistory>& devices) 
     std::unordered_map<std::string_view, std::vector<const trend::Series*>> series;
     for (const trend::Series& one : device.series) series[one.case_name].push_back(&one);
     for (std::size_t run = 0; run < device.runs.size(); ++run) {
-      const trend::HistoryRun& night = device.runs[run];
+      const trend::HistoryRun& one_run = device.runs[run];
       for (const trend::CaseOutcomes& sweep_case : device.outcomes) {
         if (!sweep_case.outcomes[run]) continue;
-        Json line{{"run", night.id},
-                  {"date", night.date},
-                  {"commit", night.commit},
+        Json line{{"run", one_run.id},
+                  {"date", one_run.date},
+                  {"commit", one_run.commit},
                   {"device", device.device},
                   {"backend", device.backend},
                   {"case", sweep_case.case_name},
@@ -176,7 +176,7 @@ std::string series_json_lines(const std::vector<trend::DeviceHistory>& devices) 
 
 std::string series_for_reports(const std::vector<trend::DeviceHistory>& devices,
                                const std::vector<KnownCase>& cases) {
-  const AllRuns runs = runs_of(devices);
+  const AllRuns runs = all_runs(devices);
   std::unordered_map<std::string_view, const KnownCase*> known;
   for (const KnownCase& one : cases) known.emplace(one.name, &one);
   const auto text = [](const std::optional<std::string>& value) { return or_null(value); };
@@ -214,9 +214,9 @@ std::string otava_configuration(const trend::DeviceHistory& device, const std::s
       "    metrics:\n",
       yaml(csv_file));
   for (const trend::Series& series : device.series) {
-    // Less is better of all.
-    text += fmt::format("      {}: {{column: {}, direction: -1}}\n", yaml(column_of(series)),
-                        yaml(column_of(series)));
+    // Smaller is better for every metric.
+    text += fmt::format("      {}: {{column: {}, direction: -1}}\n", yaml(column_name(series)),
+                        yaml(column_name(series)));
   }
   return text;
 }

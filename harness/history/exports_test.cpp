@@ -77,7 +77,7 @@ TEST(Exports, WhatIsChosen) {
     chosen(gpu(), choice);
     ADD_FAILURE();
   } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("'gpu_time': no such metric; known: requested_peak_bytes"));
+    EXPECT_THAT(error.what(), HasSubstr("'gpu_time': unknown metric; known: requested_peak_bytes"));
   }
 }
 

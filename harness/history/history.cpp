@@ -12,7 +12,7 @@
 
 namespace peakmark::history {
 
-std::map<std::string, std::string> History::Inside::device_names() {
+std::map<std::string, std::string> History::Implementation::device_names() {
   std::map<std::string, std::string> names;
   std::string device;
   std::string is_device;
@@ -22,7 +22,7 @@ std::map<std::string, std::string> History::Inside::device_names() {
   return names;
 }
 
-std::vector<History::Inside::NumberedRun> History::Inside::runs() {
+std::vector<History::Implementation::NumberedRun> History::Implementation::runs() {
   const auto names = device_names();
   std::vector<NumberedRun> runs;
   NumberedRun row;
@@ -41,15 +41,15 @@ std::vector<History::Inside::NumberedRun> History::Inside::runs() {
   return runs;
 }
 
-std::int64_t History::Inside::number_of(const std::string& run_id) {
+std::int64_t History::Implementation::find_run_number(const std::string& run_id) {
   const auto number = ask<std::int64_t>(sql(), "SELECT number FROM runs WHERE id = :id", run_id);
   if (!number) {
-    database.fail(fmt::format("has no run '{}'; `peakmark history log` shows those that it has", run_id));
+    database.fail(fmt::format("no run '{}': `peakmark history log` lists them", run_id));
   }
   return *number;
 }
 
-std::vector<trend::Acceptance> History::Inside::acceptances() {
+std::vector<trend::Acceptance> History::Implementation::acceptances() {
   std::vector<trend::Acceptance> all;
   trend::Acceptance row;
   each_row(
@@ -77,26 +77,26 @@ Access access_for(History::Purpose purpose) {
 
 }  // namespace
 
-History::History(const Place& place, Purpose purpose, std::chrono::milliseconds patience)
-    : inside_(std::make_unique<Inside>(place, access_for(purpose), patience)) {}
+History::History(const Address& address, Purpose purpose, std::chrono::milliseconds patience)
+    : implementation_(std::make_unique<Implementation>(address, access_for(purpose), patience)) {}
 
 History::~History() = default;
 
-const Place& History::place() const {
-  return inside_->database.place();
+const Address& History::address() const {
+  return implementation_->database.address();
 }
 
 std::optional<int> History::migrated_from() const {
-  const int from = inside_->migration.from;
+  const int from = implementation_->migration.from;
   return from == 0 || from == kSchemaVersion ? std::nullopt : std::optional<int>(from);
 }
 
 std::vector<LoggedRun> History::log() {
-  return inside_->database.told([&] {
-    std::vector<Inside::NumberedRun> numbered = inside_->runs();
+  return implementation_->database.guarded([&] {
+    std::vector<Implementation::NumberedRun> numbered = implementation_->runs();
     std::vector<LoggedRun> runs;
     runs.reserve(numbered.size());
-    for (Inside::NumberedRun& run : numbered) runs.push_back(std::move(run.run));
+    for (Implementation::NumberedRun& run : numbered) runs.push_back(std::move(run.run));
     return runs;
   });
 }
@@ -113,12 +113,13 @@ std::vector<std::string> History::latest() {
 }
 
 Run History::run(const std::string& id) {
-  return inside_->database.told([&] {
-    const Transaction transaction(inside_->database, Access::read);
-    const std::int64_t number = inside_->number_of(id);
+  return implementation_->database.guarded([&] {
+    const Transaction transaction(implementation_->database, Access::read);
+    const std::int64_t number = implementation_->find_run_number(id);
     RunRecord record;
-    inside_->sql() << "SELECT r.context, p.planned FROM runs r JOIN plans p ON p.number = r.plan_number "
-                      "WHERE r.number = :number",
+    implementation_->sql()
+        << "SELECT r.context, p.planned FROM runs r JOIN plans p ON p.number = r.plan_number "
+           "WHERE r.number = :number",
         soci::use(number), soci::into(record.context), soci::into(record.planned);
     ObservationRecord row;
     double median = 0;
@@ -132,7 +133,7 @@ Run History::run(const std::string& id) {
     double again = 0;
     soci::indicator has_again = soci::i_null;
     each_row(
-        inside_->sql(),
+        implementation_->sql(),
         "SELECT f.observation, o.median_ns, o.min_ns, o.max_ns, o.kernel_ns, o.again_ns FROM observations o "
         "JOIN facts f "
         "ON f.number = o.facts_number WHERE o.run_number = :number ORDER BY o.case_number",
@@ -168,13 +169,13 @@ void remove(soci::session& sql, const trend::Acceptance& acceptance) {
 }  // namespace
 
 void History::add_acceptances(const std::vector<trend::Acceptance>& acceptances) {
-  inside_->database.told([&] {
-    Transaction transaction(inside_->database, Access::write);
-    soci::session& sql = inside_->sql();
+  implementation_->database.guarded([&] {
+    Transaction transaction(implementation_->database, Access::write);
+    soci::session& sql = implementation_->sql();
     for (const trend::Acceptance& acceptance : acceptances) {
-      inside_->number_of(acceptance.from_run);
+      implementation_->find_run_number(acceptance.from_run);
       if (!ask<std::int64_t>(sql, "SELECT number FROM cases WHERE name = :name", acceptance.case_name)) {
-        inside_->database.fail(fmt::format("has no case '{}'", acceptance.case_name));
+        implementation_->database.fail(fmt::format("no case '{}'", acceptance.case_name));
       }
       remove(sql, acceptance);
       sql << "INSERT INTO acceptances (case_name, metric, from_run, accepted_by, accepted_at, reason) VALUES "
@@ -187,33 +188,32 @@ void History::add_acceptances(const std::vector<trend::Acceptance>& acceptances)
 }
 
 void History::remove_acceptances(const std::vector<trend::Acceptance>& acceptances) {
-  inside_->database.told([&] {
-    Transaction transaction(inside_->database, Access::write);
-    for (const trend::Acceptance& acceptance : acceptances) remove(inside_->sql(), acceptance);
+  implementation_->database.guarded([&] {
+    Transaction transaction(implementation_->database, Access::write);
+    for (const trend::Acceptance& acceptance : acceptances) remove(implementation_->sql(), acceptance);
     transaction.commit();
   });
 }
 
 std::vector<trend::Acceptance> History::acceptances() {
-  return inside_->database.told([&] { return inside_->acceptances(); });
+  return implementation_->database.guarded([&] { return implementation_->acceptances(); });
 }
 
 std::string History::device_name(const std::string& device) {
-  return inside_->database.told([&] { return name_now(inside_->device_names(), device); });
+  return implementation_->database.guarded([&] { return name_now(implementation_->device_names(), device); });
 }
 
 void History::rename_device(const std::string& device, const std::string& is_device) {
-  inside_->database.told([&] {
-    Transaction transaction(inside_->database, Access::write);
-    soci::session& sql = inside_->sql();
-    const std::string target = name_now(inside_->device_names(), is_device);
+  implementation_->database.guarded([&] {
+    Transaction transaction(implementation_->database, Access::write);
+    soci::session& sql = implementation_->sql();
+    const std::string target = name_now(implementation_->device_names(), is_device);
     if (target == device) {
-      inside_->database.fail(fmt::format("'{}' is '{}' already the other way round", is_device, device));
+      implementation_->database.fail(fmt::format("'{}' is already another name of '{}'", is_device, device));
     }
     for (const std::string& name : {device, target}) {
       if (ask<std::int64_t>(sql, "SELECT min(number) FROM runs WHERE device = :device", name)) continue;
-      inside_->database.fail(
-          fmt::format("has no device '{}'; `peakmark history log` shows those that it has", name));
+      implementation_->database.fail(fmt::format("no device '{}': `peakmark history log` lists them", name));
     }
     sql << "DELETE FROM device_names WHERE device = :device", soci::use(device);
     sql << "INSERT INTO device_names (device, is_device) VALUES (:device, :is_device)", soci::use(device),
@@ -221,6 +221,47 @@ void History::rename_device(const std::string& device, const std::string& is_dev
     sql << "UPDATE device_names SET is_device = :is_device WHERE is_device = :device", soci::use(target),
         soci::use(device);
     transaction.commit();
+  });
+}
+
+namespace {
+
+void drop(Database& database, const std::vector<std::int64_t>& runs) {
+  soci::session& sql = database.sql();
+  for (const std::int64_t run : runs) {
+    sql << "DELETE FROM observations WHERE run_number = :run", soci::use(run);
+    sql << "DELETE FROM runs WHERE number = :run", soci::use(run);
+  }
+  if (runs.empty()) return;
+  sql << "DELETE FROM facts WHERE number NOT IN (SELECT facts_number FROM observations)";
+  sql << "DELETE FROM plans WHERE number NOT IN (SELECT plan_number FROM runs)";
+  sql << "DELETE FROM cases WHERE number NOT IN (SELECT case_number FROM observations)";
+}
+
+}  // namespace
+
+Pruned History::prune(const std::string& date, const RunsToKeep& runs_to_keep, bool dry) {
+  return implementation_->database.guarded([&] {
+    // Taken before reading: a run that another process adds could belong to a change.
+    Transaction transaction(implementation_->database, Access::write);
+    std::set<std::string> kept;
+    for (const trend::DeviceHistory& device : implementation_->read()) kept.merge(runs_to_keep(device));
+    Pruned pruned;
+    std::vector<std::int64_t> numbers;
+    for (const Implementation::NumberedRun& one : implementation_->runs()) {
+      if (one.run.date >= date) continue;
+      if (kept.contains(one.run.id)) {
+        ++pruned.kept;
+        continue;
+      }
+      pruned.runs.push_back(one.run.id);
+      numbers.push_back(one.number);
+    }
+    if (!dry) {
+      drop(implementation_->database, numbers);
+      transaction.commit();
+    }
+    return pruned;
   });
 }
 

@@ -21,7 +21,7 @@ constexpr std::nullopt_t kNone = std::nullopt;
 
 class HistoryTest : public OnBothDatabases {};
 
-INSTANTIATE_TEST_SUITE_P(, HistoryTest, testing::Values(Place::Kind::sqlite, Place::Kind::postgresql),
+INSTANTIATE_TEST_SUITE_P(, HistoryTest, testing::Values(Address::Kind::sqlite, Address::Kind::postgresql),
                          kind_name);
 
 TEST_P(HistoryTest, KeepsWhatWasAdded) {
@@ -83,7 +83,7 @@ TEST_P(HistoryTest, AddingTwiceChangesNothing) {
   EXPECT_EQ(again.runs_of_device, 1);
   EXPECT_THAT(ids_of(open()), ElementsAre("night-01"));
   EXPECT_THAT(message_of([&] { open().add(sample_history_run(1, 2).run); }),
-              HasSubstr("has a run night-01 already, with other contents"));
+              HasSubstr("run night-01 is in the history with different contents"));
 }
 
 TEST_P(HistoryTest, ARunComesBackButForSingleCalls) {
@@ -104,7 +104,7 @@ TEST_P(HistoryTest, ARunComesBackButForSingleCalls) {
     EXPECT_EQ(to_json_line(back.observations[i]), to_json_line(expected));
   }
   EXPECT_EQ(back.context.planned.size(), 4U);
-  EXPECT_THAT(message_of([&] { open().run("none such"); }), HasSubstr("has no run 'none such'"));
+  EXPECT_THAT(message_of([&] { open().run("none such"); }), HasSubstr("no run 'none such'"));
 }
 
 TEST_P(HistoryTest, SeriesAreAlignedWithRunsAndNullWhereNothingIs) {
@@ -204,27 +204,27 @@ TEST_P(HistoryTest, AllocationsOfAPeakAreFound) {
 TEST_P(HistoryTest, NightsAreInOrderOfDateWhateverTheClockDid) {
   open().add(sample_history_run(3).run);
   const Added earlier = open().add(sample_history_run(1).run);
-  EXPECT_THAT(earlier.notes, ElementsAre(HasSubstr("is before that of the newest run of this device")));
+  EXPECT_THAT(earlier.notes, ElementsAre(HasSubstr("before the newest run of this device")));
   SampleHistoryRun same = sample_history_run(3);
   same.run.context.id = "night-03b";
   same.run.context.commit = "c-night-03";
   const Added twice = open().add(same.run);
-  EXPECT_THAT(twice.notes, ElementsAre(HasSubstr("commit c-night-03 has a run on this device already")));
+  EXPECT_THAT(twice.notes, ElementsAre(HasSubstr("second run of commit c-night-03 on this device")));
   EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-03", "night-03b"));
   SampleHistoryRun future = sample_history_run(4);
   future.run.context.date = "2999-01-01T00:00:00Z";
-  EXPECT_THAT(open().add(future.run).notes, ElementsAre(HasSubstr("is in the future")));
+  EXPECT_THAT(open().add(future.run).notes, ElementsAre(HasSubstr("in the future (now ")));
 }
 
 TEST_P(HistoryTest, ARenamedDeviceIsOneSeriesOnceThatIsSaid) {
   open().add(sample_history_run(1, 1, 1000, "GPU").run);
   const Added renamed = open().add(sample_history_run(2, 1, 1000, "GPU 0").run);
   EXPECT_THAT(renamed.notes,
-              ElementsAre(testing::AllOf(HasSubstr("'GPU 0' is a device that this history did not know"),
+              ElementsAre(testing::AllOf(HasSubstr("new device 'GPU 0'"),
                                          HasSubstr("(known: 'GPU')"), HasSubstr("rename-device"))));
   EXPECT_EQ(renamed.runs_of_device, 1);
   EXPECT_EQ(open().read().size(), 2U);
-  EXPECT_THAT(message_of([&] { open().rename_device("GPU 0", "CPU"); }), HasSubstr("has no device 'CPU'"));
+  EXPECT_THAT(message_of([&] { open().rename_device("GPU 0", "CPU"); }), HasSubstr("no device 'CPU'"));
   open().rename_device("GPU 0", "GPU");
   ASSERT_EQ(open().read().size(), 1U);
   EXPECT_EQ(open().read()[0].runs.size(), 2U);
@@ -235,7 +235,7 @@ TEST_P(HistoryTest, ARenamedDeviceIsOneSeriesOnceThatIsSaid) {
   EXPECT_THAT(open().latest(), ElementsAre("GPU 0-02"));
   EXPECT_EQ(open().log()[1].device, "GPU");
   EXPECT_EQ(open().add(sample_history_run(3, 1, 1000, "GPU 0").run).runs_of_device, 3);
-  EXPECT_THAT(message_of([&] { open().rename_device("GPU", "GPU 0"); }), HasSubstr("other way round"));
+  EXPECT_THAT(message_of([&] { open().rename_device("GPU", "GPU 0"); }), HasSubstr("is already another name of"));
 }
 
 TEST_P(HistoryTest, AcceptancesAreKeptOnce) {
@@ -250,9 +250,9 @@ TEST_P(HistoryTest, AcceptancesAreKeptOnce) {
   EXPECT_EQ(devices[0].acceptances[0].who, "me");
   EXPECT_EQ(devices[0].acceptances[0].when, "2026-01-02T00:00:00Z");
   acceptance.from_run = "none";
-  EXPECT_THAT(message_of([&] { open().add_acceptance(acceptance); }), HasSubstr("has no run 'none'"));
+  EXPECT_THAT(message_of([&] { open().add_acceptance(acceptance); }), HasSubstr("no run 'none'"));
   acceptance = {"op/z", "", "night-01", "", "", ""};
-  EXPECT_THAT(message_of([&] { open().add_acceptance(acceptance); }), HasSubstr("has no case 'op/z'"));
+  EXPECT_THAT(message_of([&] { open().add_acceptance(acceptance); }), HasSubstr("no case 'op/z'"));
 }
 
 TEST_P(HistoryTest, AcceptancesAreAddedAndRemovedTogether) {
@@ -265,7 +265,7 @@ TEST_P(HistoryTest, AcceptancesAreAddedAndRemovedTogether) {
   EXPECT_THAT(message_of([&] {
                 open().add_acceptances({time, peak, wrong});
               }),
-              HasSubstr("has no case 'op/z'"));
+              HasSubstr("no case 'op/z'"));
   EXPECT_THAT(open().acceptances(), IsEmpty()) << "all or none";
   open().add_acceptances({time, peak});
   EXPECT_EQ(open().acceptances().size(), 2U);
@@ -279,7 +279,7 @@ TEST_P(HistoryTest, PruningDropsOldRunsThatNothingNeeds) {
   open().add_acceptance({"op/a/opencl", "", "night-03", "me", "2026-01-20T00:00:00Z", "why"});
   const std::string limit = "2026-01-19T00:00:00Z";
   trend::TrendOptions options;
-  options.watch.baseline_nights = 1;
+  options.detector.baseline_runs = 1;
   const RunsToKeep keep = [&](const trend::DeviceHistory& device) {
     std::set<std::string> kept = trend::runs_to_keep(device, limit, options);
     kept.insert("night-12");
@@ -306,14 +306,14 @@ TEST_P(HistoryTest, ARefusedRunLeavesNothing) {
   EXPECT_THAT(message_of([&] { open().add(bad.run); }), HasSubstr("not added"));
   SampleHistoryRun open_end = sample_history_run(3);
   open_end.run.context.complete = false;
-  EXPECT_THAT(message_of([&] { open().add(open_end.run); }), HasSubstr("cut short"));
+  EXPECT_THAT(message_of([&] { open().add(open_end.run); }), HasSubstr("incomplete run"));
   EXPECT_THAT(ids_of(open()), ElementsAre("night-01"));
 }
 
 TEST_P(HistoryTest, AHistoryThatIsNotThereIsNotRead) {
   EXPECT_THAT(
       message_of([&] { open_to_read().log(); }),
-      HasSubstr("there is no history; check the name, or create an empty history: peakmark history create"));
+      HasSubstr("no history here: check the name, or create one: peakmark history create"));
 }
 
 TEST_P(HistoryTest, ANewerVersionIsRefused) {
@@ -321,8 +321,8 @@ TEST_P(HistoryTest, ANewerVersionIsRefused) {
   execute(is_postgresql() ? "UPDATE peakmark.peakmark_history SET version = 99"
                           : "UPDATE peakmark_history SET version = 99");
   for (const auto purpose : {History::Purpose::read, History::Purpose::write}) {
-    EXPECT_THAT(message_of([&] { History(place(), purpose); }),
-                testing::AllOf(HasSubstr("is a history of version 99"), HasSubstr("use the newer peakmark")));
+    EXPECT_THAT(message_of([&] { History(address(), purpose); }),
+                testing::AllOf(HasSubstr("history version 99 is newer"), HasSubstr("use a newer peakmark")));
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// For the sources of this room only.
+// Internal to this module.
 
 #include <map>
 #include <string>
@@ -8,27 +8,26 @@
 
 #include "history/database.hpp"
 #include "history/history.hpp"
-#include "history/schema.hpp"
 
 namespace peakmark::history {
 
-class History::Inside {
+class History::Implementation {
  public:
-  Inside(const Place& place, Access access, std::chrono::milliseconds patience)
-      : database(place, access, patience), migration(bring_up_to_date(database, access)) {}
+  Implementation(const Address& address, Access access, std::chrono::milliseconds patience)
+      : database(address, access, patience), migration(bring_up_to_date(database, access)) {}
 
   soci::session& sql() { return database.sql(); }
-  /// The device that a device's name stands for now: another where it was renamed.
+  /// Returns the current name of each renamed device.
   std::map<std::string, std::string> device_names();
-  /// All runs, by date, devices under the name that they have now.
+  /// Returns all runs by date, with current device names.
   struct NumberedRun {
     std::int64_t number = 0;
     LoggedRun run;
   };
   std::vector<NumberedRun> runs();
-  /// Its number. UsageError where the run is not there.
-  std::int64_t number_of(const std::string& run_id);
-  /// As History's. The transaction is the caller's: what is decided from it must be written in the same one.
+  /// Returns the number of a run. Throws UsageError if the history lacks it.
+  std::int64_t find_run_number(const std::string& run_id);
+  /// As History's, within the caller's transaction: what is decided from it must be written in the same one.
   std::vector<trend::DeviceHistory> read();
   std::vector<trend::Acceptance> acceptances();
 
@@ -36,14 +35,14 @@ class History::Inside {
   Migration migration;
 };
 
-/// Of `names` (device_names()), the name that a device has now.
+/// Returns the current name of a device. `names`: device_names().
 inline const std::string& name_now(const std::map<std::string, std::string>& names,
                                    const std::string& device) {
   const auto renamed = names.find(device);
   return renamed == names.end() ? device : renamed->second;
 }
 
-/// One value of a query that gives one; null where it is null or there is no row.
+/// Returns the value of a query with at most one row; null if it is null or there is no row.
 template <typename T, typename... Uses>
 std::optional<T> ask(soci::session& sql, const std::string& query, const Uses&... uses) {
   T value{};
@@ -58,7 +57,7 @@ std::optional<T> ask(soci::session& sql, const std::string& query, const Uses&..
   return value;
 }
 
-/// Rows of a query, one after the other: `take()` after each, with `into...` filled.
+/// Calls `take()` for each row of a query, with `into...` filled.
 template <typename Take, typename... Intos>
 void each_row(soci::session& sql, const std::string& query, Take&& take, Intos&&... intos) {
   soci::statement statement(sql);

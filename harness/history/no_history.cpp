@@ -1,27 +1,27 @@
-// Stands in for the database where peakmark is built without SOCI.
+// Replaces the database if peakmark is built without SOCI.
 #include "base/error.hpp"
 #include "history/history.hpp"
 
 namespace peakmark::history {
 
-class History::Inside {};
+class History::Implementation {};
 
 namespace {
 
 [[noreturn]] void refuse() {
   throw EnvironmentError(
-      "this peakmark was built without histories: install SOCI (Debian 12: libsoci-dev libboost-dev) and "
-      "build it with "
-      "-DPEAKMARK_HISTORY=ON");
+      "histories are not supported by this build: install SOCI (Debian 12: libsoci-dev libboost-dev) and "
+      "build "
+      "with -DPEAKMARK_HISTORY=ON");
 }
 
 }  // namespace
 
-History::History(const Place& /*place*/, Purpose /*purpose*/, std::chrono::milliseconds /*patience*/) {
+History::History(const Address& /*address*/, Purpose /*purpose*/, std::chrono::milliseconds /*patience*/) {
   refuse();
 }
 History::~History() = default;
-const Place& History::place() const {
+const Address& History::address() const {
   refuse();
 }
 std::optional<int> History::migrated_from() const {

@@ -62,16 +62,16 @@ class Postgresql : public testing::Test {
 
 TEST_F(Postgresql, AUrlWithoutParametersIsEnough) {
   const std::string url = server_->tcp_url("ada", "se%2Fcr%40t%3A%3F%23%25");
-  History history(parse_place(url), History::Purpose::write);
+  History history(parse_address(url), History::Purpose::write);
   history.add(sample_history_run(1).run);
   EXPECT_THAT(history.log(), SizeIs(1));
-  EXPECT_EQ(history.place().name().find("se%2F"), std::string::npos);
-  EXPECT_THAT(history.place().name(), HasSubstr("postgresql://ada@127.0.0.1:"));
+  EXPECT_EQ(history.address().name().find("se%2F"), std::string::npos);
+  EXPECT_THAT(history.address().name(), HasSubstr("postgresql://ada@127.0.0.1:"));
 }
 
 TEST_F(Postgresql, AWrongPasswordIsNotShown) {
   try {
-    const History history(parse_place(server_->tcp_url("ada", "wrongword")), History::Purpose::read);
+    const History history(parse_address(server_->tcp_url("ada", "wrongword")), History::Purpose::read);
     FAIL() << "it let us in";
   } catch (const DatabaseError& error) {
     EXPECT_THAT(error.what(),
@@ -84,7 +84,7 @@ TEST_F(Postgresql, ADatabaseThatDoesNotExistIsAWrongName) {
   std::string url = server_->url();
   url.replace(url.find("/postgres?"), 10, "/postgers?");
   try {
-    const History history(parse_place(url), History::Purpose::write);
+    const History history(parse_address(url), History::Purpose::write);
     FAIL() << "it let us in";
   } catch (const DatabaseError& error) {
     FAIL() << "as if it were down: " << error.what();
@@ -98,7 +98,7 @@ TEST_F(Postgresql, AServerThatDoesNotAnswerIsGivenUp) {
   const SilentServer server;
   const std::string url = fmt::format("postgresql://127.0.0.1:{}/bench?connect_timeout=2", server.port());
   try {
-    const History history(parse_place(url), History::Purpose::read);
+    const History history(parse_address(url), History::Purpose::read);
     FAIL() << "it let us in";
   } catch (const DatabaseError& error) {
     EXPECT_THAT(error.what(), HasSubstr("timeout expired"));
@@ -113,7 +113,7 @@ TEST_F(Postgresql, MissingPrivilegesAreNamed) {
   sql << "CREATE ROLE \"Bob 2\" LOGIN";
   const auto grant_of = [&](const std::function<void(History&)>& work, History::Purpose purpose) {
     try {
-      History history(parse_place(server_->url("Bob%202")), purpose);
+      History history(parse_address(server_->url("Bob%202")), purpose);
       work(history);
     } catch (const DatabaseError& error) {
       EXPECT_EQ(error.reason(), "its database refuses access to this user");
@@ -128,7 +128,7 @@ TEST_F(Postgresql, MissingPrivilegesAreNamed) {
 
   const std::string create = grant_of(add, History::Purpose::write);
   EXPECT_THAT(create, HasSubstr("GRANT CREATE ON DATABASE postgres TO \"Bob 2\""));
-  History(parse_place(server_->url()), History::Purpose::write).add(sample_history_run(1).run);
+  History(parse_address(server_->url()), History::Purpose::write).add(sample_history_run(1).run);
   const std::string to_read = grant_of(read, History::Purpose::read);
   EXPECT_THAT(to_read, HasSubstr("GRANT SELECT ON ALL TABLES IN SCHEMA peakmark TO \"Bob 2\""));
   sql << "GRANT USAGE ON SCHEMA peakmark TO \"Bob 2\"";

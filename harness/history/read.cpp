@@ -12,26 +12,26 @@
 namespace peakmark::history {
 namespace {
 
-// In the order in which series stand.
+// In the order of the series.
 constexpr std::array kMetrics{trend::metric::estimate_ratio, trend::metric::gpu_time_ns,
                               trend::metric::leaked_bytes, trend::metric::requested_peak_bytes,
                               trend::metric::setup_bytes};
 static_assert(kMetrics.size() == trend::metric::all.size());
 
-/// What the runs of a device say of one case; all lists are as long as there are runs.
+/// Values of one case over the runs of a device.
 struct Columns {
   std::array<std::vector<std::optional<double>>, kMetrics.size()> values;
   std::vector<std::optional<std::string>> outcomes;
-  std::vector<std::optional<double>> confirmations;  ///< empty where no run has one
+  std::vector<std::optional<double>> confirmations;  ///< empty if no run has one
   std::vector<bool> is_cold;                         ///< of the time of each run
 };
 
-/// Of a row of the table `facts`.
+/// A row of the table `facts`.
 struct Facts {
   std::int64_t case_number = 0;
   std::string outcome;
   bool is_cold = false;
-  std::array<std::optional<double>, kMetrics.size()> values;  ///< those that are no times
+  std::array<std::optional<double>, kMetrics.size()> values;  ///< without times
 };
 
 std::optional<double> ratio(const std::optional<double>& peak, const std::optional<double>& estimated) {
@@ -43,7 +43,7 @@ std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql) {
   std::unordered_map<std::int64_t, Facts> all;
   Facts row;
   std::int64_t number = 0;
-  // Bytes are at most 2^53, which add() sees to: they are exact in a double.
+  // add() ensures that bytes are at most 2^53, so doubles are exact.
   std::array<std::int64_t, 4> bytes{};
   std::array<soci::indicator, 4> present{};
   std::int64_t cold = 0;
@@ -57,7 +57,7 @@ std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql) {
       "bytes_estimated, "
       "CASE WHEN observation LIKE '%\"cache\":\"cold\"%' THEN 1 ELSE 0 END FROM facts",
       [&] {
-        // A case that did not end well has figures of a part of it only.
+        // The figures of a case that failed are incomplete.
         const bool is_whole = row.outcome == to_string(Outcome::ok);
         row.values = {};
         row.is_cold = cold != 0;
@@ -70,16 +70,16 @@ std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql) {
   return all;
 }
 
-/// Where a run stands: in which history, at which place.
+/// The position of a run: index of the device and of the run.
 struct RunPlace {
   std::size_t device = 0;
   std::size_t run = 0;
 };
 
-/// Puts the rows of the table `observations` into their places.
+/// Collects the rows of the table `observations` in series.
 class Reader {
  public:
-  explicit Reader(History::Inside& inside) : sql_(inside.sql()), names_(inside.device_names()) {}
+  explicit Reader(History::Implementation& inside) : sql_(inside.sql()), names_(inside.device_names()) {}
 
   std::vector<trend::DeviceHistory> read() {
     read_runs();
@@ -107,13 +107,13 @@ class Reader {
     each_row(
         sql_, "SELECT number, context FROM runs ORDER BY date, number",
         [&] {
-          trend::HistoryRun night = night_of(context);
-          const std::string& device = name_now(names_, night.device);
-          trend::DeviceHistory& history = devices[{device, night.backend}];
+          trend::HistoryRun one = to_history_run(context);
+          const std::string& device = name_now(names_, one.device);
+          trend::DeviceHistory& history = devices[{device, one.backend}];
           history.device = device;
-          history.backend = night.backend;
-          numbers.emplace(night.id, number);
-          history.runs.push_back(std::move(night));
+          history.backend = one.backend;
+          numbers.emplace(one.id, number);
+          history.runs.push_back(std::move(one));
         },
         soci::into(number), soci::into(context));
     for (auto& [name, history] : devices) {
@@ -165,7 +165,7 @@ class Reader {
     for (std::size_t metric = 0; metric < kMetrics.size(); ++metric) {
       columns.values.at(metric)[place.run] = facts.values.at(metric);
     }
-    // A time of 0 is one that the device's clock could not tell.
+    // A time of 0 is below the resolution of the device's clock.
     if (time && *time > 0 && facts.outcome == to_string(Outcome::ok)) {
       columns.values[kTime][place.run] = time;
       columns.is_cold.resize(columns.outcomes.size());
@@ -177,7 +177,7 @@ class Reader {
     }
   }
 
-  /// Cold and hot times are never compared: the series is of what the newest run took.
+  /// Keeps the cache state of the newest run: cold and hot times cannot be compared.
   static void keep_newest_state(trend::Series& series, const std::vector<bool>& is_cold) {
     std::size_t newest = series.values.size() - 1;
     while (!series.values[newest]) --newest;
@@ -217,12 +217,13 @@ class Reader {
   std::vector<trend::DeviceHistory> devices_;
   std::unordered_map<std::int64_t, RunPlace> places_;
   std::unordered_map<std::int64_t, Facts> facts_;
-  std::vector<std::unordered_map<std::int64_t, Columns>> columns_;  ///< a device, by the case's number
+  std::vector<std::unordered_map<std::int64_t, Columns>>
+      columns_;  ///< for each device, by number of the case
 };
 
 }  // namespace
 
-std::vector<trend::DeviceHistory> History::Inside::read() {
+std::vector<trend::DeviceHistory> History::Implementation::read() {
   std::vector<trend::DeviceHistory> devices = Reader(*this).read();
   const std::vector<trend::Acceptance> all = acceptances();
   for (trend::DeviceHistory& device : devices) {
@@ -234,24 +235,24 @@ std::vector<trend::DeviceHistory> History::Inside::read() {
 }
 
 std::vector<trend::DeviceHistory> History::read() {
-  return inside_->database.told([&] {
-    const Transaction transaction(inside_->database, Access::read);
-    return inside_->read();
+  return implementation_->database.guarded([&] {
+    const Transaction transaction(implementation_->database, Access::read);
+    return implementation_->read();
   });
 }
 
 std::vector<KnownCase> History::cases() {
-  return inside_->database.told([&] {
+  return implementation_->database.guarded([&] {
     std::vector<KnownCase> all;
     std::string name;
     std::string facts;
     each_row(
-        inside_->sql(),
+        implementation_->sql(),
         "SELECT c.name, f.observation FROM cases c JOIN facts f ON f.case_number = c.number WHERE f.number "
         "IN "
         "(SELECT max(number) FROM facts GROUP BY case_number)",
         [&] {
-          Observation observation = observation_of(facts);
+          Observation observation = parse_facts(facts);
           all.push_back({name, observation.variant, observation.backend, std::move(observation.axes)});
         },
         soci::into(name), soci::into(facts));
@@ -261,14 +262,14 @@ std::vector<KnownCase> History::cases() {
 }
 
 std::vector<Allocation> History::at_peak(const std::string& case_name, const std::string& run_id) {
-  return inside_->database.told([&]() -> std::vector<Allocation> {
+  return implementation_->database.guarded([&]() -> std::vector<Allocation> {
     const auto facts = ask<std::string>(
-        inside_->sql(),
+        implementation_->sql(),
         "SELECT f.observation FROM observations o JOIN facts f ON f.number = o.facts_number WHERE "
         "o.run_number = (SELECT number FROM runs WHERE id = :run) AND o.case_number = (SELECT number FROM "
         "cases WHERE name = :name)",
         run_id, case_name);
-    return facts ? at_peak_of(*facts) : std::vector<Allocation>{};
+    return facts ? parse_at_peak(*facts) : std::vector<Allocation>{};
   });
 }
 

@@ -23,7 +23,7 @@ struct StoredFacts {
   std::string observation;
 };
 
-/// Cleans the rows of an open transaction.
+/// Removes private texts within the caller's transaction.
 class Redaction {
  public:
   Redaction(soci::session& sql, const PrivateTexts& texts) : sql_(sql), texts_(texts) {}
@@ -61,7 +61,7 @@ class Redaction {
   void redact_run(const StoredRun& run) {
     const std::string context = redacted_json(run.context, texts_);
     if (context == run.context) return;
-    const std::string host = night_of(context).host_name;
+    const std::string host = to_history_run(context).host_name;
     const std::string digest(kRedactedDigest);  // SOCI keeps a reference until the statement is executed
     sql_ << "UPDATE runs SET context = :c, host_name = :h, digest = :d WHERE number = :n", soci::use(context),
         soci::use(host), soci::use(digest), soci::use(run.number);
@@ -71,7 +71,7 @@ class Redaction {
   void redact_facts(const StoredFacts& facts) {
     const std::string observation = redacted_json(facts.observation, texts_);
     if (observation == facts.observation) return;
-    const std::int64_t hash = facts_hash_of(observation);
+    const std::int64_t hash = hash_facts(observation);
     std::int64_t run = 0;
     each_row(
         sql_, fmt::format("SELECT run_number FROM observations WHERE facts_number = {}", facts.number),
@@ -81,7 +81,7 @@ class Redaction {
             "facts_number "
             "= :n)",
         soci::use(digest), soci::use(facts.number);
-    // What differed in a path only is the same now.
+    // Facts that differed only in private texts are equal now.
     const auto same = ask<std::int64_t>(
         sql_, "SELECT number FROM facts WHERE case_number = :c AND hash = :h AND number <> :n",
         facts.sweep_case, hash, facts.number);
@@ -115,13 +115,13 @@ class Redaction {
 }  // namespace
 
 std::int64_t History::redact(const PrivateTexts& texts) {
-  return inside_->database.told([&] {
-    soci::session& sql = inside_->sql();
-    const bool is_sqlite = !inside_->database.is_postgresql();
-    Transaction transaction(inside_->database, Access::write);
+  return implementation_->database.guarded([&] {
+    soci::session& sql = implementation_->sql();
+    const bool is_sqlite = !implementation_->database.is_postgresql();
+    Transaction transaction(implementation_->database, Access::write);
     const std::int64_t changed = Redaction(sql, texts).redact();
     transaction.commit();
-    // The rows that were are still in the file's free pages.
+    // The old rows are still in free pages of the file.
     if (is_sqlite) {
       sql << "VACUUM";
     } else {

@@ -69,7 +69,7 @@ TEST_P(HistoryRedact, TheSameRunIsThereBeforeAndAfter) {
   EXPECT_TRUE(open().add(nights_[0]).was_there);
 }
 
-INSTANTIATE_TEST_SUITE_P(, HistoryRedact, testing::Values(Place::Kind::sqlite, Place::Kind::postgresql),
+INSTANTIATE_TEST_SUITE_P(, HistoryRedact, testing::Values(Address::Kind::sqlite, Address::Kind::postgresql),
                          kind_name);
 
 }  // namespace

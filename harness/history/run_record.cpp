@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <optional>
 #include <sstream>
 #include <unordered_set>
 
@@ -17,20 +19,22 @@
 #include "runfile/json_fields.hpp"
 #include "runfile/observation_json.hpp"
 #include "runfile/rounds.hpp"
+#include "trend/trends.hpp"
 
 namespace peakmark::history {
+
 namespace {
 
 using json_fields::Json;
 
-/// Beyond it a double, which trends are made of, cannot tell one byte.
+/// Above this, doubles (which trends use) are not exact.
 constexpr Size kMaxBytes = Size{1} << std::numeric_limits<double>::digits;
 
 [[noreturn]] void refuse(const std::string& why) {
   throw UsageError("not added: " + why);
 }
 
-/// `2026-01-31T02:00:00Z`: as texts they sort by time.
+/// Returns true for `2026-01-31T02:00:00Z`, whose order as text is the order in time.
 bool is_date(const std::string& text) {
   constexpr std::string_view pattern = "dddd-dd-ddTdd:dd:ddZ";
   return std::equal(text.begin(), text.end(), pattern.begin(), pattern.end(), [](char c, char expected) {
@@ -41,44 +45,42 @@ bool is_date(const std::string& text) {
 void check_context(const Run& run) {
   const RunContext& context = run.context;
   if (!context.complete) {
-    refuse("it was cut short (context.complete is false); finish it with `peakmark run --resume`");
+    refuse("incomplete run (context.complete is false); finish it with `peakmark run --resume`");
   }
   if (context.shard) {
-    refuse(fmt::format("it is part {} of {} of a run; put the parts together with `peakmark merge`",
-                       context.shard->index, context.shard->count));
+    refuse(fmt::format("shard {} of {}; merge the shards with `peakmark merge`", context.shard->index,
+                       context.shard->count));
   }
-  if (context.id.empty()) refuse("it has no id");
+  if (context.id.empty()) refuse("no id");
   if (!is_date(context.date)) {
-    refuse(fmt::format("its date '{}' is not written as 2026-01-31T02:00:00Z, by which nights are sorted",
-                       context.date));
+    refuse(fmt::format("malformed date '{}': must be like 2026-01-31T02:00:00Z", context.date));
   }
-  if (context.device.empty()) refuse("it names no device, and a series is of one device");
+  if (context.device.empty()) refuse("no device");
 }
 
 void check_cases(const Run& run) {
   std::unordered_set<std::string_view> names;
   for (const Observation& observation : run.observations) {
     if (!names.insert(observation.case_name).second) {
-      refuse(fmt::format("it has two observations of {}", observation.case_name));
+      refuse(fmt::format("two observations of {}", observation.case_name));
     }
   }
   for (const PlannedCase& planned : run.context.planned) {
     if (!names.contains(planned.name)) {
-      refuse(
-          fmt::format("it has no observation of {}; finish it with `peakmark run --resume`", planned.name));
+      refuse(fmt::format("no observation of {}; finish the run with `peakmark run --resume`", planned.name));
     }
   }
-  if (names.empty()) refuse("it has no case");
+  if (names.empty()) refuse("no case");
 }
 
 void check_bytes(const Observation& observation, const char* what, const std::optional<Size>& bytes) {
   if (!bytes || (*bytes >= 0 && *bytes <= kMaxBytes)) return;
-  refuse(fmt::format("{} of {} is {}; a history takes 0 to 2^53", what, observation.case_name, *bytes));
+  refuse(fmt::format("{} of {} is {}; must be 0 to 2^53", what, observation.case_name, *bytes));
 }
 
 void check_time(const Observation& observation, double ns) {
   if (std::isfinite(ns) && ns >= 0) return;
-  refuse(fmt::format("a time of {} is {}", observation.case_name, ns));
+  refuse(fmt::format("invalid time of {}: {} ns", observation.case_name, ns));
 }
 
 void check_figures(const Observation& observation) {
@@ -99,12 +101,12 @@ void check_figures(const Observation& observation) {
   }
 }
 
-/// Without what says nothing: a format that grows by fields that are null in older files keeps its hashes.
-Json without_nothing(const Json& json) {
+/// Removes null and empty fields, so that hashes stay the same when the format gets new fields.
+Json without_empty(const Json& json) {
   if (!json.is_structured()) return json;
   Json kept = json.is_array() ? Json::array() : Json::object();
   for (const auto& [key, value] : json.items()) {
-    Json rest = without_nothing(value);
+    Json rest = without_empty(value);
     if (json.is_array()) {
       kept.push_back(std::move(rest));
     } else if (!rest.is_null() && !(rest.is_structured() && rest.empty())) {
@@ -114,13 +116,13 @@ Json without_nothing(const Json& json) {
   return kept;
 }
 
-std::int64_t hash_of(const Json& json) {
+std::int64_t hash_json(const Json& json) {
   Fingerprint fingerprint;
-  fingerprint.add(json_fields::one_line(without_nothing(json)));
+  fingerprint.add(json_fields::one_line(without_empty(json)));
   return static_cast<std::int64_t>(fingerprint.number());
 }
 
-/// Text and hash as those of one list, of which no more than one case is JSON at a time.
+/// Sets text and hash of the list. Only one case is JSON at a time.
 void set_planned(RunRecord& record, const std::vector<PlannedCase>& planned) {
   Fingerprint fingerprint;
   record.planned = "[";
@@ -132,7 +134,7 @@ void set_planned(RunRecord& record, const std::vector<PlannedCase>& planned) {
       fingerprint.add_part(",");
     }
     record.planned += json_fields::one_line(json);
-    fingerprint.add_part(json_fields::one_line(without_nothing(json)));
+    fingerprint.add_part(json_fields::one_line(without_empty(json)));
   }
   record.planned += "]";
   fingerprint.add("]");
@@ -156,9 +158,9 @@ ObservationRecord to_record(const Observation& observation) {
   facts[kThrottledKey] = nullptr;
   for (Json& kernel : facts.at(kKernelsKey)) kernel.erase("ns");
   record.facts = json_fields::one_line(facts);
-  // Hot is what times were before there was the key: the facts are still the same.
+  // Files without this key have hot times: their facts are the same.
   if (observation.cache == cache_state::hot) facts["cache"] = nullptr;
-  record.facts_hash = hash_of(facts);
+  record.facts_hash = hash_json(facts);
 
   record.gpu_time_ns = median_of_block_medians(observation.gpu_time);
   record.again_ns = median_of_block_medians(observation.gpu_time_again);
@@ -176,7 +178,7 @@ ObservationRecord to_record(const Observation& observation) {
   return record;
 }
 
-std::string digest_of(const RunRecord& record, std::int64_t context_hash) {
+std::string make_digest(const RunRecord& record, std::int64_t context_hash) {
   Fingerprint fingerprint;
   fingerprint.add(std::to_string(context_hash));
   fingerprint.add(std::to_string(record.planned_hash));
@@ -188,15 +190,15 @@ std::string digest_of(const RunRecord& record, std::int64_t context_hash) {
       fingerprint.add(ns ? fmt::format("{}", *ns) : "");
     }
     fingerprint.add(observation.kernel_ns.value_or(""));
-    // Younger than the digests of runs that have none.
+    // Digests of runs without it stay as they were.
     if (observation.again_ns) fingerprint.add(fmt::format("{}", *observation.again_ns));
   }
   return fingerprint.text();
 }
 
-/// What `work` gives; texts that to_record() did not write are told.
+/// Runs `work` and converts JSON errors to UsageError.
 template <typename Work>
-auto whole(Work&& work) {
+auto checked(Work&& work) {
   try {
     return work();
   } catch (const Json::exception& error) {
@@ -229,8 +231,8 @@ Observation to_observation(const ObservationRecord& record) {
   return observation;
 }
 
-/// The kind of a name that files have; `none` for one that this peakmark does not know.
-MemoryKind kind_of(const std::string& name) {
+/// Returns the kind of this name, `none` if unknown.
+MemoryKind parse_memory_kind(const std::string& name) {
   for (int number = 0; number <= std::numeric_limits<std::uint8_t>::max(); ++number) {
     const auto kind = static_cast<MemoryKind>(number);
     if (name == to_string(kind)) return kind;
@@ -241,8 +243,7 @@ MemoryKind kind_of(const std::string& name) {
 }  // namespace
 
 std::int64_t RunRecord::ok() const {
-  return std::count_if(observations.begin(), observations.end(),
-                       [](const ObservationRecord& one) { return one.outcome == to_string(Outcome::ok); });
+  return std::ranges::count(observations, to_string(Outcome::ok), &ObservationRecord::outcome);
 }
 
 std::optional<double> median_of_block_medians(const std::optional<GpuTime>& time) {
@@ -252,7 +253,7 @@ std::optional<double> median_of_block_medians(const std::optional<GpuTime>& time
 }
 
 bool holds_private_facts(const std::string& context) {
-  return whole([&] {
+  return checked([&] {
     const Json json = Json::parse(context);
     const auto environment = json.find("environment");
     if (environment == json.end() || !environment->is_object()) return false;
@@ -263,8 +264,8 @@ bool holds_private_facts(const std::string& context) {
   });
 }
 
-std::int64_t facts_hash_of(const std::string& facts) {
-  return whole([&] { return hash_of(Json::parse(facts)); });
+std::int64_t hash_facts(const std::string& facts) {
+  return checked([&] { return hash_json(Json::parse(facts)); });
 }
 
 RunRecord to_record(const Run& run) {
@@ -287,13 +288,13 @@ RunRecord to_record(const Run& run) {
   for (const Observation& observation : run.observations) {
     record.observations.push_back(to_record(observation));
   }
-  context.erase("minor");  // of who writes it: the same run is the same to a later peakmark
-  record.digest = digest_of(record, hash_of(context));
+  context.erase("minor");  // must not change the digest
+  record.digest = make_digest(record, hash_json(context));
   return record;
 }
 
 Run to_run(const RunRecord& record) {
-  return whole([&] {
+  return checked([&] {
     Run run;
     Json context = Json::parse(record.context);
     std::vector<PlannedCase> planned;
@@ -309,52 +310,90 @@ Run to_run(const RunRecord& record) {
   });
 }
 
-trend::HistoryRun night_of(const RunContext& context) {
-  trend::HistoryRun night;
-  night.id = context.id;
-  night.date = context.date;
-  night.suite = context.suite;
-  night.commit = context.commit;
-  night.device = context.device;
-  night.backend = context.backend;
-  night.driver = context.driver;
-  night.platform = context.platform;
-  night.build = context.build;
-  night.host_name = context.host_name;
-  night.fingerprint = context.fingerprint;
-  night.filter = context.filter;
-  night.asked_backend = context.asked_backend;
+trend::HistoryRun to_history_run(const RunContext& context) {
+  trend::HistoryRun result;
+  result.id = context.id;
+  result.date = context.date;
+  result.suite = context.suite;
+  result.commit = context.commit;
+  result.device = context.device;
+  result.backend = context.backend;
+  result.driver = context.driver;
+  result.platform = context.platform;
+  result.build = context.build;
+  result.host_name = context.host_name;
+  result.fingerprint = context.fingerprint;
+  result.filter = context.filter;
+  result.asked_backend = context.asked_backend;
   if (context.rounds && context.rounds->variants) {
-    night.variants = {context.rounds->variants->first, context.rounds->variants->second};
+    result.variants = {context.rounds->variants->first, context.rounds->variants->second};
   }
   const ReferenceTime reference = context.reference.median();
-  night.reference_copy_ns = reference.copy_ns;
-  night.reference_arithmetic_ns = reference.arithmetic_ns;
-  night.environment = context.environment;
-  return night;
+  result.reference_copy_ns = reference.copy_ns;
+  result.reference_arithmetic_ns = reference.arithmetic_ns;
+  result.environment = context.environment;
+  return result;
 }
 
-trend::HistoryRun night_of(const std::string& text) {
-  return whole([&] {
+trend::HistoryRun to_history_run(const std::string& text) {
+  return checked([&] {
     Json json = Json::parse(text);
     json["planned"] = Json::array();
-    return night_of(run_context_from_json(json));
+    return to_history_run(run_context_from_json(json));
   });
 }
 
-Observation observation_of(const std::string& facts) {
-  return whole([&] { return with_kernels(facts, ""); });
+Observation parse_facts(const std::string& facts) {
+  return checked([&] { return with_kernels(facts, ""); });
 }
 
-std::vector<Allocation> at_peak_of(const std::string& facts) {
+std::vector<Allocation> parse_at_peak(const std::string& facts) {
   std::vector<Allocation> allocations;
-  for (const PeakEntry& entry : observation_of(facts).at_peak) {
+  for (const PeakEntry& entry : parse_facts(facts).at_peak) {
     Allocation& allocation = allocations.emplace_back();
     allocation.name = entry.name;
-    allocation.kind = kind_of(entry.kind);
+    allocation.kind = parse_memory_kind(entry.kind);
     allocation.bytes = entry.bytes;
   }
   return allocations;
+}
+
+namespace {
+
+void append_run(trend::DeviceHistory& device, const Run& run) {
+  device.runs.push_back(to_history_run(run.context));
+  std::map<std::string, const Observation*> timed;
+  for (const Observation& one : run.observations) {
+    if (one.outcome == Outcome::ok && one.gpu_time) timed[one.case_name] = &one;
+  }
+  for (trend::Series& series : device.series) {
+    const bool is_time = series.metric == trend::metric::gpu_time_ns;
+    const auto found = timed.find(series.case_name);
+    if (!is_time || found == timed.end()) {
+      series.values.emplace_back();
+    } else {
+      if (!series.cache.empty() &&
+          series.cache != cache_of(*found->second)) {  // earlier times cannot be compared
+        std::ranges::fill(series.values, std::nullopt);
+        series.confirmations.clear();
+      }
+      series.values.push_back(median_of_block_medians(found->second->gpu_time));
+    }
+    if (!series.confirmations.empty()) series.confirmations.emplace_back();
+  }
+  device.outcomes.clear();  // not needed, and one run too short
+}
+
+}  // namespace
+
+std::vector<std::string> suspicious_cases(std::vector<trend::DeviceHistory> devices,
+                                          const std::string& device, const Run& run) {
+  for (trend::DeviceHistory& one : devices) {
+    if (one.device != device || one.backend != run.context.backend) continue;
+    append_run(one, run);
+    return trend::find_trends(one).to_measure_again;
+  }
+  return {};  // the first run of this device
 }
 
 }  // namespace peakmark::history

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "history/run_head.hpp"
+#include "history/history.hpp"
 #include "runfile/run_file.hpp"
 #include "trend/series.hpp"
 
 namespace peakmark::history {
 
-/// One case of a run, as the history keeps it: what a run repeats to the byte apart from what never repeats.
+/// One case of a run as it is stored: facts that repeat exactly are separate from times.
 struct ObservationRecord {
   std::string case_name;
   std::string outcome;
@@ -19,69 +19,72 @@ struct ObservationRecord {
   std::optional<Size> setup_bytes;
   std::optional<Size> leaked_bytes;
   std::optional<Size> bytes_estimated;
-  /// The observation without its times, as JSON on one line: the same night after night, so that it is stored
-  /// once.
+  /// The observation without its times, as JSON on one line. Usually the same in every run, and stored once.
   std::string facts;
   std::int64_t facts_hash = 0;
 
   std::optional<double> gpu_time_ns;  ///< median of the block medians
-  std::optional<double> again_ns;     ///< the same of the second measurement of the night
-  std::optional<double> median_ns;    ///< of all calls, as the run file has it; so min and max
+  std::optional<double> again_ns;     ///< the same for the second measurement of the run
+  std::optional<double> median_ns;    ///< of all calls, as in the run file; likewise min and max
   std::optional<double> min_ns;
   std::optional<double> max_ns;
-  std::optional<std::string> kernel_ns;  ///< `120 3400`: ns of each kernel of the facts; null without any
+  std::optional<std::string> kernel_ns;  ///< `120 3400`: ns of each kernel of the facts; null without kernels
 };
 
-/// A run, as the history keeps it.
+/// A run as it is stored.
 struct RunRecord : RunHead {
   std::string context;  ///< `context.peakmark` of the run file without `planned`, as JSON on one line
-  std::string planned;  ///< `planned`, as JSON on one line: the same as long as the suite is
+  std::string planned;  ///< `planned` as JSON on one line; the same until the suite changes
   std::int64_t planned_hash = 0;
-  std::string digest;  ///< of all: two runs of one id are one run, or somebody made a mistake
+  std::string digest;  ///< of everything: runs with one id and different digests are an error
   std::vector<ObservationRecord> observations;
 
-  [[nodiscard]] std::int64_t ok() const;  ///< cases that went well
+  [[nodiscard]] std::int64_t ok() const;  ///< cases with outcome ok
 };
 
-/// Throws UsageError, saying why, for a run that no history takes: cut short (not complete, a planned case
-/// without observation), a shard, without id, date or device, two observations of a case, bytes below 0 or
-/// beyond 2^53 (trends could not tell them apart), times that are no finite numbers.
+/// Converts a run. Throws UsageError, with the reason, for a run that is incomplete or a shard, that lacks
+/// id, date or device, with two observations of a case, bytes below 0 or above 2^53 (not exact in a double),
+/// or times that are not finite.
 RunRecord to_record(const Run& run);
 
-/// Digest of a run that was redacted: its contents can be compared with nothing any more.
+/// Digest of a redacted run: its contents cannot be compared any more.
 inline constexpr const char* kRedactedDigest = "redacted";
 
-/// True where the context of a record holds variables that are not published, as those of earlier versions
-/// do.
+/// Returns true if the context of a record has private variables, as records of earlier versions do.
 bool holds_private_facts(const std::string& context);
 
-/// The hash of the facts of a record.
-std::int64_t facts_hash_of(const std::string& facts);
+/// Returns the hash of the facts of a record.
+std::int64_t hash_facts(const std::string& facts);
 
-// What reads a record throws UsageError where it is no text that to_record() wrote: the history is damaged.
+// The functions that read a record throw UsageError if to_record() did not write it: the history is damaged.
 
-/// The run again, but for the single calls of its timing: `blocks` is empty.
+/// Converts a record back to a run, without the single calls of its timing: `blocks` is empty.
 Run to_run(const RunRecord& record);
 
-/// What trends are told of a run.
-trend::HistoryRun night_of(const RunContext& context);
-/// The same, of the context of a record.
-trend::HistoryRun night_of(const std::string& context);
+/// Returns what trends need of a run.
+trend::HistoryRun to_history_run(const RunContext& context);
+/// Returns the same from the context of a record.
+trend::HistoryRun to_history_run(const std::string& context);
 
-/// The observation that the facts of a record tell, without times.
-Observation observation_of(const std::string& facts);
+/// Parses the facts of a record to an observation without times.
+Observation parse_facts(const std::string& facts);
 
-/// The observation's `at_peak`, of the facts of a record.
-std::vector<Allocation> at_peak_of(const std::string& facts);
+/// Parses `at_peak` of the facts of a record.
+std::vector<Allocation> parse_at_peak(const std::string& facts);
 
-/// Null without times; the median of the medians of the blocks; where no block was kept, of all calls.
+/// Returns the median of the block medians, of all calls if no blocks were kept; null without times.
 std::optional<double> median_of_block_medians(const std::optional<GpuTime>& time);
 
-/// Keys of an observation that the facts leave out, since they never repeat.
+/// Keys of an observation that never repeat and are not part of the facts.
 inline constexpr const char* kTimeKey = "gpu_time_ns";
 inline constexpr const char* kTimeHotKey = "gpu_time_hot_ns";
 inline constexpr const char* kThrottledKey = "throttled_blocks";
 inline constexpr const char* kTimeAgainKey = "gpu_time_again_ns";
 inline constexpr const char* kKernelsKey = "kernels";
+
+/// Returns the cases of a new run whose times look changed. `device`: the name of the run's device in the
+/// history. Empty for an unknown device.
+std::vector<std::string> suspicious_cases(std::vector<trend::DeviceHistory> devices,
+                                          const std::string& device, const Run& run);
 
 }  // namespace peakmark::history

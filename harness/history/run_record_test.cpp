@@ -12,6 +12,7 @@
 #include "runfile/sample_run.hpp"
 
 namespace peakmark::history {
+
 namespace {
 
 using testing::HasSubstr;
@@ -131,18 +132,18 @@ TEST(RunRecord, TheTimeIsTheMedianOfBlockMedians) {
 }
 
 TEST(RunRecord, WhatIsCutShortIsRefused) {
-  EXPECT_THAT(refusal([](peakmark::Run& run) { run.context.complete = false; }), HasSubstr("cut short"));
+  EXPECT_THAT(refusal([](peakmark::Run& run) { run.context.complete = false; }), HasSubstr("incomplete run"));
   EXPECT_THAT(refusal([](peakmark::Run& run) { run.observations.pop_back(); }),
-              HasSubstr("has no observation of op/a/opencl; finish it"));
+              HasSubstr("no observation of op/a/opencl; finish the run"));
   EXPECT_THAT(refusal([](peakmark::Run& run) {
                 run.context.shard = Shard{2, 3};
               }),
-              testing::AllOf(HasSubstr("part 2 of 3"), HasSubstr("peakmark merge")));
+              testing::AllOf(HasSubstr("shard 2 of 3"), HasSubstr("peakmark merge")));
   EXPECT_THAT(refusal([](peakmark::Run& run) {
                 run.observations.clear();
                 run.context.planned.clear();
               }),
-              HasSubstr("it has no case"));
+              HasSubstr("no case"));
   EXPECT_THAT(refusal([](peakmark::Run& run) { run.observations.push_back(run.observations.front()); }),
               HasSubstr("two observations of op/b/opencl/n:2"));
 }
@@ -153,7 +154,7 @@ TEST(RunRecord, WhatSeriesCannotHoldIsRefused) {
   for (const char* const date :
        {"", "yesterday", "2026-01-31", "2026-01-31T02:00:00+01", "2026-01-31 02:00:00Z"}) {
     EXPECT_THAT(refusal([&](peakmark::Run& run) { run.context.date = date; }),
-                HasSubstr("by which nights are sorted"));
+                HasSubstr("must be like 2026-01-31T02:00:00Z"));
   }
   EXPECT_THAT(refusal([](peakmark::Run& run) { run.observations[0].requested_peak_bytes = -1; }),
               HasSubstr("requested_peak_bytes of op/b/opencl/n:2 is -1"));
@@ -164,26 +165,26 @@ TEST(RunRecord, WhatSeriesCannotHoldIsRefused) {
   EXPECT_EQ(refusal([&](peakmark::Run& run) { run.observations[0].estimate->bytes_estimated = most; }),
             "none");
   EXPECT_THAT(refusal([&](peakmark::Run& run) { run.observations[0].estimate->bytes_estimated = most + 1; }),
-              HasSubstr("bytes_estimated of op/b/opencl/n:2 is 9007199254740993; a history takes 0 to 2^53"));
+              HasSubstr("bytes_estimated of op/b/opencl/n:2 is 9007199254740993; must be 0 to 2^53"));
   for (const double ns : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                           -std::numeric_limits<double>::infinity(), -1.0}) {
     EXPECT_THAT(refusal([&](peakmark::Run& run) { run.observations[0].gpu_time->blocks[1][0] = ns; }),
-                HasSubstr("a time of op/b/opencl/n:2 is"));
+                HasSubstr("invalid time of op/b/opencl/n:2: "));
     EXPECT_THAT(refusal([&](peakmark::Run& run) { run.observations[0].gpu_time->median_ns = ns; }),
-                HasSubstr("a time of op/b/opencl/n:2 is"));
+                HasSubstr("invalid time of op/b/opencl/n:2: "));
   }
 }
 
 TEST(RunRecord, TextsThatAreNoneAreTold) {
-  EXPECT_THROW(night_of("{"), UsageError);
-  EXPECT_THROW(at_peak_of("{}"), UsageError);
+  EXPECT_THROW(to_history_run("{"), UsageError);
+  EXPECT_THROW(parse_at_peak("{}"), UsageError);
   RunRecord record = to_record(sample_history_run(1).run);
   record.observations.front().facts = "[]";
   EXPECT_THROW(to_run(record), UsageError);
 }
 
 TEST(RunRecord, ANightHasWhatTrendsAreTold) {
-  const trend::HistoryRun night = night_of(to_record(sample_history_run(3).run).context);
+  const trend::HistoryRun night = to_history_run(to_record(sample_history_run(3).run).context);
   EXPECT_EQ(night.id, "night-03");
   EXPECT_EQ(night.date, "2026-01-03T02:00:00Z");
   EXPECT_EQ(night.commit, "c-night-03");
@@ -193,4 +194,63 @@ TEST(RunRecord, ANightHasWhatTrendsAreTold) {
 }
 
 }  // namespace
+
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// Nights of one case that takes `nights` ns, about.
+trend::DeviceHistory device_of(const std::vector<double>& nights) {
+  trend::DeviceHistory device;
+  device.device = "a device";
+  device.backend = "opencl";
+  trend::Series series;
+  series.case_name = "op/b/opencl/n:2";
+  series.metric = trend::metric::gpu_time_ns;
+  for (std::size_t i = 0; i < nights.size(); ++i) {
+    device.runs.push_back(to_history_run(sample_history_run(static_cast<int>(i) + 1).run.context));
+    series.values.emplace_back(nights[i]);
+  }
+  device.series = {series};
+  return device;
+}
+
+std::vector<double> steady_nights() {
+  std::vector<double> nights;
+  for (int i = 0; i < 27; ++i) nights.push_back(1000 + i % 3);
+  return nights;
+}
+
+TEST(SuspiciousCases, ATimeThatIsOtherThanBefore) {
+  const trend::DeviceHistory device = device_of(steady_nights());
+  EXPECT_THAT(suspicious_cases({device}, "a device", sample_history_run(28, 1, 1500).run),
+              ElementsAre("op/b/opencl/n:2"));
+  EXPECT_THAT(suspicious_cases({device}, "a device", sample_history_run(28, 1, 1001).run), IsEmpty());
+}
+
+TEST(SuspiciousCases, OfADeviceThatTheHistoryDoesNotKnowThereAreNone) {
+  const trend::DeviceHistory device = device_of(steady_nights());
+  EXPECT_THAT(suspicious_cases({device}, "another", sample_history_run(28, 1, 1500).run), IsEmpty());
+  EXPECT_THAT(suspicious_cases({}, "a device", sample_history_run(28, 1, 1500).run), IsEmpty());
+}
+
+TEST(SuspiciousCases, AColdTimeIsNotHeldAgainstHotOnes) {
+  trend::DeviceHistory device = device_of(steady_nights());
+  device.series[0].cache = "hot";
+  peakmark::Run run = sample_history_run(28, 1, 1500).run;
+  run.observations[0].cache = cache_state::hot;
+  EXPECT_THAT(suspicious_cases({device}, "a device", run), ElementsAre("op/b/opencl/n:2"));
+  run.observations[0].cache = cache_state::cold;
+  EXPECT_THAT(suspicious_cases({device}, "a device", run), IsEmpty());
+}
+
+TEST(SuspiciousCases, ACaseThatFailedHasNoTime) {
+  peakmark::Run run = sample_history_run(28, 1, 1500).run;
+  run.observations[0].outcome = Outcome::wrong_answer;
+  EXPECT_THAT(suspicious_cases({device_of(steady_nights())}, "a device", run), IsEmpty());
+}
+
+}  // namespace
+
 }  // namespace peakmark::history

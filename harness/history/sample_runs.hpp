@@ -7,12 +7,12 @@
 
 #include "runfile/run_file.hpp"
 
-// Runs made by hand, for the tests of this room.
+// Builds runs for tests.
 namespace peakmark::history {
 
 inline constexpr Size kMiB = Size{1} << 20;
 
-/// A case that went well: input and output of `mib` MiB each, `ns` a call in three blocks.
+/// Returns a case with outcome ok: input and output of `mib` MiB each, `ns` a call in three blocks.
 inline Observation sample_observation(const std::string& name, Size mib, double ns) {
   Observation observation;
   observation.case_name = name;
@@ -32,7 +32,7 @@ inline Observation sample_observation(const std::string& name, Size mib, double 
   return observation;
 }
 
-/// A night on a device: complete, of the cases that are added.
+/// Builds a complete run on a device.
 class SampleHistoryRun {
  public:
   SampleHistoryRun(const std::string& id, const std::string& date, const std::string& device = "a device") {
@@ -67,14 +67,14 @@ class SampleHistoryRun {
   Run run;
 };
 
-/// The night number `day` (1 …) of January 2026 with two cases.
+/// Returns the run of a day (1 …) of January 2026 with two cases.
 inline SampleHistoryRun sample_history_run(int day, Size mib = 1, double ns = 1000,
                                            const std::string& device = "a device") {
-  SampleHistoryRun night(fmt::format("{}-{:02}", device == "a device" ? "night" : device, day),
-                         fmt::format("2026-01-{:02}T02:00:00Z", day), device);
-  night.add("op/b/opencl/n:2", mib, ns);
-  night.add("op/a/opencl", 1, 2 * ns);
-  return night;
+  SampleHistoryRun sample(fmt::format("{}-{:02}", device == "a device" ? "night" : device, day),
+                          fmt::format("2026-01-{:02}T02:00:00Z", day), device);
+  sample.add("op/b/opencl/n:2", mib, ns);
+  sample.add("op/a/opencl", 1, 2 * ns);
+  return sample;
 }
 
 }  // namespace peakmark::history

@@ -1,19 +1,19 @@
-#include "history/schema.hpp"
-
 #include <fmt/format.h>
 
 #include <array>
 #include <string>
 #include <vector>
 
+#include "history/database.hpp"
+
 namespace peakmark::history {
 namespace {
 
 using Statements = std::vector<const char*>;
 
-// What takes a history from one version to the next: the first from nothing to version 1. Never change one
-// that was released: add another, with a database of the version before it in versions/. All integers are
-// bigint, also small ones: SOCI would read others of SQLite as 32 bits.
+// Statements that migrate from one version to the next, beginning with version 0, an empty database. Never
+// change a released migration: add one, and a database of the version before to versions/. All integers are
+// bigint, because SOCI reads other integers of SQLite as 32 bits.
 const std::array<Statements, kSchemaVersion>& migrations() {
   static const std::array<Statements, kSchemaVersion> all{{
       {
@@ -54,31 +54,31 @@ const std::array<Statements, kSchemaVersion>& migrations() {
   return all;
 }
 
-/// 0 where there is none.
-int version_of(Database& database) {
+/// Returns the version, 0 without a history.
+int read_version(Database& database) {
   if (!database.has_history()) return 0;
   int version = 0;
   soci::indicator present = soci::i_null;
   database.sql() << "SELECT max(version) FROM peakmark_history", soci::into(version, present);
-  if (present != soci::i_ok || version < 1) database.fail("is damaged: it says no version");
+  if (present != soci::i_ok || version < 1) database.fail("damaged history: it has no version");
   return version;
 }
 
 void check_version(Database& database, int version) {
   if (version <= kSchemaVersion) return;
   database.fail(
-      fmt::format("is a history of version {}, and this peakmark knows version {}: use the newer "
-                  "peakmark that wrote it; a history is never taken back to an older version",
+      fmt::format("history version {} is newer than {}, which this peakmark supports: use a newer peakmark; "
+                  "histories cannot be downgraded",
                   version, kSchemaVersion));
 }
 
-/// SQLite: tables of somebody else are there.
+/// Throws if an SQLite file has tables of another program.
 void check_is_free(Database& database) {
   if (database.is_postgresql()) return;
   int tables = 0;
   database.sql() << "SELECT count(*) FROM sqlite_master", soci::into(tables);
   if (tables != 0)
-    database.fail("is a database, but no history of peakmark; name another file; nothing was changed");
+    database.fail("a database of another program, not a history: name another file; nothing was changed");
 }
 
 void migrate(Database& database, int from) {
@@ -93,14 +93,14 @@ void migrate(Database& database, int from) {
 }  // namespace
 
 Migration bring_up_to_date(Database& database, Access access) {
-  return database.told([&]() -> Migration {
-    int version = version_of(database);
+  return database.guarded([&]() -> Migration {
+    int version = read_version(database);
     check_version(database, version);
     if (version == kSchemaVersion) return {};
     if (version == 0) check_is_free(database);
     if (version == 0 && access != Access::write) database.fail_without_history();
     Transaction transaction(database, Access::write);
-    version = version_of(database);  // another process may have been first
+    version = read_version(database);  // another process may have migrated it
     check_version(database, version);
     migrate(database, version);
     transaction.commit();

@@ -23,10 +23,10 @@ using testing::StartsWith;
 class SqliteError : public testing::Test {
  protected:
   std::string message_of_opening(History::Purpose purpose) const {
-    return message_of([&] { History(parse_place(file_), purpose); });
+    return message_of([&] { History(parse_address(file_), purpose); });
   }
   std::string message_of_adding(const peakmark::Run& run) const {
-    return message_of([&] { History(parse_place(file_), History::Purpose::write).add(run); });
+    return message_of([&] { History(parse_address(file_), History::Purpose::write).add(run); });
   }
   static std::string message_of(const std::function<void()>& work) {
     try {
@@ -47,7 +47,7 @@ TEST_F(SqliteError, FilesOfOthersAreLeftAlone) {
     put(text);
     for (const auto purpose : {History::Purpose::read, History::Purpose::write}) {
       EXPECT_THAT(message_of_opening(purpose),
-                  AllOf(StartsWith(file_), HasSubstr("is no history: it is no SQLite file")));
+                  AllOf(StartsWith(file_), HasSubstr("not a history: not an SQLite file")));
     }
     EXPECT_EQ(read_text_file(file_), text);
   }
@@ -58,43 +58,43 @@ TEST_F(SqliteError, FilesOfOthersAreLeftAlone) {
   }
   const std::string before = read_text_file(file_);
   EXPECT_THAT(message_of_adding(sample_history_run(1).run),
-              HasSubstr("is a database, but no history of peakmark"));
+              HasSubstr("a database of another program, not a history"));
   EXPECT_EQ(read_text_file(file_), before);
 }
 
 TEST_F(SqliteError, AnEmptyFileBecomesAHistory) {
   put("");
-  EXPECT_THAT(message_of_opening(History::Purpose::read), HasSubstr("there is no history"));
+  EXPECT_THAT(message_of_opening(History::Purpose::read), HasSubstr("no history here"));
   EXPECT_EQ(message_of_adding(sample_history_run(1).run), "none");
 }
 
 TEST_F(SqliteError, OnlyWriteMakesAHistory) {
   for (const auto purpose : {History::Purpose::read, History::Purpose::change}) {
     EXPECT_THAT(message_of_opening(purpose),
-                AllOf(StartsWith(file_ + ": there is no history"),
+                AllOf(StartsWith(file_ + ": no history here"),
                       HasSubstr("peakmark history create --history '" + file_ + "'")));
     EXPECT_FALSE(std::filesystem::exists(file_));
   }
   EXPECT_EQ(message_of_opening(History::Purpose::write), "none");
   EXPECT_EQ(message_of_opening(History::Purpose::change), "none");
-  EXPECT_EQ(History(parse_place(file_), History::Purpose::read).log().size(), 0U);
+  EXPECT_EQ(History(parse_address(file_), History::Purpose::read).log().size(), 0U);
 }
 
 TEST_F(SqliteError, NamesOfFilesMayBeStrange) {
   file_ = folder_.path() / "a b=c d;'.db";
   EXPECT_EQ(message_of_adding(sample_history_run(1).run), "none");
-  EXPECT_EQ(History(parse_place(file_), History::Purpose::read).log().size(), 1U);
+  EXPECT_EQ(History(parse_address(file_), History::Purpose::read).log().size(), 1U);
   EXPECT_TRUE(std::filesystem::exists(file_));
 }
 
 TEST_F(SqliteError, FoldersThatAreNotThereOrMayNotBeWrittenAreTold) {
   file_ = folder_.path() / "none" / "history.db";
-  EXPECT_THAT(message_of_opening(History::Purpose::write), HasSubstr("its folder is not there"));
+  EXPECT_THAT(message_of_opening(History::Purpose::write), HasSubstr("folder does not exist"));
   file_ = folder_.path();
-  EXPECT_THAT(message_of_opening(History::Purpose::write), HasSubstr("is a folder; name a file in it"));
+  EXPECT_THAT(message_of_opening(History::Purpose::write), HasSubstr("this is a folder; name a file in it"));
   file_ = "/proc/peakmark-history.db";  // for root too
   EXPECT_THAT(message_of_opening(History::Purpose::write),
-              AllOf(StartsWith(file_), HasSubstr("its file or folder may not be written")));
+              AllOf(StartsWith(file_), HasSubstr("file or folder not writable")));
 }
 
 TEST_F(SqliteError, AFullDiskLeavesWhatWasThere) {
@@ -106,7 +106,7 @@ TEST_F(SqliteError, AFullDiskLeavesWhatWasThere) {
     EXPECT_THAT(message_of_adding(large.run),
                 AllOf(StartsWith(file_), HasSubstr("full"), HasSubstr("nothing was changed")));
   }
-  EXPECT_EQ(History(parse_place(file_), History::Purpose::read).log().size(), 1U);
+  EXPECT_EQ(History(parse_address(file_), History::Purpose::read).log().size(), 1U);
   EXPECT_EQ(message_of_adding(large.run), "none");
 }
 
@@ -114,7 +114,7 @@ TEST_F(SqliteError, ADamagedFileIsTold) {
   for (int day = 1; day <= 3; ++day) ASSERT_EQ(message_of_adding(sample_history_run(day).run), "none");
   const std::string good = read_text_file(file_);
   const std::function<void()> read_all = [&] {
-    History history(parse_place(file_), History::Purpose::read);
+    History history(parse_address(file_), History::Purpose::read);
     history.read();
     history.run("night-02");
   };
@@ -147,7 +147,7 @@ TEST_F(SqliteError, AHistoryWithoutAVersionIsDamaged) {
     soci::session sql(soci::sqlite3, "dbname=\"" + file_ + "\"");
     sql << "DELETE FROM peakmark_history";
   }
-  EXPECT_THAT(message_of_opening(History::Purpose::read), HasSubstr("it says no version"));
+  EXPECT_THAT(message_of_opening(History::Purpose::read), HasSubstr("it has no version"));
 }
 
 }  // namespace

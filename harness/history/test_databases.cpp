@@ -101,18 +101,18 @@ void initialise(const std::filesystem::path& data) {
 }
 #endif
 
-void connect(soci::session& sql, const Place& place) {
-  if (place.kind == Place::Kind::postgresql) {
-    sql.open("postgresql", place.url);
+void connect(soci::session& sql, const Address& address) {
+  if (address.kind == Address::Kind::postgresql) {
+    sql.open("postgresql", address.url);
   } else {
-    sql.open(soci::sqlite3, fmt::format("dbname=\"{}\"", place.file.string()));
+    sql.open(soci::sqlite3, fmt::format("dbname=\"{}\"", address.file.string()));
   }
 }
 
 constexpr const char* kTakeLock = "SELECT pg_advisory_xact_lock(8098986618920202859)";
 
-void tell(int told) {
-  if (::write(told, "!", 1) != 1) ::_exit(1);
+void notify(int pipe) {
+  if (::write(pipe, "!", 1) != 1) ::_exit(1);
 }
 
 void wait_for_waiters(soci::session& sql, int wanted) {
@@ -150,7 +150,7 @@ PostgresqlServer::PostgresqlServer() {
   const std::string text = read_until(output, "ready to accept connections");
   if (text.find("ready to accept") == std::string::npos)
     throw std::runtime_error("postgres did not start: " + text);
-    // The pipe stays open, or the server would die of its next word; it says little.
+    // The pipe stays open: the server would be killed by its next message.
 #endif
 }
 
@@ -182,7 +182,7 @@ void OnBothDatabases::SetUp() {
 
 void OnBothDatabases::execute(const std::string& text) const {
   soci::session sql;
-  connect(sql, place());
+  connect(sql, address());
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find(";\n", start), text.size());
     if (end > start) sql << text.substr(start, end - start);
@@ -190,27 +190,27 @@ void OnBothDatabases::execute(const std::string& text) const {
   }
 }
 
-void OnBothDatabases::hold_lock(int told) const {
+void OnBothDatabases::hold_lock(int pipe) const {
   soci::session sql;
-  connect(sql, place());
+  connect(sql, address());
   if (is_postgresql()) {
     sql << "BEGIN";
     sql << kTakeLock;
   } else {
     sql << "BEGIN EXCLUSIVE";
   }
-  tell(told);
+  notify(pipe);
   for (;;) ::pause();
 }
 
-void OnBothDatabases::hold_lock_until_two_wait(int told) const {
+void OnBothDatabases::hold_lock_until_two_wait(int pipe) const {
   soci::session sql;
-  connect(sql, place());
+  connect(sql, address());
   sql << "BEGIN";
   sql << kTakeLock;
-  tell(told);
+  notify(pipe);
   wait_for_waiters(sql, 1);
-  tell(told);
+  notify(pipe);
   wait_for_waiters(sql, 2);
   sql << "ROLLBACK";
 }
@@ -238,8 +238,8 @@ std::string OnBothDatabases::message_of(const std::function<void()>& work) {
   return "none";
 }
 
-std::string kind_name(const testing::TestParamInfo<Place::Kind>& info) {
-  return info.param == Place::Kind::sqlite ? "sqlite" : "postgresql";
+std::string kind_name(const testing::TestParamInfo<Address::Kind>& info) {
+  return info.param == Address::Kind::sqlite ? "sqlite" : "postgresql";
 }
 
 }  // namespace peakmark::history

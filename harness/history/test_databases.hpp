@@ -21,7 +21,7 @@ using Values = std::vector<std::optional<double>>;
 /// all tests of a program, since it takes a second or two to make.
 class PostgresqlServer {
  public:
-  /// Started when it is first asked for. Null where PostgreSQL is not installed.
+  /// Starts the server on first use. Returns null if PostgreSQL is not installed.
   static PostgresqlServer* get();
   [[nodiscard]] std::string url(const std::string& user = "peakmark") const;
   /// Over TCP, where a password is needed (escaped as in URLs); without a query.
@@ -39,13 +39,13 @@ class PostgresqlServer {
 };
 
 /// A test that is made for both kinds of database; each test begins with an empty one.
-class OnBothDatabases : public testing::TestWithParam<Place::Kind> {
+class OnBothDatabases : public testing::TestWithParam<Address::Kind> {
  protected:
   void SetUp() override;
-  [[nodiscard]] Place place() const { return parse_place(address_); }
-  [[nodiscard]] bool is_postgresql() const { return GetParam() == Place::Kind::postgresql; }
-  [[nodiscard]] History open() const { return History(place(), History::Purpose::write); }
-  [[nodiscard]] History open_to_read() const { return History(place(), History::Purpose::read); }
+  [[nodiscard]] Address address() const { return parse_address(address_); }
+  [[nodiscard]] bool is_postgresql() const { return GetParam() == Address::Kind::postgresql; }
+  [[nodiscard]] History open() const { return History(address(), History::Purpose::write); }
+  [[nodiscard]] History open_to_read() const { return History(address(), History::Purpose::read); }
   static std::vector<std::string> ids_of(History&& history);
   static Values values_of(const trend::DeviceHistory& device, const std::string& case_name,
                           std::string_view metric);
@@ -53,16 +53,16 @@ class OnBothDatabases : public testing::TestWithParam<Place::Kind> {
   static std::string message_of(const std::function<void()>& work);
   /// Statements of SQL, outside of what is tested.
   void execute(const std::string& sql) const;
-  /// Takes the lock of a writer, writes a byte into `told` and never returns: for a process of its own.
-  [[noreturn]] void hold_lock(int told) const;
-  /// PostgreSQL: takes the lock of a writer and writes a byte into `told`, another when somebody waits for
+  /// Takes the lock of a writer, writes a byte to `pipe` and never returns: for a process of its own.
+  [[noreturn]] void hold_lock(int pipe) const;
+  /// PostgreSQL: takes the lock of a writer and writes a byte to `pipe`, another when somebody waits for
   /// the lock, and lets go when two do: they get it in the order in which they came.
-  void hold_lock_until_two_wait(int told) const;
+  void hold_lock_until_two_wait(int pipe) const;
 
   TemporaryFolder folder_;
   std::string address_;
 };
 
-std::string kind_name(const testing::TestParamInfo<Place::Kind>& info);
+std::string kind_name(const testing::TestParamInfo<Address::Kind>& info);
 
 }  // namespace peakmark::history

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "base/text_file.hpp"
+#include "history/database.hpp"
 #include "history/run_record.hpp"
 #include "history/sample_runs.hpp"
-#include "history/schema.hpp"
 #include "history/test_databases.hpp"
 
 namespace peakmark::history {
@@ -19,16 +19,16 @@ class EarlierVersion : public OnBothDatabases {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(, EarlierVersion, testing::Values(Place::Kind::sqlite, Place::Kind::postgresql),
+INSTANTIATE_TEST_SUITE_P(, EarlierVersion, testing::Values(Address::Kind::sqlite, Address::Kind::postgresql),
                          kind_name);
 
 TEST_P(EarlierVersion, IsBroughtUpToDateWithAllThatItHolds) {
   for (int version = 1; version < kSchemaVersion; ++version) {
     SetUp();
     load(version);
-    History history(place(), History::Purpose::read);
+    History history(address(), History::Purpose::read);
     EXPECT_EQ(history.migrated_from(), version);
-    EXPECT_EQ(History(place(), History::Purpose::read).migrated_from(), std::nullopt) << "once is enough";
+    EXPECT_EQ(History(address(), History::Purpose::read).migrated_from(), std::nullopt) << "once is enough";
 
     // As the nights of sample_runs.hpp were added by the version that wrote it: 1 and 2, the second larger.
     const std::vector<LoggedRun> log = history.log();
@@ -52,7 +52,7 @@ TEST_P(EarlierVersion, IsBroughtUpToDateWithAllThatItHolds) {
 
 TEST_P(EarlierVersion, ARunThatItHoldsIsKnownAgain) {
   load(1);
-  History history(place(), History::Purpose::write);
+  History history(address(), History::Purpose::write);
   EXPECT_TRUE(history.add(sample_history_run(1).run).was_there);
 }
 

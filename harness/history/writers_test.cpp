@@ -36,7 +36,8 @@ class Writers : public OnBothDatabases {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(, Writers, testing::Values(Place::Kind::sqlite, Place::Kind::postgresql), kind_name);
+INSTANTIATE_TEST_SUITE_P(, Writers, testing::Values(Address::Kind::sqlite, Address::Kind::postgresql),
+                         kind_name);
 
 TEST_P(Writers, TwoRunnersAddAtOnce) {
   constexpr int kNights = 10;
@@ -67,10 +68,10 @@ TEST_P(Writers, ALockThatIsHeldTooLongIsTold) {
   char word = 0;
   ASSERT_EQ(::read(holds[0], &word, 1), 1);
   EXPECT_THAT(message_of([&] {
-                History(place(), History::Purpose::write, std::chrono::milliseconds(20))
+                History(address(), History::Purpose::write, std::chrono::milliseconds(20))
                     .add(sample_history_run(2).run);
               }),
-              testing::AllOf(HasSubstr("another process holds its lock, and did so for 20 ms"),
+              testing::AllOf(HasSubstr("locked by another process for more than 20 ms"),
                              HasSubstr("try again")));
   ::kill(process, SIGKILL);
   end_of(process);
@@ -96,7 +97,7 @@ TEST_P(Writers, APruningSeesWhatWasAddedWhileItWaited) {
     ASSERT_EQ(next(), 1);
     const std::string limit = "2026-01-04T00:00:00Z";
     trend::TrendOptions options;
-    options.watch.baseline_nights = 1;
+    options.detector.baseline_runs = 1;
     const RunsToKeep keep = [&](const trend::DeviceHistory& device) {
       return trend::runs_to_keep(device, limit, options);
     };

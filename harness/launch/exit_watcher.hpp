@@ -6,24 +6,24 @@
 
 namespace peakmark {
 
-/// Writes into profiles when their processes ended, where the processes could not do it themselves: they were
-/// killed, or left by `_exit`, as the workers of Python's multiprocessing do. Without it nobody could tell
-/// later whether two processes held their memory at the same time.
+/// Writes the end time of processes into their profiles, if the processes could not do it themselves: they
+/// were killed, or called `_exit`, as workers of Python's multiprocessing do. Without the end times it is
+/// unknown whether two processes held memory at the same time.
 ///
-/// It watches the folder for the profiles NAME.<pid> of processes that begin, and waits for their end, in a
-/// thread of its own, from construction to destruction. Where the system lets it watch neither (an old
-/// kernel, no descriptors left), the ends stay unknown.
+/// A thread watches the folder for the profiles NAME.<pid> of new processes and waits for their exit, from
+/// construction to destruction. If the system does not allow that (an old kernel, no free descriptors), the
+/// end times stay unknown.
 class ExitWatcher {
  public:
-  /// `name`: absolute, as for the recorders.
+  /// `name`: the absolute name of the recording.
   explicit ExitWatcher(std::filesystem::path name);
   ExitWatcher(const ExitWatcher&) = delete;
   ExitWatcher& operator=(const ExitWatcher&) = delete;
   ~ExitWatcher();
 
-  /// Returns when the ends that have been are written.
+  /// Returns when the end times so far are written.
   void stop();
-  /// Profiles that were begun and are not there any more: somebody has removed them. Ask after stop().
+  /// Returns the profiles that were created and have been removed by somebody since. Call it after stop().
   [[nodiscard]] std::vector<std::filesystem::path> removed() const;
 
  private:

@@ -25,7 +25,7 @@ std::int64_t monotonic_ns() {
 
 class ExitWatcherTest : public testing::Test {
  protected:
-  /// A child that records under `name`, and leaves without a word, or closes its profile before.
+  /// A child that records under `name`, and calls _exit, or closes its profile first.
   ProfileHeader child(const std::string& name, bool closes) const {
     const std::string path = folder_.path() / name;
     const pid_t process = fork();
@@ -47,7 +47,7 @@ class ExitWatcherTest : public testing::Test {
   static inline std::string path_;
 };
 
-TEST_F(ExitWatcherTest, AreWrittenForProcessesThatCouldNot) {
+TEST_F(ExitWatcherTest, WritesTheEndOfProcessesThatCouldNot) {
   {
     const ExitWatcher ends(folder_.path() / "p");
     child("p", false);
@@ -58,7 +58,7 @@ TEST_F(ExitWatcherTest, AreWrittenForProcessesThatCouldNot) {
   EXPECT_LE(written.end_monotonic_ns, monotonic_ns());
 }
 
-TEST_F(ExitWatcherTest, AreTheRecordersOwnWhereItClosed) {
+TEST_F(ExitWatcherTest, KeepsTheEndThatTheRecorderWrote) {
   ProfileHeader closed{};
   {
     const ExitWatcher ends(folder_.path() / "p");
@@ -69,7 +69,7 @@ TEST_F(ExitWatcherTest, AreTheRecordersOwnWhereItClosed) {
   EXPECT_EQ(header(path_).end_monotonic_ns, closed.end_monotonic_ns);
 }
 
-TEST_F(ExitWatcherTest, OfOtherProfilesAreLeftAlone) {
+TEST_F(ExitWatcherTest, IgnoresOtherProfiles) {
   {
     const ExitWatcher ends(folder_.path() / "p");
     child("q", false);

@@ -42,7 +42,8 @@ bool is_text_head(EventType type) {
          type == EventType::stack;
 }
 
-/// The first `count` events, less a text at their end whose continuations are not all among them.
+/// Returns how many of the first `count` events remain without a text at their end whose continuations are
+/// not all among them.
 std::size_t without_cut_text(std::span<const Event> events, std::size_t count) {
   std::size_t head = count;
   while (head > 0 && events[head - 1].type == EventType::text) --head;
@@ -57,17 +58,17 @@ bool has_end(const ProfileHeader& header) {
   return header.closed == 1 || header.end_monotonic_ns != 0;
 }
 
-/// What a process has written and is not folded yet.
+/// The events that a process has written and that are not folded yet.
 struct NewEvents {
   std::vector<Event> events;
-  bool is_all = true;  ///< nothing else is in its profile now
+  bool is_all = true;  ///< the profile has no further events
 };
 
 NewEvents new_events(ProfileReader& reader, std::uint64_t first) {
   NewEvents found{reader.events(first, first + kMaxSlotsAPass)};
   std::vector<Event>& events = found.events;
   if (!events.empty() && events.back().commit >= first + kMaxSlotsAPass) found.is_all = false;
-  // Behind a slot that is not written yet nothing is taken.
+  // Events behind a slot that is not written yet are not read.
   const auto gap = std::ranges::find_if(
       events, [next = first](const Event& event) mutable { return event.commit != ++next; });
   if (gap != events.end()) found.is_all = false;
@@ -75,10 +76,10 @@ NewEvents new_events(ProfileReader& reader, std::uint64_t first) {
   return found;
 }
 
-/// All processes, each with its events up to one moment, so that what comes later may be merged later.
-/// `now_ns`: before the files were listed.
-RecordedTree take(const std::vector<fs::path>& files, const FoldedProfiles& folded, std::int64_t now_ns,
-                  std::int64_t margin_ns) {
+/// Reads all processes, each with its events up to one moment, so that later events can be merged later.
+/// `now_ns` was read before the files were listed.
+RecordedTree read_new_events(const std::vector<fs::path>& files, const FoldedProfiles& folded,
+                             std::int64_t now_ns, std::int64_t margin_ns) {
   const bool is_one = files.size() == 1 && folded.processes.size() <= 1;
   std::int64_t limit_ns = is_one ? now_ns : now_ns - margin_ns;
   RecordedTree tree;
@@ -89,7 +90,7 @@ RecordedTree take(const std::vector<fs::path>& files, const FoldedProfiles& fold
     RecordedProcess process;
     process.path = file;
     process.folded_slots = before == nullptr ? 0 : before->slots;
-    process.header = reader.header();  // before its events: a process that has ended writes no more
+    process.header = reader.header();  // read before its events: a process that has ended writes no more
     process.command_line = reader.command_line();
     NewEvents found = new_events(reader, process.folded_slots);
     if (!found.is_all && !is_one) {
@@ -115,7 +116,7 @@ RecordedTree take(const std::vector<fs::path>& files, const FoldedProfiles& fold
     }
     process.events = std::move(events);
   }
-  // What a process holds at its end is released when that has come, with all its events.
+  // What a process holds at its end is released once that time has passed and all of its events are read.
   for (RecordedProcess& process : tree.processes) {
     const std::optional<std::int64_t> end = end_of(process, tree);
     process.releases_at_end = process.releases_at_end && end && *end < limit_ns;
@@ -172,12 +173,12 @@ void ProfileFolding::begin(const fs::path& name) {
   name_ = name;
   folded_ = {};
   spaces_.clear();
-  trouble_.clear();
+  error_.clear();
   is_ending_ = false;
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
-    // No thread is to be had: the profiles are folded at the end.
+    // Without a thread the profiles are folded at the end.
   }
 }
 
@@ -203,18 +204,18 @@ void ProfileFolding::end() {
 void ProfileFolding::fold(const fs::path& name, bool is_over) {
   name_ = name;
   try {
-    while (trouble_.empty()) {
-      // Before the files are listed: a profile that is not found has no older events.
+    while (error_.empty()) {
+      // Read before the files are listed: a profile that is not found has no older events.
       const std::int64_t now_ns = monotonic_ns();
       const std::vector<fs::path> files = profiles_beside(name);
-      if (!is_worth_it(files, is_over)) return;
-      const RecordedTree tree = take(files, folded_, now_ns, is_over ? 0 : options_.margin_ns);
+      if (!has_enough_to_fold(files, is_over)) return;
+      const RecordedTree tree = read_new_events(files, folded_, now_ns, is_over ? 0 : options_.margin_ns);
       if (!has_news(tree, folded_)) return;
       folded_ = fold_tree(tree, folded_);
       const int error = write_folded(folded_, folded_beside(name), [this] { done(Step::written); });
       if (error != 0) {
-        trouble_ = fmt::format("{}: cannot be written: {}; the profile keeps its size",
-                               folded_beside(name).string(), std::strerror(error));
+        error_ = fmt::format("{}: cannot be written: {}; the profile keeps its size",
+                             folded_beside(name).string(), std::strerror(error));
         return;
       }
       done(Step::renamed);
@@ -222,12 +223,13 @@ void ProfileFolding::fold(const fs::path& name, bool is_over) {
       done(Step::freed);
     }
   } catch (const std::exception& error) {
-    trouble_ = error.what();  // a profile was removed, or no memory is left
+    error_ = error.what();  // a profile was removed, or no memory is left
   }
 }
 
-/// As much must have come as is folded already, or writing that again and again would take all the time.
-bool ProfileFolding::is_worth_it(const std::vector<fs::path>& files, bool is_over) const {
+/// At least as many bytes must be new as are already folded: otherwise rewriting them would take all the
+/// time.
+bool ProfileFolding::has_enough_to_fold(const std::vector<fs::path>& files, bool is_over) const {
   std::uint64_t left = 0;
   for (const fs::path& file : files) {
     const FoldedProcess* const before = find_folded(folded_, ProfileReader(file).header());
@@ -251,9 +253,9 @@ void ProfileFolding::free_space(const RecordedProcess& process) {
   std::uint64_t end = bytes_of_slots(process.folded_slots);
   const bool has_ended = has_end(process.header);
   if (!has_ended) {
-    // The recorder looks at an extent until it unmaps it, which it does while it maps another one. Where the
-    // file has grown twice since all of the extent was seen to be written, one such growth began after that
-    // and is over.
+    // The recorder reads an extent until it unmaps it, which it does while it maps another one. If the file
+    // has grown twice since all of the extent was written, one of these growths began after that and has
+    // finished.
     space.waiting.emplace_back(end / kExtentBytes * kExtentBytes, file_bytes);
     end = space.freed_bytes;
     while (!space.waiting.empty() && file_bytes >= space.waiting.front().second + 2 * kExtentBytes) {
@@ -272,7 +274,7 @@ void ProfileFolding::free_space(const RecordedProcess& process) {
   ::close(file);
   space.freed_bytes = std::max(space.freed_bytes, end);
   if (error != 0) {
-    trouble_ = fmt::format(
+    error_ = fmt::format(
         "{}: its file system cannot give back the space of folded events ({}); the profile "
         "keeps its size",
         process.path.string(), std::strerror(error));

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "launch/record_program.hpp"
 #include "show/folded_profiles.hpp"
 #include "show/process_tree.hpp"
 
@@ -24,46 +23,47 @@ namespace peakmark {
 /// and the others from the profile.
 ///
 /// The program is not involved. Only such extents are given back that its recorder has unmapped.
-class ProfileFolding : public RecordingFollower {
+class ProfileFolding {
  public:
-  /// What a pass has just done; for tests, which kill the process there.
+  /// What a pass has just done. Tests kill the process there.
   enum class Step { written, renamed, freed };
 
   struct Options {
     std::uint64_t min_bytes = std::uint64_t{8} << 20U;  ///< fewer bytes of new events are not folded
-    /// Of several processes events are merged when they are that old. A thread takes the time of an event
-    /// before it reserves its slot: what it may still write is not older.
+    /// With several processes, only events of this age are merged. A thread reads the time of an event before
+    /// it reserves its slot, so no older event can still be written.
     std::int64_t margin_ns = 1'000'000'000;
     std::function<void(Step)> after = {};
   };
 
   ProfileFolding();
   explicit ProfileFolding(Options options);
-  ~ProfileFolding() override;
+  ~ProfileFolding();
   ProfileFolding(const ProfileFolding&) = delete;
   ProfileFolding& operator=(const ProfileFolding&) = delete;
 
   /// Starts a thread that calls fold() every 50 ms.
-  void begin(const std::filesystem::path& name) override;
-  /// Ends the thread, and folds what is left.
-  void end() override;
+  void begin(const std::filesystem::path& name);
+  /// Ends the thread and folds the remaining events.
+  void end();
 
-  /// One pass over the profiles of `name`. `is_over`: the program has ended.
+  /// Makes one pass over the profiles of `name`. `is_over`: the program has ended.
   void fold(const std::filesystem::path& name, bool is_over);
 
-  /// Why the profiles are larger than they need be; empty where they are not. Ask after end().
-  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  /// Returns why the profiles could not be kept small; empty if they could. Call it after end().
+  [[nodiscard]] const std::string& error() const { return error_; }
 
  private:
   using Identity = std::pair<std::int32_t, std::int64_t>;  // pid, start
 
-  /// How far a profile was given back, and what may be once its file has grown.
+  /// How far the space of a profile was freed, and what can be freed when its file has grown.
   struct Space {
     std::uint64_t freed_bytes = 0;
-    std::deque<std::pair<std::uint64_t, std::uint64_t>> waiting = {};  // bytes to free, of the file then
+    // bytes to free, size of the file at that time
+    std::deque<std::pair<std::uint64_t, std::uint64_t>> waiting = {};
   };
   void run();
-  [[nodiscard]] bool is_worth_it(const std::vector<std::filesystem::path>& files, bool is_over) const;
+  [[nodiscard]] bool has_enough_to_fold(const std::vector<std::filesystem::path>& files, bool is_over) const;
   void free_space(const RecordedProcess& process);
 
   void done(Step step) const {
@@ -74,7 +74,7 @@ class ProfileFolding : public RecordingFollower {
   std::filesystem::path name_;
   FoldedProfiles folded_;
   std::map<Identity, Space> spaces_;
-  std::string trouble_;
+  std::string error_;
 
   std::mutex mutex_;
   std::condition_variable wake_;

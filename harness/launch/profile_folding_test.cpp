@@ -52,7 +52,7 @@ void write_random_events(std::mt19937_64& random, int count) {
   }
 }
 
-/// A program that writes when it is told to.
+/// A program that writes on request.
 class WritingProcess {
  public:
   WritingProcess(const fs::path& name, unsigned seed, int events, bool closes) {
@@ -89,7 +89,7 @@ class WritingProcess {
   }
   void end() {
     if (process_ < 0) return;
-    EXPECT_EQ(::write(go_[1], &kEnd, 1), 1);  // closing it is not enough: later processes have it too
+    EXPECT_EQ(::write(go_[1], &kEnd, 1), 1);  // closing it is not enough: later processes have inherited it
     ::close(go_[1]);
     EXPECT_EQ(::waitpid(process_, nullptr, 0), process_);
     ::close(done_[0]);
@@ -109,7 +109,7 @@ class WritingProcess {
   pid_t process_ = -1;
 };
 
-/// What `show --json` says, without the key that says that it is compact.
+/// The output of `show --json`, without the key that marks a compact profile.
 std::string shown(const fs::path& name) {
   nlohmann::json json = nlohmann::json::parse(profile_json(read_tree(name)));
   json.erase("compact");
@@ -122,7 +122,7 @@ class FoldProfiles : public testing::Test {
   fs::path name() const { return folder_.path() / "p"; }
   fs::path folded() const { return folder_.path() / "p.folded"; }
 
-  /// The profiles as they are now, without what was folded. Short ones are not given back before their end.
+  /// Copies the profiles, without what was folded. Short ones are not truncated before their end.
   fs::path copy_of_all() const {
     const fs::path copies = folder_.path() / "full";
     fs::remove_all(copies);
@@ -157,7 +157,7 @@ TEST_P(FoldRandomProfiles, ShowTheSame) {
   processes.clear();
   const fs::path full = copy_of_all();
   folding.fold(name(), true);
-  EXPECT_EQ(folding.trouble(), "");
+  EXPECT_EQ(folding.error(), "");
   EXPECT_TRUE(fs::exists(folded()));
   EXPECT_EQ(shown(name()), shown(full));
   EXPECT_EQ(profile_table(read_tree(full)).find("compact:"), std::string::npos);
@@ -166,7 +166,7 @@ TEST_P(FoldRandomProfiles, ShowTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FoldRandomProfiles, testing::Range(0U, 12U));
 
-/// Killed after each step of a pass while the program runs, and of the last one.
+/// Killed after each step of a pass, while the program runs and at the last pass.
 TEST_F(FoldProfiles, KilledAtAnyStepEveryEventCountsOnce) {
   for (int kill_at = 1; kill_at <= 6; ++kill_at) {
     fs::remove(folded());
@@ -217,7 +217,7 @@ std::uint64_t disk_bytes(const fs::path& file) {
 
 TEST_F(FoldProfiles, ALongOneTakesLittleSpaceWhileItIsWritten) {
   constexpr int kSteps = 40;
-  constexpr int kEventsAStep = 10'000;  // 0.6 MiB and more
+  constexpr int kEventsAStep = 10'000;  // at least 0.6 MiB
   ProfileFolding folding({.min_bytes = 1 << 20, .margin_ns = 0});
   WritingProcess process(name(), 3, kEventsAStep, true);
   std::uint64_t most = 0;
@@ -231,8 +231,8 @@ TEST_F(FoldProfiles, ALongOneTakesLittleSpaceWhileItIsWritten) {
   const std::uint64_t bytes = fs::file_size(file);
   EXPECT_GT(bytes, 24U << 20U);
   folding.fold(name(), true);
-  if (folding.trouble().find("cannot give back") != std::string::npos) GTEST_SKIP() << folding.trouble();
-  EXPECT_EQ(folding.trouble(), "");
+  if (folding.error().find("cannot give back") != std::string::npos) GTEST_SKIP() << folding.error();
+  EXPECT_EQ(folding.error(), "");
   EXPECT_LT(most, bytes / 2);
   EXPECT_LE(fs::file_size(file), ProfileHeader::kBytes);
   const RecordedTree tree = read_tree(name());
@@ -261,7 +261,7 @@ TEST_F(FoldProfiles, AShortRecordingStaysAsItIs) {
   EXPECT_FALSE(fs::exists(folded()));
 }
 
-TEST_F(FoldProfiles, AProfileWhoseFoldedEventsAreMissingSaysSo) {
+TEST_F(FoldProfiles, MissingFoldedEventsAreReported) {
   {
     ProfileFolding folding(at_once());
     WritingProcess process(name(), 5, 100, true);

@@ -12,34 +12,46 @@ namespace peakmark {
 /// What was seen of one process of a recorded program.
 struct SeenProcess {
   std::filesystem::path program;  ///< the file that it executes
-  bool is_static = false;         ///< nothing can be loaded into it
-  bool has_variables = true;      ///< its environment names the profile
+  bool is_static = false;         ///< linked statically: no recorder can be loaded
+  bool has_variables = true;      ///< its environment has the recording's PEAKMARK_PROFILE
   bool has_recorder = false;
-  std::set<std::string> loaders;   ///< libOpenCL*, libcuda.so*: by path
-  std::string other_profile = {};  ///< that its environment names instead; empty where it names none
+  std::set<std::string> loaders;   ///< paths of libOpenCL* and libcuda.so*
+  std::string other_profile = {};  ///< another PEAKMARK_PROFILE in its environment; empty: none
 };
 
-/// Looks at the processes of a running program from outside, in /proc, so that it can be said why no recorder
-/// came up. It sees what is there at that moment: a process that lived between two looks is not seen.
+/// Inspects the processes of a running program in /proc, to explain later why no recorder was loaded.
+/// Processes that start and end between two scans are not seen.
 class ProgramWatch {
  public:
-  /// `variable`: NAME=value that the environment of every process of the program has, unless it was cleared.
+  /// `variable`: a NAME=value that every process of the program has in its environment, unless it was
+  /// cleared.
   ProgramWatch(pid_t program, std::string variable);
 
-  /// True when a recorder and a loader were seen in one of them, by now or before: there is no need to look
-  /// again.
-  bool look();
+  /// Returns true if a recorder and a loader have been seen in one process: no further scan is needed.
+  bool scan();
   [[nodiscard]] const std::map<pid_t, SeenProcess>& seen() const { return seen_; }
 
  private:
-  void look_at(pid_t process);
+  void scan_process(pid_t process);
 
   pid_t program_;
   std::string variable_;
   std::map<pid_t, SeenProcess> seen_;
 };
 
-/// The processes that run now whose environment has `variable` (NAME=value); this one is left out.
-std::set<pid_t> running_with(const std::string& variable);
+/// Returns the running processes, without this one, that have `variable` (NAME=value) in their environment.
+std::set<pid_t> processes_with(const std::string& variable);
+
+/// True for an ELF program without PT_INTERP: it has no dynamic loader, so no recorder can be loaded into it.
+/// False for anything else, such as a script, and for unreadable files.
+bool is_static_program(const std::filesystem::path& file);
+
+/// True while no signal can end the process: one of its threads is in uninterruptible sleep, as inside a
+/// driver, or stopped by a debugger. A short wait for a disk looks the same, so check repeatedly. Call it for
+/// a child that waitpid() does not return.
+bool is_stuck(pid_t process);
+
+/// True if the process was killed (SIGKILL) and has not ended.
+bool is_being_killed(pid_t process);
 
 }  // namespace peakmark

@@ -14,7 +14,6 @@
 
 #include "base/files_testing.hpp"
 #include "base/program.hpp"
-#include "launch/program_file.hpp"
 #include "subprocess/processes.hpp"
 
 namespace peakmark {
@@ -22,7 +21,7 @@ namespace {
 
 constexpr char kVariable[] = "PEAKMARK_WATCH_TEST=1";
 
-/// A program that has started, said so, and waits until it is ended.
+/// A program that has started, printed so, and waits until it is ended.
 class Waiting {
  public:
   explicit Waiting(std::vector<std::string> environment, const char* script = "echo; read line") {
@@ -65,46 +64,46 @@ class Waiting {
 TEST(ProgramWatch, SeesWhetherTheVariablesAreThere) {
   const Waiting with({"A=b", kVariable});
   ProgramWatch watch(with.process(), kVariable);
-  EXPECT_FALSE(watch.look());
+  EXPECT_FALSE(watch.scan());
   ASSERT_EQ(watch.seen().count(with.process()), 1U);
   const SeenProcess& seen = watch.seen().at(with.process());
   EXPECT_TRUE(seen.has_variables);
   EXPECT_FALSE(seen.is_static);
   EXPECT_FALSE(seen.has_recorder);
   EXPECT_TRUE(seen.loaders.empty());
-  EXPECT_EQ(running_with(kVariable).count(with.process()), 1U);
+  EXPECT_EQ(processes_with(kVariable).count(with.process()), 1U);
 
   const Waiting without({"A=b", "PEAKMARK_WATCH_TEST=12"});
   ProgramWatch other(without.process(), kVariable);
-  other.look();
+  other.scan();
   EXPECT_FALSE(other.seen().at(without.process()).has_variables);
   EXPECT_EQ(other.seen().at(without.process()).other_profile, "");
-  EXPECT_EQ(running_with(kVariable).count(without.process()), 0U);
+  EXPECT_EQ(processes_with(kVariable).count(without.process()), 0U);
 }
 
 TEST(ProgramWatch, AnEmptyEnvironmentLacksTheVariables) {
   const Waiting program({});
   ProgramWatch watch(program.process(), kVariable);
-  watch.look();
+  watch.scan();
   EXPECT_FALSE(watch.seen().at(program.process()).has_variables);
 }
 
 TEST(ProgramWatch, AFileThatCannotBeReadIsNoError) {
   const TemporaryFolder folder;
-  // It opens, and then its first read fails, as that of a process does that has ended since.
+  // Its file opens, and then the first read fails, as for a process that has just ended.
   EXPECT_EQ(read_proc_file(folder.path()), std::nullopt);
   EXPECT_EQ(read_proc_file(folder.path() / "none"), std::nullopt);
   EXPECT_THAT(read_proc_file("/proc/self/maps").value_or(""), testing::HasSubstr("[stack]"));
 }
 
-/// Processes come and end while they are looked at, as those of a shell that starts many.
-TEST(ProgramWatch, ProcessesMayEndWhileTheyAreLookedAt) {
+/// Processes start and end during the scan, as in a shell that starts many.
+TEST(ProgramWatch, ProcessesMayEndDuringAScan) {
   const Waiting program({kVariable},
                         "echo; i=0; while [ $i -lt 300 ]; do /bin/true & i=$((i+1)); done; read line");
   ProgramWatch watch(program.process(), kVariable);
   for (int i = 0; i < 200; ++i) {
-    ASSERT_NO_THROW(watch.look());
-    ASSERT_NO_THROW(running_with(kVariable));
+    ASSERT_NO_THROW(watch.scan());
+    ASSERT_NO_THROW(processes_with(kVariable));
   }
   for (const auto& [process, seen] : watch.seen()) EXPECT_TRUE(seen.has_variables) << process;
 }
@@ -117,20 +116,20 @@ TEST(ProgramWatch, SeesLoadersAndRecorders) {
   std::filesystem::copy_file(PEAKMARK_FAKE_LAYER, recorder);
   const Waiting with_loader({"LD_PRELOAD=" + loader});
   ProgramWatch watch(with_loader.process(), kVariable);
-  EXPECT_FALSE(watch.look());
+  EXPECT_FALSE(watch.scan());
   EXPECT_THAT(watch.seen().at(with_loader.process()).loaders, testing::ElementsAre(loader));
   EXPECT_FALSE(watch.seen().at(with_loader.process()).has_variables);
   // A mark loads the recorder without a loader: then nothing is recorded yet.
   const Waiting marked({"LD_PRELOAD=" + recorder});
-  EXPECT_FALSE(ProgramWatch(marked.process(), kVariable).look());
+  EXPECT_FALSE(ProgramWatch(marked.process(), kVariable).scan());
   const Waiting recorded({"LD_PRELOAD=" + recorder + ":" + loader});
-  EXPECT_TRUE(ProgramWatch(recorded.process(), kVariable).look());
+  EXPECT_TRUE(ProgramWatch(recorded.process(), kVariable).scan());
 }
 
 TEST(ProgramWatch, SeesChildren) {
   const Waiting parent({kVariable}, "/bin/sh -c 'echo; read line'; true");
   ProgramWatch watch(parent.process(), kVariable);
-  watch.look();
+  watch.scan();
   EXPECT_EQ(watch.seen().size(), 2U);
 }
 
@@ -141,9 +140,9 @@ TEST(ProgramWatch, WhatWasSeenStaysWhenTheProcessHasEnded) {
     const Waiting program({kVariable});
     process = program.process();
     watch = ProgramWatch(process, kVariable);
-    watch.look();
+    watch.scan();
   }
-  EXPECT_FALSE(watch.look());
+  EXPECT_FALSE(watch.scan());
   EXPECT_TRUE(watch.seen().at(process).has_variables);
 }
 

@@ -17,9 +17,8 @@
 #include "base/text.hpp"
 #include "launch/exit_watcher.hpp"
 #include "launch/missing_recorder.hpp"
-#include "launch/program_file.hpp"
+#include "launch/profile_folding.hpp"
 #include "launch/program_watch.hpp"
-#include "launch/stuck_program.hpp"
 #include "profile/profile.hpp"
 #include "profile/profile_files.hpp"
 #include "profile/recording_name.hpp"
@@ -32,15 +31,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool look(ProgramWatch& watch) {
+bool scan(ProgramWatch& watch) {
   try {
-    return watch.look();
+    return watch.scan();
   } catch (const std::exception&) {
     return false;
   }
 }
 
-/// Whether a program that was asked to end cannot. Ask it again and again.
+/// Detects that a program cannot end although it was asked to. Poll it.
 class StuckWatch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -50,7 +49,7 @@ class StuckWatch {
 
   void asked_to_end() { ++times_asked_; }
 
-  /// True when it was asked twice, or killed, and has been stuck since, for its limit.
+  /// True if the program was asked to end twice, or was killed, and has been stuck for the limit since.
   bool gives_up() {
     const bool is_asked = times_asked_ >= 2;
     if (!(is_asked || is_being_killed(program_)) || !is_stuck(program_)) {
@@ -61,7 +60,7 @@ class StuckWatch {
     return Clock::now() - *since_ >= (is_asked ? stuck_limit_ : kill_limit_);
   }
 
-  /// How often to ask.
+  /// How often to poll.
   [[nodiscard]] std::chrono::milliseconds interval() const {
     return std::chrono::milliseconds(times_asked_ >= 2 ? 50 : 1000);
   }
@@ -74,20 +73,21 @@ class StuckWatch {
   std::optional<Clock::time_point> since_;
 };
 
-/// Warns once when the profiles have become large.
+/// Warns once if the profiles become large.
 class SizeWatch {
  public:
   SizeWatch(const RecordRequest& request, fs::path name) : request_(request), name_(std::move(name)) {}
 
-  void look() {
+  void scan() {
     constexpr std::uint64_t kLarge = std::uint64_t{1} << 30U;
-    if (!request_.warn || request_.max_bytes != 0 || request_.compacting != nullptr || is_warned_) return;
+    if (!request_.warn || request_.max_bytes != 0 || request_.compact || is_warned_) return;
     if (disk_bytes_beside(name_) < kLarge) return;
     is_warned_ = true;
-    request_.warn(fmt::format(
-        "{}: the profile has 1 GiB and grows by 128 bytes for each allocation with its release; --compact "
-        "keeps it small, --max-size limits it",
-        name_.string()));
+    request_.warn(
+        fmt::format("{}: the profile has 1 GiB and grows by 128 bytes for each allocation with its release; "
+                    "use --compact "
+                    "to keep it small, or --max-size to limit it",
+                    name_.string()));
   }
 
  private:
@@ -96,9 +96,9 @@ class SizeWatch {
   bool is_warned_ = false;
 };
 
-/// Waits for its end; the exit code is as a shell gives it. Until a recorder is seen in one of its processes
-/// they are looked at, at first often: should none ever come up, what was seen says why. Nothing that goes
-/// wrong with that may leave the program without the one who waits for it.
+/// Waits for the program's end, with the exit code of a shell. Scans its processes, at first often, until a
+/// recorder is seen in one: if none is ever loaded, the scans explain why. A failed scan must not stop the
+/// wait.
 void wait_for(pid_t program, const SignalForwarder& signals, ProgramWatch& watch, StuckWatch stuck,
               SizeWatch size, Recording& recording) {
   using std::chrono::milliseconds;
@@ -107,14 +107,14 @@ void wait_for(pid_t program, const SignalForwarder& signals, ProgramWatch& watch
   while (true) {
     const siginfo_t info = signals.wait(interval);
     if (info.si_signo == 0) {
-      is_seen = is_seen || look(watch);
+      is_seen = is_seen || scan(watch);
       interval = is_seen ? stuck.interval() : std::min({2 * interval, milliseconds(250), stuck.interval()});
-      if (is_seen) size.look();
+      if (is_seen) size.scan();
       if (!stuck.gives_up()) continue;
       recording.program_code = 128 + (recording.interrupted ? SIGINT : SIGKILL);
-      recording.trouble = fmt::format(
-          "process {} cannot be ended: it hangs inside its driver, or a debugger holds it; the profile has "
-          "what it had recorded",
+      recording.error = fmt::format(
+          "process {} cannot be ended: it hangs inside its driver, or a debugger stopped it; the profile has "
+          "the events up to now",
           program);
       return;
     }
@@ -135,31 +135,31 @@ void wait_for(pid_t program, const SignalForwarder& signals, ProgramWatch& watch
   }
 }
 
-std::string why_not_started(const std::vector<std::string>& environment, const std::string& program,
-                            int error) {
-  const std::string trouble = program_failure(environment, program);
-  if (trouble.empty()) {
+std::string start_error(const std::vector<std::string>& environment, const std::string& program, int error) {
+  const std::string failure = program_failure(environment, program);
+  if (failure.empty()) {
     const fs::path file = find_program(environment, program).value_or(program);
     return fmt::format("{}: cannot be started: {}", program, exec_failure(file, error));
   }
-  // A shell would run it itself; it has no line that says by what.
+  // A shell would interpret the file itself: it has no #! line.
   if (error == ENOEXEC) {
     return fmt::format(
-        "{0}: is no program that the system can start: a script begins with a line such as #!/bin/sh, or is "
-        "given to its interpreter: -- sh {0}",
+        "{0}: the system cannot start this file: begin the script with a line such as #!/bin/sh, or pass it "
+        "to "
+        "its interpreter: -- sh {0}",
         program);
   }
-  return fmt::format("{}: {}", program, trouble);
+  return fmt::format("{}: {}", program, failure);
 }
 
-/// Those that were not there before.
+/// Returns the unwritten profiles that did not exist before.
 std::vector<fs::path> unwritten_since(const std::vector<fs::path>& before, const fs::path& name) {
   std::vector<fs::path> unwritten = unwritten_beside(name);
   std::erase_if(unwritten, [&](const fs::path& file) { return std::ranges::count(before, file) != 0; });
   return unwritten;
 }
 
-/// Gives the program's own profile its name; sorts the others.
+/// Renames the program's own profile to `name`, and sorts the others.
 void name_profiles(const fs::path& name, pid_t program, Recording& recording) {
   std::vector<fs::path> files = profiles_beside(name);
   if (files.empty()) return;
@@ -178,29 +178,29 @@ void name_profiles(const fs::path& name, pid_t program, Recording& recording) {
   recording.others = std::move(files);
 }
 
-/// What a recorder has begun to write and is not there; empty where nothing is missing.
-std::string what_was_lost(const fs::path& name, const RecordingName& taken,
-                          const std::vector<fs::path>& removed, const std::vector<fs::path>& unwritten,
-                          const ErrorFile& troubles) {
+/// Returns why a profile that was begun is missing; empty if none is.
+std::string lost_recording(const fs::path& name, const RecordingName& taken,
+                           const std::vector<fs::path>& removed, const std::vector<fs::path>& unwritten,
+                           const ErrorFile& errors) {
   if (taken.has_lost_its_folder()) {
     return fmt::format(
-        "{}: the folder was removed or renamed while the program ran, and what was recorded went with it; "
-        "name a file elsewhere with -o",
+        "{}: the folder was removed or renamed while the program ran, and the profile with it; name a file "
+        "in "
+        "another folder with -o",
         name.parent_path().string());
   }
   if (!removed.empty()) {
-    return fmt::format(
-        "{}: the profile was removed while the program ran, and what was recorded with it; record it again",
-        removed.front().string());
+    return fmt::format("{}: the profile was removed while the program ran; record it again",
+                       removed.front().string());
   }
   if (unwritten.empty()) return "";
-  const std::string why = troubles.why_stopped();
-  return fmt::format("{}: the recorder came up and could not write its profile: {}",
-                     unwritten.front().string(), why.empty() ? "its process ended before it could" : why);
+  const std::string why = errors.why_stopped();
+  return fmt::format("{}: the recorder could not write its profile: {}", unwritten.front().string(),
+                     why.empty() ? "its process ended too early" : why);
 }
 
-/// Of a profile that ends before its program; empty where it does not.
-std::string what_was_cut_off(const fs::path& name) {
+/// Returns why a profile ends before its program; empty if it does not.
+std::string incomplete_recording(const fs::path& name) {
   const ProfileHeader header = ProfileReader(name).header();
   if (header.lost == 0) return "";
   return fmt::format("{}: the recording stopped early, {} lost: {}; {}", name.string(),
@@ -218,14 +218,14 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   const std::vector<fs::path> before = unwritten_beside(name);
 
   std::vector<std::string> environment = current_environment();
-  const ErrorFile troubles(name);
+  const ErrorFile errors(name);
   add_recorders(environment, libraries, name, request.sync, request.stacks);
   add_ranges(environment, libraries);
   add_python_module(environment);
   if (request.max_bytes != 0)
     set_variable(environment, "PEAKMARK_MAX_BYTES", std::to_string(request.max_bytes));
-  set_variable(environment, "PEAKMARK_ERROR_FILE", troubles.path().string());
-  if (request.compacting != nullptr) set_variable(environment, "PEAKMARK_COMPACT", "1");
+  set_variable(environment, "PEAKMARK_ERROR_FILE", errors.path().string());
+  if (request.compact) set_variable(environment, "PEAKMARK_COMPACT", "1");
   set_variable(environment, "PEAKMARK_RECORDING", taken.write_id());
   std::vector<std::string> command = request.command;
 
@@ -249,29 +249,33 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
     recording.program_code = error == ENOENT ? 127 : 126;
-    recording.trouble = why_not_started(environment, command[0], error);
+    recording.error = start_error(environment, command[0], error);
     return recording;
   }
-  if (request.compacting != nullptr) request.compacting->begin(name);
+  ProfileFolding folding;
+  if (request.compact) folding.begin(name);
   ProgramWatch watch(program, variable);
   wait_for(program, signals, watch, {program, request}, {request, name}, recording);
   ends.stop();
-  if (request.compacting != nullptr) request.compacting->end();
+  if (request.compact) {
+    folding.end();
+    recording.compact_error = folding.error();
+  }
   const std::vector<fs::path> unwritten = unwritten_since(before, name);
-  if (recording.trouble.empty())
-    recording.trouble = what_was_lost(name, taken, ends.removed(), unwritten, troubles);
+  if (recording.error.empty())
+    recording.error = lost_recording(name, taken, ends.removed(), unwritten, errors);
   for (const fs::path& file : unwritten) fs::remove(file);
   name_profiles(name, program, recording);
-  if (recording.trouble.empty() && !recording.profile) {
-    recording.trouble = troubles.first_line();
+  if (recording.error.empty() && !recording.profile) {
+    recording.error = errors.first_line();
     const auto file = find_program(environment, request.command[0]);
-    if (recording.trouble.empty())
-      recording.trouble = why_no_recorder({libraries, file && is_static_program(*file) ? file : std::nullopt,
-                                           watch.seen(), running_with(variable), recording.program_code,
-                                           script_that_imports_peakmark(request.command)});
+    if (recording.error.empty())
+      recording.error = why_no_recorder({libraries, file && is_static_program(*file) ? file : std::nullopt,
+                                         watch.seen(), processes_with(variable), recording.program_code,
+                                         script_that_imports_peakmark(request.command)});
   }
-  if (recording.trouble.empty()) recording.trouble = what_was_cut_off(name);
-  if (recording.trouble.empty()) recording.trouble = troubles.first_line();
+  if (recording.error.empty()) recording.error = incomplete_recording(name);
+  if (recording.error.empty()) recording.error = errors.first_line();
   recording.interrupted = signals.forget() || recording.interrupted;
   return recording;
 }

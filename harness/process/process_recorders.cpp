@@ -15,8 +15,8 @@
 #include "base/program.hpp"
 #include "launch/missing_recorder.hpp"
 #include "profile/profile.hpp"
-#include "recorders/attached_recorder.hpp"
 #include "recorders/marks.h"
+#include "recorders/recorder_libraries.hpp"
 
 namespace peakmark {
 namespace {
@@ -230,7 +230,7 @@ bool ProcessRecorders::is_connected(const std::optional<fs::path>& library) cons
 
 std::string ProcessRecorders::why_none() const {
   const OpenclLoader opencl = opencl_loader();
-  if (libraries_.opencl && opencl.has_drivers && knows_layers(opencl.file)) {
+  if (libraries_.opencl && opencl.has_drivers && supports_layers(opencl.file)) {
     void* const recorder = dlopen(libraries_.opencl->c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (recorder != nullptr) {
       dlclose(recorder);  // one that records nothing is not to be found here

@@ -19,7 +19,7 @@ namespace {
 std::atomic<CallStacks*> followed_stacks{nullptr};
 thread_local bool inside = false;
 
-/// Guards against calls that come out of the unwinder or the interpreter.
+/// Prevents recursion from the unwinder or the interpreter.
 class Inside {
  public:
   Inside() { inside = true; }
@@ -28,22 +28,22 @@ class Inside {
   ~Inside() { inside = false; }
 };
 
-const void* base_of(const void* address) {
+const void* base_address(const void* address) {
   Dl_info info{};
   return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-/// Where this recorder was loaded; null when it is a part of the program itself, as in tests.
+/// The load address of this recorder. Null if it is part of the program itself, as in tests.
 const void* own_base() {
   static const void* const base = [] {
-    const void* const own = base_of(reinterpret_cast<const void*>(&own_base));
-    const void* const program = base_of(reinterpret_cast<const void*>(getauxval(AT_ENTRY)));
+    const void* const own = base_address(reinterpret_cast<const void*>(&own_base));
+    const void* const program = base_address(reinterpret_cast<const void*>(getauxval(AT_ENTRY)));
     return own == program ? nullptr : own;
   }();
   return base;
 }
 
-/// The mixing step of splitmix64, of each word in turn.
+/// The mixing step of splitmix64.
 std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) + 0x9e3779b97f4a7c15U;
   hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -51,7 +51,7 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   return hash ^ (hash >> 31U);
 }
 
-std::uint64_t hash_of(void* const* frames, std::size_t count, const char* text, std::size_t bytes) {
+std::uint64_t stack_hash(void* const* frames, std::size_t count, const char* text, std::size_t bytes) {
   std::uint64_t hash = count;
   for (std::size_t i = 0; i < count; ++i) hash = mix(hash, reinterpret_cast<std::uint64_t>(frames[i]));
   for (std::size_t i = 0; i < bytes; i += sizeof(std::uint64_t)) {
@@ -63,7 +63,7 @@ std::uint64_t hash_of(void* const* frames, std::size_t count, const char* text, 
 }
 
 void add_native(StackText& text, const void* address) {
-  // A return address is that of the next line, or of the next function: the call stands before it.
+  // A return address points behind the call, possibly into the next line or function.
   const auto call = reinterpret_cast<std::uint64_t>(address) - 1;
   Dl_info info{};
   const bool known = dladdr(reinterpret_cast<const void*>(call), &info) != 0 && info.dli_fname != nullptr;
@@ -91,16 +91,16 @@ void CallStacks::forget_in_child() {
   if (stacks == nullptr) return;
   inside = false;
   for (std::atomic<std::uint64_t>& hash : stacks->hashes_) {
-    // Not written where there is nothing: the pages of a table are taken when they are touched.
+    // Zero entries are not written: writing would allocate the page.
     if (hash.load(std::memory_order_relaxed) != 0) hash.store(0, std::memory_order_relaxed);
   }
-  stacks->told_full_.store(false);
+  stacks->reported_full_.store(false);
 }
 
 CallStacks::Found CallStacks::find(std::uint64_t hash) {
   constexpr std::size_t kMaxSteps = 64;
   for (std::size_t step = 0; step < kMaxSteps; ++step) {
-    const std::size_t place = (hash + step) % kMost;
+    const std::size_t place = (hash + step) % kMaxStacks;
     std::uint64_t there = hashes_[place].load(std::memory_order_relaxed);
     if (there == 0 && hashes_[place].compare_exchange_strong(there, hash)) return {place + 1, true};
     if (there == hash) return {place + 1, false};
@@ -108,7 +108,7 @@ CallStacks::Found CallStacks::find(std::uint64_t hash) {
   return {0, false};
 }
 
-std::uint64_t CallStacks::id_of_caller(ProfileWriter& writer) {
+std::uint64_t CallStacks::caller_id(ProfileWriter& writer) {
   if (inside) return 0;
   const int saved = errno;
   const Inside guard;
@@ -117,10 +117,10 @@ std::uint64_t CallStacks::id_of_caller(ProfileWriter& writer) {
   const int got = backtrace(frames, kMaxFrames);
   const auto count = static_cast<std::size_t>(std::max(got, 0));
   const std::size_t bytes = python_frames(python, sizeof(python));
-  Found found = find(hash_of(frames, count, python, bytes));
+  Found found = find(stack_hash(frames, count, python, bytes));
   if (found.is_new) write(writer, found.id, frames, count, python, bytes);
-  if (found.id == 0 && !told_full_.exchange(true)) {
-    writer.note("more different call stacks than there is room for: the rest are unknown");
+  if (found.id == 0 && !reported_full_.exchange(true)) {
+    writer.note("the table of call stacks is full: further stacks are unknown");
   }
   errno = saved;
   return found.id;
@@ -129,7 +129,7 @@ std::uint64_t CallStacks::id_of_caller(ProfileWriter& writer) {
 void CallStacks::write(ProfileWriter& writer, std::uint64_t id, void* const* frames, std::size_t count,
                        const char* python_text, std::size_t python_bytes) {
   look_for_python();
-  // Too large for the stack of a thread, and stacks are new seldom enough for a call of the system.
+  // Too large for a thread's stack. New stacks are rare, so a system call is affordable.
   const std::size_t room = ProfileWriter::kMaxStackBytes;
   void* const memory = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return writer.stack(id, "", 0);
@@ -137,7 +137,7 @@ void CallStacks::write(ProfileWriter& writer, std::uint64_t id, void* const* fra
   std::memcpy(buffer, python_text, python_bytes);
   StackText text(buffer + python_bytes, room - python_bytes);
   std::size_t first = 0;
-  while (first < count && own_base() != nullptr && base_of(frames[first]) == own_base()) ++first;
+  while (first < count && own_base() != nullptr && base_address(frames[first]) == own_base()) ++first;
   for (std::size_t i = first; i < count && !text.is_full(); ++i) add_native(text, frames[i]);
   if (count == kMaxFrames) text.field("R").field("deeper than is recorded").end_line();
   writer.stack(id, buffer, python_bytes + text.bytes());

@@ -8,32 +8,31 @@ namespace peakmark {
 
 class ProfileWriter;
 
-/// The call stacks of a program, from inside a recorder that lives in it. A stack that was not met before is
-/// written into the profile, as text, at once; every stack has an id, which stands with the allocations made
-/// from there.
+/// Writes the call stacks of the recorded program into its profile. A stack is written once, as text, when it
+/// first appears. Allocations refer to it by its id.
 ///
-/// Written for somebody else's program: it takes no lock (so none can be held when a thread is stopped, or
-/// while the loader's is waited for) and asks for no memory of the heap, but for what the unwinder loads when
-/// `start` calls it first. Ids come from a table of hashes in which a slot is taken by one compare-and-swap:
-/// the place of the slot is the id.
+/// Runs inside the recorded program. It takes no lock, so no thread can be stopped while it holds one and the
+/// loader's lock cannot deadlock with it. It allocates nothing on the heap, except what the unwinder loads on
+/// its first call in `start`. Ids come from a hash table in which a slot is taken by one compare-and-swap:
+/// the index of the slot is the id.
 class CallStacks {
  public:
-  /// The program's only one: place it in static storage.
+  /// One per process: place it in static storage.
   constexpr CallStacks() = default;
   CallStacks(const CallStacks&) = delete;
   CallStacks& operator=(const CallStacks&) = delete;
 
-  /// The unwinder's first call loads a library. Also sees to it that a forked child, which writes a profile
-  /// of its own, begins with no stacks.
+  /// Calls the unwinder once, which loads a library. Makes a forked child, which writes its own profile,
+  /// start with an empty table.
   void start();
 
-  /// The id of the caller's stack, which `writer` is told when it is new. 0: unknown, since there is no room
-  /// for more stacks (a note says so), or since the call came out of this one.
-  std::uint64_t id_of_caller(ProfileWriter& writer);
+  /// Returns the id of the caller's stack, and writes the stack with `writer` if it is new. Returns 0 if the
+  /// table is full (a note says so), or if the call comes from inside this function.
+  std::uint64_t caller_id(ProfileWriter& writer);
 
-  /// Stacks that differ. More than any program should have; the table is touched where it is used only.
-  static constexpr std::size_t kMost = std::size_t{1} << 18;
-  /// Frames of one stack; the outermost of a deeper one are left out.
+  /// Different stacks in one process. The memory of the table is used only where it is touched.
+  static constexpr std::size_t kMaxStacks = std::size_t{1} << 18;
+  /// Frames of one stack. Outer frames of a deeper stack are left out.
   static constexpr std::size_t kMaxFrames = 128;
 
  private:
@@ -46,8 +45,8 @@ class CallStacks {
              const char* python_text, std::size_t python_bytes);
   static void forget_in_child();
 
-  std::atomic<std::uint64_t> hashes_[kMost] = {};
-  std::atomic<bool> told_full_{false};
+  std::atomic<std::uint64_t> hashes_[kMaxStacks] = {};
+  std::atomic<bool> reported_full_{false};
 };
 
 }  // namespace peakmark

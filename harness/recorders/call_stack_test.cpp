@@ -19,7 +19,7 @@
 
 namespace peakmark {
 
-// Two callers by name. Not tail calls, or they would not be on the stack.
+// Two named callers, without tail calls, which would not be on the stack.
 [[gnu::noinline]] void allocate_here(ProfileWriter& writer, std::uint64_t address) {
   writer.allocation(address, 100, MemoryKind::buffer);
   asm volatile("");
@@ -33,7 +33,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Every profile of this test is a child's, as stacks belong to a process.
+/// Each profile is written by a child process, because stacks belong to a process.
 class CallStack : public testing::Test {
  protected:
   template <typename Body>
@@ -92,7 +92,7 @@ TEST_F(CallStack, OneForEachCaller) {
   ASSERT_EQ(stacks.size(), 2U);
   EXPECT_THAT(stacks[0], HasSubstr(library_of(reinterpret_cast<const void*>(&allocate_here))));
   EXPECT_NE(stacks[0], stacks[1]);
-  // Its text comes before the allocation that refers to it, so that a killed program's profile has it.
+  // The text comes before the allocation that refers to it, so that the profile of a killed program has it.
   EXPECT_EQ(events.front().type, EventType::stack);
   std::set<std::uint64_t> told;
   for (const Event& event : events) {
@@ -101,13 +101,13 @@ TEST_F(CallStack, OneForEachCaller) {
   EXPECT_EQ(told, ids(events));
 }
 
-TEST_F(CallStack, NoneUnlessAskedFor) {
+TEST_F(CallStack, NoneUnlessEnabled) {
   const auto events = recorded([](ProfileWriter& writer) { allocate_here(writer, 1); }, "0");
   EXPECT_EQ(ids(events), std::set<std::uint64_t>{0});
   EXPECT_EQ(events.size(), 1U);
 }
 
-TEST_F(CallStack, ManyThreadsTellAStackOnce) {
+TEST_F(CallStack, ManyThreadsWriteAStackOnce) {
   const auto events = recorded([](ProfileWriter& writer) {
     std::vector<std::thread> threads;
     for (std::uint64_t t = 0; t < 8; ++t) {
@@ -121,7 +121,7 @@ TEST_F(CallStack, ManyThreadsTellAStackOnce) {
   EXPECT_EQ(ids(events).size(), 1U);
 }
 
-TEST_F(CallStack, AForkedChildTellsItsStacksAgain) {
+TEST_F(CallStack, AForkedChildWritesItsStacksAgain) {
   const auto events = recorded([&](ProfileWriter& writer) {
     for (int round = 0; round < 2; ++round) {
       allocate_here(writer, 1);
@@ -152,7 +152,7 @@ TEST_F(CallStack, AForkedChildTellsItsStacksAgain) {
   asm volatile("");
 }
 
-TEST_F(CallStack, ADeepOneIsCutAndSaysSo) {
+TEST_F(CallStack, ADeepStackIsCutWithARemark) {
   const auto stacks = texts(recorded([](ProfileWriter& writer) { descend(1000, writer); }));
   ASSERT_EQ(stacks.size(), 1U);
   EXPECT_THAT(stacks[0], HasSubstr("R\tdeeper than is recorded\n"));
@@ -160,7 +160,7 @@ TEST_F(CallStack, ADeepOneIsCutAndSaysSo) {
             static_cast<std::ptrdiff_t>(CallStacks::kMaxFrames + 1));
 }
 
-TEST(StackText, TakesLinesWholeOrNotAtAll) {
+TEST(StackText, DropsALineThatDoesNotFit) {
   char buffer[16];
   StackText text(buffer, sizeof(buffer));
   EXPECT_TRUE(text.field("a\tb\nc").hexadecimal(255).end_line());

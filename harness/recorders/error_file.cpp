@@ -17,14 +17,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Room for what is to be told when the disk is full.
-bool keeps_room(int descriptor) {
-  constexpr off_t kRoom = 4096;
-  return ::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, kRoom) == 0 || (errno != ENOSPC && errno != EDQUOT);
+/// Reserves space for the error that is reported when the disk is full.
+bool reserve_space(int descriptor) {
+  constexpr off_t kReservedBytes = 4096;
+  return ::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, kReservedBytes) == 0 ||
+         (errno != ENOSPC && errno != EDQUOT);
 }
 
-/// A file of its own; `otherwise` where none can be made.
-fs::path among_temporary_files(const fs::path& otherwise) {
+/// Creates a temporary file. Returns `otherwise` if that fails.
+fs::path temporary_error_file(const fs::path& otherwise) {
   std::error_code error;
   std::string pattern = fs::temp_directory_path(error) / "peakmark-trouble-XXXXXX";
   const int descriptor = error ? -1 : ::mkostemp(pattern.data(), O_CLOEXEC);
@@ -37,13 +38,13 @@ fs::path among_temporary_files(const fs::path& otherwise) {
 }  // namespace
 
 ErrorFile::ErrorFile(const fs::path& name) : path_(fmt::format("{}.trouble.{}", name.string(), ::getpid())) {
-  // One of an earlier process with this id; a link would lead to a file of somebody else's.
+  // It may be a file of an earlier process with this id, or a link to somebody else's file.
   ::unlink(path_.c_str());
   const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor < 0) refuse_recording_name(name, errno);
-  const bool has_room = keeps_room(descriptor);
+  const bool is_reserved = reserve_space(descriptor);
   ::close(descriptor);
-  if (!has_room) path_ = among_temporary_files(path_);
+  if (!is_reserved) path_ = temporary_error_file(path_);
 }
 
 ErrorFile::~ErrorFile() {
@@ -58,7 +59,8 @@ std::vector<ErrorFile::Line> ErrorFile::lines() const {
     constexpr std::size_t kDetail = 2;
     const std::size_t end = line.find('\t', kDetail);
     if (end == std::string::npos || line[1] != '\t') {
-      lines.push_back({RecorderErrorKind::incomplete, "", line});  // of an older recorder, or of a loader
+      // written by an older recorder, or by a loader
+      lines.push_back({RecorderErrorKind::incomplete, "", line});
     } else {
       lines.push_back(
           {RecorderErrorKind{line[0]}, line.substr(kDetail, end - kDetail), line.substr(end + 1)});

@@ -4,27 +4,27 @@
 #include <string>
 #include <vector>
 
-#include "recorders/trouble.hpp"
+#include "recorders/report_error.hpp"
 
 namespace peakmark {
 
-/// The file in which the recorders tell what keeps them from recording everything ($PEAKMARK_ERROR_FILE). It
-/// goes with this object.
+/// The file $PEAKMARK_ERROR_FILE, into which recorders write why they could not record everything
+/// (report_error). Removed with this object.
 class ErrorFile {
  public:
-  /// Beside the recording of that name; where that disk is full already, among the temporary files.
-  /// IoError where no file can be written there: the profile could not either.
+  /// Creates the file next to the recording `name`, or in the temporary folder if that disk is full. Throws
+  /// IoError if it cannot be created, since the profile could not be written either.
   explicit ErrorFile(const std::filesystem::path& name);
   ErrorFile(const ErrorFile&) = delete;
   ErrorFile& operator=(const ErrorFile&) = delete;
   ~ErrorFile();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Empty where there is none. What was left out is no trouble.
+  /// Returns the first error; empty if there is none. Ranges that were left out are no errors.
   [[nodiscard]] std::string first_line() const;
-  /// Why a recorder had to stop writing, as it said; empty where none had to.
+  /// Returns why a recorder stopped writing; empty if none did.
   [[nodiscard]] std::string why_stopped() const;
-  /// Ranges of NVTX that were left out, and are called almost as phases of a suite.
+  /// Returns the NVTX ranges that were ignored although their names are almost those of phases.
   [[nodiscard]] std::vector<std::string> ranges_left_out() const;
 
  private:

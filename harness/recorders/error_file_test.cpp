@@ -35,7 +35,7 @@ TEST_F(ErrorFileTest, EachLineHasAKindOfItsOwn) {
   EXPECT_THAT(told_.ranges_left_out(), ElementsAre("Call"));
 }
 
-// The name of a profile is anybody's: no text in it decides what a line means.
+// A profile can have any name: its text must not decide the kind of a line.
 TEST_F(ErrorFileTest, ATextThatLooksLikeAnotherKindIsNone) {
   report_error("range left out: /data/run 7 stops here: /p.peak is not recorded");
   EXPECT_EQ(told_.first_line(), "range left out: /data/run 7 stops here: /p.peak is not recorded");

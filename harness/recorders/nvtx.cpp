@@ -11,7 +11,7 @@
 #include <string>
 
 #include "recorders/open_ranges.hpp"
-#include "recorders/trouble.hpp"
+#include "recorders/report_error.hpp"
 
 namespace peakmark {
 namespace {
@@ -21,7 +21,7 @@ using nvtx::Attributes;
 std::atomic<std::uint64_t> last_range{0};
 std::atomic<std::uintptr_t> last_domain{0};
 
-/// Characters as UTF-8, as far as there is room.
+/// Wide characters as UTF-8, truncated to the buffer.
 class Narrow {
  public:
   explicit Narrow(const wchar_t* text) {
@@ -52,10 +52,10 @@ class Narrow {
   char text_[OpenRanges::kMaxName];
 };
 
-/// Set with PEAKMARK_RANGES=words: ranges of libraries would cut a call into parts.
+/// PEAKMARK_RANGES=words: ranges of libraries would split a call into parts.
 std::atomic<bool> only_words{false};
 
-/// The phases that a suite's program is measured by.
+/// The phases by which the program of a suite is measured.
 constexpr const char* kWords[] = {"setup", "inputs", "outputs", "call", "end"};
 
 bool is_word(const char* name) {
@@ -70,7 +70,7 @@ bool is_same_letter(char a, char b) {
   return lower(a) == lower(b);
 }
 
-/// But for capitals and one letter that is another, too much or missing.
+/// True if the names differ only in case and in at most one letter that is different, added or missing.
 bool is_almost(const char* name, const char* word) {
   const char* name_end = name + std::strlen(name);
   const char* word_end = word + std::strlen(word);
@@ -82,15 +82,15 @@ bool is_almost(const char* name, const char* word) {
   return name_end - name <= 1 && word_end - word <= 1;
 }
 
-/// A few of them, each once.
-void tell_if_misspelt(const char* name) {
-  static std::atomic<std::uint64_t> told[8];
+/// Reports at most 8 names, each once.
+void report_if_misspelt(const char* name) {
+  static std::atomic<std::uint64_t> reported[8];
   bool is_misspelt = false;
   for (const char* const word : kWords) is_misspelt = is_misspelt || is_almost(name, word);
   if (!is_misspelt) return;
-  std::uint64_t letters = 0;  // there are 8 at most
+  std::uint64_t letters = 0;  // the longest phase has 7 letters, so a misspelt name has at most 8
   std::memcpy(&letters, name, std::min(std::strlen(name), sizeof(letters)));
-  for (std::atomic<std::uint64_t>& one : told) {
+  for (std::atomic<std::uint64_t>& one : reported) {
     std::uint64_t there = 0;
     if (one.compare_exchange_strong(there, letters)) {
       char text[sizeof(letters) + 1];
@@ -104,8 +104,8 @@ void tell_if_misspelt(const char* name) {
 std::uint64_t begin(const char* name) {
   const std::uint64_t id = ++last_range;
   if (only_words && (name == nullptr || !is_word(name))) {
-    if (name != nullptr) tell_if_misspelt(name);
-    return id;  // its end finds no open range
+    if (name != nullptr) report_if_misspelt(name);
+    return id;  // ending it has no effect
   }
   open_ranges().begin(id, name == nullptr || *name == '\0' ? "(unnamed range)" : name);
   return id;
@@ -115,7 +115,7 @@ std::uint64_t begin(const Attributes* attributes) {
   if (attributes == nullptr || attributes->bytes < sizeof(Attributes)) return begin("");
   switch (attributes->message_type) {
     case nvtx::ascii:
-    case nvtx::registered:  // a handle is the text: see register_string
+    case nvtx::registered:  // a handle is a pointer to the text: see register_string_a
       return begin(static_cast<const char*>(attributes->message));
     case nvtx::unicode:
       return begin(Narrow(static_cast<const wchar_t*>(attributes->message)).text());
@@ -124,22 +124,22 @@ std::uint64_t begin(const Attributes* attributes) {
   }
 }
 
-/// What a thread has pushed and not popped, by domain: a pop ends the last of its own.
+/// The ranges that this thread has pushed and not popped. A pop ends the last range of its own domain.
 class Pushed {
  public:
-  /// The level, as NVTX counts it.
+  /// Returns the nesting level, as NVTX counts it.
   int push(const void* domain, std::uint64_t id) {
     const int level = levels(domain);
-    if (count_ < kMost) {
+    if (count_ < kMaxPushed) {
       ranges_[count_] = {domain, id};
     } else {
-      open_ranges().end(id);  // there would be nothing to end it by
+      open_ranges().end(id);  // its pop could not be matched
     }
     ++count_;
     return level;
   }
   int pop(const void* domain) {
-    if (count_ > kMost) return static_cast<int>(--count_);  // pushed beyond the room
+    if (count_ > kMaxPushed) return static_cast<int>(--count_);  // a range that was not stored
     std::size_t at = count_;
     while (at > 0 && ranges_[at - 1].domain != domain) --at;
     if (at == 0) return -1;
@@ -154,16 +154,16 @@ class Pushed {
     const void* domain;
     std::uint64_t id;
   };
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMaxPushed = 64;
 
   [[nodiscard]] int levels(const void* domain) const {
     int levels = 0;
-    for (std::size_t i = 0; i < count_ && i < kMost; ++i) levels += ranges_[i].domain == domain ? 1 : 0;
+    for (std::size_t i = 0; i < count_ && i < kMaxPushed; ++i) levels += ranges_[i].domain == domain ? 1 : 0;
     return levels;
   }
 
   std::size_t count_ = 0;
-  Range ranges_[kMost] = {};
+  Range ranges_[kMaxPushed] = {};
 };
 thread_local constinit Pushed pushed;
 
@@ -204,26 +204,26 @@ int domain_range_push_ex(void* domain, const Attributes* attributes) {
 int domain_range_pop(void* domain) {
   return pushed.pop(domain);
 }
-/// A handle is a copy of the text. Programs register the same few texts again and again, and never give them
-/// back: the heap is asked, as NVTX would have any tool do.
+/// A handle is a heap copy of the text that is never freed. Programs register a few texts, and NVTX expects
+/// tools to keep them.
 void* register_string_a(void* /*domain*/, const char* text) {
   return strdup(text == nullptr ? "" : text);
 }
 void* register_string_w(void* /*domain*/, const wchar_t* text) {
   return strdup(Narrow(text).text());
 }
-/// A domain is a number of its own: only pops must know one from another.
+/// A domain is a unique number: only pops distinguish domains.
 template <typename Character>
 void* create_domain(const Character* /*name*/) {
   return reinterpret_cast<void*>(++last_domain);
 }
 
 template <typename Call>
-void take(nvtx::Function** table, unsigned size, unsigned number, Call* call) {
+void hook(nvtx::Function** table, unsigned size, unsigned number, Call* call) {
   if (number < size && table[number] != nullptr) *table[number] = reinterpret_cast<nvtx::Function>(call);
 }
 
-std::atomic<bool> leads{false};
+std::atomic<bool> is_leading{false};
 
 void begin_here(std::uint64_t id, const char* name) {
   open_ranges().begin(id, name);
@@ -232,7 +232,7 @@ void end_here(std::uint64_t id) {
   open_ranges().end(id);
 }
 
-/// The library of the other recorder, where it is in this process.
+/// Returns the library of the other recorder, or null if it is not loaded.
 void* other_recorder(const void* this_recorder) {
   Dl_info info{};
   if (dladdr(this_recorder, &info) == 0 || info.dli_fname == nullptr) return nullptr;
@@ -249,7 +249,7 @@ void* other_recorder(const void* this_recorder) {
 
 }  // namespace
 
-int take_ranges(nvtx::ExportTable export_table) {
+int hook_nvtx(nvtx::ExportTable export_table) {
   const char* const which = std::getenv("PEAKMARK_RANGES");
   only_words = which != nullptr && std::strcmp(which, "words") == 0;
   const auto* const callbacks =
@@ -258,46 +258,46 @@ int take_ranges(nvtx::ExportTable export_table) {
   nvtx::Function** table = nullptr;
   unsigned size = 0;
   if (callbacks->function_table(nvtx::kCore, &table, &size) == 0 || table == nullptr) return 0;
-  take(table, size, nvtx::range_start_ex, range_start_ex);
-  take(table, size, nvtx::range_start_a, range_start_a);
-  take(table, size, nvtx::range_start_w, range_start_w);
-  take(table, size, nvtx::range_end, range_end);
-  take(table, size, nvtx::range_push_ex, range_push_ex);
-  take(table, size, nvtx::range_push_a, range_push_a);
-  take(table, size, nvtx::range_push_w, range_push_w);
-  take(table, size, nvtx::range_pop, range_pop);
+  hook(table, size, nvtx::range_start_ex, range_start_ex);
+  hook(table, size, nvtx::range_start_a, range_start_a);
+  hook(table, size, nvtx::range_start_w, range_start_w);
+  hook(table, size, nvtx::range_end, range_end);
+  hook(table, size, nvtx::range_push_ex, range_push_ex);
+  hook(table, size, nvtx::range_push_a, range_push_a);
+  hook(table, size, nvtx::range_push_w, range_push_w);
+  hook(table, size, nvtx::range_pop, range_pop);
   if (callbacks->function_table(nvtx::kDomains, &table, &size) == 0 || table == nullptr) return 1;
-  take(table, size, nvtx::domain_range_start_ex, domain_range_start_ex);
-  take(table, size, nvtx::domain_range_end, domain_range_end);
-  take(table, size, nvtx::domain_range_push_ex, domain_range_push_ex);
-  take(table, size, nvtx::domain_range_pop, domain_range_pop);
-  take(table, size, nvtx::domain_register_string_a, register_string_a);
-  take(table, size, nvtx::domain_register_string_w, register_string_w);
-  take(table, size, nvtx::domain_create_a, create_domain<char>);
-  take(table, size, nvtx::domain_create_w, create_domain<wchar_t>);
+  hook(table, size, nvtx::domain_range_start_ex, domain_range_start_ex);
+  hook(table, size, nvtx::domain_range_end, domain_range_end);
+  hook(table, size, nvtx::domain_range_push_ex, domain_range_push_ex);
+  hook(table, size, nvtx::domain_range_pop, domain_range_pop);
+  hook(table, size, nvtx::domain_register_string_a, register_string_a);
+  hook(table, size, nvtx::domain_register_string_w, register_string_w);
+  hook(table, size, nvtx::domain_create_a, create_domain<char>);
+  hook(table, size, nvtx::domain_create_w, create_domain<wchar_t>);
   return 1;
 }
 
-int injected(nvtx::ExportTable export_table, const void* this_recorder) {
-  leads = true;
+int start_from_nvtx(nvtx::ExportTable export_table, const void* this_recorder) {
+  is_leading = true;
   if (void* const other = other_recorder(this_recorder)) {
     const auto follow = reinterpret_cast<void (*)()>(dlsym(other, kFollowSymbol));
     if (follow != nullptr) follow();
   }
-  return take_ranges(export_table);
+  return hook_nvtx(export_table);
 }
 
-void lead(OpenRanges::Begin begin, OpenRanges::End end) {
-  // Only the one that NVTX has loaded leads: two that lead each other would go round for ever.
-  if (leads) open_ranges().lead(begin, end);
+void forward_ranges(OpenRanges::Begin begin, OpenRanges::End end) {
+  // Only the recorder that NVTX has loaded forwards: two that forward to each other would never stop.
+  if (is_leading) open_ranges().forward_to(begin, end);
 }
 
-void follow_other_recorder(const void* this_recorder) {
+void request_ranges(const void* this_recorder) {
   void* const other = other_recorder(this_recorder);
   if (other == nullptr) return;
-  const auto lead_us =
+  const auto forward_to_us =
       reinterpret_cast<void (*)(OpenRanges::Begin, OpenRanges::End)>(dlsym(other, kLeadSymbol));
-  if (lead_us != nullptr) lead_us(begin_here, end_here);
+  if (forward_to_us != nullptr) forward_to_us(begin_here, end_here);
 }
 
 }  // namespace peakmark

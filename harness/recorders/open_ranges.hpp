@@ -9,17 +9,16 @@ namespace peakmark {
 
 class ProfileWriter;
 
-/// The phase of a process, out of its marks and its ranges (NVTX): the range that began last and has not
-/// ended; where none is open, the last mark. A mark counts at once, also inside a range, until a range begins
-/// or ends; the empty mark gives the phase back to the open range. A phase is the process's, whatever the
-/// thread.
+/// Computes the phase of a process from its marks and its NVTX ranges: the open range that began last, or the
+/// last mark if no range is open. A mark also takes effect inside a range, until a range begins or ends. The
+/// empty mark returns to the open range. A phase belongs to the process, not to a thread.
 ///
-/// In a recorder, so: no memory of the heap, no exceptions. Marks and ranges may come before there is a
-/// profile; it then begins in the phase of that moment. A forked child does not inherit the mark.
+/// Runs inside a recorder: no heap memory, no exceptions. Marks and ranges may come before there is a
+/// profile, which then begins in the current phase. A forked child does not inherit the mark.
 class OpenRanges {
  public:
-  static constexpr std::size_t kMost = 256;     ///< open at a time; one that begins beyond is not told
-  static constexpr std::size_t kMaxName = 256;  ///< bytes of a name, the end included; longer ones are cut
+  static constexpr std::size_t kMaxRanges = 256;  ///< open at the same time; further ranges are ignored
+  static constexpr std::size_t kMaxName = 256;  ///< bytes of a name with its terminator; longer names are cut
 
   using Begin = void (*)(std::uint64_t id, const char* name);
   using End = void (*)(std::uint64_t id);
@@ -29,36 +28,36 @@ class OpenRanges {
   OpenRanges(const OpenRanges&) = delete;
   OpenRanges& operator=(const OpenRanges&) = delete;
 
-  /// From now on phases are told there, the present one at once.
+  /// Writes phases with `writer` from now on, beginning with the current one.
   void attach(ProfileWriter& writer);
   void mark(const char* name);
   void begin(std::uint64_t id, const char* name);
-  /// Nothing happens when no such range is open.
+  /// Has no effect if no such range is open.
   void end(std::uint64_t id);
 
-  /// From now on another recorder of this process is told of ranges too, of the open ones at once. It must be
-  /// told of them by nobody else.
-  void lead(Begin begin, End end);
+  /// Forwards ranges to another recorder of this process from now on, beginning with the open ones. Nobody
+  /// else may forward to that recorder.
+  void forward_to(Begin begin, End end);
 
  private:
   struct Range {
     std::uint64_t id;
     char name[kMaxName];
   };
-  void tell();
+  void write_phase();
   static void follow_forks();
-  static void begin_anew_in_child();
+  static void reset_in_child();
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   ProfileWriter* writer_ = nullptr;
-  Begin begin_other_ = nullptr;
-  End end_other_ = nullptr;
+  Begin forward_begin_ = nullptr;
+  End forward_end_ = nullptr;
   std::size_t count_ = 0;
-  Range ranges_[kMost] = {};
+  Range ranges_[kMaxRanges] = {};
   char mark_[kMaxName] = {};
 };
 
-/// This recorder's.
+/// Returns the ranges of this recorder's process.
 OpenRanges& open_ranges();
 
 }  // namespace peakmark

@@ -18,7 +18,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Neither is ever destroyed, as in a recorder; kept, so that it is no leak.
+/// Never destroyed, as in a recorder; kept reachable, so that LeakSanitizer reports no leak.
 template <typename Kept>
 Kept& never_destroyed() {
   static auto& all = *new std::vector<Kept*>;
@@ -56,7 +56,7 @@ TEST_F(Ranges, EndingOneRestoresTheOuter) {
   EXPECT_THAT(phases(), ElementsAre("setup", "outer", "inner", "outer", "setup", ""));
 }
 
-TEST_F(Ranges, ThatCrossEndWhereTheyEnd) {
+TEST_F(Ranges, OverlappingRangesEndIndependently) {
   ranges_.attach(writer_);
   ranges_.begin(1, "first");
   ranges_.begin(2, "second");
@@ -65,7 +65,7 @@ TEST_F(Ranges, ThatCrossEndWhereTheyEnd) {
   EXPECT_THAT(phases(), ElementsAre("first", "second", ""));
 }
 
-TEST_F(Ranges, AMarkInsideOneCountsUntilItIsTakenBack) {
+TEST_F(Ranges, AMarkInsideARangeCountsUntilTheEmptyMark) {
   ranges_.attach(writer_);
   ranges_.begin(1, "range");
   ranges_.mark("mark");
@@ -74,7 +74,7 @@ TEST_F(Ranges, AMarkInsideOneCountsUntilItIsTakenBack) {
   EXPECT_THAT(phases(), ElementsAre("range", "mark", "range", ""));
 }
 
-TEST_F(Ranges, OnesFromBeforeTheProfileAreItsFirstPhase) {
+TEST_F(Ranges, EarlierRangesAreTheFirstPhaseOfTheProfile) {
   ranges_.begin(1, "outer");
   ranges_.begin(2, "inner");
   ranges_.end(2);
@@ -83,35 +83,35 @@ TEST_F(Ranges, OnesFromBeforeTheProfileAreItsFirstPhase) {
   EXPECT_THAT(phases(), ElementsAre("outer", ""));
 }
 
-TEST_F(Ranges, MoreThanThereIsRoomForAndLongNames) {
+TEST_F(Ranges, TooManyRangesAndLongNames) {
   ranges_.attach(writer_);
   const std::string name(1000, 'x');
-  for (std::uint64_t i = 1; i <= OpenRanges::kMost + 10; ++i) ranges_.begin(i, name.c_str());
-  for (std::uint64_t i = OpenRanges::kMost + 10; i >= 1; --i) ranges_.end(i);
+  for (std::uint64_t i = 1; i <= OpenRanges::kMaxRanges + 10; ++i) ranges_.begin(i, name.c_str());
+  for (std::uint64_t i = OpenRanges::kMaxRanges + 10; i >= 1; --i) ranges_.end(i);
   const auto told = phases();
-  EXPECT_EQ(told.size(), 2 * OpenRanges::kMost);
+  EXPECT_EQ(told.size(), 2 * OpenRanges::kMaxRanges);
   EXPECT_EQ(told.front(), name.substr(0, OpenRanges::kMaxName - 1));
   EXPECT_EQ(told.back(), "");
 }
 
 OpenRanges* follower = nullptr;
 
-TEST_F(Ranges, AnotherRecorderIsToldOfOpenAndLaterOnes) {
+TEST_F(Ranges, AreForwardedToAnotherRecorder) {
   OpenRanges& leader = never_destroyed<OpenRanges>();
   follower = &ranges_;
   ranges_.attach(writer_);
   leader.begin(1, "open");
   const auto begin = +[](std::uint64_t id, const char* name) { follower->begin(id, name); };
   const auto end = +[](std::uint64_t id) { follower->end(id); };
-  leader.lead(begin, end);
-  leader.lead(begin, end);
+  leader.forward_to(begin, end);
+  leader.forward_to(begin, end);
   leader.begin(2, "later");
   leader.end(2);
   leader.end(1);
   EXPECT_THAT(phases(), ElementsAre("open", "later", "open", ""));
 }
 
-/// What a program's copy of NVTX hands to the library that it loads.
+/// What a program's copy of NVTX passes to the library that it loads.
 class FakeNvtx {
  public:
   FakeNvtx() {
@@ -158,13 +158,13 @@ class Nvtx : public Ranges {
  protected:
   void SetUp() override {
     Ranges::SetUp();
-    ASSERT_EQ(take_ranges(FakeNvtx::export_table), 1);
+    ASSERT_EQ(hook_nvtx(FakeNvtx::export_table), 1);
     open_ranges().attach(writer_);
   }
   FakeNvtx nvtx_;
 };
 
-TEST_F(Nvtx, PushAndPopInEveryWayOfWriting) {
+TEST_F(Nvtx, PushAndPopWithEveryCharacterType) {
   const auto push = FakeNvtx::core<int(const char*)>(nvtx::range_push_a);
   const auto push_wide = FakeNvtx::core<int(const wchar_t*)>(nvtx::range_push_w);
   const auto push_ex = FakeNvtx::core<int(const nvtx::Attributes*)>(nvtx::range_push_ex);
@@ -220,9 +220,9 @@ TEST_F(Nvtx, StartInOneThreadAndEndInAnother) {
   EXPECT_THAT(phases(), ElementsAre("long", "mine", ""));
 }
 
-TEST_F(Nvtx, OfASuitesProgramThoseOfItsPhases) {
+TEST_F(Nvtx, WordsOnlyUsesPhaseNames) {
   setenv("PEAKMARK_RANGES", "words", 1);
-  ASSERT_EQ(take_ranges(FakeNvtx::export_table), 1);
+  ASSERT_EQ(hook_nvtx(FakeNvtx::export_table), 1);
   const auto push = FakeNvtx::core<int(const char*)>(nvtx::range_push_a);
   const auto pop = FakeNvtx::core<int()>(nvtx::range_pop);
   push("inputs");
@@ -237,14 +237,14 @@ TEST_F(Nvtx, OfASuitesProgramThoseOfItsPhases) {
   pop();
   EXPECT_THAT(phases(), ElementsAre("inputs", "", "call", "end", "call", ""));
   unsetenv("PEAKMARK_RANGES");
-  ASSERT_EQ(take_ranges(FakeNvtx::export_table), 1);
+  ASSERT_EQ(hook_nvtx(FakeNvtx::export_table), 1);
 }
 
-TEST_F(Nvtx, OfASuitesProgramThoseThatAreMisspeltAreToldOnce) {
+TEST_F(Nvtx, WordsOnlyReportsMisspeltNamesOnce) {
   const ErrorFile told(folder_.path() / "p");
   setenv("PEAKMARK_RANGES", "words", 1);
   setenv("PEAKMARK_ERROR_FILE", told.path().c_str(), 1);
-  ASSERT_EQ(take_ranges(FakeNvtx::export_table), 1);
+  ASSERT_EQ(hook_nvtx(FakeNvtx::export_table), 1);
   const auto push = FakeNvtx::core<int(const char*)>(nvtx::range_push_a);
   const auto pop = FakeNvtx::core<int()>(nvtx::range_pop);
   for (const char* const name :
@@ -257,12 +257,12 @@ TEST_F(Nvtx, OfASuitesProgramThoseThatAreMisspeltAreToldOnce) {
   EXPECT_THAT(phases(), ElementsAre("call", ""));
   unsetenv("PEAKMARK_ERROR_FILE");
   unsetenv("PEAKMARK_RANGES");
-  ASSERT_EQ(take_ranges(FakeNvtx::export_table), 1);
+  ASSERT_EQ(hook_nvtx(FakeNvtx::export_table), 1);
 }
 
-TEST(NvtxTables, OnesThatAreNotThere) {
-  EXPECT_EQ(take_ranges(nullptr), 0);
-  EXPECT_EQ(take_ranges([](std::uint32_t) -> const void* { return nullptr; }), 0);
+TEST(NvtxTables, MissingTables) {
+  EXPECT_EQ(hook_nvtx(nullptr), 0);
+  EXPECT_EQ(hook_nvtx([](std::uint32_t) -> const void* { return nullptr; }), 0);
 }
 
 }  // namespace

@@ -1,15 +1,15 @@
-/* What a C or C++ program marks its phases with. A header, nothing to link:
+/* Marks the phases of a C or C++ program. Header-only, nothing to link:
  *
  *     #include <peakmark/phase.h>
  *     peakmark_phase("call");
  *     ...
- *     peakmark_phase("");                                        // in no phase any more
+ *     peakmark_phase("");                                        // ends the phase
  *     peakmark_name((uint64_t)(uintptr_t)buffer, "filter");      // a cl_mem, an SVM or a device pointer
  *
- * Where nothing is recorded they do nothing. A phase marked before the first call into OpenCL or CUDA is not lost: the
- * mark loads the recorder, which keeps it in memory and begins in it. A name needs a recorder that is there. Both may be
- * called from any thread; a phase is one of the whole process. They read the environment and never change it. On systems
- * without dlopen in the C library (glibc before 2.34) link with -ldl.
+* Without a recorder they do nothing. A phase marked before the first call into OpenCL or CUDA is not lost: the mark
+ * loads the recorder, and the profile begins in that phase. A name needs a recorder that is already loaded. Both may be
+ * called from any thread; a phase applies to the whole process. They read the environment and never change it. On
+ * systems without dlopen in the C library (glibc before 2.34) link with -ldl.
  */
 #ifndef PEAKMARK_RECORD_PHASE_H
 #define PEAKMARK_RECORD_PHASE_H
@@ -25,8 +25,8 @@
 extern "C" {
 #endif
 
-/* The recorder of OpenCL (0) or CUDA (1) in this process, or NULL. With `load` it is loaded here where it is not yet: the
- * loader of OpenCL or CUDA later gets the same library. A layer of somebody else is never loaded here. */
+/* Returns the recorder of OpenCL (0) or CUDA (1) in this process, or NULL. `load` loads it if it is not loaded yet: the
+ * loader of OpenCL or CUDA later gets the same library. Layers of others are never loaded here. */
 static inline void* peakmark_recorder_(int which, int load) {
   static void* found[2];
   const char* named;
@@ -49,7 +49,7 @@ static inline void* peakmark_recorder_(int which, int load) {
   return recorder;
 }
 
-/* From now on the program is in this phase. */
+/* Begins a phase. */
 static inline void peakmark_phase(const char* name) {
   int which;
   for (which = 0; which < 2; ++which) {
@@ -57,7 +57,7 @@ static inline void peakmark_phase(const char* name) {
     void* symbol;
     peakmark_phase_t tell;
     if (recorder == NULL || (symbol = dlsym(recorder, PEAKMARK_PHASE_SYMBOL)) == NULL) continue;
-    memcpy(&tell, &symbol, sizeof(tell)); /* ISO C has no cast from a pointer to an object to one to a function */
+    memcpy(&tell, &symbol, sizeof(tell)); /* ISO C cannot cast an object pointer to a function pointer */
     tell(name);
   }
 }

@@ -17,59 +17,58 @@ namespace peakmark {
 
 class CallStacks;
 
-/// Writes the profile of this process, from inside a recorder that lives in somebody else's program. So it
-/// throws nothing, takes no lock but to extend the file, needs no destructor (place it in static storage and
-/// call `close` at the end), and what goes wrong ends the recording with one message (report_error), never
-/// the program.
+/// Writes the profile of this process, from inside a recorder in somebody else's program. It throws nothing,
+/// takes no lock except to extend the file, and needs no destructor: place it in static storage and call
+/// `close` at the end. An error ends the recording with one message (report_error), never the program.
 ///
-/// The file is mapped and shared, so that every event whose commit is stored survives a kill −9. It grows by
-/// extents that are allocated on the disk before they are mapped: writing to a page that finds no room would
-/// kill the program with SIGBUS. An extent whose events are all written is unmapped: at most 4 MiB are mapped
-/// at a time. Events of an extent that cannot be mapped (no address space, or slow threads still write to as
-/// many as may be mapped) go into the file by pwrite.
+/// The file is mapped shared, so every committed event survives kill -9. It grows by extents that are
+/// allocated on the disk before they are mapped: writing to a page without disk space would kill the program
+/// with SIGBUS. An extent is unmapped when all of its events are written; at most 4 MiB are mapped at a time.
+/// If an extent cannot be mapped (no address space, or slow threads still write to the maximum number of
+/// extents), its events are written with pwrite.
 ///
 /// One descriptor stays open, with a high number and close-on-exec. Before each use its file is compared with
-/// the one that was created: a program that closes all descriptors may have given the number to another file.
-/// The writer holds a shared flock on the file until it is closed or its process ends: `record` does not
-/// remove a profile that is still written.
+/// the one that was created, because a program that closes all descriptors may have reused the number. The
+/// writer holds a shared flock on the file until it is closed or its process ends: `record` does not remove a
+/// profile that is still being written.
 ///
-/// A forked child writes `<path>.<its pid>` from its first event on, and nothing where it has none.
-/// One writer a process follows forks: the one opened last.
+/// A forked child writes `<path>.<its pid>` from its first event on, and no file if it has no event. Only one
+/// writer per process follows forks: the one opened last.
 class ProfileWriter {
  public:
-  /// Longer texts of names, phases and notes are cut.
+  /// Longer names, phases and notes are cut.
   static constexpr std::size_t kMaxTextBytes = 4096;
-  /// Of the text of a call stack: it must fit Event::text_bytes.
+  /// Longer texts of call stacks are cut: they must fit Event::text_bytes.
   static constexpr std::size_t kMaxStackBytes = 60'000;
 
   constexpr ProfileWriter() = default;
   ProfileWriter(const ProfileWriter&) = delete;
   ProfileWriter& operator=(const ProfileWriter&) = delete;
 
-  /// Creates `<path>.<pid>`, or `<path>.<pid>.2` and so on where that exists (a program that executed another
-  /// in its place, or a second recorder). False, with a message, when it cannot be written.
-  /// `recorder` goes into the header.
+  /// Creates `<path>.<pid>`, or `<path>.<pid>.2` and so on if that exists (a program that called exec, or a
+  /// second recorder). Returns false, after reporting the error, if it cannot be written. `recorder` goes
+  /// into the header.
   bool open(const char* path, const char* recorder);
 
-  /// open() with $PEAKMARK_PROFILE; a message and false where it is not set. Begins in the phase that the
-  /// process has marked before (marks.h). With $PEAKMARK_STACKS=1 every allocation brings the call stack of
-  /// its caller. The recording stops when the profile has $PEAKMARK_MAX_BYTES. Nothing is recorded, without a
-  /// message, where the name is that of another recording than $PEAKMARK_RECORDING by now.
+  /// Calls open() with $PEAKMARK_PROFILE. Prints a message and returns false if it is not set. The profile
+  /// begins in the phase that the process has marked before (marks.h). With $PEAKMARK_STACKS=1 every
+  /// allocation has the call stack of its caller. The recording stops when the profile reaches
+  /// $PEAKMARK_MAX_BYTES. Records nothing, without a message, if the profile's name now belongs to another
+  /// recording than $PEAKMARK_RECORDING.
   bool open_from_environment(const char* recorder);
 
-  /// Trims the file and marks it closed. Events that come later are dropped.
+  /// Trims the file and marks it closed. Later events are dropped.
   void close();
 
-  /// What an allocation is told of; `auxiliary`, `device` and `result` are CUDA's. `result`: see
-  /// Event::Amounts.
+  /// Further facts of an allocation; CUDA sets them. `result`: see Event::Amounts.
   struct Details {
     std::int64_t auxiliary = 0;
     std::uint32_t device = 0;
     std::int32_t result = 0;
   };
 
-  /// Call it after the driver has answered, `release` before the driver is asked: so an address that the
-  /// driver gives to another thread at once is released before it is allocated again.
+  /// Call `allocation` after the driver has returned, and `release` before the driver is called. Then an
+  /// address that the driver immediately gives to another thread is released before it is allocated again.
   void allocation(std::uint64_t address, std::int64_t bytes, MemoryKind kind, Details details);
   void allocation(std::uint64_t address, std::int64_t bytes, MemoryKind kind) {
     allocation(address, bytes, kind, Details{});
@@ -80,25 +79,25 @@ class ProfileWriter {
   }
   void release(std::uint64_t address);
   void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes);
-  /// The device has worked on a command, asked for at `asked_ns` of CLOCK_MONOTONIC.
+  /// The device worked `ns` on a command, enqueued at `asked_ns` of CLOCK_MONOTONIC.
   void work(std::int64_t ns, std::int64_t asked_ns);
   void name(std::uint64_t address, const char* text) { write_text(EventType::name, address, text); }
   void phase(const char* text) { write_text(EventType::phase, 0, text); }
   void note(const char* text) { write_text(EventType::note, 0, text); }
-  /// The call stack `id`, whose lines are the first `bytes` of `text`.
+  /// The call stack `id`: the first `bytes` of `text`, one frame per line.
   void stack(std::uint64_t id, const char* text, std::size_t bytes) {
     write_text(EventType::stack, id, text, std::min(bytes, kMaxStackBytes));
   }
 
-  /// Slots given out so far.
+  /// Returns the number of slots reserved so far.
   [[nodiscard]] std::uint64_t count() const;
-  /// Absolute path of the file; nullptr when there is none.
+  /// Returns the absolute path of the file, or nullptr if there is none.
   [[nodiscard]] const char* path();
 
  private:
-  // Positions count slots from the start of the file; the header takes the first ones. Extents are small
-  // enough that a short program costs little, and populated when mapped: page faults one by one would cost
-  // more than all the rest of an event.
+  // Positions count slots from the start of the file; the header takes the first ones. Extents are small, so
+  // that a short program costs little, and populated when mapped: single page faults would cost more than the
+  // rest of an event.
   static constexpr std::uint64_t kExtentBytes = std::uint64_t{1} << 20;
   static constexpr std::uint64_t kSlotsPerExtent = kExtentBytes / sizeof(Event);
   static constexpr std::uint64_t kHeaderSlots = ProfileHeader::kBytes / sizeof(Event);
@@ -108,7 +107,7 @@ class ProfileWriter {
 
   enum class State { unopened, open, inherited, stopped };
 
-  /// What is mapped of the file.
+  /// A mapped extent of the file.
   struct Mapping {
     Event* slots = nullptr;
     std::uint64_t extent = 0;
@@ -116,7 +115,7 @@ class ProfileWriter {
   };
   static constexpr std::size_t kMaxMappings = 3;
 
-  /// Everything but the commit, then the commit: whoever sees it sees the rest.
+  /// Stores everything but the commit, then the commit: who sees the commit sees the rest.
   static void commit(Event& slot, const Event& event, std::uint64_t index) {
     std::memcpy(reinterpret_cast<char*>(&slot) + sizeof(slot.commit),
                 reinterpret_cast<const char*>(&event) + sizeof(event.commit),
@@ -128,7 +127,7 @@ class ProfileWriter {
   void write(Event& event);
   void write_text(EventType type, std::uint64_t address, const char* text);
   void write_text(EventType type, std::uint64_t address, const char* text, std::size_t bytes);
-  std::uint64_t stack_of_caller();
+  std::uint64_t caller_stack();
 
   // With growing_ held:
   [[nodiscard]] bool is_of_another_recording() const;
@@ -161,9 +160,9 @@ class ProfileWriter {
   std::uint64_t extents_ = 0;     // allocated so far
   std::uint64_t max_extents_ = kMaxExtents;
   std::array<Mapping, kMaxMappings> mappings_ = {};
-  bool is_being_written_ = false;  // as a fork begins: threads still write to what is mapped
-  int descriptor_ = -1;            // compare with is_own() before use
-  dev_t device_ = 0;               // of the file, to recognise it again
+  bool is_being_written_ = false;  // when a fork begins: threads still write to mapped extents
+  int descriptor_ = -1;            // check with is_own() before use
+  dev_t device_ = 0;               // of the file, to recognise it
   ino_t inode_ = 0;
   char base_[kMaxPath] = {};  // absolute, without the process id
   char path_[kMaxPath] = {};

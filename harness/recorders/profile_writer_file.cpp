@@ -1,13 +1,15 @@
-// The file under a ProfileWriter: created, extended, closed.
+// Creates, extends and closes the file of a ProfileWriter.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -18,11 +20,67 @@
 #include "recorders/marks.h"
 #include "recorders/open_ranges.hpp"
 #include "recorders/profile_writer.hpp"
-#include "recorders/recorder_file.hpp"
-#include "recorders/trouble.hpp"
+#include "recorders/report_error.hpp"
 
 namespace peakmark {
 namespace {
+
+/// True if a file of that size is beyond RLIMIT_FSIZE. A write there does not only fail: SIGXFSZ would kill
+/// the program.
+bool exceeds_file_limit(std::uint64_t bytes) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
+}
+
+/// Returns the error, or 0.
+int write_whole(int file, const char* bytes, std::size_t count, std::uint64_t offset) {
+  if (exceeds_file_limit(offset + count)) return EFBIG;
+  while (count > 0) {
+    const ssize_t written = pwrite(file, bytes, count, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return written < 0 ? errno : ENOSPC;
+    bytes += written;
+    count -= static_cast<std::size_t>(written);
+    offset += static_cast<std::uint64_t>(written);
+  }
+  return 0;
+}
+
+int write_zeros(int file, std::uint64_t offset, std::uint64_t bytes) {
+  static constexpr std::array<char, 4096> kZeros{};
+  for (std::uint64_t done = 0; done < bytes; done += kZeros.size()) {
+    const std::size_t count = std::min<std::uint64_t>(kZeros.size(), bytes - done);
+    if (const int error = write_whole(file, kZeros.data(), count, offset + done); error != 0) return error;
+  }
+  return 0;
+}
+
+/// Allocates space on the disk, so that its mapping can be written to. Writes zeros if the file system cannot
+/// allocate. Returns the error, or 0.
+int allocate_on_disk(int file, std::uint64_t offset, std::uint64_t bytes) {
+  if (exceeds_file_limit(offset + bytes)) return EFBIG;
+  while (fallocate(file, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
+    if (errno == EOPNOTSUPP || errno == ENOSYS) return write_zeros(file, offset, bytes);
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+/// Moves the file to a descriptor that the program reaches only after it has opened nearly all that it may.
+/// Returns that descriptor, or `file` if there is none.
+int with_high_number(int file) {
+  // The kernel's descriptor table grows with the highest number: 8 KiB at 1024.
+  constexpr rlim_t kHighest = 1024;
+  constexpr rlim_t kBelow = 16;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return file;
+  const rlim_t top = std::min(limit.rlim_cur, kHighest);
+  if (top <= static_cast<rlim_t>(file) + kBelow) return file;
+  const int high = fcntl(file, F_DUPFD_CLOEXEC, static_cast<int>(top - kBelow));
+  if (high < 0) return file;
+  close(file);
+  return high;
+}
 
 constinit CallStacks call_stacks;
 
@@ -32,14 +90,14 @@ std::int64_t clock_ns(clockid_t clock) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-/// Holds the mutex with the program's signals blocked: a handler that waits, or that allocates itself, must
-/// not run while its thread holds it.
+/// Holds the mutex with signals blocked: a signal handler that waits or allocates must not run in the thread
+/// that holds it.
 class Lock {
  public:
   explicit Lock(pthread_mutex_t& mutex) : mutex_(mutex) {
     sigset_t signals;
     sigfillset(&signals);
-    // These are the thread's own faults, and blocked they would end the program without its handler.
+    // The thread's own faults: if blocked, they would end the program without its handler.
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&signals, fault);
     pthread_sigmask(SIG_BLOCK, &signals, &before_);
     pthread_mutex_lock(&mutex_);
@@ -80,8 +138,7 @@ bool ProfileWriter::open_from_environment(const char* recorder) {
     std::memcpy(recording_, id, sizeof(recording_));
   }
   if (!open(path, recorder)) return false;
-  // A mark of a program built with an older phase.h (marks.h). Only of this process: a parent's mark does not
-  // hold here.
+  // A mark of a program built with an older phase.h (marks.h). Only if it is of this process, not inherited.
   if (const char* const mark = std::getenv(PEAKMARK_PHASE_VARIABLE); mark != nullptr) {
     char* text = nullptr;
     if (std::strtol(mark, &text, 10) == getpid() && *text == ':') open_ranges().mark(text + 1);
@@ -95,7 +152,7 @@ bool ProfileWriter::open(const char* path, const char* recorder) {
   bool opened = false;
   {
     const Lock lock(growing_);
-    // The program may change its folder before a forked child opens a file of its own.
+    // The program may change its working folder before a forked child opens its own file.
     char folder[kMaxPath] = "";
     if (path[0] != '/' && getcwd(folder, sizeof(folder)) == nullptr) folder[0] = '\0';
     const int length = snprintf(base_, sizeof(base_), path[0] == '/' ? "%s%s" : "%s/%s", folder, path);
@@ -113,8 +170,8 @@ bool ProfileWriter::open(const char* path, const char* recorder) {
   return opened;
 }
 
-/// A process may outlive its recording, which was killed, and come to its first event when another recording
-/// has the name: its memory is not that one's.
+/// A process may outlive its recording, which was killed, and have its first event when another recording has
+/// taken the name. Its memory is not part of that recording.
 bool ProfileWriter::is_of_another_recording() const {
   char text[kMaxPath + 32];
   snprintf(text, sizeof(text), "%s%s", base_, kRecordingLockEnding);
@@ -126,7 +183,7 @@ bool ProfileWriter::is_of_another_recording() const {
   return has_id && std::memcmp(text, recording_, kDigits) != 0;
 }
 
-/// Creates the file, maps its header and its first extent.
+/// Creates the file, and maps its header and its first extent.
 bool ProfileWriter::create_file() {
   if (is_of_another_recording()) {
     state_ = State::stopped;
@@ -151,8 +208,8 @@ bool ProfileWriter::create_file() {
     report("it cannot be created", error);
     return false;
   }
-  // Held by the mapping of the header too: it outlives a descriptor that the program closes.
-  // is_being_written() may hold it for a moment.
+  // The mapping of the header holds the lock too, even if the program closes the descriptor.
+  // is_being_written() may hold it briefly.
   for (int attempt = 0; attempt < 10 && flock(created, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
        ++attempt) {
     usleep(1000);
@@ -204,7 +261,7 @@ void ProfileWriter::fill_header() {
   std::memcpy(header.magic, ProfileHeader::kMagic, sizeof(header.magic));
 }
 
-/// The slot's extent is not mapped yet, or cannot be.
+/// Writes a slot whose extent is not mapped yet, or cannot be mapped.
 void ProfileWriter::put_slowly(const Event& event, std::uint64_t index) {
   const int saved = errno;
   {
@@ -213,7 +270,7 @@ void ProfileWriter::put_slowly(const Event& event, std::uint64_t index) {
     const std::uint64_t position = index + kHeaderSlots;
     const std::uint64_t extent = position / kSlotsPerExtent;
     while (state_ == State::open && extents_ <= extent && index < kClosed) extend();
-    int error = EOVERFLOW;  // or that of extend(), which has reported it
+    int error = EOVERFLOW;  // or the error of extend(), which has reported it
     if (extent < extents_) {
       Event* slots = table_[extent].load(std::memory_order_relaxed);
       if (slots == nullptr && state_ == State::open) slots = map(extent);
@@ -228,7 +285,7 @@ void ProfileWriter::put_slowly(const Event& event, std::uint64_t index) {
   errno = saved;
 }
 
-/// Allocates the next extent on the disk, and maps it where that can be.
+/// Allocates the next extent on the disk, and maps it if possible.
 void ProfileWriter::extend() {
   if (extents_ == max_extents_) return stop(EOVERFLOW);
   const int file = descriptor();
@@ -258,8 +315,7 @@ bool ProfileWriter::is_own(int descriptor) const {
          status.st_ino == inode_;
 }
 
-/// Returns the descriptor of the file, opened again where the program has closed it; the negative error where
-/// that cannot be.
+/// Returns the descriptor of the file, reopened if the program has closed it, or the negative error.
 int ProfileWriter::descriptor() {
   if (is_own(descriptor_)) return descriptor_;
   const int file = ::open(path_, O_RDWR | O_CLOEXEC);
@@ -285,7 +341,7 @@ void ProfileWriter::stop(int error) {
 
 void ProfileWriter::report(const char* what, int error) const {
   char why[256];
-  const bool is_known = error != EOVERFLOW;  // not an error of the system
+  const bool is_known = error != EOVERFLOW;  // not a system error
   snprintf(why, sizeof(why), "%s%s%s%s; %s", what, is_known ? " (" : "", is_known ? strerror(error) : "",
            is_known ? ")" : "", stop_advice(error));
   char text[kMaxPath + sizeof(why) + 32];
@@ -299,9 +355,9 @@ void ProfileWriter::close() {
     const Lock lock(growing_);
     ProfileHeader* const header = header_.load(std::memory_order_relaxed);
     if (header != nullptr && state_ != State::inherited && header->closed == 0) {
-      // From here on no slot is given out inside the file, so that what is cut off can never be written to.
+      // From here on every new slot is beyond kClosed, so nobody writes to what is truncated.
       std::uint64_t end = reserved_.fetch_add(kClosed, std::memory_order_acq_rel);
-      // Whoever holds such a slot beyond what is mapped waits for the lock.
+      // Threads that hold a slot beyond the mapped extents wait for the lock.
       const auto room = [this] { return extents_ * kSlotsPerExtent - kHeaderSlots; };
       while (state_ == State::open && room() < end) extend();
       if (room() < end) end = room();
@@ -310,7 +366,7 @@ void ProfileWriter::close() {
       std::atomic_ref(header->closed).store(1, std::memory_order_release);
       if (const int file = descriptor(); file >= 0) {
         if (ftruncate(file, static_cast<off_t>(ProfileHeader::kBytes + end * sizeof(Event))) != 0) {
-          // Left longer than it need be: `end` tells the reader where the events stop.
+          // The file stays longer than necessary: the reader stops at `end`.
         }
         flock(file, LOCK_UN);
       }

@@ -1,44 +1,52 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "profile/event_source.hpp"
+
 namespace peakmark {
 
-// What the recorders' files are called.
+// File names of the recorders.
 inline constexpr const char* kOpenclRecorder = "libpeakmark-opencl.so";
 inline constexpr const char* kCudaRecorder = "libpeakmark-cupti.so";
 
-/// The recorders that stand beside this program, by absolute path; empty where one was not built or
-/// installed.
+/// The recorders next to this program, by absolute path; empty if one was not built or installed.
 struct RecorderLibraries {
   std::optional<std::filesystem::path> opencl;
   std::optional<std::filesystem::path> cuda;
-  std::vector<std::filesystem::path> folders;  ///< where they were looked for
+  std::vector<std::filesystem::path> folders;  ///< the folders that were searched
 };
 
-/// Looks in $PEAKMARK_LIBRARY_DIR where that is set, and nowhere else then; otherwise beside this program:
-/// `../lib/peakmark` from an installed `bin`, and further up in a build folder.
+/// Searches $PEAKMARK_LIBRARY_DIR only, if that is set; otherwise `../lib/peakmark` next to an installed
+/// `bin`, and further up in a build folder.
 RecorderLibraries find_recorder_libraries();
-/// The same in these folders, instead of beside the program.
+/// Searches these folders instead of those next to the program.
 RecorderLibraries find_recorder_libraries(const std::vector<std::filesystem::path>& folders);
 
-/// Sets in `environment` (a list of NAME=value) what makes the loaders of OpenCL and CUDA load the recorders,
-/// which then write `profile`.<pid>. Layers that the user has asked for by OPENCL_LAYERS stay, after ours.
-/// `sync`: finish the queue after each enqueue. `stacks`: each allocation brings its call stack. Everything
-/// that is not said here is left alone.
+/// Sets the variables that make the OpenCL loader and CUDA load the recorders, which then write
+/// `profile`.<pid>. `environment` is a list of NAME=value. OpenCL layers that the user has set stay, behind
+/// the recorder. `sync`: finish the queue after each enqueue. `stacks`: record the call stack of each
+/// allocation. Other variables do not change.
 void add_recorders(std::vector<std::string>& environment, const RecorderLibraries& libraries,
                    const std::filesystem::path& profile, bool sync, bool stacks = false);
 
-/// The library of another tool that the user has CUDA load, which `add_recorders` replaces: CUDA takes one
-/// only. Empty where there is none.
+/// Returns the library of another tool in the user's CUDA_INJECTION64_PATH, which add_recorders() replaces
+/// because CUDA loads only one; empty if there is none.
 std::string replaced_injection(const std::vector<std::string>& environment,
                                const RecorderLibraries& libraries);
 
-/// Sets what makes NVTX load a recorder, which then takes its ranges for phases; what the user has set stays.
-/// Apart, since ranges of libraries would cut the phases up by which a worker tells a call from its set-up.
+/// Sets the variable that makes NVTX load a recorder, which turns ranges into phases; a value of the user
+/// stays. Separate from add_recorders(), because ranges of libraries would split the phases by which a worker
+/// tells a call from its setup.
 void add_ranges(std::vector<std::string>& environment, const RecorderLibraries& libraries);
+
+/// Attaches to the recorder that a loader has loaded into this process. `library` is the path that the loader
+/// was given (OPENCL_LAYERS or CUDA_INJECTION64_PATH). Call it after the first call into OpenCL or CUDA.
+/// Throws RecorderError, with the reason and what to do, if the recorder did not start.
+std::unique_ptr<EventSource> attach_recorder(const std::filesystem::path& library);
 
 }  // namespace peakmark

@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/error.hpp"
 #include "base/files_testing.hpp"
 #include "base/program.hpp"
+#include "profile/event_source.hpp"
 
 namespace peakmark {
 namespace {
@@ -41,7 +43,7 @@ TEST(RecorderLibraries, EnvironmentOfARecordedProgram) {
                                "PEAKMARK_STACKS=0", "CUDA_INJECTION64_PATH=/p/libpeakmark-cupti.so"));
 }
 
-TEST(RecorderLibraries, RangesAreTakenUnlessTheUserHasSaidWhoDoes) {
+TEST(RecorderLibraries, TheUsersNvtxInjectionStays) {
   RecorderLibraries libraries;
   libraries.opencl = "/p/libpeakmark-opencl.so";
   std::vector<std::string> environment{"NVTX_INJECTION64_PATH="};
@@ -58,7 +60,7 @@ TEST(RecorderLibraries, RangesAreTakenUnlessTheUserHasSaidWhoDoes) {
   EXPECT_TRUE(environment.empty());
 }
 
-TEST(RecorderLibraries, AnotherToolOfCudasIsNamed) {
+TEST(RecorderLibraries, AReplacedInjectionIsReported) {
   RecorderLibraries libraries;
   libraries.cuda = "/p/libpeakmark-cupti.so";
   EXPECT_EQ(replaced_injection({"CUDA_INJECTION64_PATH=/tool.so"}, libraries), "/tool.so");
@@ -68,12 +70,49 @@ TEST(RecorderLibraries, AnotherToolOfCudasIsNamed) {
   EXPECT_EQ(replaced_injection({"CUDA_INJECTION64_PATH=/tool.so"}, libraries), "");
 }
 
-TEST(RecorderLibraries, WhatIsMissingIsNotSet) {
+TEST(RecorderLibraries, MissingRecordersAreNotSet) {
   std::vector<std::string> environment{"OPENCL_LAYERS=/a.so"};
   add_recorders(environment, {}, "p", false);
   EXPECT_THAT(environment, Contains("OPENCL_LAYERS=/a.so"));
   EXPECT_THAT(environment, Not(Contains(StartsWith("CUDA_INJECTION64_PATH="))));
   EXPECT_THAT(environment, Contains("PEAKMARK_PROFILE=" + std::filesystem::absolute("p").string()));
+}
+
+}  // namespace
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string refusal(const std::filesystem::path& library) {
+  try {
+    attach_recorder(library);
+  } catch (const RecorderError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class AttachedRecorderTest : public testing::Test {
+ protected:
+  void SetUp() override { std::ofstream(library_) << "no library"; }
+  void TearDown() override { unsetenv("OPENCL_LAYERS"); }
+
+  const TemporaryFolder folder_;
+  const std::filesystem::path library_ = folder_.path() / "libpeakmark-opencl.so";
+};
+
+TEST_F(AttachedRecorderTest, AMissingVariableIsReported) {
+  unsetenv("OPENCL_LAYERS");
+  EXPECT_THAT(refusal(library_), AllOf(HasSubstr(library_.string()), HasSubstr("set OPENCL_LAYERS")));
+}
+
+// `peakmark run` sets the variable: the message must not advise setting it.
+TEST_F(AttachedRecorderTest, ABrokenLibraryIsReportedWithTheLoadersReason) {
+  setenv("OPENCL_LAYERS", ("/other.so:" + library_.string()).c_str(), 1);
+  EXPECT_THAT(refusal(library_), AllOf(HasSubstr("cannot be loaded"), HasSubstr("file too short"),
+                                       Not(HasSubstr("OPENCL_LAYERS"))));
 }
 
 }  // namespace

@@ -6,20 +6,19 @@
 
 namespace peakmark {
 
-/// A text of lines in a buffer of the caller's, without the heap. A line is taken whole or not at all: what
-/// finds no room ends the text.
+/// Writes lines of text into the caller's buffer, without the heap. A line that does not fit is dropped, and
+/// ends the text.
 class StackText {
  public:
-  StackText(char* buffer, std::size_t room) : buffer_(buffer), room_(room) {}
+  StackText(char* buffer, std::size_t capacity) : buffer_(buffer), capacity_(capacity) {}
 
   [[nodiscard]] std::size_t bytes() const { return line_; }
   [[nodiscard]] bool is_full() const { return full_; }
 
-  /// A part of the line, at most `most` bytes of it: tabs and ends of line, which part fields and lines,
-  /// become spaces.
-  StackText& field(const char* text, std::size_t most = 1024) {
+  /// Adds a field of at most `max_bytes`. Tabs and line ends, which separate fields and lines, become spaces.
+  StackText& field(const char* text, std::size_t max_bytes = 1024) {
     if (end_ != line_) character('\t');
-    for (std::size_t i = 0; i < most && text[i] != '\0'; ++i) {
+    for (std::size_t i = 0; i < max_bytes && text[i] != '\0'; ++i) {
       character(text[i] == '\t' || text[i] == '\n' || text[i] == '\r' ? ' ' : text[i]);
     }
     return *this;
@@ -27,7 +26,7 @@ class StackText {
   StackText& hexadecimal(std::uint64_t number) { return digits(number, 16); }
   StackText& decimal(std::uint64_t number) { return digits(number, 10); }
 
-  /// False when the line found no room.
+  /// Returns false if the line does not fit.
   bool end_line() {
     character('\n');
     if (full_) {
@@ -40,7 +39,7 @@ class StackText {
 
  private:
   void character(char one) {
-    if (end_ == room_) full_ = true;
+    if (end_ == capacity_) full_ = true;
     if (!full_) buffer_[end_++] = one;
   }
   StackText& digits(std::uint64_t number, unsigned base) {
@@ -55,8 +54,8 @@ class StackText {
   }
 
   char* buffer_;
-  std::size_t room_;
-  std::size_t line_ = 0;  // where the line begins
+  std::size_t capacity_;
+  std::size_t line_ = 0;  // start of the current line
   std::size_t end_ = 0;
   bool full_ = false;
 };

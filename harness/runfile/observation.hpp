@@ -9,7 +9,7 @@
 
 #include "base/size.hpp"
 #include "runfile/field_list.hpp"
-#include "sweep/case.hpp"
+#include "sweep/description.hpp"
 
 namespace peakmark {
 

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "runfile/run_file.hpp"
-#include "sweep/window.hpp"
+#include "sweep/suite.hpp"
 
 namespace peakmark {
 

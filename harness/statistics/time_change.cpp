@@ -7,17 +7,16 @@
 #include <stdexcept>
 #include <vector>
 
-#include "statistics/centre.hpp"
-#include "statistics/rank_test.hpp"
+#include "statistics/rank_statistics.hpp"
 
 namespace peakmark {
 namespace {
 
-std::string trouble_of(std::span<const double> blocks, const char* side) {
+std::string blocks_error(std::span<const double> blocks, const char* side) {
   if (blocks.empty()) return fmt::format("the {} has no time", side);
   for (const double ns : blocks) {
     if (std::isfinite(ns) && ns > 0) continue;
-    return fmt::format("the {} has a block of {} ns, which is no time", side, ns);
+    return fmt::format("the {} has an invalid block of {} ns", side, ns);
   }
   return {};
 }
@@ -33,16 +32,16 @@ bool is_significant(const TimeChange& change, double adjusted_p) {
   return change.p < kSignificance && adjusted_p <= kFalseDiscoveryRate;
 }
 
-/// In the direction of the estimate.
-bool reaches_least_effect(const TimeChange& change) {
+/// Returns true if the interval reaches the minimum effect in the direction of the estimate.
+bool reaches_min_effect(const TimeChange& change) {
   if (!change.interval) return false;
-  return change.relative > 0 ? change.interval->high >= change.least_effect
-                             : change.interval->low <= -change.least_effect;
+  return change.relative > 0 ? change.interval->high >= change.min_effect
+                             : change.interval->low <= -change.min_effect;
 }
 
-bool is_within_least_effect(const TimeChange& change) {
-  return change.interval && change.interval->low > -change.least_effect &&
-         change.interval->high < change.least_effect;
+bool is_within_min_effect(const TimeChange& change) {
+  return change.interval && change.interval->low > -change.min_effect &&
+         change.interval->high < change.min_effect;
 }
 
 }  // namespace
@@ -66,13 +65,12 @@ std::string_view to_string(TimeVerdict verdict) {
 }
 
 std::string time_error(std::span<const double> base, std::span<const double> next) {
-  const std::string trouble = trouble_of(base, "base");
-  return trouble.empty() ? trouble_of(next, "new") : trouble;
+  const std::string error = blocks_error(base, "base");
+  return error.empty() ? blocks_error(next, "new") : error;
 }
 
 TimeChange time_change(std::span<const double> base, std::span<const double> next) {
-  if (const std::string trouble = time_error(base, next); !trouble.empty())
-    throw std::invalid_argument(trouble);
+  if (const std::string error = time_error(base, next); !error.empty()) throw std::invalid_argument(error);
   TimeChange change;
   change.base_ns = median(base);
   const Shift shift = hodges_lehmann(logarithms(base), logarithms(next));
@@ -82,7 +80,7 @@ TimeChange time_change(std::span<const double> base, std::span<const double> nex
     change.interval = Interval{std::expm1(shift.interval->low), std::expm1(shift.interval->high)};
   }
   change.p = mann_whitney(base, next).p;
-  change.least_effect = std::max(kMinEffect, kMinDifferenceNs / change.base_ns);
+  change.min_effect = std::max(kMinEffect, kMinDifferenceNs / change.base_ns);
   change.base_blocks = base.size();
   change.new_blocks = next.size();
   return change;
@@ -90,31 +88,31 @@ TimeChange time_change(std::span<const double> base, std::span<const double> nex
 
 bool is_candidate(const TimeChange& change) {
   return change.p < kCandidateSignificance &&
-         std::abs(change.relative) >= kCandidateEffect * change.least_effect;
+         std::abs(change.relative) >= kCandidateEffect * change.min_effect;
 }
 
 TimeVerdict judge_time(const TimeChange& change, double adjusted_p, Evidence evidence) {
   if (std::min(change.base_blocks, change.new_blocks) < kMinBlocks) return TimeVerdict::undecided;
-  const bool differs = is_significant(change, adjusted_p) && reaches_least_effect(change);
-  if (evidence == Evidence::not_in_turns) {
+  const bool differs = is_significant(change, adjusted_p) && reaches_min_effect(change);
+  if (evidence == Evidence::not_interleaved) {
     const bool large = std::abs(change.relative) >= kBetweenJobs;
     return differs && large ? TimeVerdict::suspicious : TimeVerdict::undecided;
   }
   if (differs && evidence == Evidence::one_pass) return TimeVerdict::suspicious;
   if (differs) return change.relative > 0 ? TimeVerdict::slower : TimeVerdict::faster;
-  return is_within_least_effect(change) ? TimeVerdict::same : TimeVerdict::undecided;
+  return is_within_min_effect(change) ? TimeVerdict::same : TimeVerdict::undecided;
 }
 
 // The interval's width falls with the square root of the blocks.
 std::optional<std::size_t> blocks_to_decide(const TimeChange& change) {
   if (!change.interval) return kMinBlocks;
   const double half_width = (change.interval->high - change.interval->low) / 2;
-  const double room = std::abs(change.least_effect - std::abs(change.relative));
-  if (!(room > 0) || !std::isfinite(half_width)) return std::nullopt;
+  const double gap = std::abs(change.min_effect - std::abs(change.relative));
+  if (!(gap > 0) || !std::isfinite(half_width)) return std::nullopt;
   const auto taken = static_cast<double>(std::min(change.base_blocks, change.new_blocks));
-  const double blocks = std::ceil(std::max(1.5 * taken, taken * std::pow(half_width / room, 2)));
-  constexpr double kMost = 10'000;  // nobody measures that: the case is too noisy, or at the very edge
-  if (blocks > kMost) return std::nullopt;
+  const double blocks = std::ceil(std::max(1.5 * taken, taken * std::pow(half_width / gap, 2)));
+  constexpr double kMaxBlocks = 10'000;  // not practical: too much noise, or too near to the minimum effect
+  if (blocks > kMaxBlocks) return std::nullopt;
   return std::max(kMinBlocks, static_cast<std::size_t>(blocks));
 }
 

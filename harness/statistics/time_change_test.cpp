@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "statistics/centre.hpp"
+#include "statistics/rank_statistics.hpp"
 
 namespace peakmark {
 namespace {
@@ -95,11 +95,11 @@ TEST(TimeChange, OfOtherJobsOrOneLookIsAtMostSuspicious) {
   const auto base = blocks(1e6, 0.01);
   EXPECT_EQ(verdict(base, blocks(1.05e6, 0.01), Evidence::one_pass), TimeVerdict::suspicious);
   EXPECT_EQ(verdict(base, base, Evidence::one_pass), TimeVerdict::same);
-  EXPECT_EQ(verdict(base, blocks(1.2e6, 0.01), Evidence::not_in_turns), TimeVerdict::suspicious);
-  EXPECT_EQ(verdict(base, blocks(0.5e6, 0.01), Evidence::not_in_turns), TimeVerdict::suspicious);
-  EXPECT_EQ(verdict(base, blocks(1.1e6, 0.01), Evidence::not_in_turns), TimeVerdict::undecided)
+  EXPECT_EQ(verdict(base, blocks(1.2e6, 0.01), Evidence::not_interleaved), TimeVerdict::suspicious);
+  EXPECT_EQ(verdict(base, blocks(0.5e6, 0.01), Evidence::not_interleaved), TimeVerdict::suspicious);
+  EXPECT_EQ(verdict(base, blocks(1.1e6, 0.01), Evidence::not_interleaved), TimeVerdict::undecided)
       << "jobs differ by that";
-  EXPECT_EQ(verdict(base, base, Evidence::not_in_turns), TimeVerdict::undecided);
+  EXPECT_EQ(verdict(base, base, Evidence::not_interleaved), TimeVerdict::undecided);
 }
 
 TEST(TimeChange, FalseDiscoveriesAreHeldBack) {
@@ -110,7 +110,7 @@ TEST(TimeChange, FalseDiscoveriesAreHeldBack) {
 TEST(TimeChange, BelowTheClockIsNoChange) {
   // 4 % of 5 us are 200 ns.
   const TimeChange change = time_change(blocks(5e3, 0.01), blocks(5.2e3, 0.01));
-  EXPECT_DOUBLE_EQ(change.least_effect, 0.1);
+  EXPECT_DOUBLE_EQ(change.min_effect, 0.1);
   EXPECT_EQ(judge_time(change, change.p, Evidence::confirmation_pass), TimeVerdict::same);
   EXPECT_EQ(verdict(blocks(5e3, 0.01), blocks(6e3, 0.01)), TimeVerdict::slower);
 }
@@ -125,7 +125,7 @@ TEST(TimeChange, SaysWhatIsNoTime) {
   const std::vector<double> good{1, 2};
   EXPECT_THAT(time_error(good, good), IsEmpty());
   EXPECT_THAT(time_error({}, good), HasSubstr("the base has no time"));
-  EXPECT_THAT(time_error(good, std::vector<double>{1, 0}), HasSubstr("the new has a block of 0 ns"));
+  EXPECT_THAT(time_error(good, std::vector<double>{1, 0}), HasSubstr("the new has an invalid block of 0 ns"));
   EXPECT_THAT(time_error(good, std::vector<double>{-1}), HasSubstr("block of -1 ns"));
   EXPECT_THAT(time_error(std::vector<double>{std::numeric_limits<double>::quiet_NaN()}, good),
               HasSubstr("nan"));

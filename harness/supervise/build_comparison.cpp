@@ -33,7 +33,7 @@ struct Build {
 
 std::filesystem::path worker_of_base(const BuildComparisonOptions& options) {
   if (options.sweep.worker) return find_worker_of(options.other, *options.sweep.worker);
-  const auto named = worker_of_suites(options.sweep.selection.suites);
+  const auto named = find_suite_worker(options.sweep.selection.suites);
   return named ? find_worker_of(options.other, named->named, false) : find_worker_of(options.other);
 }
 

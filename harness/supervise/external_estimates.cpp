@@ -137,7 +137,7 @@ EstimateObservation observe(const ExternalEstimator& estimator, const VariantDes
   observed.estimator = estimator.name;
   observed.form = estimator.form;
   try {
-    const EstimatorQuestion question = question_of(estimator, variant, observation.axes);
+    const EstimatorQuestion question = make_question(estimator, variant, observation.axes);
     observed.slices_used = question.slices;
     ExternalAnswer answer = ask_external(estimator, question, observation.requested_peak_bytes, "", limits);
     observed.slices_estimated = answer.slices;

@@ -75,7 +75,7 @@ Listing list_on(const std::optional<DeviceInfo>& device, const SelectionOptions&
   if (options.filter) listing.cases = filtered(std::move(listing.cases), *options.filter);
   if (options.variants) listing.cases = of_variants(std::move(listing.cases), *options.variants);
   listing.all_dry = all_dry(listing.cases);
-  if (options.shard) listing.cases = shard_of(std::move(listing.cases), parse_shard(*options.shard));
+  if (options.shard) listing.cases = select_shard(std::move(listing.cases), parse_shard(*options.shard));
   return listing;
 }
 

@@ -134,7 +134,7 @@ std::size_t RunWorkers::index_of(const PlannedCase& planned) const {
 
 std::filesystem::path find_worker_for(const SweepOptions& options) {
   if (options.worker) return find_worker(options.worker);
-  const auto named = worker_of_suites(options.selection.suites);
+  const auto named = find_suite_worker(options.selection.suites);
   if (!named) return find_worker(std::nullopt);
   const std::string trouble = program_failure(current_environment(), named->program.string());
   if (trouble.empty()) return named->program;

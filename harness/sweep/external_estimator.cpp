@@ -18,8 +18,8 @@ bool is_integer(const AxisDescription& axis) {
   return std::holds_alternative<Size>(axis.default_value);
 }
 
-/// Formulas of axes, or the first two integer axes beside the slices.
-std::vector<Formula> dimensions_of(const ExternalEstimator& estimator, const VariantDescription& variant) {
+/// Returns the formulas of axes, or the first two integer axes besides the slice axis.
+std::vector<Formula> find_dimensions(const ExternalEstimator& estimator, const VariantDescription& variant) {
   if (!estimator.other_dimensions.empty()) return estimator.other_dimensions;
   std::vector<Formula> dimensions;
   for (const AxisDescription& axis : variant.axes) {
@@ -28,9 +28,9 @@ std::vector<Formula> dimensions_of(const ExternalEstimator& estimator, const Var
     }
   }
   if (dimensions.size() < 2) {
-    throw UsageError(
-        fmt::format("{} has not two integer axes beside its slices; say other_dimensions = [\"ny\", \"nx\"]",
-                    variant.name));
+    throw UsageError(fmt::format(
+        "{} has fewer than two integer axes besides its slice axis: add other_dimensions = [\"ny\", \"nx\"]",
+        variant.name));
   }
   return dimensions;
 }
@@ -39,8 +39,9 @@ bool names_an_axis(const std::vector<Formula>& dimensions, const std::string& ax
   return std::ranges::any_of(dimensions, [&](const Formula& one) { return one.text() == axis; });
 }
 
-std::vector<std::string> parameters_of(const ExternalEstimator& estimator, const VariantDescription& variant,
-                                       const std::vector<Formula>& dimensions) {
+std::vector<std::string> find_parameters(const ExternalEstimator& estimator,
+                                         const VariantDescription& variant,
+                                         const std::vector<Formula>& dimensions) {
   if (estimator.parameters) return *estimator.parameters;
   std::vector<std::string> names;
   for (const AxisDescription& axis : variant.axes) {
@@ -58,7 +59,7 @@ void check_axis(const VariantDescription& variant, const std::string& name, bool
         fmt::format("{} has no axis '{}'{}", variant.name, name, suggest_word(name, variant.axis_names())));
   }
   if (integer && !is_integer(*axis)) {
-    throw UsageError(fmt::format("axis '{}' of {} is a word; formulas are of integers", name, variant.name));
+    throw UsageError(fmt::format("axis '{}' of {} is a word: formulas need integers", name, variant.name));
   }
 }
 
@@ -66,7 +67,7 @@ std::string numpy_dtype(const std::string& name) {
   try {
     return std::string(numpy_name(parse_dtype(name)));
   } catch (const UsageError&) {
-    return name;  // numpy knows more of them
+    return name;  // a name or code of numpy
   }
 }
 
@@ -98,7 +99,7 @@ std::vector<std::string> estimator_command_words(std::string_view command) {
       words.back() += letter;
     }
   }
-  if (quote != '\0') throw UsageError(fmt::format("'{}': a {} without its other", command, quote));
+  if (quote != '\0') throw UsageError(fmt::format("unbalanced {} in '{}'", quote, command));
   return words;
 }
 
@@ -115,20 +116,20 @@ void check_estimator_call(std::string_view call) {
     return;
   }
   throw UsageError(fmt::format(
-      "'{}' cannot be called: write python:package.module:function, or command:PROGRAM ARGUMENTS", call));
+      "malformed call '{}': write python:package.module:function or command:PROGRAM ARGUMENTS", call));
 }
 
 void check_estimator_form(std::string_view form) {
   static const std::vector<std::string> forms{"documented", "direct", "module", "iterative"};
   if (std::ranges::find(forms, form) != forms.end()) return;
-  throw UsageError(fmt::format("no form '{}'{}", form, suggest_word(form, forms)));
+  throw UsageError(fmt::format("unknown form '{}'{}", form, suggest_word(form, forms)));
 }
 
 void check_estimator_dtype(const std::string& dtype) {
   const std::vector<std::string>& names = suite_keys::dtypes();
   static const std::regex code("[<>=|]?([?bBhHiIlLqQefdgFDG]|[biufc][0-9]{1,3})");
   if (std::ranges::find(names, dtype) != names.end() || std::regex_match(dtype, code)) return;
-  throw UsageError(fmt::format("no dtype of numpy is '{}'{}", dtype, suggest_word(dtype, names)));
+  throw UsageError(fmt::format("unknown dtype '{}'{}", dtype, suggest_word(dtype, names)));
 }
 
 void check_function_beside(const std::string& function) {
@@ -137,32 +138,32 @@ void check_function_beside(const std::string& function) {
                       function.find(':', colon + 1) == std::string::npos &&
                       function.find(' ') == std::string::npos;
   if (!is_one) {
-    throw UsageError(fmt::format("'{}' is no function: write package.module:function", function));
+    throw UsageError(fmt::format("malformed function '{}': write package.module:function", function));
   }
 }
 
 void check_estimator_fits(const ExternalEstimator& estimator, const VariantDescription& variant) {
   if (variant.slice_axis.empty()) {
-    throw UsageError(fmt::format(
-        "{} names no slice axis, and an estimator counts slices: say slice_axis = \"n\"", variant.name));
+    throw UsageError(
+        fmt::format("{} has no slice axis, which estimators need: add slice_axis = \"n\"", variant.name));
   }
-  const std::vector<Formula> dimensions = dimensions_of(estimator, variant);
+  const std::vector<Formula> dimensions = find_dimensions(estimator, variant);
   for (const Formula& dimension : dimensions) {
     for (const std::string& axis : dimension.axes()) check_axis(variant, axis, true);
   }
-  for (const std::string& axis : parameters_of(estimator, variant, dimensions)) {
+  for (const std::string& axis : find_parameters(estimator, variant, dimensions)) {
     check_axis(variant, axis, false);
   }
 }
 
-EstimatorQuestion question_of(const ExternalEstimator& estimator, const VariantDescription& variant,
-                              const Parameters& parameters) {
+EstimatorQuestion make_question(const ExternalEstimator& estimator, const VariantDescription& variant,
+                                const Parameters& parameters) {
   check_estimator_fits(estimator, variant);
   const auto value_of = [&](const std::string& axis) { return parameters.integer(axis); };
   EstimatorQuestion question;
   question.slice_dimension = variant.slice_dimension;
   question.slices = parameters.integer(variant.slice_axis);
-  const std::vector<Formula> dimensions = dimensions_of(estimator, variant);
+  const std::vector<Formula> dimensions = find_dimensions(estimator, variant);
   for (const Formula& dimension : dimensions) {
     question.other_dimensions.push_back(dimension.evaluate(value_of));
   }
@@ -171,7 +172,7 @@ EstimatorQuestion question_of(const ExternalEstimator& estimator, const VariantD
                                : dtype != nullptr       ? to_text(*dtype)
                                                         : "float32");
   std::vector<std::pair<std::string, AxisValue>> values;
-  for (const std::string& axis : parameters_of(estimator, variant, dimensions)) {
+  for (const std::string& axis : find_parameters(estimator, variant, dimensions)) {
     values.emplace_back(axis, *parameters.find(axis));
   }
   question.parameters = Parameters(std::move(values));

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "sweep/example_description.hpp"
+#include "sweep/sample_description.hpp"
 #include "sweep/suite_document.hpp"
 
 namespace peakmark {
@@ -22,9 +22,9 @@ Suite estimator_suite(const std::string& text) {
 
 EstimatorQuestion question_about(const Suite& suite, std::string_view name) {
   const PlannedCase& planned = suite.cases.front();
-  return question_of(*suite.vocabulary.estimator(name),
-                     *suite.vocabulary.description.variant(planned.sweep_case.variant),
-                     planned.sweep_case.parameters);
+  return make_question(*suite.vocabulary.estimator(name),
+                       *suite.vocabulary.description.variant(planned.sweep_case.variant),
+                       planned.sweep_case.parameters);
 }
 
 TEST(ExternalEstimator, ACallOfItselfTakesDimensionsAndParametersFromTheAxes) {
@@ -114,22 +114,22 @@ TEST(ExternalEstimator, TakesNumpysNamesOfDtypes) {
 TEST(ExternalEstimator, MistakesNameFileLineAndKey) {
   const std::string call = "[[estimator]]\ncall = 'python:m:f'\n";
   const std::pair<std::string, std::string> mistakes[] = {
-      {"[[estimator]]\nname = 'x'\n", "/suites/s.toml:1: estimator: says not what to call"},
-      {"[[estimator]]\ncall = 'm:f'\n", "/suites/s.toml:2: call: 'm:f' cannot be called: write python:"},
-      {"[[estimator]]\ncall = 'python:m'\n", "/suites/s.toml:2: call: 'python:m' cannot be called"},
-      {"[[estimator]]\ncall = 'command: '\n", "/suites/s.toml:2: call: 'command: ' cannot be called"},
-      {call + "form = 'modul'\n", "/suites/s.toml:3: form: no form 'modul'; did you mean 'module'?"},
-      {call + "other_dimensions = ['ny']\n", "/suites/s.toml:3: other_dimensions: are two"},
+      {"[[estimator]]\nname = 'x'\n", "/suites/s.toml:1: estimator: no call: add call"},
+      {"[[estimator]]\ncall = 'm:f'\n", "/suites/s.toml:2: call: malformed call 'm:f': write python:"},
+      {"[[estimator]]\ncall = 'python:m'\n", "/suites/s.toml:2: call: malformed call 'python:m'"},
+      {"[[estimator]]\ncall = 'command: '\n", "/suites/s.toml:2: call: malformed call 'command: '"},
+      {call + "form = 'modul'\n", "/suites/s.toml:3: form: unknown form 'modul'; did you mean 'module'?"},
+      {call + "other_dimensions = ['ny']\n", "/suites/s.toml:3: other_dimensions: must be two"},
       {call + "other_dimensions = ['ny +', 'nx']\n", "/suites/s.toml:3: other_dimensions: formula 'ny +'"},
       {call + "dtype = 'flaot32'\n",
-       "/suites/s.toml:3: dtype: no dtype of numpy is 'flaot32'; did you mean 'float32'?"},
-      {call + "dtype = ''\n", "/suites/s.toml:3: dtype: no dtype of numpy is ''"},
+       "/suites/s.toml:3: dtype: unknown dtype 'flaot32'; did you mean 'float32'?"},
+      {call + "dtype = ''\n", "/suites/s.toml:3: dtype: unknown dtype ''"},
       {call + "output_dimensions = 'nonsense'\n",
-       "/suites/s.toml:3: output_dimensions: 'nonsense' is no function: write package.module:function"},
-      {call + "padding = 'm:'\n", "/suites/s.toml:3: padding: 'm:' is no function"},
-      {call + "seconds = 0\n", "/suites/s.toml:3: seconds: is 1 or more, not 0"},
+       "/suites/s.toml:3: output_dimensions: malformed function 'nonsense': write package.module:function"},
+      {call + "padding = 'm:'\n", "/suites/s.toml:3: padding: malformed function 'm:'"},
+      {call + "seconds = 0\n", "/suites/s.toml:3: seconds: must be at least 1, not 0"},
       {call + "pading = 'm:g'\n", "/suites/s.toml:3: pading: unknown key; did you mean 'padding'?"},
-      {call + call, "/suites/s.toml:3: estimator: 'python:m:f' stands already at /suites/s.toml:1"},
+      {call + call, "/suites/s.toml:3: estimator: duplicate estimator 'python:m:f': it is already in /suites/s.toml:1"},
   };
   for (const auto& [text, message] : mistakes) {
     EXPECT_THAT(estimator_mistake(text + kEstimatedSweep), testing::StartsWith(message)) << text;

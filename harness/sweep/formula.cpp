@@ -16,8 +16,8 @@ namespace {
 using Operation = Formula::Operation;
 using Step = Formula::Step;
 
-// The parser calls itself for each parenthesis; without a bound a long line of them would end the stack.
-constexpr int kDeepest = 100;
+// The parser recurses for each parenthesis: a limit protects the stack.
+constexpr int kMaxDepth = 100;
 
 std::string at(const std::string& text, std::size_t column, std::string_view what) {
   return fmt::format("formula '{}', column {}: {}", text, column, what);
@@ -42,7 +42,7 @@ class Parser {
 
  private:
   void sum() {
-    if (++depth_ > kDeepest) fail("it is nested too deeply");
+    if (++depth_ > kMaxDepth) fail("nested too deeply");
     product();
     for (char c = next(); c == '+' || c == '-'; c = next()) {
       const std::size_t column = take();
@@ -77,7 +77,7 @@ class Parser {
     } else if (starts_name(c)) {
       name();
     } else {
-      fail(c == '\0' ? "it ends where a number or an axis should stand" : "no number and no axis");
+      fail(c == '\0' ? "unexpected end: a number or an axis is missing" : "expected a number or an axis");
     }
     for (auto column = minuses.rbegin(); column != minuses.rend(); ++column) {
       steps_.push_back({Operation::negate, *column});
@@ -91,7 +91,7 @@ class Parser {
     if (error == std::errc::result_out_of_range) {
       throw OverflowError(at(text_, position_ + 1, "the number does not fit 64 bits"));
     }
-    if (end != text_.data() + text_.size() && (*end == '.' || starts_name(*end))) fail("no integer");
+    if (end != text_.data() + text_.size() && (*end == '.' || starts_name(*end))) fail("not an integer");
     steps_.push_back({Operation::integer, position_ + 1, value});
     position_ += static_cast<std::size_t>(end - begin);
   }
@@ -120,7 +120,8 @@ class Parser {
         std::ranges::find(kFunctions, word, [](const auto& entry) { return std::string(entry.first); });
     if (found == kFunctions.end()) {
       position_ = begin;
-      fail(fmt::format("no function '{}'{}", word, suggest_word(word, {"max", "min", "next_pow2", "pow2"})));
+      fail(fmt::format("unknown function '{}'{}", word,
+                       suggest_word(word, {"max", "min", "next_pow2", "pow2"})));
     }
     const Operation operation = found->second;
     take();
@@ -143,7 +144,7 @@ class Parser {
     take();
   }
 
-  // '\0' at the end; a zero byte inside the text is refused as no number.
+  // Returns '\0' at the end. A zero byte in the text is an error like other characters.
   char next() {
     while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\t')) ++position_;
     return position_ < text_.size() ? text_[position_] : '\0';
@@ -160,11 +161,11 @@ class Parser {
   int depth_ = 0;
 };
 
-constexpr Size kLeast = std::numeric_limits<Size>::min();
+constexpr Size kMinSize = std::numeric_limits<Size>::min();
 
 Size floor_divide(Size a, Size b) {
   if (b == 0) throw UsageError(fmt::format("{} / 0 has no value", a));
-  if (a == kLeast && b == -1) throw OverflowError(fmt::format("{} / -1 does not fit 64 bits", a));
+  if (a == kMinSize && b == -1) throw OverflowError(fmt::format("{} / -1 does not fit 64 bits", a));
   const Size quotient = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
@@ -177,7 +178,7 @@ Size floor_remainder(Size a, Size b) {
 }
 
 Size power_of_two(Size exponent) {
-  if (exponent < 0) throw UsageError(fmt::format("pow2({}) is no integer", exponent));
+  if (exponent < 0) throw UsageError(fmt::format("pow2({}) is not an integer", exponent));
   if (exponent > 62) throw OverflowError(fmt::format("pow2({}) does not fit 64 bits", exponent));
   return Size{1} << exponent;
 }

@@ -9,24 +9,24 @@
 
 namespace peakmark {
 
-/// An axis derived from other axes: `2 * nx + 1`, `max(ny, nx) / 2`, `next_pow2(2 * w)`.
+/// A formula that computes an axis from other axes: `2 * nx + 1`, `max(ny, nx) / 2`, `next_pow2(2 * w)`.
 ///
 /// 64-bit integers, axis names, parentheses, `+ - * / %`, and the functions `min` and `max` (of one or more),
-/// `pow2(k)` = 2^k and `next_pow2(x)`, the least power of two that is ≥ x. `/` rounds down, and `%` is what
-/// it leaves, so that -7 / 2 is -4 and -7 % 2 is 1, as `//` and `%` in Python.
+/// `pow2(k)` = 2^k and `next_pow2(x)`, the smallest power of two ≥ x. `/` rounds down and `%` is the
+/// remainder of that, as `//` and `%` in Python: -7 / 2 is -4 and -7 % 2 is 1.
 ///
-/// The evaluator is our own because libraries for formulas compute in doubles: from 2^53 on they are silently
-/// off, where a size must be exact or an error.
+/// Libraries for formulas compute in doubles, which are silently wrong above 2^53. Sizes must be exact or an
+/// error.
 class Formula {
  public:
-  /// Throws UsageError with the text and the column of the mistake.
+  /// Throws UsageError with the text and the column of the error.
   explicit Formula(std::string text);
 
   [[nodiscard]] const std::string& text() const { return text_; }
-  /// The axes it reads, each once, in order of appearance.
+  /// Returns the axes in the formula, each once, in order of appearance.
   [[nodiscard]] const std::vector<std::string>& axes() const { return axes_; }
-  /// `value_of` gives the value of an axis. Throws OverflowError, or UsageError for a division by 0, with
-  /// text and column.
+  /// Returns the value. `value_of` returns the value of an axis. Throws OverflowError, and UsageError for a
+  /// division by 0, with text and column.
   [[nodiscard]] Size evaluate(const std::function<Size(const std::string& axis)>& value_of) const;
 
   enum class Operation : unsigned char {
@@ -43,7 +43,7 @@ class Formula {
     pow2,
     next_pow2,
   };
-  /// A formula is kept as steps on a stack, operands before their operation.
+  /// A step of a stack machine: operands come before their operation.
   struct Step {
     Operation operation;
     std::size_t column;  ///< 1-based

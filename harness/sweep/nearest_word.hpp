@@ -6,18 +6,31 @@
 
 namespace peakmark {
 
-/// Typing mistakes between two words: letters put in, left out, replaced, or swapped with their neighbour.
+/// Returns the number of typing errors between two words: letters added, removed, replaced, or swapped.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate that was most likely meant, or an empty view when none is near. `coords1d` is near
-/// `padding/coords1d`; upper and lower case are one.
+/// Returns the candidate that was probably meant, empty if none is near. `coords1d` is near
+/// `padding/coords1d`; case is ignored.
 std::string_view nearest_word(std::string_view word, const std::vector<std::string>& candidates);
 std::string_view nearest_word(std::string_view word, std::vector<std::string>&& candidates) = delete;
 
-/// The end of an error message about an unknown word: `; did you mean 'edge'? (known: constant, edge, …)`.
+/// Returns the end of an error message about an unknown word: `; did you mean 'edge'? (known: constant, edge,
+/// …)`.
 std::string suggest_word(std::string_view word, const std::vector<std::string>& candidates);
-/// The same where what may be suggested is not what is listed.
+/// Suggests from `candidates` and lists `known`.
 std::string suggest_word(std::string_view word, const std::vector<std::string>& candidates,
                          const std::vector<std::string>& known);
+
+/// Returns true if `pattern`, in which `*` matches any text, also the empty one, matches the whole of `text`.
+bool matches_pattern(std::string_view pattern, std::string_view text);
+
+/// Returns the variant of `names` that `name` means: itself, or the only one that ends with `/name` or
+/// `.name`, such as `2023.2.0` for `nabu_padding/2023.2.0`. Empty if there is none. Throws UsageError if
+/// there are several.
+std::string variant_meant_by(const std::string& name, const std::vector<std::string>& names);
+
+/// Returns the end of an error message about a pattern that matches none of `names`: as suggest_word(), or
+/// the nearest pattern that matches one, `padding/*`.
+std::string suggest_pattern(std::string_view pattern, const std::vector<std::string>& names);
 
 }  // namespace peakmark

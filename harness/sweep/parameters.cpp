@@ -14,7 +14,7 @@ const AxisValue& value_of(const Parameters& parameters, std::string_view axis) {
   if (const AxisValue* value = parameters.find(axis)) return *value;
   std::vector<std::string> names;
   for (const auto& [name, value] : parameters.values()) names.push_back(name);
-  throw UsageError(fmt::format("no axis '{}'{}", axis, suggest_word(axis, names)));
+  throw UsageError(fmt::format("unknown axis '{}'{}", axis, suggest_word(axis, names)));
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ using AxisValue = std::variant<Size, std::string>;
 
 std::string to_text(const AxisValue& value);
 
-/// Axis values of one case, in the order in which the variant declares its axes, defaults included. Copies
-/// share their values: a suite of a million cases has several copies of each.
+/// The axis values of one case, with defaults, in the variant's order. Copies share their values: a suite of
+/// a million cases has several copies of each.
 class Parameters {
  public:
   using Values = std::vector<std::pair<std::string, AxisValue>>;
@@ -26,18 +26,18 @@ class Parameters {
   explicit Parameters(std::vector<std::pair<std::string, AxisValue>> values)
       : values_(std::make_shared<Values>(std::move(values))) {}
 
-  /// Throw UsageError, naming the axis, when it is not there or of the other type.
+  /// Throw UsageError with the axis if it is missing or of the other type.
   [[nodiscard]] Size integer(std::string_view axis) const;
   [[nodiscard]] const std::string& word(std::string_view axis) const;
   [[nodiscard]] const AxisValue* find(std::string_view axis) const;
-  /// Changes this copy only.
+  /// Sets the value in this copy only.
   void set(std::string_view axis, AxisValue value);
 
   [[nodiscard]] const Values& values() const;
   friend bool operator==(const Parameters& one, const Parameters& other) {
     return one.values_ == other.values_ || one.values() == other.values();
   }
-  /// Takes the values of `other` where they are equal, so that they are in memory once.
+  /// Shares the values of `other` if they are equal.
   void share(const Parameters& other) {
     if (*this == other) values_ = other.values_;
   }
@@ -46,9 +46,9 @@ class Parameters {
   std::shared_ptr<Values> values_;  ///< null: no axes
 };
 
-/// The end of a message about a size that does not fit 64 bits: `; the largest axis is pad_x0 =
-/// 4611686018427387904`. The bytes are a product of many axes, and the message of the product names none.
-/// Empty without an integer.
+/// Returns the end of a message about a size that does not fit 64 bits: `; the largest axis is pad_x0 =
+/// 4611686018427387904`. The size is a product of many axes, and its error names none. Empty without an
+/// integer.
 std::string largest_axis_note(const Parameters& parameters);
 
 }  // namespace peakmark

@@ -23,7 +23,7 @@ TEST(Parameters, AreReadByNameAndType) {
 
 TEST(Parameters, NameTheAxisThatIsNotThereOrOfTheOtherType) {
   EXPECT_THAT([] { (void)example().integer("nxx"); },
-              ThrowsMessage<UsageError>(HasSubstr("no axis 'nxx'; did you mean 'nx'?")));
+              ThrowsMessage<UsageError>(HasSubstr("unknown axis 'nxx'; did you mean 'nx'?")));
   EXPECT_THAT([] { (void)example().integer("mode"); },
               ThrowsMessage<UsageError>(HasSubstr("axis 'mode' is the word 'edge', not an integer")));
   EXPECT_THAT([] { (void)example().word("nx"); },

@@ -28,8 +28,8 @@ void take_apart(std::string_view text, const std::function<void(std::string_view
     }
     const std::size_t end = text.find('}', brace);
     if (text[brace] == '}' || end == std::string_view::npos) {
-      throw UsageError(fmt::format("'{}': a '{}' without its other; a brace itself is written '{}{}'", whole,
-                                   text[brace], text[brace], text[brace]));
+      throw UsageError(fmt::format("unbalanced '{}' in '{}': write '{}{}' for a brace", text[brace], whole,
+                                   text[brace], text[brace]));
     }
     placeholder(text.substr(brace + 1, end - brace - 1));
     text.remove_prefix(end + 1);
@@ -37,7 +37,7 @@ void take_apart(std::string_view text, const std::function<void(std::string_view
   plain(text);
 }
 
-std::string place_of(std::string_view name, const ProgramPlaces& places) {
+std::string fill_value(std::string_view name, const ProgramPlaces& places) {
   if (name == "suite_folder") return places.suite_folder;
   if (name == "python") return places.python;
   if (name == "backend") return places.backend;
@@ -45,13 +45,13 @@ std::string place_of(std::string_view name, const ProgramPlaces& places) {
   return places.scratch_folder;
 }
 
-/// Where a value is filled into a shell's text.
+/// The context of a value in a shell's text.
 enum class ShellPlace : std::uint8_t { plain, single_quotes, double_quotes, backticks, comment };
 
-/// Where the shell is after `text`.
+/// Returns the context after `text`.
 ShellPlace shell_place_after(std::string_view text) {
-  std::vector<ShellPlace> open{ShellPlace::plain};  // what `$(` and quotes have opened
-  std::vector<int> brackets{0};                     // of each that is plain
+  std::vector<ShellPlace> open{ShellPlace::plain};  // opened by `$(` and quotes
+  std::vector<int> brackets{0};                     // for each plain context
   const auto enter = [&](ShellPlace place) {
     open.push_back(place);
     brackets.push_back(0);
@@ -108,7 +108,7 @@ ShellPlace shell_place_after(std::string_view text) {
   return open.back();
 }
 
-/// `text` with `escape` before each of `letters`.
+/// Returns `text` with `escape` before each of `letters`.
 std::string escaped(const std::string& text, std::string_view letters, const std::string& escape) {
   std::string written;
   for (const char letter : text) {
@@ -120,19 +120,19 @@ std::string escaped(const std::string& text, std::string_view letters, const std
 
 std::string in_quotes(const std::string& text);
 
-/// `value`, so that /bin/sh reads it as text where `before` ends.
+/// Returns `value` quoted for /bin/sh in the context after `before`.
 std::string for_shell(const std::string& value, std::string_view before) {
   switch (shell_place_after(before)) {
     case ShellPlace::plain:
       return in_quotes(value);
     case ShellPlace::single_quotes:
-      return escaped(value, "'", "'\\'");  // ends the quotes, writes one, begins again
+      return escaped(value, "'", "'\\'");  // closes the quotes, adds one, opens them again
     case ShellPlace::double_quotes:
       return escaped(value, "$`\"\\", "\\");
     case ShellPlace::backticks:
-      // Backticks take backslashes away once more: of these letters none is certain.
+      // Backticks remove another level of backslashes, so these letters cannot be quoted safely.
       if (value.find_first_of("$`\"'\\") != std::string::npos) {
-        throw UsageError(fmt::format("'{}' cannot be put between backticks; write $(…) instead", value));
+        throw UsageError(fmt::format("cannot quote '{}' in backticks: use $(…)", value));
       }
       return in_quotes(value);
     case ShellPlace::comment:
@@ -141,7 +141,7 @@ std::string for_shell(const std::string& value, std::string_view before) {
   return in_quotes(value);
 }
 
-/// As /bin/sh takes it for one word.
+/// Returns `text` quoted as one word for /bin/sh.
 std::string in_quotes(const std::string& text) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:,@%";
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
@@ -172,7 +172,7 @@ void check_placeholders(std::string_view text, const VariantDescription& variant
         known.insert(known.end(), program_place_names().begin(), program_place_names().end());
         if (std::ranges::find(known, name) != known.end()) return;
         throw UsageError(
-            fmt::format("'{}': nothing is called '{}'{}", text, name, suggest_word(name, known)));
+            fmt::format("unknown placeholder '{{{}}}' in '{}'{}", name, text, suggest_word(name, known)));
       });
 }
 
@@ -183,14 +183,14 @@ std::string fill_placeholders(std::string_view text, const Parameters& parameter
       text, [&](std::string_view plain) { filled += plain; },
       [&](std::string_view name) {
         const AxisValue* value = parameters.find(name);
-        const std::string word = value != nullptr ? to_text(*value) : place_of(name, places);
+        const std::string word = value != nullptr ? to_text(*value) : fill_value(name, places);
         filled += quote ? quote(word, filled) : word;
       });
   return filled;
 }
 
-std::vector<std::string> command_of(const ProgramDescription& program, const Parameters& parameters,
-                                    const ProgramPlaces& places) {
+std::vector<std::string> make_command(const ProgramDescription& program, const Parameters& parameters,
+                                      const ProgramPlaces& places) {
   if (program.shell) {
     return {"/bin/sh", "-c", fill_placeholders(program.command.front(), parameters, places, for_shell)};
   }

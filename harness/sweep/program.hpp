@@ -7,57 +7,56 @@
 #include <vector>
 
 #include "sweep/description.hpp"
-#include "sweep/place.hpp"
+#include "sweep/source_location.hpp"
 
 namespace peakmark {
 
 /// A program that a suite measures as a variant: any command, run under the recorder (docs/suites.md).
 struct ProgramDescription {
-  Place place;
-  /// As of a variant of a worker, so that everything after it is the same for both.
+  SourceLocation place;
+  /// Described like a variant of a worker.
   VariantDescription variant;
-  /// Program and arguments, or with `shell` one text for /bin/sh. Texts have placeholders: `{nx}`.
+  /// Program and arguments, or with `shell` one text for /bin/sh. Texts may contain placeholders: `{nx}`.
   std::vector<std::string> command;
   bool shell = false;
-  /// NAME and value, with placeholders, added to the environment.
+  /// Names and values, with placeholders, that are added to the environment.
   std::vector<std::pair<std::string, std::string>> environment;
-  /// A Python environment: a folder under $PEAKMARK_ENVIRONMENTS, or with a `/` a path from the suite's
-  /// folder; empty: the system's.
+  /// A Python environment: a folder in $PEAKMARK_ENVIRONMENTS, or with a `/` a path relative to the suite.
+  /// Empty: the system's.
   std::string python;
-  std::string python_made_by;  ///< the command that makes it, for whoever has it not; may be empty
-  bool sync = false;           ///< memory passes finish the queue after each enqueue
-  bool device_time = false;    ///< the time of a call is that of the device, as the recorder sees it
+  std::string python_made_by;  ///< the command that creates it, for messages; may be empty
+  bool sync = false;           ///< memory passes finish each command before the next
+  bool device_time = false;    ///< times are those of the device, from the recorder
   std::filesystem::path suite_folder;
-  std::string estimator;  ///< its own: the name of an external estimator; may be empty
+  std::string estimator;  ///< the name of an external estimator; may be empty
 };
 
-/// Beside the axes, what placeholders stand for.
+/// Values of the placeholders that are not axes.
 struct ProgramPlaces {
   std::string suite_folder;
   std::string python;          ///< the interpreter
   std::string backend;         ///< of the case
-  std::string device;          ///< index of the run's device, of its backend
-  std::string scratch_folder;  ///< empty, and gone after the program
+  std::string device;          ///< index of the run's device within its backend
+  std::string scratch_folder;  ///< empty, and removed after the program
 };
 
-/// The names that no axis of a program may have.
+/// Returns the names that axes of programs must not have.
 const std::vector<std::string>& program_place_names();
 
-/// Throws UsageError with the text and what is wrong with it: a brace without its other, an unknown
-/// placeholder with the nearest. `{{` and `}}` are braces.
+/// Throws UsageError for unbalanced braces and for unknown placeholders, with the nearest. `{{` and `}}` are
+/// braces.
 void check_placeholders(std::string_view text, const VariantDescription& variant);
 
-/// Writes a value as it is to be read where the text before it ends.
+/// Quotes a value for the context after `before`.
 using QuoteValue = std::function<std::string(const std::string& value, std::string_view before)>;
 
-/// `text` with its placeholders filled in, each value passed through `quote`.
+/// Returns `text` with its placeholders replaced, each value passed through `quote`.
 std::string fill_placeholders(std::string_view text, const Parameters& parameters,
                               const ProgramPlaces& places, const QuoteValue& quote);
 
-/// The command of a case, ready to be run without a shell: with `shell`, /bin/sh -c and the text, values as
-/// the shell must read them, also inside the quotes of the suite. UsageError for a value that cannot be
-/// written between backticks.
-std::vector<std::string> command_of(const ProgramDescription& program, const Parameters& parameters,
-                                    const ProgramPlaces& places);
+/// Returns the command of a case as words; with `shell`, /bin/sh -c and the text, with values quoted for
+/// their context. Throws UsageError for a value that cannot be quoted in backticks.
+std::vector<std::string> make_command(const ProgramDescription& program, const Parameters& parameters,
+                                      const ProgramPlaces& places);
 
 }  // namespace peakmark

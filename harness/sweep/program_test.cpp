@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "sweep/example_description.hpp"
+#include "sweep/sample_description.hpp"
 #include "sweep/suite_document.hpp"
 
 namespace peakmark {
@@ -52,7 +52,7 @@ TEST(Program, CommandOfACaseHasItsValues) {
   const ProgramDescription& program = *suite.vocabulary.program("padding/theirs");
   EXPECT_EQ("/suites", program.suite_folder);
   const ProgramPlaces places{"/suites", "/usr/bin/python3", "opencl", "0", "/tmp/x"};
-  EXPECT_THAT(command_of(program, suite.cases[7].sweep_case.parameters, places),
+  EXPECT_THAT(make_command(program, suite.cases[7].sweep_case.parameters, places),
               ElementsAre("/usr/bin/python3", "/suites/pad.py", "--mode=constant", "100x512", "{opencl}"));
 }
 
@@ -61,8 +61,8 @@ TEST(Program, ShellGetsOneTextWithValuesInQuotes) {
       "[[program]]\nvariant = 'a/b'\nshell = true\ncommand = 'echo {word} {{x,y}} > {scratch_folder}/out'\n"
       "axes.word = \"it's;rm\"\n[[sweep]]\nvariants = 'a/b'\n";
   const Suite suite = program_suite(text);
-  EXPECT_THAT(command_of(*suite.vocabulary.program("a/b"), suite.cases[0].sweep_case.parameters,
-                         {"", "", "", "", "/my folder"}),
+  EXPECT_THAT(make_command(*suite.vocabulary.program("a/b"), suite.cases[0].sweep_case.parameters,
+                           {"", "", "", "", "/my folder"}),
               ElementsAre("/bin/sh", "-c", "echo 'it'\\''s;rm' {x,y} > '/my folder'/out"));
 }
 
@@ -72,7 +72,7 @@ std::string printed(const std::string& line, const std::string& value) {
   program.shell = true;
   program.command = {line};
   const std::vector<std::string> words =
-      command_of(program, Parameters({{"word", value}}), {"", "", "", "", "/tmp/x"});
+      make_command(program, Parameters({{"word", value}}), {"", "", "", "", "/tmp/x"});
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
   const pid_t shell = ::fork();
@@ -132,47 +132,46 @@ TEST(Program, MistakesNameFileLineAndKey) {
   const std::string good = "variant = 'a/b'\n";
   const std::string whole = good + "command = ['x']\n";
   const std::pair<std::string, std::string> mistakes[] = {
-      {"command = ['x']", "s.toml:1: program: names no variant"},
-      {good, "s.toml:1: program: has no command"},
-      {"variant = 'padding'\ncommand = ['x']", "s.toml:2: variant: 'padding' is no variant's name"},
-      {"variant = 'a/b c'\ncommand = ['x']", "s.toml:2: variant: 'a/b c' is no variant's name"},
+      {"command = ['x']", "s.toml:1: program: no variant: add"},
+      {good, "s.toml:1: program: no command: add"},
+      {"variant = 'padding'\ncommand = ['x']", "s.toml:2: variant: malformed variant name 'padding'"},
+      {"variant = 'a/b c'\ncommand = ['x']", "s.toml:2: variant: malformed variant name 'a/b c'"},
       {"variant = 'padding/coords1d'\ncommand = ['x']",
-       "s.toml:1: program: there is a variant 'padding/coords1d' already, the worker's"},
-      {whole + "[[program]]\n" + whole, "s.toml:4: program: there is a variant 'a/b' already, at s.toml:1"},
+       "s.toml:1: program: duplicate variant 'padding/coords1d': it is already in the worker"},
+      {whole + "[[program]]\n" + whole, "s.toml:4: program: duplicate variant 'a/b': it is already in s.toml:1"},
       {whole + "comand = 'x'", "s.toml:4: comand: unknown key; did you mean 'command'?"},
-      {good + "command = 'x'", "s.toml:3: command: is a list of words"},
+      {good + "command = 'x'", "s.toml:3: command: must be a list of words"},
       {good + "command = ['x']\nshell = true",
-       "s.toml:3: command: with shell = true the command is one text"},
+       "s.toml:3: command: must be one text with shell = true"},
       {good + "command = ['{nx}']\naxes.ny = 3",
-       "s.toml:3: command: '{nx}': nothing is called 'nx'; did you mean 'ny'?"},
-      {good + "command = ['{']",
-       "s.toml:3: command: '{': a '{' without its other; a brace itself is written"},
-      {good + "command = ['a}']", "s.toml:3: command: 'a}': a '}' without its other"},
-      {whole + "environment = { A = '{b}' }", "s.toml:4: environment.A: '{b}': nothing is called 'b'"},
-      {whole + "environment = 3", "s.toml:4: environment: is a table"},
-      {whole + "environment = { A = 3 }", "s.toml:4: environment.A: is a text in quotes"},
-      {whole + "backends = ['dry']", "s.toml:4: backends: a program does not run on 'dry'"},
-      {whole + "axes.backend = 3", "s.toml:4: axes.backend: 'backend' stands for something else"},
-      {whole + "axes.'a b' = 3", "s.toml:4: axes.a b: is no name of an axis"},
-      {whole + "axes.n = { least = 1 }", "s.toml:4: axes.n: has no default"},
-      {whole + "axes.n = { default = 0, least = 1 }", "s.toml:4: axes.n: axis 'n' is at least 1, not 0"},
-      {whole + "axes.n = { default = 1, choices = ['a'] }", "s.toml:4: axes.n: an integer has a least value"},
+       "s.toml:3: command: unknown placeholder '{nx}' in '{nx}'; did you mean 'ny'?"},
+      {good + "command = ['{']", "s.toml:3: command: unbalanced '{' in '{': write"},
+      {good + "command = ['a}']", "s.toml:3: command: unbalanced '}' in 'a}'"},
+      {whole + "environment = { A = '{b}' }", "s.toml:4: environment.A: unknown placeholder '{b}' in '{b}'"},
+      {whole + "environment = 3", "s.toml:4: environment: must be a table"},
+      {whole + "environment = { A = 3 }", "s.toml:4: environment.A: must be a text in quotes"},
+      {whole + "backends = ['dry']", "s.toml:4: backends: unsupported backend of a program: 'dry'"},
+      {whole + "axes.backend = 3", "s.toml:4: axes.backend: reserved name 'backend'"},
+      {whole + "axes.'a b' = 3", "s.toml:4: axes.a b: malformed axis name"},
+      {whole + "axes.n = { least = 1 }", "s.toml:4: axes.n: no default"},
+      {whole + "axes.n = { default = 0, least = 1 }", "s.toml:4: axes.n: axis 'n' must be at least 1, not 0"},
+      {whole + "axes.n = { default = 1, choices = ['a'] }", "s.toml:4: axes.n: an integer axis has least, not choices"},
       {whole + "axes.m = { default = 'a', choices = ['a', 'b/c'] }",
-       "s.toml:4: axes.m: axis 'm': the word 'b/c' holds '/'"},
-      {good + "command = ['']", "s.toml:3: command: begins with an empty word: name the program"},
-      {good + "command = ' '\nshell = true", "s.toml:3: command: begins with an empty word"},
+       "s.toml:4: axes.m: axis 'm': 'b/c' contains '/'"},
+      {good + "command = ['']", "s.toml:3: command: empty program name: write"},
+      {good + "command = ' '\nshell = true", "s.toml:3: command: empty program name"},
       {whole + "axes.n = { default = 1, most = 2 }", "s.toml:4: axes.n.most: unknown key"},
       {whole + "axes.m = { default = 'c', choices = ['a', 'b'] }",
-       "s.toml:4: axes.m: axis 'm' has no word 'c'"},
+       "s.toml:4: axes.m: unknown word of axis 'm': 'c'"},
       {whole + "slice_axis = 'm'\naxes.n = 3",
        "s.toml:4: slice_axis: a/b has no axis 'm'; did you mean 'n'?"},
       {whole + "slice_axis = 'm'\naxes.m = 'x'", "s.toml:4: slice_axis: axis 'm' is a word"},
-      {whole + "slice_dimension = 2", "s.toml:4: slice_dimension: is 0 (projection) or 1 (sinogram), not 2"},
-      {whole + "time = 'gpu'", "s.toml:4: time: is of the 'host' or of the 'device', not of 'gpu'"},
-      {whole + "sync = 1", "s.toml:4: sync: is true or false"},
-      {whole + "estimator = 'fft'", "s.toml:1: program.estimator: no estimator 'fft'"},
-      {whole + "estimator = 'python:m:f'", "s.toml:1: program.estimator: a/b names no slice axis"},
-      {whole + "estimator = 'python:m'", "s.toml:1: program.estimator: 'python:m' cannot be called"},
+      {whole + "slice_dimension = 2", "s.toml:4: slice_dimension: must be 0 (projection) or 1 (sinogram), not 2"},
+      {whole + "time = 'gpu'", "s.toml:4: time: must be 'host' or 'device', not 'gpu'"},
+      {whole + "sync = 1", "s.toml:4: sync: must be true or false"},
+      {whole + "estimator = 'fft'", "s.toml:1: program.estimator: unknown estimator 'fft'"},
+      {whole + "estimator = 'python:m:f'", "s.toml:1: program.estimator: a/b has no slice axis"},
+      {whole + "estimator = 'python:m'", "s.toml:1: program.estimator: malformed call 'python:m'"},
   };
   for (const auto& [text, message] : mistakes) {
     EXPECT_THAT(program_mistake(text), testing::StartsWith(message)) << text;

@@ -10,6 +10,7 @@
 #include "sweep/toml_reader.hpp"
 
 namespace peakmark {
+
 namespace {
 
 class ProgramReader : private TomlReader {
@@ -22,16 +23,16 @@ class ProgramReader : private TomlReader {
     program_.place = at(table, "program");
     program_.variant.backends = {"opencl", "cuda"};
     for (const TomlEntry& entry : in_file_order(table)) read_key(entry, at(entry, ""));
-    if (program_.variant.name.empty()) fail(program_.place, "names no variant: variant = \"padding/theirs\"");
+    if (program_.variant.name.empty()) fail(program_.place, "no variant: add variant = \"padding/theirs\"");
     if (program_.command.empty())
-      fail(program_.place, "has no command: command = [\"{python}\", \"script.py\"]");
+      fail(program_.place, "no command: add command = [\"{python}\", \"script.py\"]");
     check_slice_axis();
     check_texts();
     return std::move(program_);
   }
 
  private:
-  void read_key(const TomlEntry& entry, const Place& place) {
+  void read_key(const TomlEntry& entry, const SourceLocation& place) {
     only_known(place, entry.key, suite_keys::program());
     const toml::node& node = *entry.node;
     VariantDescription& variant = program_.variant;
@@ -42,14 +43,14 @@ class ProgramReader : private TomlReader {
     } else if (entry.key == "command") {
       command_place_ = place;
       is_one_text_ = node.is_string();
-      for (Placed<std::string>& one : words(node, place)) program_.command.push_back(std::move(one.value));
+      for (Located<std::string>& one : words(node, place)) program_.command.push_back(std::move(one.value));
     } else if (entry.key == "shell") {
       program_.shell = truth(node, place);
     } else if (entry.key == "environment") {
       read_environment(node, place);
     } else if (entry.key == "python") {
       program_.python = word(node, place);
-      if (program_.python.empty()) fail(place, "the name is empty");
+      if (program_.python.empty()) fail(place, "empty name");
     } else if (entry.key == "python_made_by") {
       program_.python_made_by = word(node, place);
     } else if (entry.key == "backends") {
@@ -66,7 +67,7 @@ class ProgramReader : private TomlReader {
     } else if (entry.key == "slice_dimension") {
       const Size dimension = integer(node, place);
       if (dimension != 0 && dimension != 1) {
-        fail(place, fmt::format("is 0 (projection) or 1 (sinogram), not {}", dimension));
+        fail(place, fmt::format("must be 0 (projection) or 1 (sinogram), not {}", dimension));
       }
       variant.slice_dimension = static_cast<int>(dimension);
     } else if (entry.key == "destroys_input") {
@@ -78,22 +79,22 @@ class ProgramReader : private TomlReader {
     }
   }
 
-  /// OPERATION/WAY: it becomes the first parts of the names of cases.
-  static std::string variant_name(std::string name, const Place& place) {
+  /// Checks OPERATION/WAY, the beginning of case names.
+  static std::string variant_name(std::string name, const SourceLocation& place) {
     if (!is_variant_name(name)) {
       fail(place,
-           fmt::format("'{}' is no variant's name: write OPERATION/WAY, of letters, digits and - _ . +",
+           fmt::format("malformed variant name '{}': write OPERATION/WAY with letters, digits and - _ . +",
                        name));
     }
     return name;
   }
 
-  static std::vector<std::string> backends(const toml::node& node, const Place& place) {
+  static std::vector<std::string> backends(const toml::node& node, const SourceLocation& place) {
     const std::vector<std::string> known{"cuda", "opencl"};
     std::vector<std::string> named;
-    for (const Placed<std::string>& backend : words(node, place)) {
+    for (const Located<std::string>& backend : words(node, place)) {
       if (std::ranges::find(known, backend.value) == known.end()) {
-        fail(backend.place, fmt::format("a program does not run on '{}'{}", backend.value,
+        fail(backend.place, fmt::format("unsupported backend of a program: '{}'{}", backend.value,
                                         suggest_word(backend.value, known)));
       }
       named.push_back(backend.value);
@@ -101,45 +102,44 @@ class ProgramReader : private TomlReader {
     return named;
   }
 
-  void read_time(const std::string& of, const Place& place) {
+  void read_time(const std::string& of, const SourceLocation& place) {
     const std::vector<std::string> known{"device", "host"};
     if (std::ranges::find(known, of) == known.end()) {
-      fail(place,
-           fmt::format("is of the 'host' or of the 'device', not of '{}'{}", of, suggest_word(of, known)));
+      fail(place, fmt::format("must be 'host' or 'device', not '{}'{}", of, suggest_word(of, known)));
     }
     program_.device_time = of == "device";
   }
 
-  void read_environment(const toml::node& node, const Place& place) {
+  void read_environment(const toml::node& node, const SourceLocation& place) {
     const toml::table* table = node.as_table();
-    if (table == nullptr) fail(place, "is a table: environment = { NAME = \"value\" }");
+    if (table == nullptr) fail(place, "must be a table: environment = { NAME = \"value\" }");
     for (const TomlEntry& entry : in_file_order(*table)) {
-      const Place here = at(entry, "environment.");
+      const SourceLocation here = at(entry, "environment.");
       if (entry.key.empty() || entry.key.find('=') != std::string::npos)
-        fail(here, "is no name of a variable");
+        fail(here, "malformed name of a variable");
       program_.environment.emplace_back(entry.key, word(*entry.node, here));
       environment_places_.push_back(here);
     }
   }
 
-  void read_axes(const toml::node& node, const Place& place) {
+  void read_axes(const toml::node& node, const SourceLocation& place) {
     const toml::table* table = node.as_table();
-    if (table == nullptr) fail(place, "is a table of axes: axes.nx = { default = 512, least = 1 }");
+    if (table == nullptr) fail(place, "must be a table of axes: axes.nx = { default = 512, least = 1 }");
     for (const TomlEntry& entry : in_file_order(*table)) {
-      const Place here = at(entry, "axes.");
+      const SourceLocation here = at(entry, "axes.");
       if (!is_axis_name(entry.key)) {
-        fail(here, "is no name of an axis: write letters, digits and - _");
+        fail(here, "malformed axis name: use letters, digits and - _");
       }
       const auto& taken = program_place_names();
       if (entry.key == "variant" || entry.key == "backend" ||
           std::ranges::find(taken, entry.key) != taken.end()) {
-        fail(here, fmt::format("'{}' stands for something else; give the axis another name", entry.key));
+        fail(here, fmt::format("reserved name '{}': give the axis another name", entry.key));
       }
       program_.variant.axes.push_back(read_axis(entry, here));
     }
   }
 
-  AxisDescription read_axis(const TomlEntry& axis_entry, const Place& place) {
+  AxisDescription read_axis(const TomlEntry& axis_entry, const SourceLocation& place) {
     AxisDescription axis;
     axis.name = axis_entry.key;
     const toml::table* table = axis_entry.node->as_table();
@@ -148,7 +148,7 @@ class ProgramReader : private TomlReader {
     } else {
       bool has_default = false;
       for (const TomlEntry& entry : in_file_order(*table)) {
-        const Place here = at(entry, place.key + ".");
+        const SourceLocation here = at(entry, place.key + ".");
         only_known(here, entry.key, suite_keys::program_axis());
         if (entry.key == "default") {
           axis.default_value = scalar(*entry.node, here).value;
@@ -156,17 +156,17 @@ class ProgramReader : private TomlReader {
         } else if (entry.key == "least") {
           axis.least = integer(*entry.node, here);
         } else if (entry.key == "choices") {
-          for (Placed<std::string>& choice : words(*entry.node, here)) axis.choices.push_back(choice.value);
+          for (Located<std::string>& choice : words(*entry.node, here)) axis.choices.push_back(choice.value);
         } else if (entry.key == "help") {
           axis.help = word(*entry.node, here);
         } else {
           unknown(here, entry.key, suite_keys::program_axis());
         }
       }
-      if (!has_default) fail(place, "has no default: { default = 512, least = 1 }");
+      if (!has_default) fail(place, "no default: { default = 512, least = 1 }");
       const bool is_word = std::holds_alternative<std::string>(axis.default_value);
-      if (is_word && table->contains("least")) fail(place, "a word has choices, not a least value");
-      if (!is_word && table->contains("choices")) fail(place, "an integer has a least value, not choices");
+      if (is_word && table->contains("least")) fail(place, "a word axis has choices, not least");
+      if (!is_word && table->contains("choices")) fail(place, "an integer axis has least, not choices");
     }
     check_here(place, [&] {
       check_axis_value(axis, axis.default_value);
@@ -184,20 +184,20 @@ class ProgramReader : private TomlReader {
                                           suggest_word(variant.slice_axis, variant.axis_names())));
     }
     if (!std::holds_alternative<Size>(axis->default_value)) {
-      fail(slice_axis_place_, fmt::format("axis '{}' is a word; slices are counted", axis->name));
+      fail(slice_axis_place_,
+           fmt::format("axis '{}' is a word: the slice axis must be an integer", axis->name));
     }
   }
 
   void check_texts() const {
     if (program_.shell && !is_one_text_) {
-      fail(command_place_, "with shell = true the command is one text: \"make && ./run {n}\"");
+      fail(command_place_, "must be one text with shell = true: \"make && ./run {n}\"");
     }
     if (!program_.shell && is_one_text_) {
-      fail(command_place_,
-           "is a list of words, as no shell takes it apart: [\"./run\", \"{n}\"]; or say shell = true");
+      fail(command_place_, "must be a list of words, [\"./run\", \"{n}\"], or add shell = true");
     }
     if (program_.command.front().find_first_not_of(" \t\n") == std::string::npos) {
-      fail(command_place_, "begins with an empty word: name the program, [\"./run\", \"{n}\"]");
+      fail(command_place_, "empty program name: write [\"./run\", \"{n}\"]");
     }
     for (const std::string& text : program_.command) check_text(text, command_place_);
     for (std::size_t i = 0; i < program_.environment.size(); ++i) {
@@ -205,14 +205,14 @@ class ProgramReader : private TomlReader {
     }
   }
 
-  void check_text(const std::string& text, const Place& place) const {
+  void check_text(const std::string& text, const SourceLocation& place) const {
     check_here(place, [&] { check_placeholders(text, program_.variant); });
   }
 
   ProgramDescription program_;
-  Place command_place_;
-  Place slice_axis_place_;
-  std::vector<Place> environment_places_;
+  SourceLocation command_place_;
+  SourceLocation slice_axis_place_;
+  std::vector<SourceLocation> environment_places_;
   bool is_one_text_ = false;
 };
 
@@ -221,6 +221,87 @@ class ProgramReader : private TomlReader {
 std::shared_ptr<const ProgramDescription> read_program(const toml::table& table,
                                                        const std::filesystem::path& file) {
   return std::make_shared<const ProgramDescription>(ProgramReader(file).read(table));
+}
+
+namespace {
+
+class EstimatorReader : private TomlReader {
+ public:
+  explicit EstimatorReader(const std::filesystem::path& file) : TomlReader(file.string()) {
+    estimator_.suite_folder = folder();
+  }
+
+  ExternalEstimator read(const toml::table& table) {
+    estimator_.place = at(table, "estimator");
+    for (const TomlEntry& entry : in_file_order(table)) read_key(entry, at(entry, ""));
+    if (estimator_.call.empty()) {
+      fail(estimator_.place, "no call: add call = \"python:package.module:function\"");
+    }
+    if (estimator_.name.empty()) estimator_.name = estimator_.call;
+    return std::move(estimator_);
+  }
+
+ private:
+  void read_key(const TomlEntry& entry, const SourceLocation& place) {
+    only_known(place, entry.key, suite_keys::estimator());
+    const toml::node& node = *entry.node;
+    if (entry.key == "name") {
+      estimator_.name = word(node, place);
+      if (estimator_.name.empty()) fail(place, "empty name");
+    } else if (entry.key == "call") {
+      estimator_.call = word(node, place);
+      check_here(place, [&] { check_estimator_call(estimator_.call); });
+    } else if (entry.key == "form") {
+      estimator_.form = word(node, place);
+      check_here(place, [&] { check_estimator_form(estimator_.form); });
+    } else if (entry.key == "other_dimensions") {
+      read_dimensions(node, place);
+    } else if (entry.key == "dtype") {
+      estimator_.dtype = word(node, place);
+      check_here(place, [&] { check_estimator_dtype(estimator_.dtype); });
+    } else if (entry.key == "parameters") {
+      read_parameters(node, place);
+    } else if (entry.key == "output_dimensions") {
+      estimator_.output_dimensions = word(node, place);
+      check_here(place, [&] { check_function_beside(estimator_.output_dimensions); });
+    } else if (entry.key == "padding") {
+      estimator_.padding = word(node, place);
+      check_here(place, [&] { check_function_beside(estimator_.padding); });
+    } else if (entry.key == "python") {
+      estimator_.python = word(node, place);
+    } else if (entry.key == "seconds") {
+      const Size seconds = integer(node, place);
+      if (seconds < 1) fail(place, fmt::format("must be at least 1, not {}", seconds));
+      estimator_.seconds = static_cast<double>(seconds);
+    } else {
+      unknown(place, entry.key, suite_keys::estimator());
+    }
+  }
+
+  void read_dimensions(const toml::node& node, const SourceLocation& place) {
+    for (const Located<AxisValue>& one : list(node, place)) {
+      check_here(one.place, [&] { estimator_.other_dimensions.emplace_back(to_text(one.value)); });
+    }
+    if (estimator_.other_dimensions.size() != 2) {
+      fail(place,
+           fmt::format("must be two, such as [\"ny\", \"nx\"], not {}", estimator_.other_dimensions.size()));
+    }
+  }
+
+  void read_parameters(const toml::node& node, const SourceLocation& place) {
+    estimator_.parameters.emplace();
+    if (node.is_array() && node.as_array()->empty()) return;
+    for (Located<std::string>& one : words(node, place)) estimator_.parameters->push_back(one.value);
+  }
+
+  ExternalEstimator estimator_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ExternalEstimator> read_external_estimator(const toml::table& table,
+                                                                 const std::filesystem::path& file) {
+  return std::make_shared<const ExternalEstimator>(EstimatorReader(file).read(table));
 }
 
 }  // namespace peakmark

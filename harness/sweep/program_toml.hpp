@@ -10,11 +10,11 @@
 
 namespace peakmark {
 
-/// One [[program]] of a suite `file`; its form, axes and placeholders are checked. Throws UsageError.
+/// Reads a [[program]] of a suite `file` and checks it. Throws UsageError.
 std::shared_ptr<const ProgramDescription> read_program(const toml::table& table,
                                                        const std::filesystem::path& file);
 
-/// One [[estimator]]. Throws UsageError.
+/// Reads an [[estimator]]. Throws UsageError.
 std::shared_ptr<const ExternalEstimator> read_external_estimator(const toml::table& table,
                                                                  const std::filesystem::path& file);
 

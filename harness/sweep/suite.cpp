@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/fingerprint.hpp"
@@ -14,6 +17,7 @@
 #include "sweep/sweep_expansion.hpp"
 
 namespace peakmark {
+
 namespace {
 
 void add(const ProgramDescription& program, Fingerprint& fingerprint) {
@@ -41,7 +45,7 @@ void add(const ExternalEstimator& estimator, Fingerprint& fingerprint) {
   }
 }
 
-std::string fingerprint_of(const std::vector<PlannedCase>& cases, const Vocabulary& vocabulary) {
+std::string make_fingerprint(const std::vector<PlannedCase>& cases, const Vocabulary& vocabulary) {
   Fingerprint fingerprint;
   for (const PlannedCase& planned : cases) {
     fingerprint.add(planned.name);
@@ -59,28 +63,28 @@ class Collector {
  public:
   explicit Collector(Suite& suite) : suite_(suite) {}
 
-  void add(const SweepExpansion& sweep, const Place& place) {
-    at_most_ += sweep.cases_at_most();
-    if (at_most_ > kMaxCases) fail(place, fmt::format("the suite has more than {} cases", kMaxCases));
+  void add(const SweepExpansion& sweep, const SourceLocation& place) {
+    max_cases_ += sweep.max_cases();
+    if (max_cases_ > kMaxCases) fail(place, fmt::format("more than {} cases in the suite", kMaxCases));
     sweep.walk([&](SweepExpansion::Expanded expanded) {
       Case written = expanded.planned.sweep_case;
       written.backend = expanded.written_backend;
       const std::string written_name = case_name(written, *expanded.variant);
       const auto [first, is_new] = first_places_.try_emplace(written_name, place);
       if (!is_new) {
-        fail(place, fmt::format("gives the case {} a second time; the first time is at {}:{}", written_name,
-                                first->second.file, first->second.line));
+        fail(place, fmt::format("duplicate case {}: it is already in {}:{}", written_name, first->second.file,
+                                first->second.line));
       }
       expanded.planned.name = case_name(expanded.planned.sweep_case, *expanded.variant);
-      // Cases for `auto` and `dry` are two as written and one where auto is dry: measured once.
+      // Cases for `auto` and `dry` are the same if auto is dry: they are measured once.
       if (names_.insert(expanded.planned.name).second) suite_.cases.push_back(std::move(expanded.planned));
     });
   }
 
  private:
   Suite& suite_;
-  std::size_t at_most_ = 0;
-  std::unordered_map<std::string, Place> first_places_;
+  std::size_t max_cases_ = 0;
+  std::unordered_map<std::string, SourceLocation> first_places_;
   std::unordered_set<std::string> names_;
 };
 
@@ -89,11 +93,11 @@ class Collector {
 Suite expand_suites(const std::vector<SuiteDocument>& documents, const Description& description,
                     const ExpandOptions& options) {
   if (options.backend && std::ranges::find(known_backends(), *options.backend) == known_backends().end()) {
-    throw UsageError(fmt::format("--backend {}: there is no such backend{}", *options.backend,
+    throw UsageError(fmt::format("--backend {}: unknown backend{}", *options.backend,
                                  suggest_word(*options.backend, known_backends())));
   }
   Suite suite;
-  suite.vocabulary = vocabulary_of(documents, description);
+  suite.vocabulary = gather_vocabulary(documents, description);
   Collector collector(suite);
   for (const SuiteDocument& document : documents) {
     suite.files.push_back(document.file);
@@ -102,20 +106,20 @@ Suite expand_suites(const std::vector<SuiteDocument>& documents, const Descripti
       collector.add(SweepExpansion(sweep, document, suite.vocabulary, options), sweep.place);
     }
   }
-  suite.fingerprint = fingerprint_of(suite.cases, suite.vocabulary);
+  suite.fingerprint = make_fingerprint(suite.cases, suite.vocabulary);
   return suite;
 }
 
 Suite load_suites(const std::vector<std::filesystem::path>& files, const Description& description,
                   const ExpandOptions& options) {
-  if (files.empty()) throw UsageError("no suite file is named");
+  if (files.empty()) throw UsageError("no suite file named");
   std::vector<SuiteDocument> documents;
   documents.reserve(files.size());
   for (const std::filesystem::path& file : files) documents.push_back(read_suite_document(file));
   return expand_suites(documents, description, options);
 }
 
-std::optional<SuiteWorker> worker_of_suites(const std::vector<std::filesystem::path>& files) {
+std::optional<SuiteWorker> find_suite_worker(const std::vector<std::filesystem::path>& files) {
   std::optional<SuiteWorker> found;
   for (const std::filesystem::path& file : files) {
     const SuiteDocument document = read_suite_document(file);
@@ -125,13 +129,77 @@ std::optional<SuiteWorker> worker_of_suites(const std::vector<std::filesystem::p
                        document.worker->place};
     if (found && found->program != worker.program) {
       fail(worker.place,
-           fmt::format("'{}' is not the worker of {}:{}, '{}'; run the suites one after the other, or "
-                       "name one worker with --worker",
-                       worker.named.string(), found->place.file, found->place.line, found->named.string()));
+           fmt::format(
+               "'{}' differs from the worker of {}:{}, '{}'; run the suites separately, or name one worker "
+               "with --worker",
+               worker.named.string(), found->place.file, found->place.line, found->named.string()));
     }
     found = std::move(worker);
   }
   return found;
+}
+
+namespace {
+
+bool parse_bound(std::string_view text, double& bound) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bound);
+  return error == std::errc{} && end == text.data() + text.size() && std::isfinite(bound) && bound >= 0;
+}
+
+}  // namespace
+
+Window parse_window(std::string_view text) {
+  Window window;
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || !parse_bound(text.substr(0, colon), window.lo) ||
+      !parse_bound(text.substr(colon + 1), window.hi)) {
+    throw UsageError(fmt::format("malformed window '{}': write LO:HI, such as 0.8:1.0", text));
+  }
+  if (window.lo > window.hi) {
+    throw UsageError(
+        fmt::format("malformed window '{}': {} is more than {}; write LO:HI", text, window.lo, window.hi));
+  }
+  return window;
+}
+
+std::string to_text(const Window& window) {
+  return fmt::format("{}:{}", window.lo, window.hi);
+}
+
+namespace {
+
+bool parse_number(std::string_view text, int& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+}  // namespace
+
+Shard parse_shard(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  Shard shard;
+  const bool numbers = slash != std::string_view::npos && parse_number(text.substr(0, slash), shard.index) &&
+                       parse_number(text.substr(slash + 1), shard.count);
+  if (!numbers || shard.index < 1 || shard.index > shard.count) {
+    throw UsageError(fmt::format("malformed shard '{}': write I/N with 1 ≤ I ≤ N, such as 2/4", text));
+  }
+  return shard;
+}
+
+// Large shapes are neighbours in a suite: taking every N-th case spreads them over the shards.
+std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, Shard shard) {
+  if (shard.index < 1 || shard.index > shard.count) {
+    throw UsageError(
+        fmt::format("malformed shard {}/{}: must be I/N with 1 ≤ I ≤ N", shard.index, shard.count));
+  }
+  const auto step = static_cast<std::size_t>(shard.count);
+  std::size_t kept = 0;
+  for (std::size_t i = static_cast<std::size_t>(shard.index) - 1; i < cases.size(); i += step, ++kept) {
+    if (kept != i) cases[kept] = std::move(cases[i]);
+  }
+  cases.resize(kept);
+  cases.shrink_to_fit();
+  return cases;
 }
 
 }  // namespace peakmark

@@ -3,68 +3,83 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "sweep/case.hpp"
 #include "sweep/description.hpp"
-#include "sweep/place.hpp"
+#include "sweep/source_location.hpp"
 #include "sweep/vocabulary.hpp"
-#include "sweep/window.hpp"
 
 namespace peakmark {
 
-/// What a suite says of one of its cases: facts come from the run, these come from people.
+/// The window that an estimate must stay in (check/judge.hpp).
+struct Window {
+  double lo = 0.8;
+  double hi = 1.0;
+  /// Includes both bounds.
+  [[nodiscard]] bool contains(double ratio) const { return lo <= ratio && ratio <= hi; }
+  friend bool operator==(const Window&, const Window&) = default;
+};
+
+/// Parses `0.8:1.0`, with 0 ≤ lo ≤ hi. Throws UsageError.
+Window parse_window(std::string_view text);
+
+/// Returns the shortest text for the same window: `0.8:1`.
+std::string to_text(const Window& window);
+
+/// A case of a suite with its expectations.
 struct PlannedCase {
   std::string name;
   Case sweep_case;
   Window window;
   std::string expected_outcome = "ok";         ///< an outcome's name
-  std::vector<std::string> judged_estimators;  ///< beside the variant's own
-  std::string figure;  ///< the plot that shows it, as its sweep says; empty where the suite leaves it open
-  std::string place;  ///< `nightly.toml:12`, of its sweep, for messages; empty where it comes from a run file
+  std::vector<std::string> judged_estimators;  ///< besides the variant's own
+  std::string figure;                          ///< the plot that shows it; empty if its sweep names none
+  std::string place;  ///< `nightly.toml:12`, its sweep, for messages; empty if read from a run file
 };
 
-/// A suite, expanded: no two cases have one name; there is at least one case.
+/// An expanded suite: at least one case, with unique names.
 struct Suite {
   std::vector<std::filesystem::path> files;
   std::string name;                ///< of the files, joined by `+`
   std::vector<PlannedCase> cases;  ///< in the order of the file
-  /// Of the cases' names and expectations, and of the suite's own programs: `--resume` compares it.
+  /// Of names, expectations and programs; `--resume` compares it.
   std::string fingerprint;
-  Vocabulary vocabulary;  ///< what its cases were made of
+  Vocabulary vocabulary;  ///< variants, programs and estimators of its cases
 };
 
-/// How `auto` backends are resolved: `opencl`, `cuda`, `dry`, or `auto` where there is no device.
+/// How `auto` backends are resolved: `opencl`, `cuda`, `dry`, or `auto` without a device.
 struct ExpandOptions {
   std::string automatic_backend = "auto";
   std::optional<std::string> backend;  ///< replaces the suite's backend axis
 };
 
-/// More cases than this are a mistake, and said before memory and time are spent on them.
+/// Larger suites are refused before they take memory and time.
 inline constexpr std::size_t kMaxCases = 2'000'000;
 
-/// Reads and expands suite files; `docs/suites.md` tells the format. Each sweep expands in the order of its
-/// variants, then its backends, then its axes as they stand in the file, the last one fastest.
-/// Throws UsageError with `file:line: key: what, and the nearest word`.
+/// Reads and expands suite files (docs/suites.md). A sweep expands in the order of its variants, backends,
+/// and axes in the file, the last one fastest. Throws UsageError with `file:line: key: what` and the nearest
+/// word.
 Suite load_suites(const std::vector<std::filesystem::path>& files, const Description& description,
                   const ExpandOptions& options);
 
-/// The worker that a suite names for its variants.
+/// The worker of a suite's variants.
 struct SuiteWorker {
-  std::filesystem::path named;    ///< as it is written: `build/blur`
-  std::filesystem::path program;  ///< seen from the suite's folder
-  Place place;
+  std::filesystem::path named;    ///< as written: `build/blur`
+  std::filesystem::path program;  ///< relative to the suite's folder
+  SourceLocation place;
 };
 
-/// Of the suites that name one; nullopt where none does. Throws UsageError where two name different ones.
-std::optional<SuiteWorker> worker_of_suites(const std::vector<std::filesystem::path>& files);
+/// Returns the worker that suites name, null if none does. Throws UsageError if they name different ones.
+std::optional<SuiteWorker> find_suite_worker(const std::vector<std::filesystem::path>& files);
 
-/// The I-th of N parts (1-based), cut so that each part has every N-th case. Throws UsageError.
+/// The I-th of N parts (from 1): every N-th case.
 struct Shard {
   int index = 1;
   int count = 1;
 };
+/// Parses `2/4`. Throws UsageError.
 Shard parse_shard(std::string_view text);
-std::vector<PlannedCase> shard_of(std::vector<PlannedCase> cases, Shard shard);
+std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, Shard shard);
 
 }  // namespace peakmark

@@ -10,28 +10,27 @@
 #include "sweep/external_estimator.hpp"
 #include "sweep/formula.hpp"
 #include "sweep/parameters.hpp"
-#include "sweep/place.hpp"
 #include "sweep/program.hpp"
+#include "sweep/source_location.hpp"
 #include "sweep/suite.hpp"
-#include "sweep/window.hpp"
 
 namespace peakmark {
 
-/// What is expected of cases, as far as this part of the file says.
+/// The expectations of one part of a suite file.
 struct Expectation {
   std::optional<Window> window;
   std::optional<std::string> outcome;
-  std::optional<std::vector<Placed<std::string>>> estimators;
+  std::optional<std::vector<Located<std::string>>> estimators;
 };
 
-/// The values of one axis: a list, a range or powers of two, written out.
+/// The values of one axis; ranges and powers of two are expanded.
 struct AxisValues {
   std::string axis;
-  Place place;
-  std::vector<Placed<AxisValue>> values;
+  SourceLocation place;
+  std::vector<Located<AxisValue>> values;
 };
 
-/// An axis, or axes zipped: these step together and have as many values each.
+/// An axis, or zipped axes, which step together and have equally many values.
 struct Dimension {
   std::vector<AxisValues> axes;
   [[nodiscard]] std::size_t size() const { return axes.front().values.size(); }
@@ -40,52 +39,52 @@ struct Dimension {
 /// An axis computed from others.
 struct DerivedAxis {
   std::string axis;
-  Place place;
+  SourceLocation place;
   Formula formula;
 };
 
-/// Cases that differ from the rest of their sweep.
+/// Changes the expectations of some cases of a sweep, or skips them.
 struct CaseRule {
   struct Condition {
     std::string key;  ///< `variant`, `backend` or an axis
-    Place place;
-    std::vector<Placed<AxisValue>> values;  ///< one of them
+    SourceLocation place;
+    std::vector<Located<AxisValue>> values;  ///< any of them
   };
-  Place place;
-  std::vector<Condition> when;  ///< all of them
+  SourceLocation place;
+  std::vector<Condition> when;  ///< all conditions must hold
   Expectation expectation;
   bool skip = false;
 };
 
 struct SweepDocument {
-  Place place;
-  std::string figure;                         ///< empty: none named
-  std::vector<Placed<std::string>> variants;  ///< names, or patterns with `*`
-  std::optional<std::vector<Placed<std::string>>> backends;
+  SourceLocation place;
+  std::string figure;                          ///< empty: none named
+  std::vector<Located<std::string>> variants;  ///< names, or patterns with `*`
+  std::optional<std::vector<Located<std::string>>> backends;
   std::vector<Dimension> dimensions;  ///< in the order of the file
   std::vector<DerivedAxis> derived;
   Expectation expectation;
   std::vector<CaseRule> rules;
 };
 
-/// A suite file as it is written: its form is checked, its words are not.
+/// A parsed suite file. Its form is checked; its names are not.
 struct SuiteDocument {
   std::filesystem::path file;
   std::string name;
-  std::optional<Placed<std::string>> worker;  ///< as it is written: relative to the file's folder
-  std::optional<std::vector<Placed<std::string>>> backends;
+  std::optional<Located<std::string>> worker;  ///< relative to the file's folder
+  std::optional<std::vector<Located<std::string>>> backends;
   Expectation expectation;
   std::vector<std::shared_ptr<const ProgramDescription>> programs;
   std::vector<std::shared_ptr<const ExternalEstimator>> estimators;
   std::vector<SweepDocument> sweeps;
 };
 
-/// Throws UsageError.
+/// Reads a suite file. Throws UsageError.
 SuiteDocument read_suite_document(const std::filesystem::path& file);
-/// `file` is the name that messages give.
+/// `file` is the name for messages.
 SuiteDocument parse_suite_document(std::string_view text, const std::filesystem::path& file);
 
-/// Throws UsageError.
+/// Expands documents to cases. Throws UsageError.
 Suite expand_suites(const std::vector<SuiteDocument>& documents, const Description& description,
                     const ExpandOptions& options);
 

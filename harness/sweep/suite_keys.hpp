@@ -1,77 +1,30 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace peakmark::suite_keys {
+namespace peakmark {
 
-// The keys of each table of a suite file, and the words of closed sets. The readers take no other, and
-// suites/suite.schema.json, by which editors complete and check, has the same: a test holds it against these.
+/// Returns the JSON schema of suites (suites/suite.schema.json). It is the only list of the keys of a suite
+/// and of their closed sets of words: editors complete and check by it, and the readers accept no other key.
+std::string_view suite_schema();
+
+}  // namespace peakmark
+
+// Lists of the schema, in its order.
+namespace peakmark::suite_keys {
 
 using Keys = std::vector<std::string>;
 
-/// Of the file.
-inline const Keys& suite() {
-  static const Keys keys{"name",    "worker",  "window",    "expect", "estimators",
-                         "backend", "program", "estimator", "sweep"};
-  return keys;
-}
-
-/// Of `[[sweep]]`.
-inline const Keys& sweep() {
-  static const Keys keys{"variants", "backend", "figure",     "axes", "zip",
-                         "window",   "expect",  "estimators", "rule"};
-  return keys;
-}
-
-/// Of `[[sweep.rule]]`.
-inline const Keys& rule() {
-  static const Keys keys{"when", "skip", "window", "expect", "estimators"};
-  return keys;
-}
-
-/// Of an axis that is a table: a range, powers of two, or a formula.
-inline const Keys& axis() {
-  static const Keys keys{"formula", "from", "pow2", "step", "to"};
-  return keys;
-}
-
-/// Of `[[program]]`.
-inline const Keys& program() {
-  static const Keys keys{"variant", "help",      "command",    "shell",           "environment",
-                         "python",  "backends",  "sync",       "python_made_by",  "time",
-                         "axes",    "estimator", "slice_axis", "slice_dimension", "destroys_input"};
-  return keys;
-}
-
-/// Of an axis of a program that is a table.
-inline const Keys& program_axis() {
-  static const Keys keys{"default", "least", "choices", "help"};
-  return keys;
-}
-
-/// Of `[[estimator]]`.
-inline const Keys& estimator() {
-  static const Keys keys{"name",       "call",    "form",   "other_dimensions", "dtype", "output_dimensions",
-                         "parameters", "padding", "python", "seconds"};
-  return keys;
-}
-
-/// What `expect` may be.
-inline const Keys& outcomes() {
-  static const Keys words{"ok", "wrong_answer", "out_of_memory", "timeout", "crashed", "unsupported"};
-  return words;
-}
-
-/// What an estimator's `dtype` may be, beside numpy's codes such as "<f4".
-inline const Keys& dtypes() {
-  static const Keys words{"float32",    "float64",    "float16", "float128", "complex64", "complex128",
-                          "complex256", "int8",       "int16",   "int32",    "int64",     "uint8",
-                          "uint16",     "uint32",     "uint64",  "bool",     "single",    "double",
-                          "half",       "longdouble", "csingle", "cdouble",  "int",       "float",
-                          "complex",    "intp",       "uintp",   "byte",     "ubyte",     "short",
-                          "ushort",     "intc",       "uintc",   "longlong", "ulonglong"};
-  return words;
-}
+const Keys& suite();         ///< keys of the file
+const Keys& sweep();         ///< keys of `[[sweep]]`
+const Keys& rule();          ///< keys of `[[sweep.rule]]`
+const Keys& axis();          ///< keys of an axis that is a table: a range, powers of two, a formula
+const Keys& program();       ///< keys of `[[program]]`
+const Keys& program_axis();  ///< keys of an axis of a program that is a table
+const Keys& estimator();     ///< keys of `[[estimator]]`
+const Keys& outcomes();      ///< values of `expect`
+const Keys& dtypes();        ///< values of an estimator's `dtype`, besides numpy's codes such as "<f4"
 
 }  // namespace peakmark::suite_keys

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "base/error.hpp"
-#include "sweep/example_description.hpp"
+#include "sweep/sample_description.hpp"
 #include "sweep/suite_document.hpp"
 
 namespace peakmark {

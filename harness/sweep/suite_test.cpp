@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/files_testing.hpp"
-#include "sweep/example_description.hpp"
+#include "sweep/sample_description.hpp"
 #include "sweep/suite_document.hpp"
 
 namespace peakmark {
@@ -119,8 +119,7 @@ backend = ["auto", "cuda"]
       [&] {
         (void)expand(text, {"opencl", "opncl"});
       },
-      ThrowsMessage<UsageError>(
-          HasSubstr("--backend opncl: there is no such backend; did you mean 'opencl'?")));
+      ThrowsMessage<UsageError>(HasSubstr("--backend opncl: unknown backend; did you mean 'opencl'?")));
 }
 
 TEST(Suite, BackendOptionReplacesTheWholeAxis) {
@@ -242,13 +241,13 @@ TEST_F(SuiteFiles, CannotShareACase) {
         (void)load_suites({first, second}, example_description(), {});
       },
       ThrowsMessage<UsageError>(
-          testing::AllOf(HasSubstr("second.toml:2: sweep: gives the case padding/coords1d/auto a second"),
+          testing::AllOf(HasSubstr("second.toml:2: sweep: duplicate case padding/coords1d/auto: it is"),
                          HasSubstr("first.toml:1"))));
 }
 
 TEST_F(SuiteFiles, ThatCannotBeReadAreNamed) {
   EXPECT_THAT([&] { (void)load_suites({folder_ / "none.toml"}, example_description(), {}); },
-              ThrowsMessage<UsageError>(HasSubstr("none.toml' cannot be read")));
+              ThrowsMessage<UsageError>(HasSubstr("none.toml': check that it exists")));
   EXPECT_THAT([&] { (void)load_suites({folder_}, example_description(), {}); },
               ThrowsMessage<UsageError>(HasSubstr("is a folder")));
   EXPECT_THROW((void)load_suites({}, example_description(), {}), UsageError);

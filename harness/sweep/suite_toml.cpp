@@ -11,7 +11,6 @@
 #include "sweep/suite.hpp"
 #include "sweep/suite_document.hpp"
 #include "sweep/suite_keys.hpp"
-#include "sweep/toml_key.hpp"
 #include "sweep/toml_reader.hpp"
 
 namespace peakmark {
@@ -26,14 +25,14 @@ class Reader : private TomlReader {
     suite.file = file_;
     suite.name = file_.stem().string();
     for (const TomlEntry& entry : in_file_order(table)) {
-      const Place place = at(entry, "");
+      const SourceLocation place = at(entry, "");
       only_known(place, entry.key, suite_keys::suite());
       if (entry.key == "name") {
         suite.name = word(*entry.node, place);
-        if (suite.name.empty()) fail(place, "the name is empty");
+        if (suite.name.empty()) fail(place, "empty name");
       } else if (entry.key == "worker") {
         suite.worker = {word(*entry.node, place), place};
-        if (suite.worker->value.empty()) fail(place, "the path is empty: worker = \"build/blur\"");
+        if (suite.worker->value.empty()) fail(place, "empty path: write worker = \"build/blur\"");
       } else if (entry.key == "backend") {
         suite.backends = backends(*entry.node, place);
       } else if (entry.key == "sweep") {
@@ -52,31 +51,31 @@ class Reader : private TomlReader {
         unknown(place, entry.key, suite_keys::suite());
       }
     }
-    if (suite.sweeps.empty()) fail({file_name(), 1, "sweep"}, "the suite has no [[sweep]]");
+    if (suite.sweeps.empty()) fail({file_name(), 1, "sweep"}, "no [[sweep]] in the suite");
     return suite;
   }
 
  private:
-  std::vector<Placed<std::string>> backends(const toml::node& node, const Place& place) {
-    std::vector<Placed<std::string>> named = words(node, place);
-    for (const Placed<std::string>& backend : named) check_backend(backend);
+  std::vector<Located<std::string>> backends(const toml::node& node, const SourceLocation& place) {
+    std::vector<Located<std::string>> named = words(node, place);
+    for (const Located<std::string>& backend : named) check_backend(backend);
     return named;
   }
 
-  static void check_backend(const Placed<std::string>& backend) {
+  static void check_backend(const Located<std::string>& backend) {
     const auto& known = known_backends();
     if (std::ranges::find(known, backend.value) == known.end()) {
       fail(backend.place,
-           fmt::format("no backend '{}'{}", backend.value, suggest_word(backend.value, known)));
+           fmt::format("unknown backend '{}'{}", backend.value, suggest_word(backend.value, known)));
     }
   }
 
-  static void check_rule_backends(const std::vector<Placed<AxisValue>>& values) {
-    for (const Placed<AxisValue>& value : values) {
+  static void check_rule_backends(const std::vector<Located<AxisValue>>& values) {
+    for (const Located<AxisValue>& value : values) {
       const std::string backend = to_text(value.value);
       check_backend({backend, value.place});
       if (backend == "auto") {
-        fail(value.place, "rules see the backend that auto became: cuda, dry or opencl");
+        fail(value.place, "rules apply to resolved backends: write cuda, dry or opencl");
       }
     }
   }
@@ -86,12 +85,12 @@ class Reader : private TomlReader {
     sweep.place = {file_name(), table.source().begin.line, "sweep"};
     std::vector<std::pair<toml::source_position, Dimension>> dimensions;
     for (const TomlEntry& entry : in_file_order(table)) {
-      const Place place = at(entry, "");
+      const SourceLocation place = at(entry, "");
       only_known(place, entry.key, suite_keys::sweep());
       if (entry.key == "variants") {
         sweep.variants = words(*entry.node, place);
-        for (const Placed<std::string>& name : sweep.variants) {
-          if (name.value.empty()) fail(name.place, "the name is empty");
+        for (const Located<std::string>& name : sweep.variants) {
+          if (name.value.empty()) fail(name.place, "empty name");
         }
       } else if (entry.key == "backend") {
         sweep.backends = backends(*entry.node, place);
@@ -111,21 +110,20 @@ class Reader : private TomlReader {
         unknown(place, entry.key, suite_keys::sweep());
       }
     }
-    if (sweep.variants.empty())
-      fail({file_name(), sweep.place.line, "variants"}, "the sweep names no variants");
+    if (sweep.variants.empty()) fail({file_name(), sweep.place.line, "variants"}, "no variants in the sweep");
     std::ranges::stable_sort(dimensions, [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [position, dimension] : dimensions) sweep.dimensions.push_back(std::move(dimension));
     refuse_repeated_axes(sweep);
     return sweep;
   }
 
-  void read_axes(const TomlEntry& axes, const Place& place,
+  void read_axes(const TomlEntry& axes, const SourceLocation& place,
                  std::vector<std::pair<toml::source_position, Dimension>>& dimensions,
                  std::vector<DerivedAxis>& derived) {
     const toml::table* table = axes.node->as_table();
-    if (table == nullptr) fail(place, "is a table of axes: axes.nx = 512");
+    if (table == nullptr) fail(place, "must be a table of axes: axes.nx = 512");
     for (const TomlEntry& axis : in_file_order(*table)) {
-      const Place axis_place = at(axis, "axes.");
+      const SourceLocation axis_place = at(axis, "axes.");
       const toml::table* spec = axis.node->as_table();
       if (spec != nullptr && spec->contains("formula")) {
         derived.push_back(read_derived(axis.key, *spec, axis_place));
@@ -135,7 +133,7 @@ class Reader : private TomlReader {
     }
   }
 
-  DerivedAxis read_derived(const std::string& axis, const toml::table& spec, const Place& place) {
+  DerivedAxis read_derived(const std::string& axis, const toml::table& spec, const SourceLocation& place) {
     for (const TomlEntry& entry : in_file_order(spec)) {
       if (entry.key != "formula") unknown(at(entry, place.key + "."), entry.key, {"formula"});
     }
@@ -147,27 +145,27 @@ class Reader : private TomlReader {
     }
   }
 
-  Dimension read_zip(const toml::table& group, const Place& place) {
+  Dimension read_zip(const toml::table& group, const SourceLocation& place) {
     Dimension zipped;
     for (const TomlEntry& axis : in_file_order(group)) {
-      const Place axis_place = at(axis, "zip.");
+      const SourceLocation axis_place = at(axis, "zip.");
       const toml::table* spec = axis.node->as_table();
       if (spec != nullptr && spec->contains("formula")) {
-        fail(axis_place, "a formula stands under axes; it is computed for each case anyway");
+        fail(axis_place, "formulas cannot be zipped: put them under axes");
       }
       zipped.axes.push_back(read_values(axis.key, *axis.node, axis_place));
       if (zipped.axes.back().values.size() != zipped.size()) {
         fail(axis_place,
-             fmt::format("has {} values, but '{}', which it is zipped with, has {}",
-                         zipped.axes.back().values.size(), zipped.axes.front().axis, zipped.size()));
+             fmt::format("{} values, but the zipped axis '{}' has {}", zipped.axes.back().values.size(),
+                         zipped.axes.front().axis, zipped.size()));
       }
     }
     if (zipped.axes.empty())
-      fail({file_name(), group.source().begin.line, place.key}, "a group without axes");
+      fail({file_name(), group.source().begin.line, place.key}, "empty group: name at least one axis");
     return zipped;
   }
 
-  AxisValues read_values(const std::string& axis, const toml::node& node, const Place& place) {
+  AxisValues read_values(const std::string& axis, const toml::node& node, const SourceLocation& place) {
     AxisValues values{axis, place, {}};
     if (const toml::table* spec = node.as_table()) {
       for (const Size integer : read_span(*spec, place)) values.values.push_back({integer, place});
@@ -177,25 +175,25 @@ class Reader : private TomlReader {
     return values;
   }
 
-  std::vector<Size> read_span(const toml::table& spec, const Place& place) {
+  std::vector<Size> read_span(const toml::table& spec, const SourceLocation& place) {
     if (spec.contains("pow2")) {
       only(spec, place, {"pow2"});
       return powers_of_two(*spec.get("pow2"), place);
     }
     only(spec, place, {"from", "to", "step"});
     if (!spec.contains("from") || !spec.contains("to")) {
-      fail(place, "is a list, { from, to, step }, { pow2 = [LEAST, MOST] } or { formula = \"…\" }");
+      fail(place, "must be a list, { from, to, step }, { pow2 = [MIN, MAX] } or { formula = \"…\" }");
     }
     const Size from = integer(*spec.get("from"), place);
     const Size to = integer(*spec.get("to"), place);
     const Size step = spec.contains("step") ? integer(*spec.get("step"), place) : 1;
-    if (step < 1) fail(place, fmt::format("the step is at least 1, not {}", step));
-    if (from > to) fail(place, fmt::format("the range from {} to {} is empty", from, to));
+    if (step < 1) fail(place, fmt::format("step must be at least 1, not {}", step));
+    if (from > to) fail(place, fmt::format("empty range: {} to {}", from, to));
     std::vector<Size> values;
     for (Size value = from;; value += step) {
       values.push_back(value);
-      if (values.size() > kMaxCases) fail(place, fmt::format("the range has more than {} values", kMaxCases));
-      // Said without value + step, which could overflow.
+      if (values.size() > kMaxCases) fail(place, fmt::format("range of more than {} values", kMaxCases));
+      // value + step could overflow.
       if (static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(value) <
           static_cast<std::uint64_t>(step)) {
         return values;
@@ -203,18 +201,18 @@ class Reader : private TomlReader {
     }
   }
 
-  std::vector<Size> powers_of_two(const toml::node& node, const Place& place) {
+  std::vector<Size> powers_of_two(const toml::node& node, const SourceLocation& place) {
     const toml::array* bounds = node.as_array();
     if (bounds == nullptr || bounds->size() != 2) {
-      fail(place, "pow2 is [LEAST, MOST], two exponents: pow2 = [8, 11] is 256, 512, 1024, 2048");
+      fail(place, "must be [MIN, MAX], two exponents: pow2 = [8, 11] is 256, 512, 1024, 2048");
     }
-    const Size least = integer(*bounds->get(0), place);
-    const Size most = integer(*bounds->get(1), place);
-    if (least < 0 || most > 62 || least > most) {
-      fail(place, fmt::format("pow2 = [{}, {}]: write 0 ≤ LEAST ≤ MOST ≤ 62", least, most));
+    const Size min = integer(*bounds->get(0), place);
+    const Size max = integer(*bounds->get(1), place);
+    if (min < 0 || max > 62 || min > max) {
+      fail(place, fmt::format("pow2 = [{}, {}]: must be 0 ≤ MIN ≤ MAX ≤ 62", min, max));
     }
     std::vector<Size> values;
-    for (Size exponent = least; exponent <= most; ++exponent) values.push_back(Size{1} << exponent);
+    for (Size exponent = min; exponent <= max; ++exponent) values.push_back(Size{1} << exponent);
     return values;
   }
 
@@ -222,13 +220,13 @@ class Reader : private TomlReader {
     CaseRule rule;
     rule.place = {file_name(), table.source().begin.line, "rule"};
     for (const TomlEntry& entry : in_file_order(table)) {
-      const Place place = at(entry, "rule.");
+      const SourceLocation place = at(entry, "rule.");
       only_known(place, entry.key, suite_keys::rule());
       if (entry.key == "when") {
         const toml::table* when = entry.node->as_table();
-        if (when == nullptr) fail(place, "is a table: when = { mode = \"edge\" }");
+        if (when == nullptr) fail(place, "must be a table: when = { mode = \"edge\" }");
         for (const TomlEntry& condition : in_file_order(*when)) {
-          const Place condition_place = at(condition, "rule.when.");
+          const SourceLocation condition_place = at(condition, "rule.when.");
           rule.when.push_back({condition.key, condition_place, list(*condition.node, condition_place)});
           if (condition.key == "backend") check_rule_backends(rule.when.back().values);
         }
@@ -238,11 +236,11 @@ class Reader : private TomlReader {
         unknown(place, entry.key, suite_keys::rule());
       }
     }
-    if (rule.when.empty()) fail(rule.place, "a rule says when it holds: when = { mode = \"edge\" }");
+    if (rule.when.empty()) fail(rule.place, "no condition: add when = { mode = \"edge\" }");
     return rule;
   }
 
-  bool read_expectation(const TomlEntry& entry, const Place& place, Expectation& expectation) {
+  bool read_expectation(const TomlEntry& entry, const SourceLocation& place, Expectation& expectation) {
     if (entry.key == "window") {
       const std::string text = word(*entry.node, place);
       try {
@@ -254,12 +252,12 @@ class Reader : private TomlReader {
       const std::string outcome = word(*entry.node, place);
       const std::vector<std::string>& outcomes = suite_keys::outcomes();
       if (std::ranges::find(outcomes, outcome) == outcomes.end()) {
-        fail(place, fmt::format("no outcome '{}'{}", outcome, suggest_word(outcome, outcomes)));
+        fail(place, fmt::format("unknown outcome '{}'{}", outcome, suggest_word(outcome, outcomes)));
       }
       expectation.outcome = outcome;
     } else if (entry.key == "estimators") {
       expectation.estimators = entry.node->is_array() && entry.node->as_array()->empty()
-                                   ? std::vector<Placed<std::string>>{}
+                                   ? std::vector<Located<std::string>>{}
                                    : words(*entry.node, place);
     } else {
       return false;
@@ -268,12 +266,12 @@ class Reader : private TomlReader {
   }
 
   void refuse_repeated_axes(const SweepDocument& sweep) {
-    std::vector<const Place*> places;
+    std::vector<const SourceLocation*> places;
     std::vector<std::string> seen;
-    const auto once = [&](const std::string& axis, const Place& place) {
+    const auto once = [&](const std::string& axis, const SourceLocation& place) {
       if (const auto found = std::ranges::find(seen, axis); found != seen.end()) {
-        const Place& first = *places[static_cast<std::size_t>(found - seen.begin())];
-        fail(place, fmt::format("the axis '{}' stands already at {}:{}", axis, first.file, first.line));
+        const SourceLocation& first = *places[static_cast<std::size_t>(found - seen.begin())];
+        fail(place, fmt::format("duplicate axis '{}': it is already in {}:{}", axis, first.file, first.line));
       }
       seen.push_back(axis);
       places.push_back(&place);
@@ -284,22 +282,23 @@ class Reader : private TomlReader {
     }
   }
 
-  /// It becomes a part of file names.
-  std::string figure(const toml::node& node, const Place& place) {
+  /// Checks the name of a figure, which is used in file names.
+  std::string figure(const toml::node& node, const SourceLocation& place) {
     std::string text = word(node, place);
     constexpr const char* kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     if (text.empty() || text.find_first_not_of(kAllowed) != std::string::npos) {
-      fail(place, fmt::format("'{}' is no name of a figure: write letters, digits, - and _", text));
+      fail(place, fmt::format("malformed figure name '{}': use letters, digits, - and _", text));
     }
     return text;
   }
 
-  void only(const toml::table& table, const Place& place, const std::vector<std::string>& keys) {
+  void only(const toml::table& table, const SourceLocation& place, const std::vector<std::string>& keys) {
     for (const TomlEntry& entry : in_file_order(table)) {
       if (std::ranges::find(keys, entry.key) == keys.end()) {
         const std::vector<std::string>& known = suite_keys::axis();
         const bool mixed = std::ranges::find(known, entry.key) != known.end();
-        if (mixed) fail(at(entry, place.key + "."), fmt::format("does not go with '{}'", keys.front()));
+        if (mixed)
+          fail(at(entry, place.key + "."), fmt::format("cannot be combined with '{}'", keys.front()));
         unknown(at(entry, place.key + "."), entry.key, known);
       }
     }
@@ -326,12 +325,12 @@ SuiteDocument parse_suite_document(std::string_view text, const std::filesystem:
 SuiteDocument read_suite_document(const std::filesystem::path& file) {
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) {
-    throw UsageError(fmt::format("suite '{}' is a folder; name a .toml file in it", file.string()));
+    throw UsageError(fmt::format("suite '{}' is a folder: name a .toml file in it", file.string()));
   }
   std::ifstream stream(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   if (!stream.is_open() || stream.bad()) {
-    throw UsageError(fmt::format("suite '{}' cannot be read; is it there?", file.string()));
+    throw UsageError(fmt::format("cannot read suite '{}': check that it exists", file.string()));
   }
   return parse_suite_document(text, file);
 }

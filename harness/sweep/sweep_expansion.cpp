@@ -6,48 +6,50 @@
 
 #include "base/error.hpp"
 #include "sweep/nearest_word.hpp"
-#include "sweep/variant_pattern.hpp"
 
 namespace peakmark {
 namespace {
 
-/// A suite may leave out the label: then the variant is that of every worker that has it.
+/// A pattern without a label matches the variant of every worker.
 bool names(std::string_view pattern, const VariantDescription& variant) {
   return matches_pattern(pattern, variant.name) || matches_pattern(pattern, variant.plain_name());
 }
 
-void add_matching(const Placed<std::string>& pattern, const Description& description,
+void add_matching(const Located<std::string>& pattern, const Description& description,
                   std::vector<const VariantDescription*>& variants) {
   bool found = false;
   for (const VariantDescription& variant : description.variants) {
     if (!names(pattern.value, variant)) continue;
     found = true;
     if (std::ranges::find(variants, &variant) != variants.end()) {
-      fail(pattern.place, fmt::format("'{}' names {} a second time", pattern.value, variant.name));
+      fail(pattern.place, fmt::format("duplicate variant: '{}' names {} again", pattern.value, variant.name));
     }
     variants.push_back(&variant);
   }
   if (!found) {
-    // peakmark's own worker was asked; whoever has one of theirs may have forgotten to name it.
-    const char* const forgotten = description.api.empty() ? "; of a worker of yours: --worker PROGRAM" : "";
-    fail(pattern.place, fmt::format("no variant '{}'{}{}", pattern.value,
+    // The worker is peakmark's own: the user may have forgotten to name another one.
+    const char* const forgotten =
+        description.api.empty() ? "; name your own worker with --worker PROGRAM" : "";
+    fail(pattern.place, fmt::format("unknown variant '{}'{}{}", pattern.value,
                                     suggest_pattern(pattern.value, description.variant_names()), forgotten));
   }
 }
 
-const AxisDescription& axis_of(const VariantDescription& variant, std::string_view name, const Place& place) {
+const AxisDescription& find_axis(const VariantDescription& variant, std::string_view name,
+                                 const SourceLocation& place) {
   if (const AxisDescription* axis = variant.axis(name)) return *axis;
   fail(place,
        fmt::format("{} has no axis '{}'{}", variant.name, name, suggest_word(name, variant.axis_names())));
 }
 
-void check_integer_axis(const VariantDescription& variant, const std::string& name, const Place& place) {
-  if (!std::holds_alternative<Size>(axis_of(variant, name, place).default_value)) {
-    fail(place, fmt::format("axis '{}' of {} is a word; formulas are of integers", name, variant.name));
+void check_integer_axis(const VariantDescription& variant, const std::string& name,
+                        const SourceLocation& place) {
+  if (!std::holds_alternative<Size>(find_axis(variant, name, place).default_value)) {
+    fail(place, fmt::format("axis '{}' of {} is a word: formulas need integers", name, variant.name));
   }
 }
 
-void check_value(const AxisDescription& axis, const Placed<AxisValue>& value) {
+void check_value(const AxisDescription& axis, const Located<AxisValue>& value) {
   try {
     check_axis_value(axis, value.value);
   } catch (const UsageError& error) {
@@ -55,7 +57,8 @@ void check_value(const AxisDescription& axis, const Placed<AxisValue>& value) {
   }
 }
 
-void check_fits(const ExternalEstimator& estimator, const VariantDescription& variant, const Place& place) {
+void check_fits(const ExternalEstimator& estimator, const VariantDescription& variant,
+                const SourceLocation& place) {
   try {
     check_estimator_fits(estimator, variant);
   } catch (const UsageError& error) {
@@ -73,7 +76,7 @@ Size evaluate(const DerivedAxis& derived, const Parameters& parameters) {
 
 bool holds(const CaseRule::Condition& condition, const PlannedCase& planned,
            const VariantDescription& variant) {
-  return std::ranges::any_of(condition.values, [&](const Placed<AxisValue>& value) {
+  return std::ranges::any_of(condition.values, [&](const Located<AxisValue>& value) {
     if (condition.key == "variant") return names(to_text(value.value), variant);
     if (condition.key == "backend") return to_text(value.value) == planned.sweep_case.backend;
     return value.value == *planned.sweep_case.parameters.find(condition.key);
@@ -96,12 +99,12 @@ SweepExpansion::SweepExpansion(const SweepDocument& sweep, const SuiteDocument& 
                                const Vocabulary& vocabulary, const ExpandOptions& options)
     : sweep_(sweep), suite_(suite), vocabulary_(vocabulary) {
   const Description& description = vocabulary.description;
-  for (const Placed<std::string>& pattern : sweep.variants) add_matching(pattern, description, variants_);
-  std::vector<Placed<std::string>> backends{{"auto", sweep.place}};
+  for (const Located<std::string>& pattern : sweep.variants) add_matching(pattern, description, variants_);
+  std::vector<Located<std::string>> backends{{"auto", sweep.place}};
   if (suite.backends) backends = *suite.backends;
   if (sweep.backends) backends = *sweep.backends;
   if (options.backend) backends = {{*options.backend, sweep.place}};
-  for (const Placed<std::string>& backend : backends) {
+  for (const Located<std::string>& backend : backends) {
     const bool automatic = backend.value == "auto";
     backends_.emplace_back(backend.value, automatic ? options.automatic_backend : backend.value);
   }
@@ -118,8 +121,8 @@ SweepExpansion::SweepExpansion(const SweepDocument& sweep, const SuiteDocument& 
 void SweepExpansion::check_axes(const VariantDescription& variant) {
   for (const Dimension& dimension : sweep_.dimensions) {
     for (const AxisValues& values : dimension.axes) {
-      const AxisDescription& axis = axis_of(variant, values.axis, values.place);
-      for (const Placed<AxisValue>& value : values.values) check_value(axis, value);
+      const AxisDescription& axis = find_axis(variant, values.axis, values.place);
+      for (const Located<AxisValue>& value : values.values) check_value(axis, value);
     }
   }
   for (const DerivedAxis& derived : sweep_.derived) {
@@ -134,7 +137,7 @@ void SweepExpansion::check_estimators(const Expectation& expectation,
   std::vector<std::string> names;
   for (const auto& estimator : variant.estimators) names.push_back(estimator.name);
   for (const auto& estimator : vocabulary_.estimators) names.push_back(estimator->name);
-  for (const Placed<std::string>& estimator : *expectation.estimators) {
+  for (const Located<std::string>& estimator : *expectation.estimators) {
     if (const ExternalEstimator* external = vocabulary_.estimator(estimator.value)) {
       check_fits(*external, variant, estimator.place);
       continue;
@@ -151,7 +154,7 @@ void SweepExpansion::check_rules() const {
     for (const CaseRule::Condition& condition : rule.when) {
       if (condition.key != "variant") continue;
       variants.clear();
-      for (const Placed<AxisValue>& value : condition.values) {
+      for (const Located<AxisValue>& value : condition.values) {
         add_matching({to_text(value.value), value.place}, vocabulary_.description, variants);
       }
       std::erase_if(variants,
@@ -159,9 +162,9 @@ void SweepExpansion::check_rules() const {
     }
     for (const CaseRule::Condition& condition : rule.when) {
       if (condition.key == "variant" || condition.key == "backend") continue;
-      for (const Placed<AxisValue>& value : condition.values) {
+      for (const Located<AxisValue>& value : condition.values) {
         for (const VariantDescription* variant : variants_) {
-          check_value(axis_of(*variant, condition.key, condition.place), value);
+          check_value(find_axis(*variant, condition.key, condition.place), value);
         }
       }
     }
@@ -169,7 +172,7 @@ void SweepExpansion::check_rules() const {
   }
 }
 
-// Formulas may read axes that are formulas themselves: each is put after those that it reads.
+// Sorts formulas so that each comes after those that it reads.
 void SweepExpansion::order_derived() {
   std::vector<const DerivedAxis*> waiting;
   for (const DerivedAxis& derived : sweep_.derived) waiting.push_back(&derived);
@@ -181,9 +184,7 @@ void SweepExpansion::order_derived() {
       });
     });
     if (ready == waiting.end()) {
-      fail(waiting.front()->place,
-           fmt::format("the formula '{}' needs itself, by way of other formulas or at once",
-                       waiting.front()->formula.text()));
+      fail(waiting.front()->place, fmt::format("circular formula '{}'", waiting.front()->formula.text()));
     }
     derived_.push_back(*ready);
     waiting.erase(ready);
@@ -191,10 +192,10 @@ void SweepExpansion::order_derived() {
 }
 
 void SweepExpansion::count() {
-  // No factor is more than kMaxCases, and the product is looked at after each: it cannot overflow.
+  // No factor is more than kMaxCases, and the product is checked after each: it cannot overflow.
   const auto times = [&](std::size_t& product, std::size_t factor) {
     product *= factor;
-    if (product > kMaxCases) fail(sweep_.place, fmt::format("the sweep has more than {} cases", kMaxCases));
+    if (product > kMaxCases) fail(sweep_.place, fmt::format("more than {} cases in the sweep", kMaxCases));
   };
   for (const Dimension& dimension : sweep_.dimensions) times(axis_combinations_, dimension.size());
   count_ = axis_combinations_;
@@ -259,12 +260,12 @@ void SweepExpansion::walk(const std::function<void(Expanded)>& take) const {
   }
   for (std::size_t i = 0; i < held.size(); ++i) {
     const CaseRule& rule = sweep_.rules[i];
-    // A rule for CUDA is no mistake where the device is an OpenCL one.
+    // A rule for CUDA is valid on an OpenCL device.
     const bool of_backend =
         std::ranges::any_of(rule.when, [](const auto& condition) { return condition.key == "backend"; });
-    if (!held[i] && !of_backend) fail(rule.place, "the rule holds for no case of its sweep");
+    if (!held[i] && !of_backend) fail(rule.place, "the rule matches no case of its sweep");
   }
-  if (empty) fail(sweep_.place, "the sweep is empty: its rules skip every case");
+  if (empty) fail(sweep_.place, "empty sweep: its rules skip every case");
 }
 
 }  // namespace peakmark

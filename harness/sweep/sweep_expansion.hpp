@@ -11,23 +11,23 @@
 
 namespace peakmark {
 
-/// One sweep, its words checked against what there is, ready to be walked.
+/// Expands one sweep to cases, after checking its names.
 class SweepExpansion {
  public:
-  /// Throws UsageError for a variant, backend, axis, word or estimator that is not there, a value out of
-  /// range, formulas that need each other, and more cases than kMaxCases.
+  /// Throws UsageError for unknown variants, backends, axes, words and estimators, values out of range,
+  /// circular formulas, and more than kMaxCases cases.
   SweepExpansion(const SweepDocument& sweep, const SuiteDocument& suite, const Vocabulary& vocabulary,
                  const ExpandOptions& options);
 
   struct Expanded {
     PlannedCase planned;
-    std::string written_backend;  ///< as in the file, where `auto` is not resolved
+    std::string written_backend;  ///< as in the file: `auto` is not resolved
     const VariantDescription* variant;
   };
-  /// The cases in order, one at a time. Throws UsageError for a derived value out of range, an empty sweep,
-  /// and a rule that holds for none of its cases.
+  /// Calls `take` for each case in order. Throws UsageError for a derived value out of range, an empty sweep,
+  /// and a rule that matches no case.
   void walk(const std::function<void(Expanded)>& take) const;
-  [[nodiscard]] std::size_t cases_at_most() const { return count_; }
+  [[nodiscard]] std::size_t max_cases() const { return count_; }
 
  private:
   void check_axes(const VariantDescription& variant);
@@ -42,8 +42,8 @@ class SweepExpansion {
   const SuiteDocument& suite_;
   const Vocabulary& vocabulary_;
   std::vector<const VariantDescription*> variants_;
-  std::vector<std::pair<std::string, std::string>> backends_;  ///< as written, as resolved
-  std::vector<const DerivedAxis*> derived_;                    ///< each after those that it reads
+  std::vector<std::pair<std::string, std::string>> backends_;  ///< as written and as resolved
+  std::vector<const DerivedAxis*> derived_;                    ///< sorted by dependency
   std::size_t axis_combinations_ = 1;
   std::size_t count_ = 0;
 };

@@ -1,8 +1,8 @@
 #pragma once
 
-// For .cpp files only: toml++ costs seconds.
 #include <toml++/toml.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -13,37 +13,42 @@
 
 namespace peakmark {
 
-/// A key of a table with its value.
+/// Returns the key of the value at this position, dotted within inline tables; empty if no value is there.
+/// For errors of the TOML parser, which have only a position. Lines and columns count from 1.
+std::string key_at(std::string_view toml, std::uint32_t line, std::uint32_t column);
+
+// For .cpp files only: toml++ costs seconds.
+
+/// A key of a table and its value.
 struct TomlEntry {
   std::string key;
   const toml::node* node;
   toml::source_position position;
 };
 
-/// toml++ keeps tables sorted by key: this restores the order of the file.
+/// Returns the entries in the order of the file: toml++ sorts tables by key.
 std::vector<TomlEntry> in_file_order(const toml::table& table);
 
-/// Values of a suite file as they are wanted. What is of another form is a UsageError with file, line and
-/// key.
+/// Reads typed values of a suite file. Throws UsageError with file, line and key for values of another type.
 class TomlReader {
  public:
   explicit TomlReader(std::string file_name) : file_name_(std::move(file_name)) {}
 
-  /// The file as messages name it.
+  /// Returns the file for messages.
   [[nodiscard]] const std::string& file_name() const { return file_name_; }
-  [[nodiscard]] Place at(const TomlEntry& entry, const std::string& above) const;
-  /// Of a table that describes something, such as `[[program]]`.
-  [[nodiscard]] Place at(const toml::table& table, const std::string& key) const {
+  [[nodiscard]] SourceLocation at(const TomlEntry& entry, const std::string& above) const;
+  /// Returns the position of a table such as `[[program]]`.
+  [[nodiscard]] SourceLocation at(const toml::table& table, const std::string& key) const {
     return {file_name_, table.source().begin.line, key};
   }
-  /// From which the suite's paths are seen.
+  /// Returns the folder that paths in the suite are relative to.
   [[nodiscard]] std::filesystem::path folder() const {
     return std::filesystem::absolute(file_name_).parent_path().lexically_normal();
   }
 
-  /// What `step` finds wrong is told with its place.
+  /// Runs `step` and adds the position to its UsageErrors.
   template <typename Step>
-  static void check_here(const Place& place, Step step) {
+  static void check_here(const SourceLocation& place, Step step) {
     try {
       step();
     } catch (const UsageError& error) {
@@ -51,21 +56,22 @@ class TomlReader {
     }
   }
 
-  static std::string word(const toml::node& node, const Place& place);
-  /// A text, or a list of texts.
-  static std::vector<Placed<std::string>> words(const toml::node& node, const Place& place);
-  static bool truth(const toml::node& node, const Place& place);
-  static Size integer(const toml::node& node, const Place& place);
-  static Placed<AxisValue> scalar(const toml::node& node, const Place& place);
-  /// A value, or a list that is not empty.
-  static std::vector<Placed<AxisValue>> list(const toml::node& node, const Place& place);
-  /// `form` says how it is written.
-  static std::vector<const toml::table*> tables(const toml::node& node, const Place& place,
+  static std::string word(const toml::node& node, const SourceLocation& place);
+  /// Reads a text or a list of texts.
+  static std::vector<Located<std::string>> words(const toml::node& node, const SourceLocation& place);
+  static bool truth(const toml::node& node, const SourceLocation& place);
+  static Size integer(const toml::node& node, const SourceLocation& place);
+  static Located<AxisValue> scalar(const toml::node& node, const SourceLocation& place);
+  /// Reads a value or a list that is not empty.
+  static std::vector<Located<AxisValue>> list(const toml::node& node, const SourceLocation& place);
+  /// Reads an array of tables. `form`: its syntax, for messages.
+  static std::vector<const toml::table*> tables(const toml::node& node, const SourceLocation& place,
                                                 std::string_view form);
 
-  /// Else it is `unknown`: what no list has, no reader takes.
-  static void only_known(const Place& place, const std::string& key, const std::vector<std::string>& known);
-  [[noreturn]] static void unknown(const Place& place, const std::string& key,
+  /// Throws unless `key` is in the list.
+  static void only_known(const SourceLocation& place, const std::string& key,
+                         const std::vector<std::string>& known);
+  [[noreturn]] static void unknown(const SourceLocation& place, const std::string& key,
                                    const std::vector<std::string>& known);
 
  private:

@@ -33,14 +33,14 @@ class Gatherer {
  private:
   void add(const std::shared_ptr<const ExternalEstimator>& estimator) {
     if (const ExternalEstimator* first = vocabulary_.estimator(estimator->name)) {
-      fail(estimator->place, fmt::format("'{}' stands already at {}:{}", estimator->name, first->place.file,
-                                         first->place.line));
+      fail(estimator->place, fmt::format("duplicate estimator '{}': it is already in {}:{}", estimator->name,
+                                         first->place.file, first->place.line));
     }
     vocabulary_.estimators.push_back(estimator);
   }
 
-  /// A call that stands where a name might: an estimator that says no more of itself.
-  void add_call(const std::string& call, const Place& place, const std::string& python,
+  /// Adds an estimator that is only a call, in place of a name.
+  void add_call(const std::string& call, const SourceLocation& place, const std::string& python,
                 const std::filesystem::path& folder) {
     if (!is_estimator_call(call) || vocabulary_.estimator(call) != nullptr) return;
     auto estimator = std::make_shared<ExternalEstimator>();
@@ -56,7 +56,8 @@ class Gatherer {
   void add_calls(const Expectation& expectation, const SuiteDocument& document) {
     if (!expectation.estimators) return;
     const auto folder = std::filesystem::absolute(document.file).parent_path().lexically_normal();
-    for (const Placed<std::string>& one : *expectation.estimators) add_call(one.value, one.place, "", folder);
+    for (const Located<std::string>& one : *expectation.estimators)
+      add_call(one.value, one.place, "", folder);
   }
 
   void add(const std::shared_ptr<const ProgramDescription>& program) {
@@ -64,29 +65,29 @@ class Gatherer {
     if (description.variant(program->variant.name) != nullptr) {
       const ProgramDescription* first = vocabulary_.program(program->variant.name);
       fail(program->place,
-           fmt::format("there is a variant '{}' already, {}", program->variant.name,
-                       first == nullptr ? "the worker's"
-                                        : fmt::format("at {}:{}", first->place.file, first->place.line)));
+           fmt::format("duplicate variant '{}': it is already {}", program->variant.name,
+                       first == nullptr ? "in the worker"
+                                        : fmt::format("in {}:{}", first->place.file, first->place.line)));
     }
     vocabulary_.programs.push_back(program);
     description.variants.push_back(program->variant);
     if (program->estimator.empty()) return;
-    Place place = program->place;
+    SourceLocation place = program->place;
     place.key = "program.estimator";
     add_call(program->estimator, place, program->python, program->suite_folder);
     const ExternalEstimator* estimator = vocabulary_.estimator(program->estimator);
     if (estimator == nullptr) {
       std::vector<std::string> names;
       for (const auto& one : vocabulary_.estimators) names.push_back(one->name);
-      fail(place,
-           fmt::format("no estimator '{}'{}", program->estimator, suggest_word(program->estimator, names)));
+      fail(place, fmt::format("unknown estimator '{}'{}", program->estimator,
+                              suggest_word(program->estimator, names)));
     }
     at(place, [&] { check_estimator_fits(*estimator, program->variant); });
     description.variants.back().estimators.push_back({estimator->name, estimator->form});
   }
 
   template <typename Step>
-  static void at(const Place& place, Step step) {
+  static void at(const SourceLocation& place, Step step) {
     try {
       step();
     } catch (const UsageError& error) {
@@ -124,7 +125,7 @@ std::optional<ExternalEstimator> Vocabulary::estimator(std::string_view name,
   return asked;
 }
 
-Vocabulary vocabulary_of(const std::vector<SuiteDocument>& documents, const Description& worker) {
+Vocabulary gather_vocabulary(const std::vector<SuiteDocument>& documents, const Description& worker) {
   return Gatherer(worker).gather(documents);
 }
 

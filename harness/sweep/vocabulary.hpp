@@ -11,27 +11,26 @@
 
 namespace peakmark {
 
-/// What the sweeps of suites may name: the worker's variants and, beside them, the suites' own programs and
-/// estimators.
+/// Everything that sweeps can name: the worker's variants, and the programs and estimators of suites.
 struct Vocabulary {
-  Description description;  ///< the worker's, and a variant for each program
+  Description description;  ///< the worker's, with a variant for each program
   std::vector<std::shared_ptr<const ProgramDescription>> programs;
   std::vector<std::shared_ptr<const ExternalEstimator>> estimators;
 
-  /// nullptr: the variant is the worker's.
+  /// Returns nullptr for a variant of the worker.
   [[nodiscard]] const ProgramDescription* program(std::string_view variant) const;
-  /// nullptr: no suite has it.
+  /// Returns nullptr if no suite has it.
   [[nodiscard]] const ExternalEstimator* estimator(std::string_view name) const;
-  /// The same as it is asked about a variant: where it says not which, a program's Python is its own too.
-  /// nullopt: no suite has it.
+  /// Returns the estimator with the Python of the variant's program, if it names none itself; null if no
+  /// suite has it.
   [[nodiscard]] std::optional<ExternalEstimator> estimator(std::string_view name,
                                                            std::string_view variant) const;
 };
 
 struct SuiteDocument;
 
-/// Throws UsageError, with the place, for a program of a name that is taken, an estimator of a name that is
-/// taken, and a program's own estimator that is not there or does not fit it.
-Vocabulary vocabulary_of(const std::vector<SuiteDocument>& documents, const Description& worker);
+/// Collects the names of all documents. Throws UsageError for duplicate programs and estimators, and for a
+/// program's estimator that is unknown or does not fit.
+Vocabulary gather_vocabulary(const std::vector<SuiteDocument>& documents, const Description& worker);
 
 }  // namespace peakmark

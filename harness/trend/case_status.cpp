@@ -14,23 +14,24 @@
 namespace peakmark::trend {
 namespace {
 
-/// Runs of a device in which a suite must have run, and for which good news is news.
+/// A suite must be among this many newest runs; improvements are reported for as many.
 constexpr std::size_t kCurrentRuns = 30;
 
 using Names = std::set<std::string_view>;
 
-/// What trends found of the cases of a device.
+/// The cases of a device by what trends found.
 struct Found {
-  Names regressions, suspicious, improvements, recoveries, vanished, newly_vanished, gone, is_new, young;
+  Names regressions, suspicious, improvements, recoveries, vanished, newly_vanished, not_planned, is_new,
+      young;
 };
 
-Found found_in(const DeviceHistory& history, const Trends& trends) {
+Found find_all(const DeviceHistory& history, const Trends& trends) {
   Found found;
   for (const Change& change : trends.changes) {
     const bool is_good = change.verdict == Verdict::improvement || change.verdict == Verdict::recovery;
     if (is_open(change)) {
       found.regressions.insert(change.case_name);
-    } else if (needs_a_look(change)) {
+    } else if (needs_action(change)) {
       found.suspicious.insert(change.case_name);
     } else if (is_good && change.state == State::past && change.first + kCurrentRuns >= history.runs.size()) {
       (change.verdict == Verdict::recovery ? found.recoveries : found.improvements).insert(change.case_name);
@@ -39,15 +40,15 @@ Found found_in(const DeviceHistory& history, const Trends& trends) {
   for (const Vanished& one : trends.vanished) {
     found.vanished.insert(one.case_name);
     if (one.is_news) found.newly_vanished.insert(one.case_name);
-    if (!one.outcome) found.gone.insert(one.case_name);
+    if (!one.outcome) found.not_planned.insert(one.case_name);
   }
   for (const NewCase& one : trends.new_cases) found.is_new.insert(one.case_name);
   for (const NotEnoughData& one : trends.not_enough_data) found.young.insert(one.case_name);
   return found;
 }
 
-/// `peak / estimate 0.500, window 0.8 to 1`, or what the verdict advises.
-std::string text_of_verdict(const peakmark::Verdict& verdict) {
+/// Returns `peak / estimate 0.500, window 0.8 to 1`, or the advice of the verdict.
+std::string verdict_text(const peakmark::Verdict& verdict) {
   const bool is_window = verdict.rule == Rule::window_bytes || verdict.rule == Rule::window_slices;
   if (!is_window || !verdict.figure || !verdict.bound) return verdict.advice;
   return fmt::format("{} {:.3f}, window {:g} to {:g}",
@@ -55,64 +56,64 @@ std::string text_of_verdict(const peakmark::Verdict& verdict) {
                      *verdict.figure, verdict.bound->lo, verdict.bound->hi);
 }
 
-/// Of what judge() says alone.
-CaseStatus standing_of(const JudgedCase& judged) {
-  CaseStatus standing{judged.name, CaseState::steady, judged.judgement(), reason_of(judged), {}};
+/// Returns the status from judge() alone.
+CaseStatus judged_status(const JudgedCase& judged) {
+  CaseStatus status{judged.name, CaseState::steady, judged.judgement(), reason(judged), {}};
   const peakmark::Verdict* const worst = judged.worst();
-  switch (standing.judgement) {
+  switch (status.judgement) {
     case Judgement::failed_measurement:
-      standing.state = CaseState::failed;
+      status.state = CaseState::failed;
       break;
     case Judgement::fail: {
       const bool is_window = worst->rule == Rule::window_bytes || worst->rule == Rule::window_slices;
-      standing.state = is_window ? CaseState::window : CaseState::rule;
+      status.state = is_window ? CaseState::window : CaseState::rule;
       break;
     }
     case Judgement::skipped:
-      standing.state = CaseState::skipped;
+      status.state = CaseState::skipped;
       break;
     case Judgement::as_expected:
-      standing.state = CaseState::as_expected;
+      status.state = CaseState::as_expected;
       break;
-    case Judgement::counted:
+    case Judgement::warning:
     case Judgement::pass:
-      return standing;
+      return status;
   }
   for (const peakmark::Verdict* const verdict : judged.verdicts) {
     const bool fails = verdict->judgement >= Judgement::fail;
-    if (fails || verdict == worst) standing.texts.push_back(text_of_verdict(*verdict));
+    if (fails || verdict == worst) status.texts.push_back(verdict_text(*verdict));
   }
-  return standing;
+  return status;
 }
 
-void set(CaseStatus& standing, CaseState state, Judgement judgement, const char* reason) {
-  standing.state = state;
-  standing.judgement = judgement;
-  standing.reason = reason;
+void set(CaseStatus& status, CaseState state, Judgement judgement, const char* reason) {
+  status.state = state;
+  status.judgement = judgement;
+  status.reason = reason;
 }
 
-/// What trends found counts where it is worse than what the newest run shows.
-void add_found(CaseStatus& standing, const Found& found, bool is_expected) {
+/// Replaces the status by what trends found if that is worse.
+void add_found(CaseStatus& status, const Found& found, bool is_expected) {
   const auto worse_than = [&](const Names& names, CaseState state) {
-    return names.contains(standing.case_name) && state < standing.state;
+    return names.contains(status.case_name) && state < status.state;
   };
   if (worse_than(found.regressions, CaseState::regression)) {
-    set(standing, CaseState::regression, Judgement::fail, "regression");
+    set(status, CaseState::regression, Judgement::fail, "regression");
   } else if (worse_than(found.suspicious, CaseState::suspicious)) {
-    set(standing, CaseState::suspicious, Judgement::counted, "suspicious");
+    set(status, CaseState::suspicious, Judgement::warning, "suspicious");
   } else if (!is_expected && worse_than(found.vanished, CaseState::vanished)) {
-    set(standing, CaseState::vanished, Judgement::skipped, "vanished");
-    if (found.newly_vanished.contains(standing.case_name)) {
-      standing.texts.insert(standing.texts.begin(), "new since the previous run");
+    set(status, CaseState::vanished, Judgement::skipped, "vanished");
+    if (found.newly_vanished.contains(status.case_name)) {
+      status.texts.insert(status.texts.begin(), "new since the previous run");
     }
   } else if (worse_than(found.improvements, CaseState::improvement)) {
-    standing.state = CaseState::improvement;
+    status.state = CaseState::improvement;
   } else if (worse_than(found.recoveries, CaseState::recovery)) {
-    standing.state = CaseState::recovery;
+    status.state = CaseState::recovery;
   } else if (worse_than(found.is_new, CaseState::is_new)) {
-    standing.state = CaseState::is_new;
+    status.state = CaseState::is_new;
   } else if (worse_than(found.young, CaseState::young)) {
-    standing.state = CaseState::young;
+    status.state = CaseState::young;
   }
 }
 
@@ -138,15 +139,15 @@ std::string_view to_string(CaseState state) {
   return names.at(static_cast<std::size_t>(state));
 }
 
-bool CaseStatus::needs_a_look() const {
+bool CaseStatus::needs_action() const {
   return state <= CaseState::vanished;
 }
 
-std::vector<CaseStatus> find_standings(const DeviceHistory& history, const Trends& trends,
-                                       const ReadRun& read_run) {
-  const Found found = found_in(history, trends);
-  std::vector<CaseStatus> standings;
-  std::map<std::size_t, std::vector<std::size_t>> cases_of_run;  // places in `standings`
+std::vector<CaseStatus> find_case_statuses(const DeviceHistory& history, const Trends& trends,
+                                           const ReadRun& read_run) {
+  const Found found = find_all(history, trends);
+  std::vector<CaseStatus> statuses;
+  std::map<std::size_t, std::vector<std::size_t>> cases_of_run;  // places in `statuses`
   for (const CaseOutcomes& one : history.outcomes) {
     const auto last =
         std::find_if(one.outcomes.rbegin(), one.outcomes.rend(),
@@ -154,13 +155,13 @@ std::vector<CaseStatus> find_standings(const DeviceHistory& history, const Trend
     if (last == one.outcomes.rend()) continue;
     const auto run = static_cast<std::size_t>(one.outcomes.rend() - last) - 1;
     const bool is_old = run + kCurrentRuns < history.runs.size();
-    if (is_old || found.gone.contains(one.case_name)) {  // no run of now tells of it
-      standings.push_back(not_run(one.case_name, history.runs[run].date));
-      add_found(standings.back(), found, false);
+    if (is_old || found.not_planned.contains(one.case_name)) {  // no current run has the case
+      statuses.push_back(not_run(one.case_name, history.runs[run].date));
+      add_found(statuses.back(), found, false);
       continue;
     }
-    cases_of_run[run].push_back(standings.size());
-    standings.push_back({one.case_name, CaseState::steady, Judgement::pass, {}, {}});
+    cases_of_run[run].push_back(statuses.size());
+    statuses.push_back({one.case_name, CaseState::steady, Judgement::pass, {}, {}});
   }
   for (const auto& [number, places] : cases_of_run) {
     const Run run = read_run(history.runs[number].id);
@@ -169,14 +170,14 @@ std::vector<CaseStatus> find_standings(const DeviceHistory& history, const Trend
     std::map<std::string_view, const JudgedCase*> by_name;
     for (const JudgedCase& one : judged) by_name.emplace(one.name, &one);
     for (const std::size_t place : places) {
-      CaseStatus& standing = standings[place];
-      const auto of_case = by_name.find(standing.case_name);
-      const bool is_there = of_case != by_name.end();
-      if (is_there) standing = standing_of(*of_case->second);
-      add_found(standing, found, is_there && is_as_the_suite_expects(*of_case->second));
+      CaseStatus& status = statuses[place];
+      const auto case_entry = by_name.find(status.case_name);
+      const bool is_there = case_entry != by_name.end();
+      if (is_there) status = judged_status(*case_entry->second);
+      add_found(status, found, is_there && is_as_the_suite_expects(*case_entry->second));
     }
   }
-  return standings;
+  return statuses;
 }
 
 }  // namespace peakmark::trend

@@ -7,25 +7,25 @@
 #include <vector>
 
 #include "check/judge.hpp"
-#include "check/tally.hpp"
+#include "check/judged_case.hpp"
 #include "trend/trends.hpp"
 
 namespace peakmark::trend {
 
 /// The state of a case after the newest run that planned it, the worst first.
 enum class CaseState : std::uint8_t {
-  regression,   ///< a change to the worse is open
+  regression,   ///< a regression is open
   failed,       ///< the measurement failed
   window,       ///< an estimate is outside its window
   rule,         ///< another rule of `check` fails
-  suspicious,   ///< a change that waits for its confirmation
-  vanished,     ///< measured in an earlier run, and not in the newest; its suite does not expect that
+  suspicious,   ///< a change that is not confirmed yet
+  vanished,     ///< measured in an earlier run, not in the newest, and its suite does not expect that
   skipped,      ///< not measured
-  as_expected,  ///< another outcome than `ok`, which the suite expects
+  as_expected,  ///< an outcome other than `ok` that the suite expects
   improvement,  ///< of the last 30 runs; `recovery` too
   recovery,
   is_new,
-  young,  ///< times have too few runs; bytes are judged
+  young,  ///< too few runs to judge times; bytes are judged
   steady,
 };
 std::string_view to_string(CaseState state);
@@ -33,23 +33,22 @@ std::string_view to_string(CaseState state);
 struct CaseStatus {
   std::string case_name;
   CaseState state{};
-  /// As the headline counts it.
+  /// The headline counts cases by these two.
   Judgement judgement{};
   std::string reason;
-  /// Why it is failed, outside its window, skipped and so on, a sentence each. A change tells of itself.
+  /// Why the case failed, is outside its window, was skipped: a sentence each. Empty for changes.
   std::vector<std::string> texts;
 
-  /// Somebody has to do something about it: from `regression` to `vanished`.
-  [[nodiscard]] bool needs_a_look() const;
+  /// Returns true from `regression` to `vanished`.
+  [[nodiscard]] bool needs_action() const;
 };
 
 /// Returns a run of the history by its id.
 using ReadRun = std::function<Run(const std::string& id)>;
 
-/// The standing of every case of a device, by name: what trends found, and what judge() says of the newest
-/// run that planned the case. A run that 30 runs of the device came after is not judged any more:
-/// its cases are skipped.
-std::vector<CaseStatus> find_standings(const DeviceHistory& history, const Trends& trends,
-                                       const ReadRun& read_run);
+/// Returns the status of every case of a device, by name: from its trends, and from judge() on the newest run
+/// that planned it. If that run is followed by 30 or more others, its cases are skipped.
+std::vector<CaseStatus> find_case_statuses(const DeviceHistory& history, const Trends& trends,
+                                           const ReadRun& read_run);
 
 }  // namespace peakmark::trend

@@ -5,8 +5,7 @@
 #include <map>
 
 #include "check/reports.hpp"
-#include "trend/sample_case_status.hpp"
-#include "trend/sample_history_runs.hpp"
+#include "trend/sample_trends.hpp"
 
 namespace peakmark::trend {
 namespace {
@@ -15,49 +14,49 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-std::map<std::string, std::string> states(const std::vector<CaseStatus>& standings) {
+std::map<std::string, std::string> states(const std::vector<CaseStatus>& statuses) {
   std::map<std::string, std::string> found;
-  for (const CaseStatus& one : standings) found[one.case_name] = to_string(one.state);
+  for (const CaseStatus& one : statuses) found[one.case_name] = to_string(one.state);
   return found;
 }
 
-Tally tally_of(const std::vector<CaseStatus>& standings) {
+Tally tally_of(const std::vector<CaseStatus>& statuses) {
   Tally tally;
-  for (const CaseStatus& one : standings) tally.add(one.judgement, one.reason);
+  for (const CaseStatus& one : statuses) tally.add(one.judgement, one.reason);
   return tally;
 }
 
 std::vector<CaseStatus> standings_of(const DeviceHistory& history) {
-  return find_standings(history, find_trends(history), runs_of(history));
+  return find_case_statuses(history, find_trends(history), sample_read_run(history));
 }
 
 TEST(Standings, OneRunHasTheHeadlineOfItsCheck) {
   DeviceHistory history = nightly_history(1);
   history.outcomes = {{"a/crashed", {"crashed"}}, {"a/good", {"ok"}}, {"a/no", {"unsupported"}}};
-  const auto standings = standings_of(history);
-  EXPECT_THAT(states(standings),
+  const auto statuses = standings_of(history);
+  EXPECT_THAT(states(statuses),
               ElementsAre(Pair("a/crashed", "failed"), Pair("a/good", "steady"), Pair("a/no", "skipped")));
-  EXPECT_THAT(standings[2].texts, ElementsAre("unsupported: why"));
-  EXPECT_TRUE(standings[0].needs_a_look());
-  EXPECT_FALSE(standings[2].needs_a_look());
-  const peakmark::Run run = runs_of(history)("run0");
-  EXPECT_EQ(headline(tally_of(standings)), peakmark::headline(run, judge(run, {})));
+  EXPECT_THAT(statuses[2].texts, ElementsAre("unsupported: why"));
+  EXPECT_TRUE(statuses[0].needs_action());
+  EXPECT_FALSE(statuses[2].needs_action());
+  const peakmark::Run run = sample_read_run(history)("run0");
+  EXPECT_EQ(headline(tally_of(statuses)), peakmark::headline(run, judge(run, {})));
 }
 
 TEST(Standings, WhatFailsInTheNewestRunNeedsALook) {
   DeviceHistory history = nightly_history(2);
   history.outcomes = {{"a/high", {"ok", "ok"}}, {"a/leak", {"ok", "ok"}}};
-  const ReadRun good = runs_of(history);
-  const auto standings = find_standings(history, find_trends(history), [&](const std::string& id) {
+  const ReadRun good = sample_read_run(history);
+  const auto statuses = find_case_statuses(history, find_trends(history), [&](const std::string& id) {
     EXPECT_EQ(id, "run1");
     peakmark::Run run = good(id);
     run.observations[0].estimate->bytes_estimated = 2000;
     run.observations[1].leaked_bytes = 64;
     return run;
   });
-  EXPECT_THAT(states(standings), ElementsAre(Pair("a/high", "window"), Pair("a/leak", "rule")));
-  EXPECT_THAT(standings[0].texts, ElementsAre("peak / estimate 0.500, window 0.8 to 1"));
-  EXPECT_EQ(headline(tally_of(standings)), "2 cases: 0 pass, 2 fail (1 leak, 1 window_bytes)");
+  EXPECT_THAT(states(statuses), ElementsAre(Pair("a/high", "window"), Pair("a/leak", "rule")));
+  EXPECT_THAT(statuses[0].texts, ElementsAre("peak / estimate 0.500, window 0.8 to 1"));
+  EXPECT_EQ(headline(tally_of(statuses)), "2 cases: 0 pass, 2 fail (1 leak, 1 window_bytes)");
 }
 
 TEST(Standings, ACaseThatIsNotMeasuredAnyMoreHasVanishedUnlessItsSuiteExpectsThat) {
@@ -66,18 +65,18 @@ TEST(Standings, ACaseThatIsNotMeasuredAnyMoreHasVanishedUnlessItsSuiteExpectsTha
                       {"a/gone", {"ok", "ok", std::nullopt}},
                       {"a/lost", {"ok", "ok", "unsupported"}},
                       {"a/lost_before", {"ok", std::nullopt, std::nullopt}}};
-  const ReadRun runs = runs_of(history);
-  const auto standings = find_standings(history, find_trends(history), [&](const std::string& id) {
+  const ReadRun runs = sample_read_run(history);
+  const auto statuses = find_case_statuses(history, find_trends(history), [&](const std::string& id) {
     peakmark::Run run = runs(id);
     run.context.planned[0].expected_outcome = "out_of_memory";
     return run;
   });
-  EXPECT_THAT(states(standings), ElementsAre(Pair("a/expected", "as_expected"), Pair("a/gone", "vanished"),
-                                             Pair("a/lost", "vanished"), Pair("a/lost_before", "vanished")));
-  EXPECT_THAT(standings[1].texts, ElementsAre("new since the previous run", "last run on 2026-01-02"));
-  EXPECT_THAT(standings[2].texts, testing::Contains("new since the previous run"));
-  EXPECT_THAT(standings[3].texts, ElementsAre("last run on 2026-01-01"));
-  EXPECT_EQ(headline(tally_of(standings)),
+  EXPECT_THAT(states(statuses), ElementsAre(Pair("a/expected", "as_expected"), Pair("a/gone", "vanished"),
+                                            Pair("a/lost", "vanished"), Pair("a/lost_before", "vanished")));
+  EXPECT_THAT(statuses[1].texts, ElementsAre("new since the previous run", "last run on 2026-01-02"));
+  EXPECT_THAT(statuses[2].texts, testing::Contains("new since the previous run"));
+  EXPECT_THAT(statuses[3].texts, ElementsAre("last run on 2026-01-01"));
+  EXPECT_EQ(headline(tally_of(statuses)),
             "4 cases: 0 pass, 1 as expected (1 out_of_memory), 3 skipped (3 vanished), 0 fail");
 }
 
@@ -85,9 +84,9 @@ TEST(Standings, ARegressionIsWorseThanWhatTheNewestRunShows) {
   DeviceHistory history = nightly_history(2);
   history.outcomes = {{"a/grew", {"ok", "ok"}}};
   history.series = {{"a/grew", "requested_peak_bytes", {1000, 1256}, {}}};
-  const auto standings = standings_of(history);
-  EXPECT_THAT(states(standings), ElementsAre(Pair("a/grew", "regression")));
-  EXPECT_EQ(headline(tally_of(standings)), "1 case: 0 pass, 1 fail (1 regression)");
+  const auto statuses = standings_of(history);
+  EXPECT_THAT(states(statuses), ElementsAre(Pair("a/grew", "regression")));
+  EXPECT_EQ(headline(tally_of(statuses)), "1 case: 0 pass, 1 fail (1 regression)");
 }
 
 TEST(Standings, ASuiteThatNobodyRunsIsNotJudged) {
@@ -96,13 +95,13 @@ TEST(Standings, ASuiteThatNobodyRunsIsNotJudged) {
   std::vector<std::optional<std::string>> once(31);
   once[0] = "crashed";
   history.outcomes = {{"a/old", once}};
-  const auto standings =
-      find_standings(history, find_trends(history), [](const std::string&) -> peakmark::Run {
+  const auto statuses =
+      find_case_statuses(history, find_trends(history), [](const std::string&) -> peakmark::Run {
         ADD_FAILURE() << "no run is read";
         return {};
       });
-  EXPECT_THAT(states(standings), ElementsAre(Pair("a/old", "skipped")));
-  EXPECT_THAT(standings[0].texts, ElementsAre("last run on 2026-01-01"));
+  EXPECT_THAT(states(statuses), ElementsAre(Pair("a/old", "skipped")));
+  EXPECT_THAT(statuses[0].texts, ElementsAre("last run on 2026-01-01"));
 }
 
 TEST(Standings, ACaseThatNoRunPlannedIsNone) {

@@ -3,61 +3,129 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 namespace peakmark::trend {
+
+namespace {
+
+constexpr double kMadToDeviation = 1.4826;  ///< 1 / Φ⁻¹(3/4)
+
+constexpr double kMaxPersistence = 0.95;
+constexpr double kCaution = 0.4;  ///< standard errors of the correlation
+
+/// Variance of a standard normal clipped at ±c: 1 − 2 c φ(c) − 2 (1 − c²) (1 − Φ(c)).
+double variance_of_clipped_normal(double c) {
+  const double density = std::exp(-c * c / 2) / std::sqrt(2 * M_PI);
+  const double tail = std::erfc(c / M_SQRT2) / 2;
+  return 1 - 2 * c * density - 2 * (1 - c * c) * tail;
+}
+
+}  // namespace
+
+double median_in_place(std::span<double> values) {
+  const auto half = static_cast<std::ptrdiff_t>(values.size() / 2);
+  const auto middle = values.begin() + half;
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+Noise estimate_noise(std::span<const double> values, std::span<double> scratch) {
+  static const double consistency = 1 / variance_of_clipped_normal(kClip);
+  const std::size_t count = values.size();
+  const std::span<double> work = scratch.first(count);
+  std::copy(values.begin(), values.end(), work.begin());
+  Noise noise;
+  noise.centre = median_in_place(work);
+  for (std::size_t i = 0; i < count; ++i) work[i] = std::abs(values[i] - noise.centre);
+  const double deviation = std::max(kMadToDeviation * median_in_place(work), kMinSpread);
+
+  const double bound = kClip * deviation;
+  double mean = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    work[i] = std::clamp(values[i] - noise.centre, -bound, bound);
+    mean += work[i];
+  }
+  mean /= static_cast<double>(count);
+  double squares = 0;
+  double neighbours = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    work[i] -= mean;
+    squares += work[i] * work[i];
+    if (i > 0) neighbours += work[i] * work[i - 1];
+  }
+  const double variance = consistency * squares / static_cast<double>(count - 1);
+  noise.spread = std::max(std::sqrt(variance), kMinSpread);
+  if (squares > 0) {
+    const double cautious = neighbours / squares + kCaution / std::sqrt(static_cast<double>(count));
+    noise.persistence = std::clamp(cautious, 0.0, kMaxPersistence);
+  }
+  return noise;
+}
+
+double variance_of_mean(int count, double persistence) {
+  double sum = 1;
+  double power = 1;
+  for (int lag = 1; lag < count; ++lag) {
+    power *= persistence;
+    sum += 2 * (1 - static_cast<double>(lag) / count) * power;
+  }
+  return sum / count;
+}
+
 namespace {
 
 /// Lengths of a new level that are tried. A drift is found by the long ones.
 constexpr std::array<std::size_t, 15> kWindows{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 21, 25, 28};
-constexpr double kWindowClip = 3.1;  ///< spreads: one night off the chart is no level
+constexpr double kWindowClip = 3.1;  ///< spreads: one extreme run is not a level
 constexpr double kMinClip = 0.03;
-/// A level so near that came and went may come again: a state of the machine, and part of its noise.
+/// A temporary level this near may come again: it is a state of the machine, and part of its noise.
 constexpr double kNear = 6;  ///< spreads
-/// So many nights that lie farther off, all on one side, are a level: they count for as much as they agree
-/// on.
+/// This many runs farther off, all on one side, are a level: their smallest distance counts in full.
 constexpr std::size_t kTogether = 3;
-constexpr double kApart = 4;  ///< spreads, between two measurements of a night
-/// Of the rank statistic, in its own standard deviations; and, since few nights cannot reach that, the part
-/// of what complete separation gives.
+constexpr double kApart = 4;  ///< spreads, between two measurements of a run
+/// Minimum of the rank statistic, in its standard deviations. Few runs cannot reach it: for them this share
+/// of the statistic at complete separation is enough.
 constexpr double kMinRank = 2.5;
 constexpr double kMinRankPart = 0.98;
-/// Nights that the noise of a former level counts for.
+/// Weight, in runs, of the noise of the former level.
 constexpr double kFormerWeight = 20;
 constexpr std::size_t kFormerNeeded = 30;
 constexpr std::size_t kMinOfNewLevel = 3;
 
 double tabled_variance_of_mean(std::size_t count, double persistence) {
   constexpr std::size_t kSteps = 20;
-  constexpr std::size_t kMost = 256;
+  constexpr std::size_t kMaxRuns = 256;
   static const auto table = [] {
-    std::array<std::array<double, kMost + 1>, kSteps> made{};
+    std::array<std::array<double, kMaxRuns + 1>, kSteps> made{};
     for (std::size_t step = 0; step < kSteps; ++step) {
-      for (std::size_t nights = 1; nights <= kMost; ++nights) {
-        made[step][nights] = variance_of_mean(static_cast<int>(nights), static_cast<double>(step) / kSteps);
+      for (std::size_t runs = 1; runs <= kMaxRuns; ++runs) {
+        made[step][runs] = variance_of_mean(static_cast<int>(runs), static_cast<double>(step) / kSteps);
       }
     }
     return made;
   }();
   const auto step = static_cast<std::size_t>(std::lround(persistence * kSteps));
-  return table[std::min(step, kSteps - 1)][std::min(count, kMost)];
+  return table[std::min(step, kSteps - 1)][std::min(count, kMaxRuns)];
 }
 
-/// The z that is as unlikely as this t of so many degrees of freedom. Wallace (1959), as Bailey (1980) has
-/// it.
+/// Returns the z that is as unlikely as `t` with `freedom` degrees of freedom: Wallace (1959), in the form of
+/// Bailey (1980).
 double normal_equivalent(double t, double freedom) {
   const double factor = (8 * freedom + 1) / (8 * freedom + 3);
   return std::copysign(factor * std::sqrt(freedom * std::log1p(t * t / freedom)), t);
 }
 
-/// Whether the last nights outrank those before (or are outranked, for a negative sign).
-bool ranks_agree(std::span<const double> before, std::span<const double> last, double tonight, double sign) {
+/// Returns true if the last runs outrank those before (or are outranked, for a negative sign).
+bool ranks_agree(std::span<const double> before, std::span<const double> last, double newest, double sign) {
   double wins = 0;
   const auto count = [&](double value) {
     for (const double one : before) wins += value > one ? 1 : value == one ? 0.5 : 0;
   };
   for (const double value : last) count(value);
-  count(tonight);
+  count(newest);
   const auto n = static_cast<double>(before.size());
   const auto k = static_cast<double>(last.size() + 1);
   const double rank = sign * (wins - n * k / 2) / std::sqrt(n * k * (n + k + 1) / 12);
@@ -65,9 +133,9 @@ bool ranks_agree(std::span<const double> before, std::span<const double> last, d
   return rank >= std::min(kMinRank, kMinRankPart * most);
 }
 
-/// How far off all of these are, in spreads; 0 where they are not on one side.
-double least_distance(std::span<const double> last, double tonight, const Noise& noise) {
-  double least = tonight - noise.centre;
+/// Returns the smallest distance from the centre, in spreads; 0 if the values are not all on one side.
+double least_distance(std::span<const double> last, double newest, const Noise& noise) {
+  double least = newest - noise.centre;
   for (const double value : last) {
     const double distance = value - noise.centre;
     if (distance * least <= 0) return 0;
@@ -85,28 +153,28 @@ double median_with(std::span<const double> values, double another) {
 }  // namespace
 
 std::span<const double> ChangePointDetector::baseline() const {
-  const std::size_t count = std::min(values_.size(), options_.baseline_nights);
+  const std::size_t count = std::min(values_.size(), options_.baseline_runs);
   return std::span(values_).last(count);
 }
 
-Noise ChangePointDetector::blended(Noise noise, std::size_t nights) const {
-  if (!former_ || nights >= kFormerNeeded) return noise;
-  const auto n = static_cast<double>(nights);
+Noise ChangePointDetector::blended(Noise noise, std::size_t runs) const {
+  if (!former_ || runs >= kFormerNeeded) return noise;
+  const auto n = static_cast<double>(runs);
   const double all = n + kFormerWeight;
   const double spread =
       std::sqrt((kFormerWeight * former_->spread * former_->spread + n * noise.spread * noise.spread) / all);
   const double persistence = (kFormerWeight * former_->persistence + n * noise.persistence) / all;
-  // A few nights may all be of one state of the machine, and look quieter than the next ones will be.
+  // A few runs may share a state of the machine, and be less noisy than later ones.
   noise.spread = std::max(spread, former_->spread);
   noise.persistence = std::max(persistence, former_->persistence);
   return noise;
 }
 
 std::optional<Noise> ChangePointDetector::noise() const {
-  const std::span<const double> nights = baseline();
-  if (nights.size() < kMinOfNewLevel) return former_;
-  scratch_.resize(nights.size());
-  return blended(estimate_noise(nights, scratch_), nights.size());
+  const std::span<const double> values = baseline();
+  if (values.size() < kMinOfNewLevel) return former_;
+  scratch_.resize(values.size());
+  return blended(estimate_noise(values, scratch_), values.size());
 }
 
 double ChangePointDetector::settle(double first, double again) const {
@@ -115,64 +183,64 @@ double ChangePointDetector::settle(double first, double again) const {
   return std::abs(first - noise->centre) < std::abs(again - noise->centre) ? first : again;
 }
 
-Look ChangePointDetector::look(double value) const {
-  Look look;
-  const std::span<const double> nights = baseline();
-  const std::size_t count = nights.size();
-  if (count < (former_ ? kMinOfNewLevel : options_.least_nights)) return look;
-  look.enough = true;
+Scan ChangePointDetector::scan(double value) const {
+  Scan found;
+  const std::span<const double> values = baseline();
+  const std::size_t count = values.size();
+  if (count < (former_ ? kMinOfNewLevel : options_.min_runs)) return found;
+  found.enough = true;
   const Noise noise = *this->noise();
   const double freedom =
       static_cast<double>(count) - 1 + (former_ && count < kFormerNeeded ? kFormerWeight : 0);
 
   scratch_.resize(count + 1);
-  const std::span<double> sums = scratch_;  // of the first nights of the baseline, clipped
+  const std::span<double> sums = scratch_;  // of the first values of the baseline, clipped
   sums[0] = 0;
   const auto clipped = [&](double one, double clip) {
     return std::clamp(one, noise.centre - clip * noise.spread, noise.centre + clip * noise.spread);
   };
-  for (std::size_t i = 0; i < count; ++i) sums[i + 1] = sums[i] + clipped(nights[i], kClip);
+  for (std::size_t i = 0; i < count; ++i) sums[i + 1] = sums[i] + clipped(values[i], kClip);
 
-  const std::size_t least_before = former_ ? kMinOfNewLevel : options_.least_nights / 2;
-  // Whether a step is large enough is asked of values that quiet noise does not clip to nothing.
+  const std::size_t min_before = former_ ? kMinOfNewLevel : options_.min_runs / 2;
+  // The size of a step is measured on values that small noise does not clip away.
   const double loose = std::max(kWindowClip, kMinClip / noise.spread);
-  const double far = least_distance(nights.last(kTogether - 1), value, noise);
+  const double far = least_distance(values.last(kTogether - 1), value, noise);
   const double wide = far > kNear ? far : kWindowClip;
   double sum = clipped(value, kWindowClip);
   double wide_sum = clipped(value, wide);
   double loose_sum = clipped(value, loose);
   std::size_t summed = 1;
   for (const std::size_t window : kWindows) {
-    if (window + least_before > count + 1 || window - 1 > since_return_) break;
+    if (window + min_before > count + 1 || window - 1 > since_return_) break;
     for (; summed < window; ++summed) {
-      sum += clipped(nights[count - summed], kWindowClip);
-      wide_sum += clipped(nights[count - summed], wide);
-      loose_sum += clipped(nights[count - summed], loose);
+      sum += clipped(values[count - summed], kWindowClip);
+      wide_sum += clipped(values[count - summed], wide);
+      loose_sum += clipped(values[count - summed], loose);
     }
     const std::size_t before = count + 1 - window;
     const double level = sums[before] / static_cast<double>(before);
     const auto length = static_cast<double>(window);
-    if (std::abs(loose_sum / length - level) < std::log1p(options_.least_effect)) continue;
+    if (std::abs(loose_sum / length - level) < std::log1p(options_.min_effect)) continue;
     const double effect = (window < kTogether ? sum : wide_sum) / length - level;
     const double variance = tabled_variance_of_mean(window, noise.persistence) +
                             tabled_variance_of_mean(before, noise.persistence);
     const double score = normal_equivalent(effect / (noise.spread * std::sqrt(variance)), freedom);
-    if (std::abs(score) > std::abs(look.suspicion)) look.suspicion = score;
-    const bool may_be_told = window > 1 && std::abs(score) > std::abs(look.score) &&
-                             std::abs(score) >= std::min(options_.slower, options_.faster);
-    if (!may_be_told) continue;
-    if (!ranks_agree(nights.first(before), nights.last(window - 1), value, std::copysign(1.0, score)))
+    if (std::abs(score) > std::abs(found.suspicion)) found.suspicion = score;
+    const bool may_be_change = window > 1 && std::abs(score) > std::abs(found.score) &&
+                               std::abs(score) >= std::min(options_.slower, options_.faster);
+    if (!may_be_change) continue;
+    if (!ranks_agree(values.first(before), values.last(window - 1), value, std::copysign(1.0, score)))
       continue;
-    look.score = score;
-    look.nights = window;
-    look.before = level;
+    found.score = score;
+    found.runs = window;
+    found.before = level;
   }
-  if (look.nights > 0) look.effect = median_with(nights.last(look.nights - 1), value) - look.before;
-  return look;
+  if (found.runs > 0) found.effect = median_with(values.last(found.runs - 1), value) - found.before;
+  return found;
 }
 
-void ChangePointDetector::begin_level(std::size_t nights) {
-  const std::size_t last = std::min(nights, values_.size());
+void ChangePointDetector::begin_level(std::size_t runs) {
+  const std::size_t last = std::min(runs, values_.size());
   std::vector<double> level(values_.end() - static_cast<std::ptrdiff_t>(last), values_.end());
   values_.resize(values_.size() - last);
   if (values_.size() >= kMinOfNewLevel) former_ = noise();
@@ -180,8 +248,8 @@ void ChangePointDetector::begin_level(std::size_t nights) {
   since_return_ = kAll;
 }
 
-void ChangePointDetector::return_to_former_level(std::size_t nights) {
-  std::size_t kept = std::min(nights, values_.size());
+void ChangePointDetector::return_to_former_level(std::size_t runs) {
+  std::size_t kept = std::min(runs, values_.size());
   const bool is_short = values_.size() - kept <= kWindows.back();
   if (former_ && !former_values_.empty() && kept < values_.size() && is_short) {
     const double away =
@@ -192,21 +260,21 @@ void ChangePointDetector::return_to_former_level(std::size_t nights) {
   former_values_.insert(former_values_.end(), values_.end() - static_cast<std::ptrdiff_t>(kept),
                         values_.end());
   values_ = std::exchange(former_values_, {});
-  since_return_ = nights;
+  since_return_ = runs;
 }
 
-double ChangePointDetector::level_before(std::size_t nights) const {
+double ChangePointDetector::level_before(std::size_t runs) const {
   const std::span<const double> all = baseline();
-  if (nights >= all.size()) return all.empty() ? 0 : all.back();
-  std::vector<double> before(all.begin(), all.end() - static_cast<std::ptrdiff_t>(nights));
+  if (runs >= all.size()) return all.empty() ? 0 : all.back();
+  std::vector<double> before(all.begin(), all.end() - static_cast<std::ptrdiff_t>(runs));
   return median_in_place(before);
 }
 
-double ChangePointDetector::step(std::size_t nights) const {
+double ChangePointDetector::step(std::size_t runs) const {
   const std::span<const double> all = baseline();
-  if (nights == 0 || nights >= all.size()) return 0;
-  std::vector<double> last(all.end() - static_cast<std::ptrdiff_t>(nights), all.end());
-  return median_in_place(last) - level_before(nights);
+  if (runs == 0 || runs >= all.size()) return 0;
+  std::vector<double> last(all.end() - static_cast<std::ptrdiff_t>(runs), all.end());
+  return median_in_place(last) - level_before(runs);
 }
 
 }  // namespace peakmark::trend

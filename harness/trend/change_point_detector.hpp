@@ -5,78 +5,101 @@
 #include <span>
 #include <vector>
 
-#include "trend/noise.hpp"
-
 namespace peakmark::trend {
 
-/// What the detector believes. Chosen on the simulated noise of bench/trend, on seeds apart from those that
-/// docs/statistics.md reports; "Trends" there says what each buys.
-struct WatchOptions {
-  std::size_t least_nights = 20;      ///< of a first level, before anything is told
-  std::size_t baseline_nights = 120;  ///< the nights before that tonight is held against
-  double suspicion = 2.6;             ///< the score from which a case is measured again in the same night
-  double slower = 3.18;               ///< the score of a change to slower
-  double faster = 4.6;                ///< to faster: less urgent, so told later and surer
-  double back = 3.5;                  ///< to faster, while a regression is open
-  double least_effect = 0.019;        ///< a smaller step is no news, however sure
+/// The noise of one level, on the log scale.
+struct Noise {
+  double centre = 0;       ///< median
+  double spread = 0;       ///< standard deviation of one run, outliers clipped
+  double persistence = 0;  ///< correlation of neighbouring runs, 0 … 1, estimated with a margin
 };
 
-/// What the last nights look like against those before. Scores are in standard deviations, as of a normal
-/// distribution, positive where slower.
-struct Look {
-  bool enough = false;     ///< there are nights enough to look at all
-  double suspicion = 0;    ///< the largest score of the last 1, 2, 3, … nights
-  double score = 0;        ///< the same of 2 and more, where ranks agree: what a change is told from
-  double effect = 0;       ///< of `score`: the step to the median of the new level, on the log scale
-  std::size_t nights = 0;  ///< of `score`: how many nights the new level has
-  double before = 0;       ///< of `score`: the former level
+/// Smaller spreads (of a counter, of a rounded clock) count as this one, or tiny steps would be significant.
+inline constexpr double kMinSpread = 1e-3;
+/// Values are clipped at this many spreads from the centre when spread and persistence are estimated.
+inline constexpr double kClip = 2.5;
+
+/// Returns the median of at least one value. Reorders the values.
+double median_in_place(std::span<double> values);
+
+/// Estimates the noise of at least 3 finite values in order of time. The spread is the standard deviation of
+/// the values clipped at `kClip` times their scaled median absolute deviation, made consistent for Gaussian
+/// noise (Huber's proposal in one step). The persistence is the correlation of neighbours among the clipped
+/// values plus 0.4 of its standard error 1/√n, at least 0. `scratch` has space for as many values.
+Noise estimate_noise(std::span<const double> values, std::span<double> scratch);
+
+/// Returns the variance of the mean of `count` neighbours of a stationary AR(1) series of variance 1 and
+/// correlation `persistence`: (1/k) (1 + 2 Σ_{j<k} (1 − j/k) φ^j). Box, Jenkins, Reinsel, Time Series
+/// Analysis, 2.1.
+double variance_of_mean(int count, double persistence);
+
+/// Thresholds of the detector, chosen on the simulated noise of bench/trend with other seeds than those of
+/// docs/statistics.md. "Trends" there explains each of them.
+struct DetectorOptions {
+  std::size_t min_runs = 20;        ///< of a first level, before changes are reported
+  std::size_t baseline_runs = 120;  ///< the runs before that a run is compared with
+  double suspicion = 2.6;           ///< the score from which a case is measured a second time in the same run
+  double slower = 3.18;             ///< the score of a change to slower
+  double faster = 4.6;              ///< to faster: less urgent, so with more certainty
+  double back = 3.5;                ///< to faster, while a regression is open
+  double min_effect = 0.019;        ///< smaller steps are never reported
 };
 
-/// A scan over one series: is the mean of the last k nights another than that of the nights before, for any k
-/// of 2 … 28? Values are logarithms of times. Both means are taken of values clipped about the median; their
-/// difference is held against the spread of a night, corrected for the correlation of neighbours
-/// (variance_of_mean) and for the spread's being an estimate (Wallace's normal equivalent of t); and the last
-/// nights must outrank those before (the statistic of Mann and Whitney), which holds for any distribution
-/// where a spread says little. After a change the level starts anew; the noise of the former serves until
-/// there are nights enough.
+/// The last runs compared with those before. Scores are standard deviations of a normal distribution,
+/// positive for slower.
+struct Scan {
+  bool enough = false;   ///< there are enough runs
+  double suspicion = 0;  ///< the largest score of the last 1, 2, 3, … runs
+  double score = 0;      ///< the same for 2 and more runs whose ranks agree; decides on changes
+  double effect = 0;     ///< of `score`: the step to the median of the new level, on the log scale
+  std::size_t runs = 0;  ///< of `score`: the number of runs of the new level
+  double before = 0;     ///< of `score`: the former level
+};
+
+/// Finds change points in one series of logarithms of times. For any k of 2 … 28, the mean of the last k runs
+/// is compared with the mean of the runs before:
+/// - values are clipped around the median;
+/// - the difference is divided by the spread of a run, corrected for the correlation of neighbours
+///   (variance_of_mean) and for the spread being an estimate (Wallace's normal equivalent of t);
+/// - the last runs must outrank those before (Mann and Whitney), which holds for any distribution.
+/// A change begins a new level. The noise of the former level is used until the new one has enough runs.
 class ChangePointDetector {
  public:
-  explicit ChangePointDetector(const WatchOptions& options) : options_(options) {}
+  explicit ChangePointDetector(const DetectorOptions& options) : options_(options) {}
 
-  /// How tonight looks with this value, which add() may then add, or another.
-  [[nodiscard]] Look look(double value) const;
+  /// Scans the series with `value` as its newest run, without adding it.
+  [[nodiscard]] Scan scan(double value) const;
   void add(double value) {
     values_.push_back(value);
     if (since_return_ != kAll) ++since_return_;
   }
-  /// What a night counts for that was measured twice: the mean; where the two are too far apart to be of one
-  /// night's noise, the one nearer to the level so far, since something struck the other.
+  /// Returns the value of a run that was measured twice: the mean, or the value nearer to the level if the
+  /// two differ by more than noise explains.
   [[nodiscard]] double settle(double first, double again) const;
-  /// The last `nights` nights are a level of their own, from here on the only one.
-  void begin_level(std::size_t nights);
-  /// The last `nights` nights are back at the level before the present one: they go on with its nights. Those
-  /// between are kept too, unless they were far away, or more than a state of the machine lasts: should the
-  /// return be an error, they would pass for the level.
-  void return_to_former_level(std::size_t nights);
-  /// How far the last `nights` nights (tonight's value among them) lie from those before: medians, log scale.
-  [[nodiscard]] double step(std::size_t nights) const;
-  /// The median of the nights before the last `nights`, of the baseline.
-  [[nodiscard]] double level_before(std::size_t nights) const;
-  /// Noise of the level so far; null below 3 nights without a former level.
+  /// Begins a new level with the last `runs` runs.
+  void begin_level(std::size_t runs);
+  /// Continues the former level with the last `runs` runs. The runs between are kept too, unless they were
+  /// far away or lasted longer than a state of the machine does.
+  void return_to_former_level(std::size_t runs);
+  /// Returns the difference of medians between the last `runs` runs and those before, on the log scale.
+  [[nodiscard]] double step(std::size_t runs) const;
+  /// Returns the median of the baseline without its last `runs` runs.
+  [[nodiscard]] double level_before(std::size_t runs) const;
+  /// Returns the noise of the level; null with fewer than 3 runs and no former level.
   [[nodiscard]] std::optional<Noise> noise() const;
-  [[nodiscard]] std::size_t nights() const { return values_.size(); }
+  /// Returns the number of runs of the level.
+  [[nodiscard]] std::size_t size() const { return values_.size(); }
 
  private:
   static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 
-  /// Of the nights that tonight is held against.
+  /// Returns the runs that a new one is compared with.
   [[nodiscard]] std::span<const double> baseline() const;
-  [[nodiscard]] Noise blended(Noise noise, std::size_t nights) const;
+  [[nodiscard]] Noise blended(Noise noise, std::size_t runs) const;
 
-  WatchOptions options_;
+  DetectorOptions options_;
   std::vector<double> values_;  ///< of the present level
-  /// The nights of it since it was returned to; a window that reached further back would tell again of the
-  /// level that came and went.
+  /// Runs since a return to this level. A longer window would find the level in between again.
   std::size_t since_return_ = kAll;
   std::vector<double> former_values_;
   std::optional<Noise> former_;  ///< noise of the level before

@@ -3,8 +3,74 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <vector>
 
 namespace peakmark::trend {
+
+namespace {
+
+Noise noise_of(const std::vector<double>& values) {
+  std::vector<double> scratch(values.size());
+  return estimate_noise(values, scratch);
+}
+
+TEST(Noise, MedianIsNumpys) {
+  std::vector<double> odd{5, 1, 3};
+  EXPECT_EQ(median_in_place(odd), 3);
+  std::vector<double> even{4, 1, 3, 2};
+  EXPECT_EQ(median_in_place(even), 2.5);
+  std::vector<double> one{7};
+  EXPECT_EQ(median_in_place(one), 7);
+}
+
+TEST(Noise, OfAConstantIsTheLeast) {
+  const Noise noise = noise_of(std::vector<double>(30, 12.5));
+  EXPECT_EQ(noise.centre, 12.5);
+  EXPECT_EQ(noise.spread, kMinSpread);
+  EXPECT_EQ(noise.persistence, 0);
+}
+
+TEST(Noise, ClipsWhatLiesOutside) {
+  // Quantiles of a normal distribution at (i + 1/2) / 40 times 0.03: its standard deviation, whatever one
+  // night does.
+  std::vector<double> values;
+  for (int i = 0; i < 40; ++i) {
+    double low = -5;
+    double high = 5;
+    for (int step = 0; step < 60; ++step) {
+      const double middle = (low + high) / 2;
+      (std::erfc(-middle / M_SQRT2) / 2 < (i + 0.5) / 40 ? low : high) = middle;
+    }
+    values.push_back(0.03 * low * (i % 2 == 0 ? 1 : -1));
+  }
+  EXPECT_NEAR(noise_of(values).spread, 0.03, 0.002);
+  values[7] = 40;
+  EXPECT_NEAR(noise_of(values).spread, 0.03, 0.003);
+}
+
+TEST(Noise, NeighboursThatAreAlikeArePersistent) {
+  std::vector<double> blocks;
+  for (int i = 0; i < 60; ++i) blocks.push_back(i / 10 % 2 == 0 ? 1.0 : 2.0);
+  EXPECT_GT(noise_of(blocks).persistence, 0.7);
+  std::vector<double> turns;
+  for (int i = 0; i < 60; ++i) turns.push_back(i % 2 == 0 ? 1.0 : 2.0);
+  EXPECT_EQ(noise_of(turns).persistence, 0);
+}
+
+TEST(Noise, VarianceOfMeanIsThatOfTheSumOfCovariances) {
+  EXPECT_DOUBLE_EQ(variance_of_mean(4, 0), 0.25);
+  EXPECT_DOUBLE_EQ(variance_of_mean(1, 0.9), 1);
+  for (const double persistence : {0.3, 0.8}) {
+    double sum = 0;
+    for (int i = 0; i < 9; ++i) {
+      for (int j = 0; j < 9; ++j) sum += std::pow(persistence, std::abs(i - j));
+    }
+    EXPECT_NEAR(variance_of_mean(9, persistence), sum / 81, 1e-12);
+  }
+}
+
+}  // namespace
+
 namespace {
 
 /// Noise without chance: 1 % up and down in a pattern without a trend.
@@ -13,91 +79,92 @@ double noise(int night) {
   return 0.01 * kPattern[(night * 7 + night / 10) % 10];
 }
 
-ChangePointDetector watch_of(int nights) {
-  ChangePointDetector watch{WatchOptions{}};
-  for (int night = 0; night < nights; ++night) watch.add(noise(night));
-  return watch;
+ChangePointDetector make_detector(int nights) {
+  ChangePointDetector detector{DetectorOptions{}};
+  for (int night = 0; night < nights; ++night) detector.add(noise(night));
+  return detector;
 }
 
 TEST(ChangePointDetector, SaysNothingBelowTwentyNights) {
-  EXPECT_FALSE(watch_of(19).look(5).enough);
-  EXPECT_TRUE(watch_of(20).look(0).enough);
+  EXPECT_FALSE(make_detector(19).scan(5).enough);
+  EXPECT_TRUE(make_detector(20).scan(0).enough);
 }
 
 TEST(ChangePointDetector, OneNightIsSuspiciousAndTwoAreALevel) {
-  ChangePointDetector watch = watch_of(60);
-  const Look first = watch.look(0.08 + noise(60));
+  ChangePointDetector detector = make_detector(60);
+  const Scan first = detector.scan(0.08 + noise(60));
   EXPECT_GT(first.suspicion, 2.6);
-  EXPECT_EQ(first.nights, 0u);
-  watch.add(0.08 + noise(60));
-  const Look second = watch.look(0.08 + noise(61));
+  EXPECT_EQ(first.runs, 0u);
+  detector.add(0.08 + noise(60));
+  const Scan second = detector.scan(0.08 + noise(61));
   EXPECT_GT(second.score, 3.18);
-  EXPECT_EQ(second.nights, 2u);
+  EXPECT_EQ(second.runs, 2u);
   EXPECT_NEAR(second.before, 0, 0.003);
 }
 
 TEST(ChangePointDetector, AnOutlierIsNoLevelNextNight) {
-  ChangePointDetector watch = watch_of(60);
-  watch.add(3);
-  EXPECT_EQ(watch.look(noise(61)).score, 0);
-  watch.add(noise(61));
-  EXPECT_LT(watch.look(noise(62)).suspicion, 2.6);
+  ChangePointDetector detector = make_detector(60);
+  detector.add(3);
+  EXPECT_EQ(detector.scan(noise(61)).score, 0);
+  detector.add(noise(61));
+  EXPECT_LT(detector.scan(noise(62)).suspicion, 2.6);
 }
 
 // Where nights hang together as in a drift, the mean of a few that count for 3 spreads each says little; one
 // that doubled is a level all the same.
 TEST(ChangePointDetector, AStepFarOffIsALevelWhereNightsDriftToo) {
-  ChangePointDetector watch{WatchOptions{}};
+  ChangePointDetector detector{DetectorOptions{}};
   const auto drift = [](int night) { return 1e-4 * night; };
-  for (int night = 0; night < 40; ++night) watch.add(drift(night));
+  for (int night = 0; night < 40; ++night) detector.add(drift(night));
   for (int night = 40; night < 42; ++night) {
-    EXPECT_EQ(watch.look(0.7 + drift(night)).score, 0) << night;
-    watch.add(0.7 + drift(night));
+    EXPECT_EQ(detector.scan(0.7 + drift(night)).score, 0) << night;
+    detector.add(0.7 + drift(night));
   }
-  const Look third = watch.look(0.7 + drift(42));
+  const Scan third = detector.scan(0.7 + drift(42));
   EXPECT_GT(third.score, 3.18);
-  EXPECT_EQ(third.nights, 3u);
-  EXPECT_EQ(watch.look(drift(42)).score, 0) << "two of three nights";
+  EXPECT_EQ(third.runs, 3u);
+  EXPECT_EQ(detector.scan(drift(42)).score, 0) << "two of three nights";
 }
 
 TEST(ChangePointDetector, AStepBelowTheLeastEffectIsNoNews) {
-  ChangePointDetector watch = watch_of(60);
+  ChangePointDetector detector = make_detector(60);
   for (int night = 60; night < 90; ++night) {
-    EXPECT_EQ(watch.look(0.015 + noise(night)).score, 0) << night;
-    watch.add(0.015 + noise(night));
+    EXPECT_EQ(detector.scan(0.015 + noise(night)).score, 0) << night;
+    detector.add(0.015 + noise(night));
   }
 }
 
 TEST(ChangePointDetector, AConstantSeriesHasNumbersAllTheWay) {
-  ChangePointDetector watch{WatchOptions{}};
-  for (int night = 0; night < 40; ++night) watch.add(2);
-  const Look same = watch.look(2);
+  ChangePointDetector detector{DetectorOptions{}};
+  for (int night = 0; night < 40; ++night) detector.add(2);
+  const Scan same = detector.scan(2);
   EXPECT_EQ(same.score, 0);
   EXPECT_EQ(same.suspicion, 0);
-  watch.add(2.5);
-  const Look step = watch.look(2.5);
+  detector.add(2.5);
+  const Scan step = detector.scan(2.5);
   EXPECT_TRUE(std::isfinite(step.score));
   EXPECT_GT(step.score, 3.18);
 }
 
 TEST(ChangePointDetector, ASecondStepIsNotMaskedByTheFirst) {
-  ChangePointDetector watch = watch_of(60);
-  for (int night = 60; night < 64; ++night) watch.add(0.10 + noise(night));
-  watch.begin_level(4);
+  ChangePointDetector detector = make_detector(60);
+  for (int night = 60; night < 64; ++night) detector.add(0.10 + noise(night));
+  detector.begin_level(4);
   for (int night = 64; night < 68; ++night) {
-    EXPECT_EQ(watch.look(0.10 + noise(night)).score, 0) << night;
-    watch.add(0.10 + noise(night));
+    EXPECT_EQ(detector.scan(0.10 + noise(night)).score, 0) << night;
+    detector.add(0.10 + noise(night));
   }
-  watch.add(0.20 + noise(68));
-  watch.add(0.20 + noise(69));
-  EXPECT_GT(watch.look(0.20 + noise(70)).score, 3.18);
+  detector.add(0.20 + noise(68));
+  detector.add(0.20 + noise(69));
+  EXPECT_GT(detector.scan(0.20 + noise(70)).score, 3.18);
 }
 
 TEST(ChangePointDetector, FasterIsToldLater) {
-  ChangePointDetector watch = watch_of(60);
-  for (int night = 60; night < 64; ++night) watch.add(-0.06 + noise(night));
-  EXPECT_LT(watch.look(-0.06 + noise(64)).score, -4);
+  ChangePointDetector detector = make_detector(60);
+  for (int night = 60; night < 64; ++night) detector.add(-0.06 + noise(night));
+  EXPECT_LT(detector.scan(-0.06 + noise(64)).score, -4);
 }
 
 }  // namespace
+
 }  // namespace peakmark::trend

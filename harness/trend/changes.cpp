@@ -1,7 +1,10 @@
+#include "trend/changes.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <set>
 
-#include "trend/change_finders.hpp"
+#include "runfile/run_file.hpp"
 
 namespace peakmark::trend {
 
@@ -39,7 +42,7 @@ std::string_view to_string(Evidence evidence) {
       return "exact";
     case Evidence::measured_again:
       return "measured_again";
-    case Evidence::next_night:
+    case Evidence::next_run:
       return "next_night";
   }
   return "";
@@ -94,6 +97,130 @@ void apply_acceptances(const DeviceHistory& history, std::vector<Change>& change
       if (is_open(change) && accepts(acceptance, *from, change)) change.state = State::accepted;
     }
   }
+}
+
+namespace {
+
+/// The same quotient may differ in its last bit.
+constexpr double kSameRatio = 1e-9;
+/// The default window of suites.
+constexpr double kMinRatio = 0.8;
+constexpr double kMaxRatio = 1;
+
+bool same(double a, double b, bool is_bytes) {
+  return is_bytes ? a == b : std::abs(a - b) <= kSameRatio * std::max(std::abs(a), std::abs(b));
+}
+
+/// Maps peak / estimate: above 1 memory runs out, far below 1 it is wasted.
+double ratio_badness(double ratio) {
+  constexpr double kUnderestimate = 1e6;
+  return ratio > 1 ? kUnderestimate * ratio : 1 / std::max(ratio, 1e-9);
+}
+
+/// Within the window a step is reported, and is not a regression.
+bool within_window(const Change& change) {
+  const auto within = [](double ratio) { return ratio >= kMinRatio && ratio <= kMaxRatio; };
+  return within(change.before) && within(change.after);
+}
+
+}  // namespace
+
+ExactChanges find_exact_changes(const DeviceHistory& history, const Series& series,
+                                const GrowthAllowance& allowed_growth) {
+  const bool is_bytes = metric::is_exact(series.metric);
+  const GrowthAllowance allowed =
+      is_bytes && series.metric != metric::leaked_bytes ? allowed_growth : GrowthAllowance{};
+  ExactChanges found;
+  std::vector<Change>& changes = found.changes;
+  OpenRegressions open(is_bytes ? identity_badness : ratio_badness);
+  std::optional<std::size_t> last;
+  for (std::size_t run = 0; run < history.runs.size(); ++run) {
+    const std::optional<double>& value = series.values[run];
+    if (!value || !std::isfinite(*value)) continue;
+    found.allowed_growth.reset();
+    if (last && !allowed.is_zero()) {
+      // The level is kept: growth in many small steps must be found.
+      const auto level = static_cast<Size>(*series.values[*last]);
+      const auto now = static_cast<Size>(*value);
+      if (allowed.covers(level, now)) {
+        found.allowed_growth = {series.case_name, series.metric, run, level, now};
+        continue;
+      }
+    }
+    if (last && !same(*series.values[*last], *value, is_bytes)) {
+      Change change;
+      change.case_name = series.case_name;
+      change.metric = series.metric;
+      change.first = run;
+      change.last_before = *last;
+      change.raised = run;
+      change.before = *series.values[*last];
+      change.after = *value;
+      change.evidence = Evidence::exact;
+      if (!is_bytes && within_window(change)) {
+        change.verdict = change.after > change.before ? Verdict::improvement : Verdict::suspicious;
+        change.state = State::past;
+      } else {
+        open.judge(change, changes, is_bytes ? 0 : kSameRatio, allowed);
+      }
+      changes.push_back(std::move(change));
+    }
+    last = run;
+  }
+  return found;
+}
+
+namespace {
+
+std::optional<std::string> known(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+std::optional<std::string> find(const std::map<std::string, std::string>& environment,
+                                const std::string& key) {
+  const auto found = environment.find(key);
+  if (found == environment.end()) return std::nullopt;
+  return found->second;
+}
+
+class Comparison {
+ public:
+  Comparison(std::size_t run, std::vector<EnvironmentChange>& changes) : run_(run), changes_(changes) {}
+  void compare(const std::string& what, const std::optional<std::string>& before,
+               const std::optional<std::string>& after) {
+    if (before != after) changes_.push_back({run_, what, before, after});
+  }
+
+ private:
+  std::size_t run_;
+  std::vector<EnvironmentChange>& changes_;
+};
+
+void compare(const HistoryRun& before, const HistoryRun& after, Comparison comparison) {
+  comparison.compare("driver", known(before.driver), known(after.driver));
+  comparison.compare("platform", known(before.platform), known(after.platform));
+  comparison.compare("build", known(before.build), known(after.build));
+  comparison.compare("host", known(before.host_name), known(after.host_name));
+  std::set<std::string> keys;
+  for (const auto* environment : {&before.environment, &after.environment}) {
+    for (const auto& [key, value] : *environment) keys.insert(key);
+  }
+  for (const std::string& key : keys) {
+    if (std::ranges::find(environment_key::of_the_moment, key) != environment_key::of_the_moment.end())
+      continue;
+    comparison.compare(key, find(before.environment, key), find(after.environment, key));
+  }
+}
+
+}  // namespace
+
+std::vector<EnvironmentChange> find_environment_changes(const std::vector<HistoryRun>& runs) {
+  std::vector<EnvironmentChange> changes;
+  for (std::size_t run = 1; run < runs.size(); ++run) {
+    compare(runs[run - 1], runs[run], Comparison(run, changes));
+  }
+  return changes;
 }
 
 }  // namespace peakmark::trend

@@ -9,32 +9,32 @@
 namespace peakmark::trend {
 namespace {
 
-/// Noise finds the same change of a time in one shape some runs before another.
+/// Because of noise, one change of times is found some runs later in one shape than in another.
 constexpr std::size_t kSameTimeChangeRuns = 3;
 
-std::size_t order_of(const std::string& metric) {
+std::size_t metric_order(const std::string& metric) {
   return static_cast<std::size_t>(std::ranges::find(metric::all, metric) - metric::all.begin());
 }
 
-double step_of(const Change& change) {
+double step_size(const Change& change) {
   return std::abs(change.relative().value_or(1));
 }
 
-/// The changes of one case that one run brought.
+/// The changes of one case in one run.
 struct CaseChanges {
   const Change* main = nullptr;  ///< the first metric in the order of metric::all
   std::vector<const Change*> with_it;
 };
 
 std::vector<CaseChanges> changes_by_case(std::vector<const Change*> changes) {
-  std::ranges::stable_sort(changes, {}, [](const Change* change) { return order_of(change->metric); });
-  const auto key_of = [](const Change& change) {
+  std::ranges::stable_sort(changes, {}, [](const Change* change) { return metric_order(change->metric); });
+  const auto key = [](const Change& change) {
     return std::tuple(change.case_name, change.first, change.metric == metric::gpu_time_ns, change.verdict,
                       change.state, change.is_news);
   };
-  std::map<decltype(key_of(*changes[0])), CaseChanges> cases;
+  std::map<decltype(key(*changes[0])), CaseChanges> cases;
   for (const Change* const change : changes) {
-    CaseChanges& one = cases[key_of(*change)];
+    CaseChanges& one = cases[key(*change)];
     if (one.main == nullptr) {
       one.main = change;
     } else {
@@ -47,9 +47,10 @@ std::vector<CaseChanges> changes_by_case(std::vector<const Change*> changes) {
   return all;
 }
 
-Finding finding_of(const std::string& variant, std::vector<CaseChanges> cases) {
+Finding make_finding(const std::string& variant, std::vector<CaseChanges> cases) {
   std::ranges::stable_sort(cases, [](const CaseChanges& a, const CaseChanges& b) {
-    return std::pair(-step_of(*a.main), a.main->case_name) < std::pair(-step_of(*b.main), b.main->case_name);
+    return std::pair(-step_size(*a.main), a.main->case_name) <
+           std::pair(-step_size(*b.main), b.main->case_name);
   });
   Finding finding{variant, {}, {}};
   for (const CaseChanges& one : cases) {
@@ -67,36 +68,36 @@ bool Finding::has_case(const std::string& name) const {
 }
 
 std::vector<Finding> find_findings(const std::vector<const Change*>& changes) {
-  const auto key_of = [](const Change& change) {
+  const auto key = [](const Change& change) {
     const bool is_time = change.metric == metric::gpu_time_ns;
-    return std::tuple(variant_of_case(change.case_name), change.metric, change.verdict, change.state,
+    return std::tuple(variant_name(change.case_name), change.metric, change.verdict, change.state,
                       change.is_news, is_time ? 0 : change.last_before, is_time ? 0 : change.first);
   };
   if (changes.empty()) return {};
-  std::map<decltype(key_of(*changes[0])), std::vector<CaseChanges>> groups;
-  for (CaseChanges& one : changes_by_case(changes)) groups[key_of(*one.main)].push_back(std::move(one));
+  std::map<decltype(key(*changes[0])), std::vector<CaseChanges>> groups;
+  for (CaseChanges& one : changes_by_case(changes)) groups[key(*one.main)].push_back(std::move(one));
   std::vector<Finding> findings;
   for (auto& [key, cases] : groups) {
     std::ranges::stable_sort(cases, {}, [](const CaseChanges& one) { return one.main->first; });
     std::vector<CaseChanges> part;
     for (CaseChanges& one : cases) {
       if (!part.empty() && one.main->first - part.back().main->first > kSameTimeChangeRuns) {
-        findings.push_back(finding_of(std::get<0>(key), std::exchange(part, {})));
+        findings.push_back(make_finding(std::get<0>(key), std::exchange(part, {})));
       }
       part.push_back(std::move(one));
     }
-    findings.push_back(finding_of(std::get<0>(key), std::move(part)));
+    findings.push_back(make_finding(std::get<0>(key), std::move(part)));
   }
   std::ranges::stable_sort(findings, [](const Finding& a, const Finding& b) {
     const auto key = [](const Finding& finding) {
-      return std::pair(!needs_a_look(finding.worst()), -step_of(finding.worst()));
+      return std::pair(!needs_action(finding.worst()), -step_size(finding.worst()));
     };
     return key(a) < key(b);
   });
   return findings;
 }
 
-std::string variant_of_case(const std::string& case_name) {
+std::string variant_name(const std::string& case_name) {
   const std::size_t colon = case_name.find(':');
   const std::size_t axes = colon == std::string::npos ? case_name.size() : case_name.rfind('/', colon);
   const std::string head = case_name.substr(0, axes);
@@ -108,7 +109,7 @@ std::vector<AcceptedFinding> group_acceptances(const std::vector<Acceptance>& ac
   using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
   std::map<Key, AcceptedFinding> groups;
   for (const Acceptance& one : acceptances) {
-    std::string variant = variant_of_case(one.case_name);
+    std::string variant = variant_name(one.case_name);
     AcceptedFinding& group = groups[{one.when, variant, one.from_run, one.who, one.reason}];
     group.variant = std::move(variant);
     group.acceptances.push_back(&one);

@@ -9,25 +9,25 @@
 
 namespace peakmark::trend {
 
-/// Changes of one device with one cause: one variant, verdict, state and metric. Bytes and estimates changed
-/// between the same two runs, times within 3 runs of each other.
+/// Changes of one device with presumably one cause: one variant, verdict, state and metric. Bytes and
+/// estimates changed between the same two runs, times within 3 runs of each other.
 struct Finding {
   std::string variant;
-  std::vector<const Change*> changes;  ///< one a case, the largest step first
+  std::vector<const Change*> changes;  ///< one for each case, the largest step first
   std::vector<const Change*> with_it;  ///< other metrics that changed in the same cases and run
 
   [[nodiscard]] const Change& worst() const { return *changes.front(); }
   [[nodiscard]] bool has_case(const std::string& name) const;
 };
 
-/// Every change is in one finding. Findings that need a look come first, then the largest steps. Points into
+/// Groups changes into findings. Those that need action come first, then the largest steps. Points into
 /// `changes`.
 std::vector<Finding> find_findings(const std::vector<const Change*>& changes);
 
-/// `padding/coords1d` of `padding/coords1d/opencl/n:20`.
-std::string variant_of_case(const std::string& case_name);
+/// Returns `padding/coords1d` for `padding/coords1d/opencl/n:20`.
+std::string variant_name(const std::string& case_name);
 
-/// Acceptances of one reason by one person for one variant and run: what somebody did once.
+/// Acceptances that one person gave at once: of one variant and run, for one reason.
 struct AcceptedFinding {
   std::string variant;
   std::vector<const Acceptance*> acceptances;

@@ -75,9 +75,9 @@ TEST(Findings, WhatIsNewOrAcceptedIsAFindingOfItsOwn) {
 }
 
 TEST(Findings, TheVariantIsWhatComesBeforeTheBackend) {
-  EXPECT_EQ(variant_of_case("padding/coords1d/opencl/mode:wrap/n:24"), "padding/coords1d");
-  EXPECT_EQ(variant_of_case("a/b/c/dry"), "a/b/c");
-  EXPECT_EQ(variant_of_case("one/cuda/n:1"), "one");
+  EXPECT_EQ(variant_name("padding/coords1d/opencl/mode:wrap/n:24"), "padding/coords1d");
+  EXPECT_EQ(variant_name("a/b/c/dry"), "a/b/c");
+  EXPECT_EQ(variant_name("one/cuda/n:1"), "one");
 }
 
 TEST(Findings, WhatSomebodyAcceptedAtOnceIsOne) {

@@ -1,9 +1,8 @@
 // What becomes of cases from run to run, where runs are asked for all cases of their suite or for some.
-#include "trend/plans.hpp"
-
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"
+#include "trend/changes.hpp"
 #include "trend/trends.hpp"
 
 namespace peakmark::trend {

@@ -20,7 +20,7 @@ class Kept {
     if (run > 0) add(run - 1);
   }
 
-  /// Where a value differs from the one before, however long that is ago.
+  /// Adds runs whose value differs from the previous one, and the run of that one.
   template <typename T>
   void add_changes(const std::vector<std::optional<T>>& values) {
     std::optional<std::size_t> before;
@@ -34,7 +34,7 @@ class Kept {
     }
   }
 
-  /// The newest `count` runs before `end` that have a value.
+  /// Adds the newest `count` runs before `end` that have a value.
   void add_newest(const Series& series, std::size_t end, std::size_t count) {
     for (std::size_t run = end; run-- > 0 && count > 0;) {
       if (!series.values[run]) continue;
@@ -50,7 +50,7 @@ class Kept {
   std::set<std::string> ids_;
 };
 
-const Series* series_of(const DeviceHistory& history, const Change& change) {
+const Series* find_series(const DeviceHistory& history, const Change& change) {
   const auto found = std::ranges::find_if(history.series, [&](const Series& one) {
     return one.case_name == change.case_name && one.metric == change.metric;
   });
@@ -62,7 +62,7 @@ void keep_for_changes(const DeviceHistory& history, const std::vector<Change>& c
   for (const Change& change : changes) {
     kept.add(change.first);
     kept.add(change.last_before);
-    const Series* const series = series_of(history, change);
+    const Series* const series = find_series(history, change);
     if (!is_open(change) || series == nullptr || metric::is_exact(change.metric)) continue;
     kept.add_newest(*series, history.runs.size(), series->values.size() - change.first);
     kept.add_newest(*series, change.first, baseline);
@@ -111,7 +111,7 @@ DeviceHistory pruned(const DeviceHistory& history, const std::string& date,
 
 std::set<std::string> runs_to_keep(const DeviceHistory& history, const std::string& date,
                                    const TrendOptions& options) {
-  const std::size_t baseline = options.watch.baseline_nights;
+  const std::size_t baseline = options.detector.baseline_runs;
   Kept kept(history);
   std::set<std::string> suites;
   for (std::size_t run = history.runs.size(); run-- > 0;) {
@@ -140,8 +140,8 @@ std::set<std::string> runs_to_keep(const DeviceHistory& history, const std::stri
   }
   if (const auto still = lost(open, pruned(history, date, kept.ids()), options); !still.empty()) {
     throw UsageError(fmt::format(
-        "pruning runs from before {} would lose an open regression, of {} of {} ({} in all); accept it with "
-        "`peakmark trends accept`, or prune less",
+        "pruning runs before {} would lose an open regression: {} of {} ({} in all); accept it with "
+        "`peakmark trends accept`, or choose an earlier date",
         date, still[0].second, still[0].first, still.size()));
   }
   return kept.ids();

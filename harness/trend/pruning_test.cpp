@@ -67,7 +67,7 @@ TEST(Pruning, TheNewestTimesOfACaseStay) {
   DeviceHistory history = nightly_runs(300);
   add_stepped_times(history, 1000);
   const auto kept = runs_to_keep(history, kEverything);
-  EXPECT_EQ(kept.size(), WatchOptions().baseline_nights);
+  EXPECT_EQ(kept.size(), DetectorOptions().baseline_runs);
   EXPECT_TRUE(kept.contains(id_of_night(299)));
   EXPECT_THAT(find_trends(pruned(history, kEverything, kept)).not_enough_data, IsEmpty());
 }

@@ -9,23 +9,23 @@
 
 namespace peakmark::trend {
 
-/// What is to be told of one device.
+/// The trends of one device.
 struct DeviceTrends {
   const DeviceHistory* history = nullptr;
   Trends trends;
-  std::vector<CaseStatus> standings;
+  std::vector<CaseStatus> statuses;
 };
 
-/// Cases of which CaseStatus::needs_a_look() holds.
-std::size_t cases_to_confirm(const std::vector<DeviceTrends>& devices);
-/// How many cases there are of each kind, in the words of `check` (check/tally.hpp).
+/// Returns the number of cases with CaseStatus::needs_action().
+std::size_t count_cases_needing_action(const std::vector<DeviceTrends>& devices);
+/// Returns the number of cases by judgement, in the words of `check` (check/judged_case.hpp).
 std::string tally(const std::vector<DeviceTrends>& devices);
-/// One line to read first: `2 cases need a look`.
+/// Returns the first line of every report: `2 cases need a look`.
 std::string headline(const std::vector<DeviceTrends>& devices);
 
-/// docs/formats.md, "Trends".
+/// Returns JSON (docs/formats.md, "Trends").
 std::string trends_json(const std::vector<DeviceTrends>& devices);
-/// For the console: what is open, what is new of the last night, then what cannot be told yet.
+/// Returns the text for the console: new changes, open ones, then cases without enough data.
 std::string trends_table(const std::vector<DeviceTrends>& devices);
 std::string trends_markdown(const std::vector<DeviceTrends>& devices);
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "trend/sample_case_status.hpp"
+#include "trend/sample_trends.hpp"
 
 namespace peakmark::trend {
 namespace {
@@ -36,8 +36,8 @@ class TrendReports : public testing::Test {
   }
   std::vector<DeviceTrends> trends() const {
     Trends found = find_trends(history_);
-    std::vector<CaseStatus> standings = find_standings(history_, found, runs_of(history_));
-    return {{&history_, std::move(found), std::move(standings)}};
+    std::vector<CaseStatus> statuses = find_case_statuses(history_, found, sample_read_run(history_));
+    return {{&history_, std::move(found), std::move(statuses)}};
   }
 
   DeviceHistory history_;
@@ -92,9 +92,9 @@ TEST_F(TrendReports, TextSaysTheVerdictFirstAndWhy) {
       text,
       StartsWith("2 cases need a look; 2 cases: 0 pass, 1 skipped (1 vanished), 1 fail (1 regression)\n"));
   EXPECT_THAT(text, HasSubstr("+256 B"));
-  EXPECT_THAT(text, HasSubstr("with another driver; c1..c2"));
+  EXPECT_THAT(text, HasSubstr("different driver; c1..c2"));
   EXPECT_THAT(text, HasSubstr("1 case vanished: a/gone (not planned, last measured 2026-02-01)"));
-  EXPECT_THAT(text, HasSubstr("not enough data"));
+  EXPECT_THAT(text, HasSubstr(" runs needed before times are judged"));
   EXPECT_THAT(text, Not(HasSubstr("\xff")));
   const std::string markdown = trends_markdown(trends());
   EXPECT_THAT(markdown, StartsWith("## 2 cases need a look\n\n2 cases: 0 pass, "));
@@ -149,7 +149,7 @@ TEST_F(TrendReports, WhatIsNewIsApartFromWhatIsStillOpen) {
     EXPECT_LT(is_new, text.find("a/b/cuda"));
     EXPECT_LT(text.find("+256 B"), is_open);
     EXPECT_LT(is_open, text.find("a/old")) << "two cases in one row";
-    EXPECT_THAT(text, HasSubstr("2 cases, most: "));
+    EXPECT_THAT(text, HasSubstr("2 cases, largest: "));
     EXPECT_THAT(text, HasSubstr("+1024 B to +3072 B"));
     EXPECT_THAT(text, Not(HasSubstr("a/old/cuda/n:1")));
   }
@@ -164,7 +164,7 @@ TEST_F(TrendReports, MarkdownStaysBelowWhatASummaryMayHave) {
   const std::string markdown = trends_markdown(trends());
   EXPECT_LE(markdown.size(), kMarkdownLimit);
   EXPECT_GT(markdown.size(), 800'000U);
-  EXPECT_THAT(markdown, HasSubstr(" more rows were left out (--json has all)"));
+  EXPECT_THAT(markdown, HasSubstr(" more rows not shown (--json has all)"));
 }
 
 TEST_F(TrendReports, ANewHistoryHasNoBaseline) {

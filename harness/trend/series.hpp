@@ -10,8 +10,7 @@
 
 #include "ledger/ledger.hpp"
 
-/// What a history holds, as trends are looked for in it: plain lists, no database. The history fills them,
-/// `find_trends()` reads them.
+/// The contents of a history as plain lists. History::read() fills them, find_trends() reads them.
 namespace peakmark::trend {
 
 namespace metric {
@@ -21,60 +20,60 @@ inline constexpr std::string_view leaked_bytes = "leaked_bytes";
 inline constexpr std::string_view gpu_time_ns = "gpu_time_ns";        ///< median of the block medians
 inline constexpr std::string_view estimate_ratio = "estimate_ratio";  ///< requested peak / bytes estimated
 inline constexpr std::array all{requested_peak_bytes, setup_bytes, leaked_bytes, gpu_time_ns, estimate_ratio};
-/// Bytes repeat to the byte: any change of them is an event.
+/// Returns true for bytes, which repeat exactly: any difference is a change.
 constexpr bool is_exact(std::string_view name) {
   return name == requested_peak_bytes || name == setup_bytes || name == leaked_bytes;
 }
 }  // namespace metric
 
-/// One run on one device, as the history knows it. Two runs of a night, or of one commit, are two entries.
+/// One run on one device. Two runs of a day, or of one commit, are two entries.
 struct HistoryRun {
   std::string id;
   std::string date;  ///< ISO 8601, UTC, when the run began
   std::string suite;
-  std::string commit;  ///< empty where unknown, as all texts here
+  std::string commit;  ///< empty if unknown, like all texts here
   std::string device;
   std::string backend;
   std::string driver;
   std::string platform;
   std::string build;
   std::string host_name;
-  /// Of all cases of the suite, whether the run planned them or not.
+  /// Of the whole suite, including cases that the run did not plan.
   std::string fingerprint;
-  /// Why the run did not plan them all: a regular expression that names had to hold, and the variants that
-  /// were compared. Null and empty: for no reason, or the run does not tell.
+  /// What limited the run: a regular expression for case names, and the compared variants. Null and empty: no
+  /// limit, or unknown.
   std::optional<std::string> filter;
-  /// `run --backend`, which took the place of the suite's own backends. Null: none, or the run does not tell.
+  /// `run --backend`, which replaces the backends of the suite. Null: none, or unknown.
   std::optional<std::string> asked_backend;
   std::vector<std::string> variants;
-  /// ns, median over the run. Null where the run timed no such case.
+  /// ns, median over the run. Null if not measured.
   std::optional<double> reference_copy_ns;
   std::optional<double> reference_arithmetic_ns;
   std::map<std::string, std::string>
       environment;  ///< of the run's context: clocks, kernel, CPU, variables, …
 };
 
-/// One metric of one case along the runs of a device. Lists have the length of DeviceHistory::runs.
+/// One metric of one case over the runs of a device. Lists have the length of DeviceHistory::runs.
 struct Series {
   std::string case_name;
   std::string metric;
-  /// Null where the run has no such value. Bytes are exact in a double up to 2^53; who fills this checks
-  /// that. What is not finite is taken as null.
+  /// Null if the run has no value. Bytes are at most 2^53, so that they are exact. Values that are not finite
+  /// count as null.
   std::vector<std::optional<double>> values;
-  /// The value of the second measurement that `run --confirm` made in the same run, null where it made none;
-  /// empty where no run of the series did. Only times have them.
+  /// The second measurement of `run --confirm` in the same run, null if there was none. Empty if no run of
+  /// the series has one. Only for times.
   std::vector<std::optional<double>> confirmations;
-  /// Of times: `cold` or `hot`. Runs of the other state have null here, since the two are never compared.
+  /// Of times: `cold` or `hot`. Runs of the other state are null, because the two cannot be compared.
   std::string cache = {};
 };
 
-/// What became of a case in each run (`ok`, `crashed`, …). Null where the run did not plan it.
+/// The outcomes of a case (`ok`, `crashed`, …). Null if the run did not plan it.
 struct CaseOutcomes {
   std::string case_name;
   std::vector<std::optional<std::string>> outcomes;
 };
 
-/// A change that somebody called intended: the level of `metric` from `from_run` on is the new baseline.
+/// A change that somebody accepted: the level of `metric` from `from_run` on is the new baseline.
 struct Acceptance {
   std::string case_name;
   std::string metric;    ///< empty: every metric of the case
@@ -84,22 +83,22 @@ struct Acceptance {
   std::string reason;
 };
 
-/// All that is known of one device of one backend. Runs stand in order of their date, equal dates in the
-/// order in which they were added; what is asked of them is their order, never the time between two.
+/// The history of one device and backend. Runs are sorted by date, then in the order in which they were
+/// added; only their order matters, not the time between them.
 struct DeviceHistory {
   std::string device;
   std::string backend;
   std::vector<HistoryRun> runs;
-  std::vector<Series> series;          ///< in order of case name, then of metric
-  std::vector<CaseOutcomes> outcomes;  ///< in order of case name
+  std::vector<Series> series;          ///< sorted by case name, then metric
+  std::vector<CaseOutcomes> outcomes;  ///< sorted by case name
   std::vector<Acceptance> acceptances;
 };
 
-/// The index of a run; null where the history has it no more.
+/// Returns the index of a run; null if the history does not have it.
 std::optional<std::size_t> find_run(const DeviceHistory& history, const std::string& id);
 
-/// What was live at the peak of a case in a run; empty where the history does not know it. Asked only for the
-/// runs before and at a change of bytes.
+/// Returns the allocations at the peak of a case in a run, empty if unknown. Called only for the runs before
+/// and at a change of bytes.
 using AllocationsAtPeak =
     std::function<std::vector<Allocation>(const std::string& case_name, const std::string& run_id)>;
 

@@ -1,39 +1,113 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <thread>
+#include <vector>
 
-#include "statistics/false_discovery.hpp"
-#include "trend/change_finders.hpp"
+#include "statistics/rank_statistics.hpp"
+#include "trend/change_point_detector.hpp"
+#include "trend/changes.hpp"
 #include "trend/time_views.hpp"
 
 namespace peakmark::trend {
+
 namespace {
 
-/// P that noise alone scores so much. The scan takes the best of several windows: twice the tail of one.
-double chance_of(double score) {
+/// Runs whose median must be back. That of fewer may be a temporary state of the machine.
+constexpr std::size_t kRunsBack = 14;
+constexpr std::size_t kRunsBefore = 30;
+constexpr std::size_t kMinBefore = 10;
+/// Standard errors between the median and the middle of the two levels.
+constexpr double kSure = 2.5;
+/// Standard error of a median relative to a mean, for Gaussian noise: √(π/2).
+constexpr double kErrorOfMedian = 1.2533;
+
+/// Returns the logarithm of a run's time, or of its ratio to the reference of the change.
+std::optional<double> measure(const Series& series, const HistoryRun& run, std::size_t at,
+                              const std::string& reference) {
+  const std::optional<double>& time = series.values[at];
+  std::optional<double> over = 1.0;
+  if (reference == "copy") over = run.reference_copy_ns;
+  if (reference == "arithmetic") over = run.reference_arithmetic_ns;
+  if (!time || !over) return std::nullopt;
+  const double value = std::log(*time / *over);
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+std::vector<double> measures_between(const DeviceHistory& history, const Series& series, std::size_t first,
+                                     std::size_t end, const std::string& reference) {
+  std::vector<double> measures;
+  for (std::size_t run = first; run < end; ++run) {
+    if (const auto value = measure(series, history.runs[run], run, reference)) measures.push_back(*value);
+  }
+  return measures;
+}
+
+double median(std::span<const double> values) {
+  std::vector<double> copy(values.begin(), values.end());
+  return median_in_place(copy);
+}
+
+bool is_resolved(const DeviceHistory& history, const Series& series, const Change& change,
+                 std::size_t level_begins) {
+  std::vector<double> before =
+      measures_between(history, series, level_begins, change.last_before + 1, change.reference);
+  if (before.size() < kMinBefore) return false;
+  if (before.size() > kRunsBefore) before.erase(before.begin(), before.end() - kRunsBefore);
+  const std::vector<double> since =
+      measures_between(history, series, change.raised + 1, history.runs.size(), change.reference);
+  std::vector<double> scratch(before.size());
+  const Noise noise = estimate_noise(before, scratch);
+  const double variance = variance_of_mean(kRunsBack, noise.persistence) +
+                          variance_of_mean(static_cast<int>(before.size()), noise.persistence);
+  const double error = kErrorOfMedian * noise.spread * std::sqrt(variance);
+  const double middle = noise.centre + std::log(change.after / change.before) / 2;
+  for (std::size_t end = kRunsBack; end <= since.size(); ++end) {
+    if (median(std::span(since).subspan(end - kRunsBack, kRunsBack)) < middle - kSure * error) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void close_resolved_regressions(const DeviceHistory& history, const Series& series,
+                                std::vector<Change>& changes) {
+  std::size_t level_begins = 0;
+  for (Change& change : changes) {
+    if (is_open(change) && is_resolved(history, series, change, level_begins))
+      change.state = State::recovered;
+    level_begins = change.first;
+  }
+}
+
+namespace {
+
+/// Returns the probability that noise alone reaches this score. The scan takes the best of several windows,
+/// so it is twice the tail of one.
+double chance(double score) {
   return std::min(1.0, std::erfc(std::abs(score) / M_SQRT2));
 }
 
-/// Series of a night below which a second thread is not worth its start.
+/// Below this number of series a second thread costs more than it saves.
 constexpr std::size_t kMinToShare = 256;
 
 /// One series of times during the replay.
-struct Watched {
+struct TimeSeries {
   const Series* series = nullptr;
   TimeViews views;
-  std::vector<std::size_t> runs;  ///< that have a value, in order
+  std::vector<std::size_t> runs;  ///< with a value, in order
   std::vector<Change> changes;
   OpenRegressions open;
-  std::vector<std::size_t> restarts;  ///< runs that have a value, at which an acceptance begins a level
+  std::vector<std::size_t> restarts;  ///< runs at which an acceptance begins a level
 
-  // Of the night being looked at.
-  TimePass look;
-  bool is_confirmed = false;  ///< measured twice, or seen in the last night too
+  // Of the run being replayed.
+  TimeScan latest;
+  bool is_confirmed = false;  ///< by a second measurement, or by the run before
   Evidence evidence{};
-  double pending = 0;  ///< the sign of what last night's single measurement showed
+  double pending = 0;  ///< the sign of the unconfirmed change in the run before, else 0
 
-  Watched(const Series& of, const References& references, const TrendOptions& options)
+  TimeSeries(const Series& of, const References& references, const TrendOptions& options)
       : series(&of), views(of, references, options) {}
 };
 
@@ -43,14 +117,14 @@ class Replay {
          const TrendOptions& options)
       : history_(history), plans_(plans), options_(options) {
     for (const Series& series : history.series) {
-      if (series.metric == metric::gpu_time_ns) watched_.emplace_back(series, references, options);
+      if (series.metric == metric::gpu_time_ns) series_.emplace_back(series, references, options);
     }
   }
 
-  /// An acceptance, from the run `from` on, of a change that the replay does not find itself. A run need not
-  /// have a time of every case: the level begins with the first that has one.
+  /// Begins a level of a case with the first run from `from` on that has a time: somebody accepted a change
+  /// that the replay does not find.
   void restart(const std::string& case_name, std::size_t from) {
-    for (Watched& one : watched_) {
+    for (TimeSeries& one : series_) {
       if (one.series->case_name != case_name) continue;
       std::size_t run = from;
       while (run < history_.runs.size() && !one.views.has(run)) ++run;
@@ -59,17 +133,17 @@ class Replay {
   }
 
   TimeTrends run() {
-    for (std::size_t run = 0; run < history_.runs.size(); ++run) night(run);
+    for (std::size_t run = 0; run < history_.runs.size(); ++run) replay(run);
     TimeTrends trends;
-    for (Watched& one : watched_) {
-      if (!one.runs.empty() && one.runs.size() <= options_.watch.least_nights) {
+    for (TimeSeries& one : series_) {
+      if (!one.runs.empty() && one.runs.size() <= options_.detector.min_runs) {
         trends.not_enough_data.push_back(
-            {one.series->case_name, one.series->metric, one.runs.size(), options_.watch.least_nights});
+            {one.series->case_name, one.series->metric, one.runs.size(), options_.detector.min_runs});
       }
-      close_gone_regressions(history_, *one.series, one.changes);
-      // Of suspicions the last night alone is told: those before came to something, or to nothing.
+      close_resolved_regressions(history_, *one.series, one.changes);
+      // Only suspicions of the last run are reported: earlier ones were confirmed or refuted.
       if (!one.runs.empty() && plans_.is_last(one.series->case_name, one.runs.back())) {
-        add_suspicion(one, trends);
+        add_suspicions(one, trends);
       }
       std::ranges::move(one.changes, std::back_inserter(trends.changes));
     }
@@ -78,35 +152,36 @@ class Replay {
   }
 
  private:
-  void night(std::size_t run) {
-    std::vector<Watched*> told;  // of this night's cases, those that score high enough
+  void replay(std::size_t run) {
+    std::vector<TimeSeries*> candidates;  // null for a score that is too low
     std::vector<double> chances;
-    std::vector<Watched*> raised;
-    look_at_all(run);
-    for (Watched& one : watched_) {
-      if (!one.views.has(run) || !one.look.scan.enough) continue;
-      chances.push_back(chance_of(one.look.scan.score));
-      told.push_back(scores(one) ? &one : nullptr);
+    std::vector<TimeSeries*> raised;
+    scan_all(run);
+    for (TimeSeries& one : series_) {
+      if (!one.views.has(run) || !one.latest.scan.enough) continue;
+      chances.push_back(chance(one.latest.scan.score));
+      candidates.push_back(scores(one) ? &one : nullptr);
     }
-    const bool any = std::ranges::any_of(told, [](const Watched* one) { return one != nullptr; });
+    const bool any = std::ranges::any_of(candidates, [](const TimeSeries* one) { return one != nullptr; });
     if (any) {
       const std::vector<double> adjusted = adjust_false_discovery(chances);
-      for (std::size_t i = 0; i < told.size(); ++i) {
-        if (told[i] != nullptr && told[i]->is_confirmed && adjusted[i] <= options_.false_discoveries) {
-          raised.push_back(told[i]);
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (candidates[i] != nullptr && candidates[i]->is_confirmed &&
+            adjusted[i] <= options_.false_discoveries) {
+          raised.push_back(candidates[i]);
         }
       }
     }
-    for (Watched* const one : raised) raise(*one, run);
+    for (TimeSeries* const one : raised) raise(*one, run);
   }
 
-  /// Each series for itself, so on all cores where there are many.
-  void look_at_all(std::size_t run) {
+  /// Series are independent, so many of them are scanned on all cores.
+  void scan_all(std::size_t run) {
     const std::size_t workers =
-        watched_.size() < kMinToShare ? 1 : std::max(1U, std::thread::hardware_concurrency());
+        series_.size() < kMinToShare ? 1 : std::max(1U, std::thread::hardware_concurrency());
     const auto work = [this, run, workers](std::size_t worker) {
-      for (std::size_t i = worker; i < watched_.size(); i += workers) {
-        if (watched_[i].views.has(run)) look(watched_[i], run);
+      for (std::size_t i = worker; i < series_.size(); i += workers) {
+        if (series_[i].views.has(run)) scan(series_[i], run);
       }
     };
     std::vector<std::jthread> others;
@@ -114,69 +189,69 @@ class Replay {
     work(0);
   }
 
-  bool scores(const Watched& one) const {
-    const double score = one.look.scan.score;
-    // Back to where it came from is likelier than anywhere else: less is asked for.
-    const double faster = one.open.any() ? options_.watch.back : options_.watch.faster;
-    return score >= options_.watch.slower || score <= -faster;
+  bool scores(const TimeSeries& one) const {
+    const double score = one.latest.scan.score;
+    // A return to the former level is likelier than another change, so a lower score is enough.
+    const double faster = one.open.any() ? options_.detector.back : options_.detector.faster;
+    return score >= options_.detector.slower || score <= -faster;
   }
 
-  void look(Watched& one, std::size_t run) {
+  void scan(TimeSeries& one, std::size_t run) {
     if (std::ranges::find(one.restarts, run) != one.restarts.end()) one.views.begin_level(0);
     one.runs.push_back(run);
-    one.look = one.views.look(run, false);
+    one.latest = one.views.scan(run, false);
     const bool again = one.views.has_confirmation(run);
-    const bool suspicious = std::abs(one.look.scan.suspicion) >= options_.watch.suspicion;
-    if (suspicious && again) one.look = one.views.look(run, true);
+    const bool suspicious = std::abs(one.latest.scan.suspicion) >= options_.detector.suspicion;
+    if (suspicious && again) one.latest = one.views.scan(run, true);
     one.views.add(run, suspicious && again);
-    const double sign = scores(one) ? std::copysign(1.0, one.look.scan.score) : 0;
+    const double sign = scores(one) ? std::copysign(1.0, one.latest.scan.score) : 0;
     one.is_confirmed = sign != 0 && (again || one.pending == sign);
-    one.evidence = again ? Evidence::measured_again : Evidence::next_night;
+    one.evidence = again ? Evidence::measured_again : Evidence::next_run;
     one.pending = sign;
   }
 
-  void raise(Watched& one, std::size_t run) {
-    const Look& scan = one.look.scan;
-    Change change = change_of(one, run);
+  void raise(TimeSeries& one, std::size_t run) {
+    const Scan& scan = one.latest.scan;
+    Change change = make_change(one, run);
     change.evidence = one.evidence;
     const double step = std::abs(change.after - change.before) / change.before;
-    one.open.judge(change, one.changes, std::max(options_.watch.least_effect, step / 2));
-    // Back where it came from: the nights there are known, and need not be learnt again.
+    one.open.judge(change, one.changes, std::max(options_.detector.min_effect, step / 2));
+    // Back at the former level, whose noise is known already.
     const bool is_back = change.verdict == Verdict::recovery && !one.changes.empty() &&
                          one.changes.back().verdict == Verdict::regression;
     one.changes.push_back(std::move(change));
     if (is_back) {
-      one.views.return_to_former_level(scan.nights);
+      one.views.return_to_former_level(scan.runs);
     } else {
-      one.views.begin_level(scan.nights);
+      one.views.begin_level(scan.runs);
     }
-    one.look = {};
+    one.latest = {};
     one.pending = 0;
   }
 
-  Change change_of(const Watched& one, std::size_t run) const {
-    const std::size_t nights = std::max<std::size_t>(one.look.scan.nights, 1);
+  Change make_change(const TimeSeries& one, std::size_t run) const {
+    const std::size_t count = std::max<std::size_t>(one.latest.scan.runs, 1);
     Change change;
     change.case_name = one.series->case_name;
     change.metric = one.series->metric;
-    change.first = one.runs[one.runs.size() - nights];
-    change.last_before = one.runs[one.runs.size() - nights - 1];
+    change.first = one.runs[one.runs.size() - count];
+    change.last_before = one.runs[one.runs.size() - count - 1];
     change.raised = run;
-    change.before = one.look.level_ns;
-    change.after = one.look.level_ns * std::exp(one.look.scan.effect);
-    change.reference = one.look.reference;
+    change.before = one.latest.level_ns;
+    change.after = one.latest.level_ns * std::exp(one.latest.scan.effect);
+    change.reference = one.latest.reference;
     return change;
   }
 
-  void add_suspicion(const Watched& one, TimeTrends& trends) const {
-    const Look& scan = one.look.scan;
+  void add_suspicions(const TimeSeries& one, TimeTrends& trends) const {
+    const Scan& scan = one.latest.scan;
     if (!scan.enough) return;
     const std::size_t run = one.runs.back();
-    if (std::abs(scan.suspicion) >= options_.watch.suspicion && !one.views.has_confirmation(run)) {
+    if (std::abs(scan.suspicion) >= options_.detector.suspicion && !one.views.has_confirmation(run)) {
       trends.to_measure_again.push_back(one.series->case_name);
     }
     if (!scores(one)) return;
-    Change change = change_of(one, run);
+    Change change = make_change(one, run);
     change.verdict = Verdict::suspicious;
     trends.changes.push_back(std::move(change));
   }
@@ -184,7 +259,7 @@ class Replay {
   const DeviceHistory& history_;
   const Plans& plans_;
   const TrendOptions& options_;
-  std::vector<Watched> watched_;
+  std::vector<TimeSeries> series_;
 };
 
 }  // namespace
@@ -192,7 +267,7 @@ class Replay {
 TimeTrends find_time_changes(const DeviceHistory& history, const Plans& plans, const TrendOptions& options) {
   const References references(history.runs);
   TimeTrends trends = Replay(history, plans, references, options).run();
-  // Somebody may accept a change before it is found, or one too small to be: the level begins there anyway.
+  // A change may be accepted before it is found, or although it is too small: a level begins there anyway.
   std::optional<Replay> other;
   for (const Acceptance& acceptance : history.acceptances) {
     const std::optional<std::size_t> from = find_run(history, acceptance.from_run);

@@ -1,6 +1,6 @@
 #pragma once
 
-// For the sources of this room only.
+// Internal to this module.
 
 #include <array>
 #include <cstddef>
@@ -13,22 +13,23 @@
 
 namespace peakmark::trend {
 
-struct TimePass {
-  Look scan;
-  double level_ns = 0;    ///< the former level of the plain time, where there is a score
+struct TimeScan {
+  Scan scan;
+  double level_ns = 0;    ///< the former level of the plain time, if there is a score
   std::string reference;  ///< empty: the plain time
 };
 
-/// What the runs of a device timed beside their cases, once for all of them.
+/// Reference times that the runs of a device measured besides their cases.
 class References {
  public:
-  /// Times as they are, or as ratios to the run's device copy or to its arithmetic.
+  /// Plain times, or ratios to the run's device copy or its arithmetic.
   enum View : std::size_t { plain, copy, arithmetic };
   static constexpr std::size_t kViews = 3;
 
   explicit References(const std::vector<HistoryRun>& runs);
 
-  /// Its logarithm; of a run without one, that of a typical run before; 0 where no run has one.
+  /// Returns the logarithm of the reference; the median of earlier runs if this one has none; 0 if no run has
+  /// one.
   [[nodiscard]] double log(View view, std::size_t run) const {
     return logs_[view].empty() ? 0 : logs_[view][run];
   }
@@ -41,23 +42,23 @@ class References {
   std::array<std::vector<bool>, kViews> is_known_;
 };
 
-/// The times of one case in the three views. Where the machine is what differs from night to night, a ratio
-/// is quieter; which view is looked at is decided by the noise that each had so far.
+/// The times of one case in the three views. If the machine is what differs between runs, a ratio is less
+/// noisy. The view with the least noise so far is scanned.
 class TimeViews {
  public:
   TimeViews(const Series& series, const References& references, const TrendOptions& options);
 
-  /// The run has a time.
+  /// Returns true if the run has a time.
   [[nodiscard]] bool has(std::size_t run) const { return logs_[run].has_value(); }
-  /// It has a second one of the same night.
+  /// Returns true if the run has a second time.
   [[nodiscard]] bool has_confirmation(std::size_t run) const {
     return run < confirmations_.size() && confirmations_[run].has_value();
   }
-  /// Tonight with its time, or with the mean of its two (`both`).
-  [[nodiscard]] TimePass look(std::size_t run, bool both) const;
+  /// Scans up to this run, with its time or with the mean of its two (`both`).
+  [[nodiscard]] TimeScan scan(std::size_t run, bool both) const;
   void add(std::size_t run, bool both);
-  void begin_level(std::size_t nights);
-  void return_to_former_level(std::size_t nights);
+  void begin_level(std::size_t runs);
+  void return_to_former_level(std::size_t runs);
 
  private:
   using View = References::View;
@@ -70,10 +71,10 @@ class TimeViews {
   const TrendOptions& options_;
   std::vector<std::optional<double>> logs_;
   std::vector<std::optional<double>> confirmations_;
-  std::array<ChangePointDetector, kViews> watches_;
-  std::array<std::vector<bool>, kViews> measured_;  ///< night by night of the case: with its run's reference
+  std::array<ChangePointDetector, kViews> detectors_;
+  std::array<std::vector<bool>, kViews> measured_;  ///< for each run of the case: it has the reference
   View chosen_ = References::plain;
-  std::size_t nights_ = 0;
+  std::size_t runs_ = 0;
 };
 
 }  // namespace peakmark::trend

@@ -1,12 +1,83 @@
 #include "trend/trends.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "runfile/observation.hpp"
-#include "trend/change_finders.hpp"
+#include "trend/changes.hpp"
 
 namespace peakmark::trend {
+
+namespace {
+
+/// Returns BACKEND of operation/variant/BACKEND/axis:value/…
+std::string_view backend(std::string_view case_name) {
+  const std::string_view path = case_name.substr(0, case_name.find(':'));
+  const std::string_view head = path.size() == case_name.size() ? path : path.substr(0, path.rfind('/'));
+  return head.substr(head.rfind('/') + 1);
+}
+
+}  // namespace
+
+Plans::Plans(const DeviceHistory& history) : history_(history) {
+  for (const HistoryRun& run : history.runs) {
+    if (!run.filter || filters_.contains(*run.filter)) continue;
+    try {
+      filters_.emplace(*run.filter, std::regex(*run.filter, std::regex::ECMAScript | std::regex::optimize));
+    } catch (const std::regex_error& error) {
+      throw UsageError("the history of " + history.device + " is damaged: run " + run.id +
+                       " has a filter that is no regular expression: " + error.what());
+    }
+  }
+}
+
+bool Plans::is_excluded(const CaseOutcomes& of, const HistoryRun& run) const {
+  const std::string& case_name = of.case_name;
+  if (run.filter && !std::regex_search(case_name, filters_.at(*run.filter))) return true;
+  if (run.asked_backend && backend(case_name) != *run.asked_backend) return true;
+  if (!run.asked_backend && is_of_asked_backends(of)) return true;
+  return !run.variants.empty() && std::ranges::none_of(run.variants, [&](const std::string& variant) {
+    return case_name.starts_with(variant + "/");
+  });
+}
+
+bool Plans::is_of_asked_backends(const CaseOutcomes& of) const {
+  for (std::size_t run = 0; run < of.outcomes.size(); ++run) {
+    if (of.outcomes[run] && !history_.runs[run].asked_backend) return false;
+  }
+  return true;
+}
+
+bool Plans::covers(const CaseOutcomes& of, std::size_t run) const {
+  if (of.outcomes[run]) return true;
+  const HistoryRun& candidate = history_.runs[run];
+  if (is_excluded(of, candidate)) return false;
+  if (candidate.fingerprint.empty()) return true;
+  for (std::size_t other = 0; other < of.outcomes.size(); ++other) {
+    const HistoryRun& one = history_.runs[other];
+    if (of.outcomes[other] && one.suite == candidate.suite && one.fingerprint == candidate.fingerprint)
+      return false;
+  }
+  return true;
+}
+
+bool Plans::is_last(const std::string& case_name, std::size_t run) const {
+  const auto of = std::ranges::lower_bound(history_.outcomes, case_name, {}, &CaseOutcomes::case_name);
+  const bool is_known = of != history_.outcomes.end() && of->case_name == case_name;
+  for (std::size_t later = run + 1; later < history_.runs.size(); ++later) {
+    if (history_.runs[later].suite != history_.runs[run].suite) continue;
+    if (!is_known || covers(*of, later)) return false;
+  }
+  return true;
+}
+
+std::size_t Plans::last(const CaseOutcomes& of, const std::string& suite) const {
+  std::size_t run = history_.runs.size() - 1;
+  while (history_.runs[run].suite != suite || !covers(of, run)) --run;
+  return run;
+}
+
 namespace {
 
 void check(const DeviceHistory& history) {
@@ -42,25 +113,24 @@ void add_environment(const std::vector<EnvironmentChange>& environment, Change& 
   }
 }
 
-/// Whether a run of the suite before this one, which has the case, can tell that it was not there yet.
+/// Returns true if an earlier run of the suite covers the case and lacks it.
 bool is_new(const DeviceHistory& history, const Plans& plans, const CaseOutcomes& one, std::size_t run) {
   for (std::size_t before = 0; before < run; ++before) {
-    if (history.runs[before].suite == history.runs[run].suite && plans.can_tell(one, before)) return true;
+    if (history.runs[before].suite == history.runs[run].suite && plans.covers(one, before)) return true;
   }
   return false;
 }
 
-/// Whether no run between these two can tell that the case is gone.
+/// Returns true if no run between these two covers the case.
 bool is_news(const Plans& plans, const CaseOutcomes& one, std::size_t last_measured, std::size_t last_run) {
   for (std::size_t run = last_measured + 1; run < last_run; ++run) {
-    if (plans.can_tell(one, run)) return false;
+    if (plans.covers(one, run)) return false;
   }
   return true;
 }
 
-/// Cases that the last run of their suite does not have, or has for the first time; of runs that were asked
-/// for other cases nothing follows.
-void find_comings_and_goings(const DeviceHistory& history, const Plans& plans, Trends& trends) {
+/// Finds cases that the last run covering them lacks, or has for the first time.
+void find_new_and_vanished(const DeviceHistory& history, const Plans& plans, Trends& trends) {
   for (const CaseOutcomes& one : history.outcomes) {
     std::optional<std::size_t> first_planned;
     std::optional<std::size_t> last_measured;
@@ -109,7 +179,7 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
     add_environment(trends.environment_changes, change);
     change.is_news = plans.is_last(change.case_name, change.raised);
   }
-  find_comings_and_goings(history, plans, trends);
+  find_new_and_vanished(history, plans, trends);
   return trends;
 }
 
@@ -117,7 +187,7 @@ bool is_open(const Change& change) {
   return change.verdict == Verdict::regression && change.state == State::open;
 }
 
-bool needs_a_look(const Change& change) {
+bool needs_action(const Change& change) {
   return is_open(change) || (change.verdict == Verdict::suspicious && !change.state && change.is_news);
 }
 

@@ -17,49 +17,48 @@ namespace peakmark::trend {
 enum class Verdict : std::uint8_t { regression, suspicious, improvement, recovery };
 std::string_view to_string(Verdict verdict);
 
-/// What became of a change since. `past`: nothing is to be done about it. Suspicions have none.
+/// What became of a change. `past`: needs no action. Null for suspicions.
 enum class State : std::uint8_t { open, accepted, recovered, past };
 std::string_view to_string(State state);
 
-/// Why a change is believed. Suspicions have none.
-enum class Evidence : std::uint8_t { exact, measured_again, next_night };
+/// How a change was confirmed. Null for suspicions.
+enum class Evidence : std::uint8_t { exact, measured_again, next_run };
 std::string_view to_string(Evidence evidence);
 
-/// A metric of a case has another level than before.
+/// A metric of a case has a new level.
 struct Change {
   std::string case_name;
   std::string metric;
-  std::size_t first = 0;  ///< the run that is the first night of the new level; an index of the history's
-  std::size_t last_before = 0;  ///< the last night of the former level
-  std::size_t raised = 0;       ///< the run after which it was first told
-  bool is_news = false;         ///< which is the last that can tell of the case
+  std::size_t first = 0;        ///< the first run of the new level, an index of DeviceHistory::runs
+  std::size_t last_before = 0;  ///< the last run of the former level
+  std::size_t raised = 0;       ///< the run that first reported it
+  bool is_news = false;         ///< reported first by the last run that covers the case
   double before = 0;            ///< the former level, in the metric's unit
   double after = 0;
   Verdict verdict{};
   std::optional<State> state;
   std::optional<Evidence> evidence;
-  /// What times were taken as ratios to, where that was quieter: `copy` or `arithmetic`; else empty.
+  /// The reference of ratios, if they were less noisy than times: `copy` or `arithmetic`; else empty.
   std::string reference;
-  std::optional<std::vector<MovedAllocations>> allocations;  ///< of the requested peak alone
-  std::vector<std::string> environment;                      ///< what else changed between the two levels
+  std::optional<std::vector<MovedAllocations>> allocations;  ///< of the requested peak only
+  std::vector<std::string> environment;                      ///< facts that changed between the two levels
 
-  /// (after − before) / before; null where `before` is 0.
+  /// Returns (after − before) / before; null if `before` is 0.
   [[nodiscard]] std::optional<double> relative() const;
 };
 
 struct NotEnoughData {
   std::string case_name;
   std::string metric;
-  std::size_t nights = 0;
-  std::size_t least = 0;  ///< more nights than these are needed before anything is told
+  std::size_t runs = 0;
+  std::size_t needed = 0;  ///< changes are reported with more runs than this
 };
 
 struct Vanished {
   std::string case_name;
-  std::size_t last = 0;  ///< the last run that measured it
-  std::optional<std::string>
-      outcome;           ///< in the last run that can tell of it; null: its suite has it no more
-  bool is_news = false;  ///< that run is the first without it
+  std::size_t last = 0;                ///< the last run that measured it
+  std::optional<std::string> outcome;  ///< in the last run that covers it; null: no longer in its suite
+  bool is_news = false;                ///< that run is the first that lacks it
 };
 
 struct NewCase {
@@ -68,57 +67,57 @@ struct NewCase {
 };
 
 struct EnvironmentChange {
-  std::size_t run = 0;  ///< the first in which it is so
+  std::size_t run = 0;  ///< the first with the new value
   std::string what;
   std::optional<std::string> before;
   std::optional<std::string> after;
 };
 
-/// The newest value of a metric is above its level, by no more than is allowed.
+/// The newest value of a metric is above its level by at most the allowed growth.
 struct AllowedGrowth {
   std::string case_name;
   std::string metric;
-  std::size_t run = 0;  ///< the last that has a value
-  Size level = 0;       ///< what growth is counted from: the value after the last change
+  std::size_t run = 0;  ///< the last with a value
+  Size level = 0;       ///< the value after the last change
   Size value = 0;
 };
 
-/// All that is to be told of one device. Its lists are in order of runs, then of cases.
+/// The trends of one device. Lists are sorted by run, then by case.
 struct Trends {
-  std::vector<Change> changes;  ///< every one since the first run; suspicions of the last runs alone
+  std::vector<Change> changes;  ///< all since the first run; suspicions of the last runs only
   GrowthAllowance allowance;    ///< TrendOptions::allowed_growth
   std::vector<AllowedGrowth> allowed_growth;
   std::vector<NotEnoughData> not_enough_data;
   std::vector<Vanished> vanished;
   std::vector<NewCase> new_cases;
   std::vector<EnvironmentChange> environment_changes;
-  /// Cases to measure again in the night of the last run: its times look other than those before.
+  /// Cases whose times in the last run look changed and need a second measurement.
   std::vector<std::string> to_measure_again;
 };
 
 struct TrendOptions {
-  WatchOptions watch;
-  /// Of the changes of times told of one night, at most this part is false, in expectation (Benjamini and
-  /// Hochberg), over all cases of the night.
+  DetectorOptions detector;
+  /// Expected share of false changes of times among those reported for one run, over all of its cases
+  /// (Benjamini and Hochberg).
   double false_discoveries = 0.2;
-  /// A ratio to a reference is taken where its noise is at most this part of the plain time's.
+  /// Ratios to a reference are used if their noise is at most this share of the plain time's.
   double quieter = 0.8;
-  /// Of the peak and of setup, since the last change that was found: many small steps are one large one.
+  /// For peak and setup, since the last change: many small steps add up.
   GrowthAllowance allowed_growth = {};
 };
 
-/// Looks for changes along the runs of a device, as one would have in each night with the runs up to it:
-/// what was told once is told again, whatever came later. Bytes change when they change. Times change when
-/// ChangePointDetector says so and a second measurement of the night, or the next night, says so too. Values
-/// that are not finite, and times that are not positive, are missing. UsageError where lists are not as long
-/// as `runs`.
+/// Finds changes over the runs of a device, as each run would have found them with the runs up to it: later
+/// runs do not alter earlier reports. Any difference of bytes is a change. A change of times needs
+/// ChangePointDetector and a confirmation, by a second measurement in the same run or by the next run. Values
+/// that are not finite, and times that are not positive, count as missing. Throws UsageError if a list is not
+/// as long as `runs`.
 Trends find_trends(const DeviceHistory& history, const TrendOptions& options = {},
                    const AllocationsAtPeak& at_peak = {});
 
-/// A regression that is confirmed and neither accepted nor undone.
+/// Returns true for a confirmed regression that was neither accepted nor undone.
 bool is_open(const Change& change);
-/// Open, or a suspicion of the last run that can tell of the case.
-bool needs_a_look(const Change& change);
+/// Returns true for an open regression, or a suspicion of the last run that covers the case.
+bool needs_action(const Change& change);
 bool has_open_regression(const Trends& trends);
 
 }  // namespace peakmark::trend

@@ -1,5 +1,5 @@
 #include "compare/moved_json.hpp"
-#include "trend/change_finders.hpp"
+#include "trend/changes.hpp"
 #include "trend/findings.hpp"
 #include "trend/reports.hpp"
 
@@ -9,7 +9,7 @@ namespace {
 using json_fields::Json;
 using json_fields::or_null;
 
-/// Bytes are integers; a time has no more digits than it deserves.
+/// Writes bytes as integers.
 Json level(const std::string& metric, double value) {
   if (metric::is_exact(metric)) return static_cast<std::int64_t>(value);
   return value;
@@ -27,12 +27,12 @@ class Writer {
   void add(const DeviceTrends& device) {
     history_ = device.history;
     for (const Change& change : device.trends.changes) add(change);
-    for (const CaseStatus& one : device.standings) add(one);
+    for (const CaseStatus& one : device.statuses) add(one);
     std::vector<const Change*> changes;
     for (const Change& change : device.trends.changes) changes.push_back(&change);
     for (const Finding& finding : find_findings(changes)) add(finding);
     for (const AllowedGrowth& one : device.trends.allowed_growth) {
-      Json entry = of_case(one.case_name, one.run);
+      Json entry = case_entry(one.case_name, one.run);
       entry["metric"] = one.metric;
       entry["before"] = one.level;
       entry["after"] = one.value;
@@ -41,17 +41,17 @@ class Writer {
     for (const NotEnoughData& one : device.trends.not_enough_data) {
       Json entry{{"case", one.case_name}, {"metric", one.metric}};
       add_device(entry);
-      entry["nights"] = one.nights;
+      entry["nights"] = one.runs;
       json_["not_enough_data"].push_back(std::move(entry));
     }
     for (const Vanished& one : device.trends.vanished) {
-      Json entry = of_case(one.case_name, one.last);
+      Json entry = case_entry(one.case_name, one.last);
       entry["outcome"] = or_null(one.outcome);
       entry["new"] = one.is_news;
       json_["vanished"].push_back(std::move(entry));
     }
     for (const NewCase& one : device.trends.new_cases)
-      json_["new"].push_back(of_case(one.case_name, one.run));
+      json_["new"].push_back(case_entry(one.case_name, one.run));
     for (const Acceptance& one : history_->acceptances) add(one);
     for (const EnvironmentChange& one : device.trends.environment_changes) {
       const HistoryRun& run = history_->runs[one.run];
@@ -70,7 +70,7 @@ class Writer {
     entry["backend"] = history_->backend;
   }
 
-  Json of_case(const std::string& case_name, std::size_t index) const {
+  Json case_entry(const std::string& case_name, std::size_t index) const {
     Json entry{{"case", case_name}};
     add_device(entry);
     entry["run"] = history_->runs[index].id;
@@ -102,10 +102,10 @@ class Writer {
     json_["changes"].push_back(std::move(entry));
   }
 
-  /// What `changes` has of it in full, once: the worst case, and the names of all.
+  /// Adds the worst case of a finding and the names of all; `changes` has them in full.
   void add(const Finding& finding) {
     const Change& worst = finding.worst();
-    Json entry = of_case(worst.case_name, worst.first);
+    Json entry = case_entry(worst.case_name, worst.first);
     entry["variant"] = finding.variant;
     entry["metric"] = worst.metric;
     entry["verdict"] = to_string(worst.verdict);
@@ -117,15 +117,15 @@ class Writer {
     json_["findings"].push_back(std::move(entry));
   }
 
-  /// Of a case that is steady there is nothing to say, nor of a young one, which `not_enough_data` has.
-  void add(const CaseStatus& standing) {
-    if (standing.state >= CaseState::young) return;
-    Json entry{{"case", standing.case_name}};
+  /// Skips steady cases, and young ones, which are in `not_enough_data`.
+  void add(const CaseStatus& status) {
+    if (status.state >= CaseState::young) return;
+    Json entry{{"case", status.case_name}};
     add_device(entry);
-    entry["state"] = to_string(standing.state);
-    entry["judgement"] = to_string(standing.judgement);
-    entry["reason"] = standing.reason.empty() ? Json(nullptr) : Json(standing.reason);
-    entry["texts"] = standing.texts;
+    entry["state"] = to_string(status.state);
+    entry["judgement"] = to_string(status.judgement);
+    entry["reason"] = status.reason.empty() ? Json(nullptr) : Json(status.reason);
+    entry["texts"] = status.texts;
     json_["cases"].push_back(std::move(entry));
   }
 
@@ -153,16 +153,16 @@ std::string trends_json(const std::vector<DeviceTrends>& devices) {
   json.update(
       Json{{"headline", headline(devices)},
            {"tally", tally(devices)},
-           {"need_a_look", cases_to_confirm(devices)},
+           {"need_a_look", count_cases_needing_action(devices)},
            {"exit_code", 0},
            {"allow_growth", devices.empty() ? GrowthAllowance{}.text : devices.front().trends.allowance.text},
            {"nights", 0}});
   json["devices"] = Json::array();
-  std::size_t nights = 0;
+  std::size_t run_count = 0;
   Writer writer(json);
   for (const DeviceTrends& device : devices) {
     const std::vector<HistoryRun>& runs = device.history->runs;
-    nights += runs.size();
+    run_count += runs.size();
     json["devices"].push_back({{"device", device.history->device},
                                {"backend", device.history->backend},
                                {"nights", runs.size()},
@@ -171,7 +171,7 @@ std::string trends_json(const std::vector<DeviceTrends>& devices) {
     if (has_open_regression(device.trends)) json["exit_code"] = 1;
     writer.add(device);
   }
-  json["nights"] = nights;
+  json["nights"] = run_count;
   return json_fields::pretty(json, 1);
 }
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "trend/sample_history_runs.hpp"
+#include "trend/sample_trends.hpp"
 
 namespace peakmark::trend {
 namespace {
@@ -64,7 +64,7 @@ TEST(Trends, WithoutASecondMeasurementTheNextNightConfirms) {
   add_times(history, step_at(60, 1.10), false);
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(1));
-  EXPECT_EQ(trends.changes[0].evidence, Evidence::next_night);
+  EXPECT_EQ(trends.changes[0].evidence, Evidence::next_run);
   EXPECT_EQ(trends.changes[0].raised, 62u);
   EXPECT_EQ(trends.changes[0].first, 60u);
 }
@@ -164,7 +164,7 @@ TEST(Trends, FewNightsAreNotEnough) {
   const Trends trends = find_trends(history);
   EXPECT_THAT(trends.changes, IsEmpty());
   ASSERT_THAT(trends.not_enough_data, SizeIs(1));
-  EXPECT_EQ(trends.not_enough_data[0].nights, 20u);
+  EXPECT_EQ(trends.not_enough_data[0].runs, 20u);
 }
 
 TEST(Trends, MissingNightsAndNoNumbersAreLeftOut) {

@@ -15,11 +15,11 @@
 namespace peakmark::trend {
 namespace {
 
-constexpr std::size_t kMaxOfAList = 10;
-/// Of the markdown: what stands after a device's table, and before the next, needs some room too.
-constexpr std::size_t kMaxInRows = kMarkdownLimit - 100'000;
+constexpr std::size_t kMaxListed = 10;
+/// Leaves space for the lists after the tables.
+constexpr std::size_t kMaxTableBytes = kMarkdownLimit - 100'000;
 
-std::string day_of(const std::string& date) {
+std::string day(const std::string& date) {
   return date.substr(0, 10);
 }
 
@@ -29,7 +29,7 @@ std::string level_text(const Change& change, double value) {
   return fmt::format("{:.7g}", value);
 }
 
-/// A few bytes of a gigabyte are a change, and no percentage.
+/// Returns the step in bytes, as a difference of ratios, or in percent for times.
 std::string step_text(const Change& change) {
   if (metric::is_exact(change.metric))
     return fmt::format("{:+} B", static_cast<Size>(change.after - change.before));
@@ -38,7 +38,36 @@ std::string step_text(const Change& change) {
   return relative ? fmt::format("{:+.1f} %", *relative * 100) : "–";
 }
 
-std::string verdict_text(const Change& change) {
+std::string change_reasons(const DeviceTrends& device, const Change& change) {
+  std::string text;
+  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (change.allocations) {
+    for (const MovedAllocations& one : *change.allocations) {
+      add(fmt::format("{} {} {}: {} → {}", one.name.empty() ? "unnamed" : plain_text(one.name),
+                      to_string(one.kind), format_size(one.bytes), one.base_count, one.new_count));
+    }
+  }
+  for (const std::string& one : change.environment) add("different " + plain_text(one));
+  const std::string& before = device.history->runs[change.last_before].commit;
+  const std::string& after = device.history->runs[change.first].commit;
+  if (!before.empty() && !after.empty()) {
+    add(before == after ? "same commit " + short_commit(after)
+                        : short_commit(before) + ".." + short_commit(after));
+  }
+  if (change.verdict == Verdict::suspicious && !change.state)
+    add("not confirmed yet: `run --confirm` or the next run decides");
+  if (!change.reference.empty()) add("relative to the reference " + change.reference);
+  return text;
+}
+
+/// A row of the table of findings.
+struct FindingRow {
+  const DeviceTrends& device;
+  const Finding& finding;
+};
+
+std::string verdict_cell(const FindingRow& row) {
+  const Change& change = row.finding.worst();
   std::vector<std::string_view> more;
   if (change.is_news) more.emplace_back("new");
   if (change.verdict == Verdict::regression && change.state && *change.state != State::open) {
@@ -48,89 +77,97 @@ std::string verdict_text(const Change& change) {
   return more.empty() ? std::string(verdict) : fmt::format("{} ({})", verdict, fmt::join(more, ", "));
 }
 
-std::string why(const DeviceTrends& device, const Change& change) {
-  std::string text;
-  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
-  if (change.allocations) {
-    for (const MovedAllocations& one : *change.allocations) {
-      add(fmt::format("{} {} {}: {} → {}", one.name.empty() ? "unnamed" : plain_text(one.name),
-                      to_string(one.kind), format_size(one.bytes), one.base_count, one.new_count));
-    }
-  }
-  for (const std::string& one : change.environment) add("with another " + plain_text(one));
-  const std::string& before = device.history->runs[change.last_before].commit;
-  const std::string& after = device.history->runs[change.first].commit;
-  if (!before.empty() && !after.empty()) {
-    add(before == after ? "same commit " + short_commit(after)
-                        : short_commit(before) + ".." + short_commit(after));
-  }
-  if (change.verdict == Verdict::suspicious && !change.state)
-    add("not confirmed; `run --confirm` or the next night tells");
-  if (!change.reference.empty()) add("relative to the reference " + change.reference);
-  return text;
-}
-
-using Row = std::vector<std::string>;
-
-/// `padding/coords1d, 12 cases, most: padding/coords1d/opencl/n:20`; of one case its name. `code` marks
-/// names.
-template <typename Code>
-std::string what(const Finding& finding, Code code) {
-  std::string name = code(plain_text(finding.worst().case_name));
+/// Returns `padding/coords1d, 12 cases, largest: padding/coords1d/opencl/n:20`, or the name of a single case.
+/// `quote` marks names.
+template <typename Quote>
+std::string cases_text(const Finding& finding, Quote quote) {
+  std::string name = quote(plain_text(finding.worst().case_name));
   if (finding.changes.size() == 1) return name;
-  return fmt::format("{}, {} cases, most: {}", code(plain_text(finding.variant)), finding.changes.size(),
+  return fmt::format("{}, {} cases, largest: {}", quote(plain_text(finding.variant)), finding.changes.size(),
                      name);
 }
 
-/// Of the smallest change to the largest, where they differ: `+256 B to +1024 B`.
-std::string steps_text(const Finding& finding) {
-  const std::string least = step_text(*finding.changes.back());
-  const std::string most = step_text(finding.worst());
-  return least == most ? most : least + " to " + most;
+std::string console_cases_cell(const FindingRow& row) {
+  return cases_text(row.finding, [](const std::string& name) { return name; });
 }
 
-/// The days of the runs from the first to the last that a member has of this kind.
-std::string days_text(const DeviceTrends& device, const Finding& finding, std::size_t Change::*run) {
+std::string markdown_cases_cell(const FindingRow& row) {
+  return cases_text(row.finding, [](const std::string& name) { return markdown_code(name); });
+}
+
+std::string metric_cell(const FindingRow& row) {
+  return row.finding.worst().metric;
+}
+
+std::string before_cell(const FindingRow& row) {
+  return level_text(row.finding.worst(), row.finding.worst().before);
+}
+
+std::string after_cell(const FindingRow& row) {
+  return level_text(row.finding.worst(), row.finding.worst().after);
+}
+
+/// Returns the range of steps: `+256 B to +1024 B`.
+std::string step_cell(const FindingRow& row) {
+  const std::string smallest = step_text(*row.finding.changes.back());
+  const std::string largest = step_text(row.finding.worst());
+  return smallest == largest ? largest : smallest + " to " + largest;
+}
+
+/// Returns the days from the first to the last of these runs of the members.
+std::string days_text(const FindingRow& row, std::size_t Change::*run) {
   const auto [first, last] =
-      std::ranges::minmax(finding.changes, {}, [run](const Change* change) { return change->*run; });
-  const auto day = [&](const Change* change) { return day_of(device.history->runs[change->*run].date); };
-  return day(first) == day(last) ? day(first) : day(first) + " to " + day(last);
+      std::ranges::minmax(row.finding.changes, {}, [run](const Change* change) { return change->*run; });
+  const auto day_of_run = [&](const Change* change) {
+    return day(row.device.history->runs[change->*run].date);
+  };
+  return day_of_run(first) == day_of_run(last) ? day_of_run(first)
+                                               : day_of_run(first) + " to " + day_of_run(last);
 }
 
-/// Of the worst case, then what else changed with it, a metric each.
-std::string why(const DeviceTrends& device, const Finding& finding) {
-  std::string text = why(device, finding.worst());
-  std::vector<std::string> told;
-  for (const Change* const other : finding.with_it) {
-    if (std::ranges::find(told, other->metric) != told.end()) continue;
-    told.push_back(other->metric);
+std::string since_cell(const FindingRow& row) {
+  return days_text(row, &Change::first);
+}
+
+std::string reported_cell(const FindingRow& row) {
+  return days_text(row, &Change::raised);
+}
+
+/// Returns the reasons of the worst case, then the other metrics that changed with it.
+std::string why_cell(const FindingRow& row) {
+  std::string text = change_reasons(row.device, row.finding.worst());
+  std::vector<std::string> listed;
+  for (const Change* const other : row.finding.with_it) {
+    if (std::ranges::find(listed, other->metric) != listed.end()) continue;
+    listed.push_back(other->metric);
     text += fmt::format("{}with it {} {}", text.empty() ? "" : "; ", other->metric, step_text(*other));
   }
   return text;
 }
 
-template <typename Code>
-Row row_of(const DeviceTrends& device, const Finding& finding, Code code) {
-  const Change& worst = finding.worst();
-  return {verdict_text(worst),
-          what(finding, code),
-          worst.metric,
-          level_text(worst, worst.before),
-          level_text(worst, worst.after),
-          steps_text(finding),
-          days_text(device, finding, &Change::first),
-          days_text(device, finding, &Change::raised),
-          why(device, finding)};
+std::vector<Field<FindingRow>> fields(bool is_markdown) {
+  using enum TextTable::Align;
+  using Format = TextTable::Format;
+  return {{{"verdict"}, verdict_cell},
+          is_markdown ? Field<FindingRow>{{"case", left, Format::markdown}, markdown_cases_cell}
+                      : Field<FindingRow>{{"case"}, console_cases_cell},
+          {{"metric"}, metric_cell},
+          {{"before"}, before_cell},
+          {{"after"}, after_cell},
+          {{"step"}, step_cell},
+          {{"since"}, since_cell},
+          {{"reported"}, reported_cell},
+          {{"why"}, why_cell}};
 }
 
-/// A part of a device's findings, under a title.
+/// Findings of a device under a title.
 struct Section {
   const char* title;
   std::vector<Finding> findings;
 };
 
-/// What is new since the previous run is apart from what is still open.
-std::vector<Section> sections_of(const DeviceTrends& device) {
+/// Separates what is new since the previous run from what is still open.
+std::vector<Section> find_sections(const DeviceTrends& device) {
   std::vector<const Change*> shown;
   for (const Change& change : device.trends.changes) {
     if (is_open(change) || change.is_news) shown.push_back(&change);
@@ -138,40 +175,36 @@ std::vector<Section> sections_of(const DeviceTrends& device) {
   std::vector<Section> sections{
       {"new since the previous run", {}}, {"still open", {}}, {"no action needed", {}}};
   for (Finding& finding : find_findings(shown)) {
-    const bool needs = needs_a_look(finding.worst());
+    const bool needs = needs_action(finding.worst());
     sections[!needs ? 2 : finding.worst().is_news ? 0 : 1].findings.push_back(std::move(finding));
   }
   std::erase_if(sections, [](const Section& section) { return section.findings.empty(); });
   return sections;
 }
 
-const std::vector<std::string> kTitles{"verdict", "case",  "metric", "before", "after",
-                                       "step",    "since", "told",   "why"};
-constexpr std::size_t kCaseColumn = 1;
-
+/// Returns `2 cases vanished: a, b`: the number and the first kMaxListed.
 template <typename T>
-std::string list_of(const std::vector<T>& all, const std::string& one, const std::string& more,
-                    const std::function<std::string(const T&)>& text) {
+std::string list_text(const std::vector<T>& all, const std::string& one, const std::string& more,
+                      const std::function<std::string(const T&)>& text) {
   if (all.empty()) return {};
   std::string list = quantity(all.size(), one, more);
-  for (std::size_t i = 0; i < std::min(all.size(), kMaxOfAList); ++i) {
+  for (std::size_t i = 0; i < std::min(all.size(), kMaxListed); ++i) {
     list += (i == 0 ? ": " : ", ") + plain_text(text(all[i]));
   }
-  if (all.size() > kMaxOfAList)
-    list += fmt::format(" and {} more (--json has all)", all.size() - kMaxOfAList);
+  if (all.size() > kMaxListed) list += fmt::format(" and {} more (--json has all)", all.size() - kMaxListed);
   return list;
 }
 
-/// Cases that no row and no other list tells of.
-void add_standings(const DeviceTrends& device, std::vector<std::string>& lines) {
+/// Adds the cases that are in no table and no other list.
+void add_statuses(const DeviceTrends& device, std::vector<std::string>& lines) {
   const auto text = [](const CaseStatus& one) { return fmt::format("{} ({})", one.case_name, one.reason); };
   const auto add = [&](const std::string& one, const std::string& more,
                        std::initializer_list<CaseState> states) {
     std::vector<CaseStatus> cases;
-    std::ranges::copy_if(device.standings, std::back_inserter(cases), [&](const CaseStatus& standing) {
-      return std::ranges::find(states, standing.state) != states.end();
+    std::ranges::copy_if(device.statuses, std::back_inserter(cases), [&](const CaseStatus& status) {
+      return std::ranges::find(states, status.state) != states.end();
     });
-    if (!cases.empty()) lines.push_back(list_of<CaseStatus>(cases, one, more, text));
+    if (!cases.empty()) lines.push_back(list_text<CaseStatus>(cases, one, more, text));
   };
   add("case was not measured", "cases were not measured", {CaseState::failed});
   add("case fails", "cases fail", {CaseState::window, CaseState::rule});
@@ -179,7 +212,7 @@ void add_standings(const DeviceTrends& device, std::vector<std::string>& lines) 
   add("case is as expected", "cases are as expected", {CaseState::as_expected});
 }
 
-/// `accepted: padding/coords1d, 12 cases, gpu_time_ns, from run 1a2b on, by ada: a table saves time`
+/// Returns `accepted: padding/coords1d, 12 cases, gpu_time_ns, from run 1a2b on, by ada: a table saves time`.
 std::string accepted_text(const AcceptedFinding& finding) {
   const Acceptance& first = *finding.acceptances.front();
   std::set<std::string> cases;
@@ -195,7 +228,7 @@ std::string accepted_text(const AcceptedFinding& finding) {
       first.who.empty() ? "" : ", by " + first.who, first.reason));
 }
 
-/// The lists that are no table, a line each.
+/// Returns the lines after the tables.
 std::vector<std::string> remarks(const DeviceTrends& device) {
   const Trends& trends = device.trends;
   const std::vector<HistoryRun>& runs = device.history->runs;
@@ -203,93 +236,69 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
   const auto add = [&](const std::string& line) {
     if (!line.empty()) lines.push_back(line);
   };
-  add_standings(device, lines);
-  add(list_of<Vanished>(trends.vanished, "case vanished", "cases vanished", [&](const Vanished& one) {
+  add_statuses(device, lines);
+  add(list_text<Vanished>(trends.vanished, "case vanished", "cases vanished", [&](const Vanished& one) {
     return fmt::format("{} ({}, last measured {}{})", one.case_name, one.outcome.value_or("not planned"),
-                       day_of(runs[one.last].date), one.is_news ? "; new" : "");
+                       day(runs[one.last].date), one.is_news ? "; new" : "");
   }));
-  add(list_of<NewCase>(trends.new_cases, "case is new", "cases are new",
-                       [](const NewCase& one) { return one.case_name; }));
+  add(list_text<NewCase>(trends.new_cases, "case is new", "cases are new",
+                         [](const NewCase& one) { return one.case_name; }));
   if (!trends.not_enough_data.empty()) {
-    std::size_t most = 0;
-    for (const NotEnoughData& one : trends.not_enough_data) most = std::max(most, one.nights);
-    add(fmt::format("times of {} have not enough data yet: {} at most, more than {} are needed",
-                    quantity(trends.not_enough_data.size(), "case"), quantity(most, "night"),
-                    trends.not_enough_data.front().least));
+    const std::size_t most = std::ranges::max(trends.not_enough_data, {}, &NotEnoughData::runs).runs;
+    add(fmt::format("{}: at most {} of {} runs needed before times are judged",
+                    quantity(trends.not_enough_data.size(), "case"), most,
+                    trends.not_enough_data.front().needed + 1));
   }
   std::vector<EnvironmentChange> last;
   std::ranges::copy_if(trends.environment_changes, std::back_inserter(last),
                        [&](const EnvironmentChange& one) { return one.run + 1 == runs.size(); });
-  add(list_of<EnvironmentChange>(
-      last, "change of the environment with the last run", "changes of the environment with the last run",
+  add(list_text<EnvironmentChange>(
+      last, "change of the environment in the last run", "changes of the environment in the last run",
       [](const EnvironmentChange& one) {
         return fmt::format("{}: {} → {}", one.what, one.before.value_or("–"), one.after.value_or("–"));
       }));
   if (!trends.allowance.is_zero()) add(trends.allowance.note());
-  add(list_of<AllowedGrowth>(trends.allowed_growth, "figure grew by no more than is allowed",
-                             "figures grew by no more than is allowed", [](const AllowedGrowth& one) {
-                               return fmt::format("{} ({} {:+} B)", one.case_name, one.metric,
-                                                  one.value - one.level);
-                             }));
+  add(list_text<AllowedGrowth>(trends.allowed_growth, "figure grew within the allowed growth",
+                               "figures grew within the allowed growth", [](const AllowedGrowth& one) {
+                                 return fmt::format("{} ({} {:+} B)", one.case_name, one.metric,
+                                                    one.value - one.level);
+                               }));
   const std::vector<AcceptedFinding> accepted = group_acceptances(device.history->acceptances);
-  const std::size_t first = accepted.size() - std::min(accepted.size(), kMaxOfAList);
+  const std::size_t first = accepted.size() - std::min(accepted.size(), kMaxListed);
   for (std::size_t i = first; i < accepted.size(); ++i) add(accepted_text(accepted[i]));
   if (first > 0)
     add(fmt::format("accepted earlier: {} more (`peakmark trends accept --list` has all)", first));
   return lines;
 }
 
-std::string title_of(const DeviceTrends& device) {
+std::string device_title(const DeviceTrends& device) {
   const std::vector<HistoryRun>& runs = device.history->runs;
   std::string title = fmt::format("{} ({}): {}", plain_text(device.history->device), device.history->backend,
                                   quantity(runs.size(), "run"));
-  if (!runs.empty()) title += fmt::format(", {} to {}", day_of(runs.front().date), day_of(runs.back().date));
+  if (!runs.empty()) title += fmt::format(", {} to {}", day(runs.front().date), day(runs.back().date));
   return title;
-}
-
-/// Rows that would make a text of `size` bytes too long are left out, and counted.
-std::string section_markdown(const DeviceTrends& device, const Section& section, std::size_t size) {
-  std::string text = fmt::format("**{}**\n\n| {} |\n|", section.title, fmt::join(kTitles, " | "));
-  for (std::size_t i = 0; i < kTitles.size(); ++i) text += "---|";
-  text += "\n";
-  std::size_t left_out = 0;
-  for (const Finding& finding : section.findings) {
-    Row row = row_of(device, finding, [](const std::string& name) { return markdown_code(name); });
-    for (std::size_t column = 0; column < row.size(); ++column) {
-      if (column != kCaseColumn) row[column] = markdown_cell(row[column]);
-    }
-    const std::string line = fmt::format("| {} |\n", fmt::join(row, " | "));
-    if (left_out > 0 || size + text.size() + line.size() > kMaxInRows) {
-      ++left_out;
-    } else {
-      text += line;
-    }
-  }
-  if (left_out > 0)
-    text += "\n" + quantity(left_out, "more row was", "more rows were") + " left out (--json has all)\n";
-  return text + "\n";
 }
 
 }  // namespace
 
 std::string headline(const std::vector<DeviceTrends>& devices) {
-  std::size_t nights = 0;
+  std::size_t runs = 0;
   bool has_baseline = false;
   for (const DeviceTrends& device : devices) {
-    nights += device.history->runs.size();
+    runs += device.history->runs.size();
     has_baseline = has_baseline || device.history->runs.size() > 1;
   }
-  if (nights == 0) return "no baseline yet: the history holds no run";
-  const std::size_t cases = cases_to_confirm(devices);
+  if (runs == 0) return "no baseline yet: the history is empty";
+  const std::size_t cases = count_cases_needing_action(devices);
   if (cases > 0) return quantity(cases, "case needs", "cases need") + " a look";
-  if (!has_baseline) return "no baseline yet: one run of each device, changes are told from the second on";
+  if (!has_baseline) return "no baseline yet: first run of each device";
   return "nothing to do";
 }
 
-std::size_t cases_to_confirm(const std::vector<DeviceTrends>& devices) {
+std::size_t count_cases_needing_action(const std::vector<DeviceTrends>& devices) {
   std::size_t cases = 0;
   for (const DeviceTrends& device : devices) {
-    cases += static_cast<std::size_t>(std::ranges::count_if(device.standings, &CaseStatus::needs_a_look));
+    cases += static_cast<std::size_t>(std::ranges::count_if(device.statuses, &CaseStatus::needs_action));
   }
   return cases;
 }
@@ -297,7 +306,7 @@ std::size_t cases_to_confirm(const std::vector<DeviceTrends>& devices) {
 std::string tally(const std::vector<DeviceTrends>& devices) {
   Tally all;
   for (const DeviceTrends& device : devices) {
-    for (const CaseStatus& one : device.standings) all.add(one.judgement, one.reason);
+    for (const CaseStatus& one : device.statuses) all.add(one.judgement, one.reason);
   }
   return peakmark::headline(all);
 }
@@ -305,14 +314,11 @@ std::string tally(const std::vector<DeviceTrends>& devices) {
 std::string trends_table(const std::vector<DeviceTrends>& devices) {
   std::string text = headline(devices) + "; " + tally(devices) + "\n";
   for (const DeviceTrends& device : devices) {
-    text += "\n" + title_of(device) + "\n";
-    for (const Section& section : sections_of(device)) {
-      std::vector<TextTable::Column> columns;
-      columns.reserve(kTitles.size());
-      for (const std::string& title : kTitles) columns.push_back({title, TextTable::Align::left});
-      TextTable table(columns);
+    text += "\n" + device_title(device) + "\n";
+    for (const Section& section : find_sections(device)) {
+      TextTable table(columns(fields(false)));
       for (const Finding& finding : section.findings) {
-        table.add(row_of(device, finding, [](const std::string& name) { return name; }));
+        table.add(cells(fields(false), FindingRow{device, finding}));
       }
       text += fmt::format("{}:\n{}", section.title, table.text());
     }
@@ -324,8 +330,19 @@ std::string trends_table(const std::vector<DeviceTrends>& devices) {
 std::string trends_markdown(const std::vector<DeviceTrends>& devices) {
   std::string text = "## " + headline(devices) + "\n\n" + markdown_cell(tally(devices)) + ".\n";
   for (const DeviceTrends& device : devices) {
-    text += "\n### " + markdown_cell(title_of(device)) + "\n\n";
-    for (const Section& section : sections_of(device)) text += section_markdown(device, section, text.size());
+    text += "\n### " + markdown_cell(device_title(device)) + "\n\n";
+    for (const Section& section : find_sections(device)) {
+      text += fmt::format("**{}**\n\n", section.title);
+      const std::size_t taken = std::min(text.size(), kMaxTableBytes);
+      MarkdownTable table(columns(fields(true)), kMaxTableBytes - taken);
+      for (const Finding& finding : section.findings) {
+        table.add(cells(fields(true), FindingRow{device, finding}));
+      }
+      text += table.text();
+      if (table.left_out() > 0)
+        text += "\n" + quantity(table.left_out(), "more row") + " not shown (--json has all)\n";
+      text += "\n";
+    }
     for (const std::string& line : remarks(device)) text += "- " + markdown_cell(line) + "\n";
   }
   return text;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runfile/worker_protocol.hpp"
-#include "sweep/case.hpp"
+#include "sweep/description.hpp"
 #include "worker/reference_case.hpp"
 #include "worker/trial.hpp"
 #include "worker/worker_devices.hpp"

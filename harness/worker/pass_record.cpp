@@ -85,7 +85,7 @@ Size grown_in(const LedgerSummary& summary, std::string_view phase_name) {
 MemoryPass record_of_pass(std::span<const Event> events) {
   const std::vector<Event> window = peak_window(events);
   const LedgerSummary summary = summarise(window);
-  MemoryPass record = memory_pass_of(summary);
+  MemoryPass record = to_memory_pass(summary);
   Size first_call_peak_bytes = 0;
   for (const PhaseSummary& phase : summary.phases) {
     if (phase.name == phase::restore || phase.name == phase::call_2) break;

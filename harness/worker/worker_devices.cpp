@@ -8,8 +8,8 @@
 
 #include "base/error.hpp"
 #include "device/dry/dry_device.hpp"
-#include "recorders/attached_recorder.hpp"
 #include "recorders/marks.h"
+#include "recorders/recorder_libraries.hpp"
 
 namespace peakmark {
 

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "device/dry/dry_device.hpp"
 #include "runfile/json_fields.hpp"
-#include "sweep/case.hpp"
+#include "sweep/description.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {

@@ -7,7 +7,7 @@
 #include <new>
 #include <sstream>
 
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 #include "worker/fake_variants.hpp"
 
 namespace peakmark {

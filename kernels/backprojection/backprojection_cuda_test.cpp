@@ -22,10 +22,10 @@ class BackprojectionOnCuda : public testing::Test {
 };
 
 TEST_F(BackprojectionOnCuda, EqualsNumpy) {
-  for (const BackprojectionWay way : {BackprojectionWay::linear, BackprojectionWay::tiled})
+  for (const BackprojectionMethod method : {BackprojectionMethod::linear, BackprojectionMethod::tiled})
     for (const NumpyBackprojection& c : numpy_backprojections()) {
       const std::vector<float> sinogram(c.sinogram.begin(), c.sinogram.end());
-      const auto backprojector = make_backprojector(way, *device_, c.geometry, DType::f32);
+      const auto backprojector = make_backprojector(method, *device_, c.geometry, DType::f32);
       const Array sinograms =
           device_->push<float>("sinograms", c.geometry.sinogram_shape(), std::span<const float>(sinogram));
       Array slices =
@@ -34,7 +34,7 @@ TEST_F(BackprojectionOnCuda, EqualsNumpy) {
       const std::vector<float> slice = device_->pull<float>(slices);
       for (std::size_t i = 0; i < slice.size(); ++i)
         EXPECT_NEAR(slice[i], c.slice[i], 1e-5)
-            << to_string(way) << ", pixel " << i << ", w " << c.geometry.w;
+            << to_string(method) << ", pixel " << i << ", w " << c.geometry.w;
     }
 }
 

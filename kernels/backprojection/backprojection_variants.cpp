@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 #include "kernels/backprojection/backprojection.hpp"
 #include "kernels/backprojection/backprojector.hpp"
 #include "kernels/backprojection/line_texture.hpp"
@@ -32,21 +32,21 @@ constexpr Size kVerifiedInterpolations = Size{1} << 24;
 
 class BackprojectionComputation final : public Computation {
  public:
-  BackprojectionComputation(Device& device, BackprojectionWay way, BackprojectionGeometry geometry, Size n_z,
-                            DType dtype)
+  BackprojectionComputation(Device& device, BackprojectionMethod method, BackprojectionGeometry geometry,
+                            Size n_z, DType dtype)
       : device_(device),
-        way_(way),
+        method_(method),
         geometry_(std::move(geometry)),
         frame_(slice_frame(geometry_)),
         sinograms_shape_{n_z, geometry_.n_a, geometry_.w},
         slices_shape_{n_z, frame_.region.h, frame_.region.w},
         dtype_(dtype) {
-    check_way(way, device.info(), dtype);
-    if (way == BackprojectionWay::texture) LineTexture::check(n_z, geometry_.n_a, geometry_.w);
+    check_method(method, device.info(), dtype);
+    if (method == BackprojectionMethod::texture) LineTexture::check(n_z, geometry_.n_a, geometry_.w);
     static_cast<void>(checked_add(sinograms_shape_.bytes(dtype), slices_shape_.bytes(dtype)));
   }
 
-  void set_up() override { backprojector_ = make_backprojector(way_, device_, geometry_, dtype_); }
+  void set_up() override { backprojector_ = make_backprojector(method_, device_, geometry_, dtype_); }
 
   void create_inputs() override {
     sinograms_ = create_seeded(device_, "sinograms", sinograms_shape_, dtype_, kSeedSinograms);
@@ -72,8 +72,8 @@ class BackprojectionComputation final : public Computation {
     const double noise = std::sqrt(static_cast<double>(geometry_.n_a));
     const double unit = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-51;
     const double rounding = rounding_of_pixels(unit, frame_, geometry_.n_a, std::max(largest, noise));
-    return way_ == BackprojectionWay::texture ? rounding + texture_rounding_of_pixels(geometry_.n_a)
-                                              : rounding;
+    return method_ == BackprojectionMethod::texture ? rounding + texture_rounding_of_pixels(geometry_.n_a)
+                                                    : rounding;
   }
 
   template <typename T>
@@ -102,7 +102,7 @@ class BackprojectionComputation final : public Computation {
   }
 
   Device& device_;
-  BackprojectionWay way_;
+  BackprojectionMethod method_;
   BackprojectionGeometry geometry_;
   SliceFrame frame_;
   Shape sinograms_shape_, slices_shape_;
@@ -111,8 +111,8 @@ class BackprojectionComputation final : public Computation {
   Array sinograms_, slices_;
 };
 
-/// The formula, exact: sinograms, slices, and the tables that the way keeps.
-std::vector<Term> terms(BackprojectionWay way, const EstimateRequest& request) {
+/// The formula, exact: sinograms, slices, and the tables that the method keeps.
+std::vector<Term> terms(BackprojectionMethod method, const EstimateRequest& request) {
   Parameters parameters = request.parameters;
   parameters.set("n_a", request.other_dimensions[0]);
   parameters.set("w", request.other_dimensions[1]);
@@ -120,30 +120,31 @@ std::vector<Term> terms(BackprojectionWay way, const EstimateRequest& request) {
   std::vector<Term> all{{"sinograms", geometry.sinogram_shape().bytes(request.dtype), 0},
                         {"slices", slice_frame(geometry).slice_shape().bytes(request.dtype), 0}};
   const bool corrected = parameters.word("correction") != "none";
-  for (Term& term : table_terms(way, geometry.n_a, corrected, request.dtype)) all.push_back(std::move(term));
+  for (Term& term : table_terms(method, geometry.n_a, corrected, request.dtype))
+    all.push_back(std::move(term));
   return all;
 }
 
-Variant make_variant(BackprojectionWay way, std::string help, std::vector<std::string> dtypes) {
+Variant make_variant(BackprojectionMethod method, std::string help, std::vector<std::string> dtypes) {
   Variant variant;
-  variant.description.name = "backprojection/" + std::string(to_string(way));
+  variant.description.name = "backprojection/" + std::string(to_string(method));
   variant.description.help = std::move(help);
   variant.description.axes = {size_axis("n_a", 180, "lines of a sinogram, one an angle"),
                               size_axis("w", 128, "columns of a sinogram"),
                               size_axis("n_z", 20, "sinograms and slices")};
   for (AxisDescription& axis : scan_axes()) variant.description.axes.push_back(std::move(axis));
   variant.description.axes.push_back(dtype_axis(std::move(dtypes)));
-  if (way == BackprojectionWay::texture) variant.description.backends = {"cuda", "dry"};
+  if (method == BackprojectionMethod::texture) variant.description.backends = {"cuda", "dry"};
   variant.description.slice_axis = "n_z";
   variant.description.slice_dimension = kSinogram;
   variant.estimators = {make_module_estimator(
       {.name = variant.description.name, .slice_dimension = kSinogram, .output_dtype = {}},
-      [way](const EstimateRequest& request) { return terms(way, request); })};
+      [method](const EstimateRequest& request) { return terms(method, request); })};
   variant.request = [](const Parameters& parameters) {
     return stack_request(parameters, kSinogram, "n_a", "w");
   };
-  variant.make = [way](Device& device, const Parameters& parameters) -> std::unique_ptr<Computation> {
-    return std::make_unique<BackprojectionComputation>(device, way, geometry_of_case(parameters),
+  variant.make = [method](Device& device, const Parameters& parameters) -> std::unique_ptr<Computation> {
+    return std::make_unique<BackprojectionComputation>(device, method, geometry_of_case(parameters),
                                                        parameters.integer("n_z"), dtype_of_case(parameters));
   };
   return variant;
@@ -152,13 +153,13 @@ Variant make_variant(BackprojectionWay way, std::string help, std::vector<std::s
 }  // namespace
 
 void add_backprojection(Registry& registry) {
-  registry.add(make_variant(BackprojectionWay::linear,
+  registry.add(make_variant(BackprojectionMethod::linear,
                             "old: a work-item a pixel, sine and cosine of each angle looked up",
                             {"f32", "f64"}));
-  registry.add(make_variant(BackprojectionWay::tiled,
+  registry.add(make_variant(BackprojectionMethod::tiled,
                             "new: a tile of pixels at a time, bounds settled once a tile and angle",
                             {"f32"}));
-  registry.add(make_variant(BackprojectionWay::texture,
+  registry.add(make_variant(BackprojectionMethod::texture,
                             "CUDA: the texture unit interpolates, bound to the sinograms' own memory",
                             {"f32"}));
 }

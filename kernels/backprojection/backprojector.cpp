@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "kernels/backprojection/angle_table.hpp"
 #include "kernels/backprojection/line_texture.hpp"
-#include "kernels/common/floating.hpp"
+#include "kernels/common/arrays.hpp"
 
 namespace peakmark {
 namespace {
@@ -147,7 +147,7 @@ class Texture final : public Backprojector {
   ~Texture() override {
     try {
       device_.finish();       // kernels may still read through the textures
-    } catch (const Error&) {  // of the work before; whoever waits for that is told
+    } catch (const Error&) {  // of earlier work: the next call that waits reports it
     }
   }
 
@@ -170,7 +170,7 @@ class Texture final : public Backprojector {
 
  private:
   /// Textures are kept: kernels that use them may still be in the queue, and the next call brings the same
-  /// sinograms. An address stands for its memory, since a texture is bound to no more than that.
+  /// sinograms. The address identifies the memory: a texture is bound to nothing else.
   std::uint64_t texture(const Array& sinograms, Size offset) {
     constexpr std::size_t kMaxTextures = 4096;
     const std::pair key(sinograms.buffer().handle(), offset);
@@ -190,13 +190,13 @@ class Texture final : public Backprojector {
 
 }  // namespace
 
-std::string_view to_string(BackprojectionWay way) {
-  switch (way) {
-    case BackprojectionWay::linear:
+std::string_view to_string(BackprojectionMethod method) {
+  switch (method) {
+    case BackprojectionMethod::linear:
       return "linear";
-    case BackprojectionWay::tiled:
+    case BackprojectionMethod::tiled:
       return "tiled";
-    case BackprojectionWay::texture:
+    case BackprojectionMethod::texture:
       return "texture";
   }
   return "unknown";
@@ -228,27 +228,28 @@ void Backprojector::operator()(const Array& sinograms, Size from, Array& slices,
   if (count > 0) enqueue({sinograms, sinograms_offset, slices, slices_offset, count});
 }
 
-void check_way(BackprojectionWay way, const DeviceInfo& device, DType dtype) {
-  if (way == BackprojectionWay::texture && device.backend == Backend::opencl)
+void check_method(BackprojectionMethod method, const DeviceInfo& device, DType dtype) {
+  if (method == BackprojectionMethod::texture && device.backend == Backend::opencl)
     throw Unsupported("backprojection/texture runs on CUDA only; use tiled");
   with_floating(dtype, [](auto) {});
   require_dtype(device, dtype);
-  if (way != BackprojectionWay::linear && dtype != DType::f32)
-    throw UsageError(fmt::format("backprojection/{} works in f32, not in {}; use linear", to_string(way),
+  if (method != BackprojectionMethod::linear && dtype != DType::f32)
+    throw UsageError(fmt::format("backprojection/{} works in f32, not in {}; use linear", to_string(method),
                                  to_string(dtype)));
 }
 
-std::unique_ptr<Backprojector> make_backprojector(BackprojectionWay way, Device& device,
+std::unique_ptr<Backprojector> make_backprojector(BackprojectionMethod method, Device& device,
                                                   const BackprojectionGeometry& geometry, DType dtype) {
   check(geometry);
-  check_way(way, device.info(), dtype);
-  if (way == BackprojectionWay::linear) return std::make_unique<Linear>(device, geometry, dtype);
-  if (way == BackprojectionWay::texture) return std::make_unique<Texture>(device, geometry);
+  check_method(method, device.info(), dtype);
+  if (method == BackprojectionMethod::linear) return std::make_unique<Linear>(device, geometry, dtype);
+  if (method == BackprojectionMethod::texture) return std::make_unique<Texture>(device, geometry);
   return std::make_unique<Tiled>(device, geometry);
 }
 
-std::vector<Term> table_terms(BackprojectionWay way, Size n_a, bool corrected, DType dtype) {
-  if (way == BackprojectionWay::tiled) return {{"angle_table", 0, angle_table_shape(n_a).bytes(DType::i64)}};
+std::vector<Term> table_terms(BackprojectionMethod method, Size n_a, bool corrected, DType dtype) {
+  if (method == BackprojectionMethod::tiled)
+    return {{"angle_table", 0, angle_table_shape(n_a).bytes(DType::i64)}};
   const Size bytes = Shape{n_a}.bytes(dtype);
   std::vector<Term> terms{{"cosines", 0, bytes}, {"sines", 0, bytes}};
   if (corrected) terms.push_back({"corrections", 0, bytes});

@@ -11,24 +11,24 @@
 
 namespace peakmark {
 
-/// linear (old): a work-item a pixel, sine and cosine looked up; f32 and f64.
-/// tiled (new): a tile of pixels a work-item or work-group, positions in fixed point; f32.
-/// texture: the texture unit interpolates, straight from the sinograms' memory; f32, CUDA only (`dry`
-/// allocation_log it), fractions of 8 bits, shapes that LineTexture::check lets through.
-enum class BackprojectionWay : std::uint8_t { linear, tiled, texture };
-std::string_view to_string(BackprojectionWay way);
+/// linear (the first): a work-item for each pixel, sines and cosines from tables; f32 and f64.
+/// tiled (the second): a work-item or work-group for each tile of pixels, positions in fixed point; f32.
+/// texture: the texture unit interpolates in the memory of the sinograms, with fractions of 8 bits; f32, CUDA
+/// only (`dry` records its allocations), and only shapes that LineTexture::check accepts.
+enum class BackprojectionMethod : std::uint8_t { linear, tiled, texture };
+std::string_view to_string(BackprojectionMethod method);
 
-/// Back-projects sinograms that lie on the device, under one geometry. It keeps tables of the angles on the
-/// device (table_terms) and allocates nothing more in a call.
+/// Back-projects sinograms on the device, with one geometry. Keeps tables of the angles on the device
+/// (table_terms); a call allocates nothing.
 class Backprojector {
  public:
   virtual ~Backprojector() = default;
   Backprojector(const Backprojector&) = delete;
   Backprojector& operator=(const Backprojector&) = delete;
 
-  /// sinograms (n_z, n_a, w), or (n_a, w) for one → slices (n_z, h, w) of the geometry's region, or (h, w).
-  /// Every pixel of the slices is written. Enqueues only. UsageError for other shapes or dtypes; Unsupported
-  /// for what a texture cannot be bound to.
+  /// Enqueues sinograms (n_z, n_a, w), or (n_a, w) for one → slices (n_z, h, w) of the geometry's region, or
+  /// (h, w). Writes every pixel. Throws UsageError for other shapes or element types, Unsupported for arrays
+  /// that a texture cannot be bound to.
   void operator()(const Array& sinograms, Array& slices);
   /// Sinograms [from, from + count) of a stack to slices [to, to + count) of another.
   void operator()(const Array& sinograms, Size from, Array& slices, Size to, Size count);
@@ -58,18 +58,18 @@ class Backprojector {
   DType dtype_;
 };
 
-/// UsageError for a dtype that the way does not have; Unsupported where the device cannot take this way or
-/// does not compute in the dtype.
-void check_way(BackprojectionWay way, const DeviceInfo& device, DType dtype);
+/// Throws UsageError if the implementation has no such element type; Unsupported if the device cannot run the
+/// implementation, or cannot compute in the element type.
+void check_method(BackprojectionMethod method, const DeviceInfo& device, DType dtype);
 
 /// Checks geometry and dtype before it allocates the tables.
-std::unique_ptr<Backprojector> make_backprojector(BackprojectionWay way, Device& device,
+std::unique_ptr<Backprojector> make_backprojector(BackprojectionMethod method, Device& device,
                                                   const BackprojectionGeometry& geometry, DType dtype);
 
-/// The device memory that a Backprojector keeps, each term named as its allocation: fixed, whatever the
-/// stack.
+/// Returns the device memory that a Backprojector keeps, fixed for any stack. Terms are named as the
+/// allocations.
 ///   linear, texture: `cosines`, `sines`, `corrections` (where there are any): n_a elements each
 ///   tiled: `angle_table`: 32 bytes an angle
-std::vector<Term> table_terms(BackprojectionWay way, Size n_a, bool corrected, DType dtype);
+std::vector<Term> table_terms(BackprojectionMethod method, Size n_a, bool corrected, DType dtype);
 
 }  // namespace peakmark

@@ -21,20 +21,20 @@ namespace {
 
 using testing_variants::Grain;
 
-constexpr BackprojectionWay kWays[] = {BackprojectionWay::linear, BackprojectionWay::tiled};
+constexpr BackprojectionMethod kMethods[] = {BackprojectionMethod::linear, BackprojectionMethod::tiled};
 
 class BackprojectorTest : public testing::TestWithParam<Grain> {
  protected:
-  std::vector<float> backproject(BackprojectionWay way, const BackprojectionGeometry& geometry,
+  std::vector<float> backproject(BackprojectionMethod method, const BackprojectionGeometry& geometry,
                                  std::span<const float> sinogram) {
-    const auto backprojector = make_backprojector(way, *device_, geometry, DType::f32);
+    const auto backprojector = make_backprojector(method, *device_, geometry, DType::f32);
     const Array sinograms = device_->push<float>("sinograms", geometry.sinogram_shape(), sinogram);
     Array slices = device_->create_uninitialised("slices", backprojector->frame().slice_shape(), DType::f32);
     (*backprojector)(sinograms, slices);
     return device_->pull<float>(slices);
   }
 
-  /// Of each way, on noise.
+  /// The error of each method, on noise.
   std::vector<double> errors_of_noise(Size w);
 
   std::unique_ptr<Device> device_ = testing_variants::open_tested(GetParam());
@@ -70,21 +70,21 @@ std::vector<double> BackprojectorTest::errors_of_noise(Size w) {
   fill_seeded(std::span(sinogram), 7, 0);
   const auto expected = backprojection_reference<float>(geometry, sinogram);
   std::vector<double> errors;
-  for (const BackprojectionWay way : kWays) {
-    errors.push_back(relative_error(w, backproject(way, geometry, sinogram), expected));
+  for (const BackprojectionMethod method : kMethods) {
+    errors.push_back(relative_error(w, backproject(method, geometry, sinogram), expected));
   }
   return errors;
 }
 
 TEST_P(BackprojectorTest, EqualsNumpy) {
-  for (const BackprojectionWay way : kWays)
+  for (const BackprojectionMethod method : kMethods)
     for (const NumpyBackprojection& c : numpy_backprojections()) {
       const std::vector<float> sinogram(c.sinogram.begin(), c.sinogram.end());
-      const std::vector<float> slice = backproject(way, c.geometry, sinogram);
+      const std::vector<float> slice = backproject(method, c.geometry, sinogram);
       ASSERT_EQ(slice.size(), c.slice.size());
       for (std::size_t i = 0; i < slice.size(); ++i)
         EXPECT_NEAR(slice[i], c.slice[i], 1e-5)
-            << to_string(way) << ", pixel " << i << ", w " << c.geometry.w;
+            << to_string(method) << ", pixel " << i << ", w " << c.geometry.w;
     }
 }
 
@@ -92,7 +92,7 @@ TEST_P(BackprojectorTest, NoiseIsWithinTheBound) {
   for (const Size w : {64, 131, 256}) {
     const std::vector<double> errors = errors_of_noise(w);
     for (std::size_t i = 0; i < errors.size(); ++i) {
-      EXPECT_LE(errors[i], static_cast<double>(w) * 0x1p-24) << to_string(kWays[i]) << ", w " << w;
+      EXPECT_LE(errors[i], static_cast<double>(w) * 0x1p-24) << to_string(kMethods[i]) << ", w " << w;
     }
   }
 }
@@ -100,7 +100,7 @@ TEST_P(BackprojectorTest, NoiseIsWithinTheBound) {
 // The table of docs/operations/backprojection.md, up to 512: the reference of 1024 takes minutes without
 // optimisation.
 TEST_P(BackprojectorTest, DISABLED_AccuracyTable) {
-  fmt::print("| w | {} | {} |\n|---|---|---|\n", to_string(kWays[0]), to_string(kWays[1]));
+  fmt::print("| w | {} | {} |\n|---|---|---|\n", to_string(kMethods[0]), to_string(kMethods[1]));
   for (const Size w : {64, 128, 256, 512}) {
     fmt::print("| {} | {:.1e} |\n", w, fmt::join(errors_of_noise(w), " | "));
   }
@@ -117,24 +117,26 @@ TEST_P(BackprojectorTest, ASmoothPhantomIsWithinTheBound) {
       sinogram.push_back(static_cast<float>(std::exp(-u * u / 800)));
     }
   const auto expected = backprojection_reference<float>(geometry, sinogram);
-  for (const BackprojectionWay way : kWays)
-    EXPECT_LE(relative_error(w, backproject(way, geometry, sinogram), expected), 1e-5) << to_string(way);
+  for (const BackprojectionMethod method : kMethods)
+    EXPECT_LE(relative_error(w, backproject(method, geometry, sinogram), expected), 1e-5)
+        << to_string(method);
 }
 
 // The middle and a corner of a wide slice, where positions in f32 keep 10 bits of fraction.
 TEST_P(BackprojectorTest, AWideSliceIsWithinTheBound) {
-  for (const BackprojectionWay way : kWays)
+  for (const BackprojectionMethod method : kMethods)
     for (const Size first : {Size{0}, Size{8190}, Size{16380}}) {
       BackprojectionGeometry geometry = half_turn(61, 16384);
       geometry.region = SliceRegion{8190, first, 4, 4};
       std::vector<float> sinogram(static_cast<std::size_t>(geometry.sinogram_shape().elements()));
       fill_seeded(std::span(sinogram), 8, 0);
       const auto expected = backprojection_reference<float>(geometry, sinogram);
-      const auto actual = backproject(way, geometry, sinogram);
+      const auto actual = backproject(method, geometry, sinogram);
       // Tables in fixed point hold places to 2^-16 columns at any width; those in f32 do not.
-      const double bound = way == BackprojectionWay::linear ? 16384 * 0x1p-24 : 0x1p-16;
+      const double bound = method == BackprojectionMethod::linear ? 16384 * 0x1p-24 : 0x1p-16;
       for (std::size_t i = 0; i < expected.size(); ++i)
-        EXPECT_NEAR(actual[i], expected[i], bound * std::sqrt(61.0)) << to_string(way) << ", from " << first;
+        EXPECT_NEAR(actual[i], expected[i], bound * std::sqrt(61.0))
+            << to_string(method) << ", from " << first;
     }
 }
 
@@ -150,10 +152,10 @@ TEST_P(BackprojectorTest, WeightedBeforeOrInTheSumIsTheSame) {
     Array sinograms = device_->push<float>("sinograms", {1, 20, 37}, std::span<const float>(sinogram));
     OverlapWeighting(*device_, geometry, DType::f32)(sinograms);
     const std::vector<float> weighted = device_->pull<float>(sinograms);
-    for (const BackprojectionWay way : kWays) {
-      const auto one = backproject(way, geometry, sinogram);
-      const auto other = backproject(way, weighted_before, weighted);
-      EXPECT_THAT(one, testing::Pointwise(testing::FloatNear(1e-5F), other)) << to_string(way);
+    for (const BackprojectionMethod method : kMethods) {
+      const auto one = backproject(method, geometry, sinogram);
+      const auto other = backproject(method, weighted_before, weighted);
+      EXPECT_THAT(one, testing::Pointwise(testing::FloatNear(1e-5F), other)) << to_string(method);
     }
   }
   geometry.half = false;
@@ -165,21 +167,21 @@ TEST_P(BackprojectorTest, APartOfAStackIsBitForBitWhatTheWholeGives) {
   std::vector<float> stack(5 * 31 * 43);
   fill_seeded(std::span(stack), 10, 0);
   const Array sinograms = device_->push<float>("sinograms", {5, 31, 43}, std::span<const float>(stack));
-  for (const BackprojectionWay way : kWays) {
-    const auto backprojector = make_backprojector(way, *device_, geometry, DType::f32);
+  for (const BackprojectionMethod method : kMethods) {
+    const auto backprojector = make_backprojector(method, *device_, geometry, DType::f32);
     Array whole = device_->create_uninitialised("slices", {5, 43, 43}, DType::f32);
     (*backprojector)(sinograms, whole);
     Array parts = device_->create_uninitialised("slices", {5, 43, 43}, DType::f32);
     for (const auto& [from, count] : {std::pair<Size, Size>{3, 2}, {0, 1}, {1, 2}})
       (*backprojector)(sinograms, from, parts, from, count);
-    EXPECT_EQ(device_->pull<float>(whole), device_->pull<float>(parts)) << to_string(way);
+    EXPECT_EQ(device_->pull<float>(whole), device_->pull<float>(parts)) << to_string(method);
   }
 }
 
 TEST_P(BackprojectorTest, OtherShapesAndDtypesAreUsageErrors) {
   const BackprojectionGeometry geometry = half_turn(5, 7);
-  for (const BackprojectionWay way : kWays) {
-    const auto backprojector = make_backprojector(way, *device_, geometry, DType::f32);
+  for (const BackprojectionMethod method : kMethods) {
+    const auto backprojector = make_backprojector(method, *device_, geometry, DType::f32);
     const auto create = [&](const Shape& shape, DType dtype) { return device_->create("a", shape, dtype); };
     Array slices = create({2, 7, 7}, DType::f32);
     EXPECT_THROW((*backprojector)(create({2, 7, 5}, DType::f32), slices), UsageError);
@@ -194,9 +196,9 @@ TEST_P(BackprojectorTest, OtherShapesAndDtypesAreUsageErrors) {
   }
   BackprojectionGeometry wrong = geometry;
   wrong.angles[3] = std::nan("");
-  for (const BackprojectionWay way : kWays)
-    EXPECT_THROW(make_backprojector(way, *device_, wrong, DType::f32), UsageError);
-  EXPECT_THROW(make_backprojector(BackprojectionWay::tiled, *device_, geometry, DType::f64), UsageError);
+  for (const BackprojectionMethod method : kMethods)
+    EXPECT_THROW(make_backprojector(method, *device_, wrong, DType::f32), UsageError);
+  EXPECT_THROW(make_backprojector(BackprojectionMethod::tiled, *device_, geometry, DType::f64), UsageError);
 }
 
 INSTANTIATE_TEST_SUITE_P(OpenCl, BackprojectorTest, testing::Values(Grain::cpu, Grain::gpu),

@@ -14,7 +14,7 @@ struct SliceRegion {
   friend bool operator==(const SliceRegion&, const SliceRegion&) = default;
 };
 
-/// What a back-projection is told of a scan: parallel beam, sinograms (n_a, w), one line an angle.
+/// A scan as a back-projection sees it: parallel beam, sinograms (n_a, w), one line for each angle.
 ///
 /// Pixel (y, x) of the slice lies at (x − s, y − s) from the rotation axis, s = slice_frame().axis, in
 /// detector columns. Under angle θ_a it is seen at column
@@ -53,9 +53,9 @@ struct SliceFrame {
 /// added on that edge's side.
 SliceFrame slice_frame(const BackprojectionGeometry& geometry);
 
-/// Throws UsageError that says what is wrong and what is needed: n_a below 1 or beyond 2^24, w below 2, an
+/// Throws UsageError with what is wrong and what is needed: n_a below 1 or beyond 2^24, w below 2, an
 /// axis outside the sinogram, a region that is empty or leaves the slice, a slice of more than 2^24 pixels a
-/// side (positions are kept in fixed point). It looks at no lists.
+/// side (positions are kept in fixed point). Does not check angles and corrections.
 void check_frame(const BackprojectionGeometry& geometry);
 
 /// check_frame, and UsageError for angles or corrections that are not one a line or not finite, and for a

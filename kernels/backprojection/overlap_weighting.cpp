@@ -4,7 +4,7 @@
 
 #include "backprojection_linear_source.hpp"
 #include "base/error.hpp"
-#include "kernels/common/floating.hpp"
+#include "kernels/common/arrays.hpp"
 
 namespace peakmark {
 

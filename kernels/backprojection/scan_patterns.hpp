@@ -9,7 +9,7 @@
 
 namespace peakmark {
 
-// What a case's axes say of a scan. Fbp shares them.
+// The axes of a case that describe a scan. fbp uses them too.
 
 /// `half_turn` and `full_turn` (π and 2π in n_a equal steps), `shuffled` (those of half_turn in a drawn
 /// order), `random` (drawn from −2π to 2π). UsageError for another name.

@@ -113,7 +113,7 @@ PM_DEVICE lanes_t weights_from(pm_long first, float axis, float slope) {
 #define PART_W LANES
 
 /* Adds to a square of pixels, with (y, x) of the slice in its corner, what `count` lines give it; h and v do not matter:
- * what lies beyond the slice is for nobody. Under any angle a square sees at most 1.42 (LANES - 1) + 2 columns, so two
+ * what lies beyond the slice is not used. Under any angle a square sees at most 1.42 (LANES - 1) + 2 columns, so two
  * registers hold them, and its sums stay in registers over all of the lines. With d[i] = f[i + 1] - f[i], the value at t
  * is f[i] - i d[i] + t d[i], i = floor(t): the first two terms are looked up as one, and no fraction is needed. */
 PM_DEVICE void add_to_part(float* sums, PM_GLOBAL const float* line, PM_GLOBAL const pm_long* view, int count, pm_long w,

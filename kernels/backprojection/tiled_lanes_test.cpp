@@ -1,4 +1,4 @@
-// The ways in which the tiles of a CPU look columns up: in memory (0 lanes), and in registers of 8 and 16
+// The methods by which the tiles of a CPU read columns: in memory (0 lanes), and in registers of 8 and 16
 // lanes. A device's own compiler takes the one that suits it; here each is compiled by name and held against
 // the reference. Where the processor lacks the instructions, a plain loop stands for them.
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ class TiledLanesTest : public testing::Test {
         difference = std::max(difference, std::abs(static_cast<double>(slice[i]) - expected[i]));
       EXPECT_LE(difference, 0x1p-18 * largest) << lanes << " lanes, w " << geometry.w;
     }
-    // They round in different ways: equal ones would be one and the same, and nothing had been chosen.
+    // The two round differently: equal results would mean that one was not chosen.
     EXPECT_NE(slices[0], slices[1]);
     EXPECT_NE(slices[1], slices[2]);
   }

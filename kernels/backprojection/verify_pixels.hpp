@@ -15,9 +15,9 @@
 
 namespace peakmark {
 
-/// Which pixels of a stack of slices (n_z, h, w) a verification looks at: row of the stack → columns. All of
-/// them where they take at most `interpolations` of n_a lines each; else the corners of the first slice, the
-/// last corners of the last one, and pixels drawn from `seed`, some 64 at the least.
+/// The pixels of a stack of slices (n_z, h, w) that a verification compares: row of the stack → columns. All
+/// of them where they take at most `interpolations` of n_a lines each; else the corners of the first slice,
+/// the last corners of the last one, and pixels drawn from `seed`, some 64 at the least.
 std::map<Size, std::vector<Size>> pixels_to_verify(const Shape& slices, Size n_a, Size interpolations,
                                                    std::uint32_t seed);
 

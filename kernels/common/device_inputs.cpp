@@ -41,41 +41,42 @@ DType kernel_dtype(DType dtype) {
 }  // namespace
 
 ItemsOfRuns items_of_runs(const Device& device, Size count) {
-  const std::int32_t run = device.info().is_cpu ? kRunOnCpu : 1;
+  const std::int32_t run = is_cpu(device) ? kRunOnCpu : 1;
   return {run, {.x = divide_up(count, run), .local_x = run == 1 ? 256 : 1}};
 }
 
-Array create_seeded(Device& device, std::string_view name, const Shape& shape, DType dtype,
-                    std::uint32_t seed) {
-  Array array = device.create_uninitialised(name, shape, dtype);
+DeviceArray create_seeded(Device& device, const std::string& name, const Shape& shape, DType dtype,
+                          std::uint32_t seed) {
+  DeviceArray array = create_uninitialised(device, name, shape, dtype);
   write_seeded(device, array, seed);
   return array;
 }
 
-void write_seeded(Device& device, Array& array, std::uint32_t seed, Size first) {
-  const Size count = array.shape().elements();
+void write_seeded(Device& device, DeviceArray& array, std::uint32_t seed, Size first) {
+  const Size count = shape(array).elements();
   if (count == 0) return;
-  if (array.dtype() == DType::f64 && !device.info().has_f64) {
+  if (dtype(array) == DType::f64 && !has_f64(device)) {
     // Operations that only move bits run there too.
-    device.write<double>(array,
-                         [=](std::span<double> piece, Size at) { fill_seeded(piece, seed, first + at); });
+    write<double>(device, array,
+                  [=](std::span<double> piece, Size at) { fill_seeded(piece, seed, first + at); });
     return;
   }
   const ItemsOfRuns items = items_of_runs(device, count);
-  const Kernel kernel = device.kernel(seeded_source(), "seeded", kernel_dtype(array.dtype()));
-  device.launch(kernel, items.range, {&array, count, first, seed, items.run});
+  const Kernel kernel = find_kernel(device, seeded_source(), "seeded", kernel_dtype(dtype(array)));
+  device.launch(kernel, items.range, {argument(array), count, first, seed, items.run});
 }
 
-void write_noise(Device& device, Array& array, const NoisePattern& pattern) {
-  if (array.dtype() != DType::f32)
-    throw UsageError(fmt::format("lines of noise of type {}: use f32", to_string(array.dtype())));
-  const Size count = array.shape().elements();
+void write_noise(Device& device, DeviceArray& array, const NoisePattern& pattern) {
+  if (dtype(array) != DType::f32)
+    throw UsageError(fmt::format("lines of noise of type {}: use f32", to_string(dtype(array))));
+  const Shape lines = shape(array);
+  const Size count = lines.elements();
   if (count == 0) return;
-  const Size w = array.shape()[array.shape().rank() - 1];
+  const Size w = lines[lines.rank() - 1];
   const ItemsOfRuns items = items_of_runs(device, count);
-  const Kernel kernel = device.kernel(seeded_source(), "noise_lines", DType::f32);
+  const Kernel kernel = find_kernel(device, seeded_source(), "noise_lines", DType::f32);
   device.launch(kernel, items.range,
-                {&array, count, w, pattern.different, pattern.order_seed, pattern.seed, items.run});
+                {argument(array), count, w, pattern.different, pattern.order_seed, pattern.seed, items.run});
 }
 
 }  // namespace peakmark

@@ -1,33 +1,33 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 
-#include "device/device.hpp"
+#include "kernels/common/arrays.hpp"
 
 namespace peakmark {
 
-// Inputs made on the device, with exactly the values that seeded.hpp gives on the host. Each call enqueues
-// one kernel, which allocates nothing. Throws UsageError for complex dtypes.
+// Inputs made on the device, with exactly the values that seeded.hpp makes on the host. Each call enqueues
+// one kernel, which allocates nothing. Throws UsageError for complex element types.
 
-/// An array whose elements are those of the pattern `seed`, from element 0 on.
-Array create_seeded(Device& device, std::string_view name, const Shape& shape, DType dtype,
-                    std::uint32_t seed);
+/// Returns an array with the first elements of the pattern `seed`.
+DeviceArray create_seeded(Device& device, const std::string& name, const Shape& shape, DType dtype,
+                          std::uint32_t seed);
 
-/// `array` becomes elements [first, first + its elements) of the pattern `seed`.
-void write_seeded(Device& device, Array& array, std::uint32_t seed, Size first = 0);
+/// Sets `array` to the elements [first, first + its elements) of the pattern `seed`.
+void write_seeded(Device& device, DeviceArray& array, std::uint32_t seed, Size first = 0);
 
-/// The noise of a stack of lines: each line is one of `different`, drawn by `order_seed`.
+/// Noise for a stack of lines: each line is one of `different` lines, chosen by `order_seed`.
 struct NoisePattern {
   std::int32_t different = 1;
   std::uint32_t order_seed = 0;
   std::uint32_t seed = 0;
 };
-/// `array`, f32, whose last dimension is the line.
-void write_noise(Device& device, Array& array, const NoisePattern& pattern);
+/// Sets `array`, which is f32 and whose last dimension is the line. Throws UsageError for another type.
+void write_noise(Device& device, DeviceArray& array, const NoisePattern& pattern);
 
-/// How kernels that make each element by itself share out `count` elements: on a CPU an item makes a run of
-/// neighbours, on a GPU one.
+/// A launch over `count` elements of kernels that make each element by itself: on a CPU a work-item makes a
+/// run of neighbours, on a GPU one element.
 struct ItemsOfRuns {
   std::int32_t run;
   Range range;

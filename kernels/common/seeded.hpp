@@ -2,10 +2,10 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "base/size.hpp"
-#include "device/device.hpp"
 
 namespace peakmark {
 
@@ -51,9 +51,9 @@ constexpr Size noise_line(std::uint32_t order_seed, Size line, std::int32_t diff
   return seeded_kernel::pm_noise_line(order_seed, line, different, w);
 }
 
-/// For Device::push and Device::write in tests; operations make inputs by device_inputs.hpp.
+/// Returns a generator for tests, which write arrays with it. Operations make inputs with device_inputs.hpp.
 template <typename T>
-Generator<T> seeded_generator(std::uint32_t seed) {
+std::function<void(std::span<T> piece, Size first)> seeded_generator(std::uint32_t seed) {
   return [seed](std::span<T> piece, Size first) { fill_seeded(piece, seed, first); };
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests of operations: a case of a variant made, called and verified as a trial does it; and its estimate
-// against what `dry` allocation_log.
+// For tests of variants: makes, calls and verifies a case as a trial does, and compares its estimate with the
+// allocations on `dry`.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,9 +11,12 @@
 #include <string>
 #include <utility>
 
+#include "api/user_variant_adapter.hpp"
 #include "base/error.hpp"
 #include "device/device.hpp"
 #include "device/dry/dry_device.hpp"
+#include "kernels/common/tested_device.hpp"
+#include "kernels/common/worker_variants.hpp"
 #include "ledger/ledger.hpp"
 #include "worker/variant.hpp"
 
@@ -21,7 +24,7 @@ namespace peakmark::testing_variants {
 
 using Overrides = std::initializer_list<std::pair<const char*, AxisValue>>;
 
-/// The axes of a variant at their defaults, but for some.
+/// Returns the default values of a variant's axes, with some overrides.
 inline Parameters parameters_of(const Variant& variant, Overrides overrides) {
   Parameters parameters;
   for (const AxisDescription& axis : variant.description.axes) parameters.set(axis.name, axis.default_value);
@@ -39,27 +42,21 @@ inline std::string text_of(const Parameters& parameters) {
   return text;
 }
 
-/// Which kernels run: those for CPUs or those for GPUs, whatever the device is.
-enum class Grain { cpu, gpu };
-
-// Tests of a device are built twice: see peakmark_device_test.
-#ifdef PEAKMARK_TESTS_ON_CUDA
-inline constexpr Backend kTestedBackend = Backend::cuda;
-#else
-inline constexpr Backend kTestedBackend = Backend::opencl;
-#endif
+/// Returns the variants that `add` adds.
+inline Registry registry_of(void (*add)(Worker&)) {
+  Registry registry;
+  add_own_variants(registry, variants_of(add));
+  return registry;
+}
 
 inline std::unique_ptr<Device> open_tested(Grain grain) {
-  DeviceInfo info = choose_device({.backend = kTestedBackend, .device = {}}, list_devices());
+  DeviceInfo info =
+      choose_device({.backend = parse_backend(kTestedBackendName), .device = {}}, list_devices());
   info.is_cpu = grain == Grain::cpu;
   return open_device(info);
 }
 
-inline std::string name_of_grain(const testing::TestParamInfo<Grain>& grain) {
-  return grain.param == Grain::cpu ? "cpu_grain" : "gpu_grain";
-}
-
-/// Two calls, the second on restored inputs, as a trial makes them, then the comparison with the reference.
+/// Calls twice, the second time on restored inputs, as a trial does; then compares with the reference.
 inline Verification verify(Device& device, const Variant& variant, const Parameters& parameters) {
   const auto computation = variant.make(device, parameters);
   computation->set_up();
@@ -79,7 +76,7 @@ inline void expect_right(Device& device, const Variant& variant, Overrides overr
                                << verification.message;
 }
 
-/// What `dry` allocation_log from set-up to the end of the second call.
+/// Returns what is allocated on `dry` from setup to the end of the second call.
 inline LedgerSummary dry_summary(const Variant& variant, const Parameters& parameters, bool is_cpu) {
   const auto device = open_dry({.is_cpu = is_cpu});
   device->tell(&device->allocation_log());
@@ -93,8 +90,8 @@ inline LedgerSummary dry_summary(const Variant& variant, const Parameters& param
   return summarise(device->allocation_log().events(0));
 }
 
-/// The variant's own estimator says the booked peak, to the byte, on CPUs and GPUs; with that much memory it
-/// answers the slices used, and one less with a byte less.
+/// Expects that the variant's own estimator predicts the peak on `dry` to the byte, for CPUs and GPUs. With
+/// that much memory it must answer the slices used, and one less with a byte less.
 inline void expect_exact(const Variant& variant, Overrides overrides) {
   const Parameters parameters = parameters_of(variant, overrides);
   const Estimator& estimator = *variant.estimators.at(0);

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "device/device.hpp"
+#include "base/size.hpp"
+#include "peakmark/worker/kernel.hpp"
 
 namespace peakmark {
 

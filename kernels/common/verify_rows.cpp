@@ -5,9 +5,9 @@
 
 namespace peakmark {
 
-Verification RowComparison::verification() const {
-  if (wrong_ == 0) return {true, {}};
-  return {false, fmt::format("{} of {} elements compared are wrong; {}", wrong_, compared_, first_)};
+std::string RowComparison::error() const {
+  if (wrong_ == 0) return {};
+  return fmt::format("{} of {} elements compared are wrong; {}", wrong_, compared_, first_);
 }
 
 void RowComparison::note_first(Size row, Size x, double expected, double actual, double tolerance) {

@@ -9,18 +9,17 @@
 #include <vector>
 
 #include "base/shape.hpp"
-#include "device/device.hpp"
+#include "kernels/common/arrays.hpp"
 #include "kernels/common/seeded.hpp"
-#include "worker/variant.hpp"
 
 namespace peakmark {
 
-/// Compares rows with what they should be and keeps count of what is wrong.
+/// Compares rows with the expected ones and counts the wrong elements.
 class RowComparison {
  public:
   explicit RowComparison(Shape shape) : shape_(std::move(shape)) {}
 
-  /// `row` counts rows of the array in C order. A NaN equals only a NaN.
+  /// Compares row `row` of the array in C order. A NaN equals only a NaN.
   template <typename T>
   void add(Size row, std::span<const T> expected, std::span<const T> actual, double tolerance) {
     for (std::size_t x = 0; x < expected.size(); ++x) {
@@ -34,7 +33,8 @@ class RowComparison {
     }
   }
 
-  [[nodiscard]] Verification verification() const;
+  /// Returns how many elements are wrong and which is the first; empty if none is.
+  [[nodiscard]] std::string error() const;
 
  private:
   void note_first(Size row, Size x, double expected, double actual, double tolerance);
@@ -45,27 +45,28 @@ class RowComparison {
   std::string first_;
 };
 
-/// Which rows a verification looks at: all, where the array has at most kWholeElements; else the first and
-/// the last, those in `always` (which lie inside the array) and kSampledRows more, the same in every run.
-/// Ascending.
 inline constexpr Size kWholeElements = Size{1} << 22;
 inline constexpr Size kSampledRows = 256;
+/// Returns the rows that a verification compares, ascending. All rows of an array of at most kWholeElements;
+/// otherwise the first, the last, those in `always` and kSampledRows more, the same in every run.
 std::vector<Size> rows_to_verify(const Shape& shape, std::span<const Size> always);
 
-/// Pulls the rows that rows_to_verify chooses and gives each to `check(row, values)`.
+/// Reads the rows that rows_to_verify chooses, and calls `check(row, values)` for each.
 template <typename T, typename Check>
-void for_each_verified_row(Device& device, const Array& array, std::span<const Size> always, Check&& check) {
-  const Size width = array.shape()[array.shape().rank() - 1];
-  if (array.shape().elements() <= kWholeElements) {
-    const std::vector<T> values = device.pull<T>(array);
+void for_each_verified_row(Device& device, const DeviceArray& array, std::span<const Size> always,
+                           Check&& check) {
+  const Shape extents = shape(array);
+  const Size width = extents[extents.rank() - 1];
+  if (extents.elements() <= kWholeElements) {
+    const std::vector<T> values = read<T>(device, array);
     const auto all = std::span(values);
     for (Size row = 0; width > 0 && row < static_cast<Size>(all.size()) / width; ++row)
       check(row, all.subspan(static_cast<std::size_t>(row * width), static_cast<std::size_t>(width)));
     return;
   }
   std::vector<T> values(static_cast<std::size_t>(width));
-  for (const Size row : rows_to_verify(array.shape(), always)) {
-    device.pull_part<T>(array, checked_multiply(row, width), std::span(values));
+  for (const Size row : rows_to_verify(extents, always)) {
+    read_part<T>(device, array, checked_multiply(row, width), std::span(values));
     check(row, std::span<const T>(values));
   }
 }

@@ -42,12 +42,12 @@ TEST(RowComparison, SaysWhereAndByHowMuch) {
   const std::vector<float> expected{1, 2, 3, 4};
   std::vector<float> actual = expected;
   comparison.add<float>(0, expected, actual, 0);
-  EXPECT_TRUE(comparison.verification().ok);
+  EXPECT_EQ(comparison.error(), "");
   actual[2] = 3.5F;
   comparison.add<float>(4, expected, actual, 0.25);
-  EXPECT_FALSE(comparison.verification().ok);
+  EXPECT_NE(comparison.error(), "");
   EXPECT_EQ(
-      comparison.verification().message,
+      comparison.error(),
       "1 of 8 elements compared are wrong; the first at (1, 1, 2) is 3.5 instead of 3 (tolerance 0.25)");
 }
 
@@ -56,9 +56,9 @@ TEST(RowComparison, NanIsWrongUnlessExpected) {
   const std::vector<double> one{1};
   RowComparison comparison(Shape{1, 1});
   comparison.add<double>(0, nan, nan, 0);
-  EXPECT_TRUE(comparison.verification().ok);
+  EXPECT_EQ(comparison.error(), "");
   comparison.add<double>(0, one, nan, 10);
-  EXPECT_FALSE(comparison.verification().ok);
+  EXPECT_NE(comparison.error(), "");
 }
 
 TEST(RowsToVerify, AllOfASmallArray) {

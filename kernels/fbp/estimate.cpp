@@ -31,15 +31,15 @@ Size slices_within(Size available_bytes, const std::vector<Term>& terms, Size mo
 std::vector<Term> work_terms(const FbpShape& shape, const FbpOptions& options) {
   const FilterProblem lines = filter_problem(shape, options);
   std::vector<Term> terms;
-  switch (options.way) {
-    case FbpWay::whole:
+  switch (options.method) {
+    case FbpMethod::whole:
       terms = whole_filter_terms(lines);
       terms.insert(terms.begin(), {"filtered", Shape{lines.n_a, lines.w}.bytes(DType::f32), 0});
       break;
-    case FbpWay::inplace:
+    case FbpMethod::inplace:
       terms = line_batch(shape, options).terms;
       break;
-    case FbpWay::kept:
+    case FbpMethod::kept:
       terms = line_batch(shape, options).terms;
       terms.insert(terms.begin(), {"filtered", Shape{shape.n_a, shape.w}.bytes(DType::f32), 0});
       break;

@@ -32,8 +32,8 @@ Size estimate_required_memory(const FbpShape& shape, const FbpOptions& options);
 Size estimate_max_chunk_size(Size available_bytes, const FbpShape& shape, const FbpOptions& options);
 
 /// What nabu's authors give in its issue on the memory of filtered back-projection:
-/// 4·(5·n_a·w + w²) bytes a slice: sinogram, padded sinogram and its transform, slice. It knows no way, no
-/// mode and no region, and is right about none of the ways here.
+/// 4·(5·n_a·w + w²) bytes a slice: sinogram, padded sinogram and its transform, slice. It knows no method, no
+/// mode and no region, and is wrong for each of the methods here.
 std::vector<Term> nabu_terms(Size n_a, Size w);
 
 }  // namespace peakmark

@@ -19,12 +19,12 @@ class FbpOnCuda : public testing::Test {
 };
 
 TEST_F(FbpOnCuda, PhantomsAreSeenWhereTheyAre) {
-  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
+  for (const FbpMethod method : {FbpMethod::whole, FbpMethod::inplace, FbpMethod::kept})
     for (const fbp_testing::Scan& scan : fbp_testing::scans())
-      fbp_testing::expect_phantoms_seen(*device_, way, scan);
-  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace})
+      fbp_testing::expect_phantoms_seen(*device_, method, scan);
+  for (const FbpMethod method : {FbpMethod::whole, FbpMethod::inplace})
     for (const fbp_testing::Scan& scan : fbp_testing::outward_scans())
-      fbp_testing::expect_widest_disk_seen(*device_, way, scan);
+      fbp_testing::expect_widest_disk_seen(*device_, method, scan);
 }
 
 TEST_F(FbpOnCuda, EveryModeIsRightByEitherLibrary) {
@@ -40,9 +40,9 @@ TEST_F(FbpOnCuda, AChunkedStackIsItsSlices) {
   for (const fbp_testing::ChunkedScan& scan : fbp_testing::chunked_scans()) {
     // Of odd lines one is filtered beside a line of another sinogram by `whole`; joined lines are half as
     // many.
-    for (const FbpWay way : {FbpWay::inplace, FbpWay::kept})
-      fbp_testing::expect_chunks_are_slices(*device_, way, scan.half ? 38 : 37, scan);
-    fbp_testing::expect_chunks_are_slices(*device_, FbpWay::whole, 36, scan);
+    for (const FbpMethod method : {FbpMethod::inplace, FbpMethod::kept})
+      fbp_testing::expect_chunks_are_slices(*device_, method, scan.half ? 38 : 37, scan);
+    fbp_testing::expect_chunks_are_slices(*device_, FbpMethod::whole, 36, scan);
   }
 }
 

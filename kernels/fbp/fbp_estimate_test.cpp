@@ -25,46 +25,46 @@ using testing_variants::parameters_of;
 class FbpEstimate : public testing::Test {
  protected:
   FbpEstimate() { add_fbp(registry_); }
-  const Variant& find(const string& way) { return *registry_.find("fbp/" + way); }
+  const Variant& find(const string& method) { return *registry_.find("fbp/" + method); }
   Registry registry_;
 };
 
 TEST_F(FbpEstimate, IsExact) {
-  for (const char* way : {"whole", "inplace", "kept"})
+  for (const char* method : {"whole", "inplace", "kept"})
     for (const char* mode : {"constant", "edge"})
       for (const Size n_z : {1, 20})
         for (const Size chunk : {0, 1})
           for (const auto& [n_a, w] : {std::pair<Size, Size>{1001, 211}, {2880, 2048}, {1201, 4200}}) {
-            expect_exact(find(way),
+            expect_exact(find(method),
                          {{"n_a", n_a}, {"w", w}, {"n_z", n_z}, {"mode", string(mode)}, {"chunk", chunk}});
-            expect_exact(find(way), {{"n_a", n_a + n_a % 2},
-                                     {"w", w},
-                                     {"n_z", n_z},
-                                     {"mode", string(mode)},
-                                     {"chunk", chunk},
-                                     {"half", Size{1}},
-                                     {"rotation_axis", string("85%")},
-                                     {"angles", string("full_turn")},
-                                     {"correction", string("drift")},
-                                     {"roi_y0", Size{7}},
-                                     {"roi_h", Size{300}}});
+            expect_exact(find(method), {{"n_a", n_a + n_a % 2},
+                                        {"w", w},
+                                        {"n_z", n_z},
+                                        {"mode", string(mode)},
+                                        {"chunk", chunk},
+                                        {"half", Size{1}},
+                                        {"rotation_axis", string("85%")},
+                                        {"angles", string("full_turn")},
+                                        {"correction", string("drift")},
+                                        {"roi_y0", Size{7}},
+                                        {"roi_h", Size{300}}});
           }
-  for (const char* way : {"inplace", "kept"})
+  for (const char* method : {"inplace", "kept"})
     for (const Size batch : {1, 2, 7, 31})
-      expect_exact(find(way), {{"n_z", Size{3}}, {"n_a", Size{31}}, {"w", Size{20}}, {"batch", batch}});
-  for (const char* way : {"whole", "inplace", "kept"})
-    for (const Size n_z : {1, 4, 6, 7, 8, 23}) expect_exact(find(way), {{"n_z", n_z}, {"chunk", Size{7}}});
+      expect_exact(find(method), {{"n_z", Size{3}}, {"n_a", Size{31}}, {"w", Size{20}}, {"batch", batch}});
+  for (const char* method : {"whole", "inplace", "kept"})
+    for (const Size n_z : {1, 4, 6, 7, 8, 23}) expect_exact(find(method), {{"n_z", n_z}, {"chunk", Size{7}}});
 }
 
 // Fewer slices than a chunk are worked on together; there is no step where the chunk is full.
 TEST_F(FbpEstimate, MoreMemoryIsNeverFewerSlices) {
-  for (const char* way : {"whole", "inplace", "kept"}) {
-    const Variant& variant = find(way);
+  for (const char* method : {"whole", "inplace", "kept"}) {
+    const Variant& variant = find(method);
     const FbpShape shape{30, 400, 256};
     FbpOptions options;
-    options.way = way == string("whole")     ? FbpWay::whole
-                  : way == string("inplace") ? FbpWay::inplace
-                                             : FbpWay::kept;
+    options.method = method == string("whole")     ? FbpMethod::whole
+                     : method == string("inplace") ? FbpMethod::inplace
+                                                   : FbpMethod::kept;
     options.chunk = 7;
     EstimateRequest request =
         variant.request(parameters_of(variant, {{"chunk", options.chunk}, {"n_z", shape.n_z}}));
@@ -87,15 +87,15 @@ TEST_F(FbpEstimate, MoreMemoryIsNeverFewerSlices) {
             request.available_bytes);
       }
     }
-    EXPECT_GT(before, 12) << way;
+    EXPECT_GT(before, 12) << method;
   }
 }
 
 // What is no case of the variant has no estimate either.
 TEST_F(FbpEstimate, WhatCannotRunIsNotEstimated) {
   using testing::HasSubstr;
-  for (const char* way : {"whole", "inplace", "kept"}) {
-    const Variant& variant = find(way);
+  for (const char* method : {"whole", "inplace", "kept"}) {
+    const Variant& variant = find(method);
     const auto message = [&](testing_variants::Overrides overrides) -> string {
       const Parameters parameters = parameters_of(variant, overrides);
       const auto device = open_dry();
@@ -130,9 +130,9 @@ TEST_F(FbpEstimate, WhatCannotRunIsNotEstimated) {
 
 TEST_F(FbpEstimate, WrongAnglesAreToldBeforeAnyAllocation) {
   using testing::HasSubstr;
-  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept}) {
+  for (const FbpMethod method : {FbpMethod::whole, FbpMethod::inplace, FbpMethod::kept}) {
     FbpOptions options;
-    options.way = way;
+    options.method = method;
     options.batch = 1;
     const auto message = [&](FbpAngles angles) -> string {
       const auto device = open_dry();
@@ -153,11 +153,11 @@ TEST_F(FbpEstimate, WrongAnglesAreToldBeforeAnyAllocation) {
 }
 
 TEST_F(FbpEstimate, NamesEveryTermAsItsAllocation) {
-  const auto names = [&](const char* way, const char* mode) {
+  const auto names = [&](const char* method, const char* mode) {
     const Parameters parameters =
-        parameters_of(find(way), {{"mode", string(mode)}, {"correction", string("drift")}});
+        parameters_of(find(method), {{"mode", string(mode)}, {"correction", string("drift")}});
     std::vector<string> all;
-    for (const Term& term : find(way).estimators[0]->terms(find(way).request(parameters)))
+    for (const Term& term : find(method).estimators[0]->terms(find(method).request(parameters)))
       all.push_back(term.name);
     return all;
   };
@@ -208,11 +208,11 @@ TEST_F(FbpEstimate, WorkIsAnAllocationWhereTheSlicesAreTooSmall) {
   EXPECT_FALSE(has_work(100, 0));
   EXPECT_TRUE(has_work(3, 0));
   EXPECT_TRUE(has_work(0, 2));
-  for (const char* way : {"inplace", "kept"})
+  for (const char* method : {"inplace", "kept"})
     for (const Size rows : {1, 3, 5, 24, 100})
       for (const Size n_z : {1, 7})
         for (const Size chunk : {0, 2})
-          expect_exact(find(way), {{"roi_h", rows}, {"n_z", n_z}, {"chunk", chunk}});
+          expect_exact(find(method), {{"roi_h", rows}, {"n_z", n_z}, {"chunk", chunk}});
 }
 
 // Recorded of nabu's filtered back-projection, host to host: 8 sinograms and the slice with zeros beside the
@@ -234,13 +234,13 @@ TEST_F(FbpEstimate, WholeTakesWhatTheOldWayTook) {
 
 TEST_F(FbpEstimate, TheFunctionsSayWhatTheEstimatorSays) {
   const FbpShape shape{37, 2880, 2048};
-  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept}) {
+  for (const FbpMethod method : {FbpMethod::whole, FbpMethod::inplace, FbpMethod::kept}) {
     FbpOptions options;
-    options.way = way;
+    options.method = method;
     options.mode = PaddingMode::edge;
-    options.chunk = way == FbpWay::kept ? 1 : 0;
+    options.chunk = method == FbpMethod::kept ? 1 : 0;
     const Size required = estimate_required_memory(shape, options);
-    const Variant& variant = find(string(to_string(way)));
+    const Variant& variant = find(string(to_string(method)));
     EXPECT_EQ(dry_summary(
                   variant,
                   parameters_of(
@@ -259,12 +259,12 @@ TEST_F(FbpEstimate, TheFunctionsSayWhatTheEstimatorSays) {
   }
 }
 
-// 4·(5·n_a·w + w²) bytes a slice is too low for the old way and far too high for the new one: the judge fails
-// it beside an own estimator that passes.
+// 4·(5·n_a·w + w²) bytes a slice is too low for the old method and far too high for the new one: the judge
+// fails it beside an own estimator that passes.
 TEST_F(FbpEstimate, NabusFormulaLeavesTheWindow) {
-  for (const auto& [way, mode, is_too_low] :
+  for (const auto& [method, mode, is_too_low] :
        {std::tuple{"whole", "constant", true}, {"whole", "edge", true}, {"inplace", "constant", false}}) {
-    const Variant& variant = find(way);
+    const Variant& variant = find(method);
     const Parameters parameters = parameters_of(
         variant, {{"n_a", Size{2880}}, {"w", Size{2048}}, {"mode", string(mode)}, {"n_z", Size{20}}});
     const Size peak = dry_summary(variant, parameters, false).peak_bytes;
@@ -281,17 +281,17 @@ TEST_F(FbpEstimate, NabusFormulaLeavesTheWindow) {
       const bool own = verdict.case_name == variant.description.name;
       EXPECT_EQ(verdict.judgement, own ? Judgement::pass : Judgement::fail) << verdict.case_name;
       if (!own) {
-        EXPECT_EQ(verdict.figure > 1, is_too_low) << way << " " << *verdict.figure;
+        EXPECT_EQ(verdict.figure > 1, is_too_low) << method << " " << *verdict.figure;
       }
     }
   }
 }
 
 TEST_F(FbpEstimate, MistakesComeBeforeAnyAllocation) {
-  const auto message = [&](const char* way, testing_variants::Overrides overrides) -> string {
+  const auto message = [&](const char* method, testing_variants::Overrides overrides) -> string {
     const auto device = open_dry();
     try {
-      find(way).make(*device, parameters_of(find(way), overrides));
+      find(method).make(*device, parameters_of(find(method), overrides));
     } catch (const UsageError& error) {
       EXPECT_EQ(device->allocation_log().count(), 0U);
       return error.what();
@@ -300,15 +300,15 @@ TEST_F(FbpEstimate, MistakesComeBeforeAnyAllocation) {
   };
   using testing::AllOf;
   using testing::HasSubstr;
-  for (const char* way : {"whole", "inplace", "kept"}) {
-    EXPECT_THAT(message(way, {{"w", Size{1}}}), HasSubstr("needs two or more"));
-    EXPECT_THAT(message(way, {{"rotation_axis", string("256")}}), HasSubstr("outside the sinogram"));
-    EXPECT_THAT(message(way, {{"roi_y0", Size{200}}, {"roi_h", Size{57}}}),
+  for (const char* method : {"whole", "inplace", "kept"}) {
+    EXPECT_THAT(message(method, {{"w", Size{1}}}), HasSubstr("needs two or more"));
+    EXPECT_THAT(message(method, {{"rotation_axis", string("256")}}), HasSubstr("outside the sinogram"));
+    EXPECT_THAT(message(method, {{"roi_y0", Size{200}}, {"roi_h", Size{57}}}),
                 HasSubstr("does not lie inside the slice of 256 x 256"));
-    EXPECT_THAT(message(way, {{"filter", string("shep-logan")}}),
+    EXPECT_THAT(message(method, {{"filter", string("shep-logan")}}),
                 AllOf(HasSubstr("shep-logan"), HasSubstr("'shepp-logan'")));
-    EXPECT_THAT(message(way, {{"roi_y0", Size{300}}}), HasSubstr("roi_y0 is 300; the slice has 256 rows"));
-    EXPECT_THAT(message(way, {{"n_a", Size{1} << 40}}),
+    EXPECT_THAT(message(method, {{"roi_y0", Size{300}}}), HasSubstr("roi_y0 is 300; the slice has 256 rows"));
+    EXPECT_THAT(message(method, {{"n_a", Size{1} << 40}}),
                 HasSubstr("1099511627776 lines (n_a); 16777216 are the most"));
   }
   // The tables of so many angles alone are more than 512 KiB.

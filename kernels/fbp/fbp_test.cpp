@@ -57,11 +57,11 @@ TEST_P(FbpOnOpenCl, AnyScanIsRight) {
 }
 
 TEST_P(FbpOnOpenCl, OnlyInPlaceDestroysItsSinograms) {
-  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
+  for (const FbpMethod method : {FbpMethod::whole, FbpMethod::inplace, FbpMethod::kept})
     for (const bool half : {false, true}) {
       const FbpShape shape{3, 36, kColumns};
       FbpOptions options;
-      options.way = way;
+      options.method = method;
       options.half = half;
       if (half) options.axis = 45;
       Reconstructor reconstructor(*device_, shape, options, {angles_of_pattern("full_turn", 36)});
@@ -71,9 +71,9 @@ TEST_P(FbpOnOpenCl, OnlyInPlaceDestroysItsSinograms) {
       const std::vector<float> before = device_->pull<float>(sinograms);
       Array slices = device_->create_uninitialised("slices", reconstructor.slices_shape(), DType::f32);
       reconstructor(sinograms, slices);
-      EXPECT_EQ(device_->pull<float>(sinograms) != before, destroys_input(way)) << to_string(way);
-      EXPECT_EQ(registry_.find("fbp/" + string(to_string(way)))->description.destroys_input,
-                destroys_input(way));
+      EXPECT_EQ(device_->pull<float>(sinograms) != before, destroys_input(method)) << to_string(method);
+      EXPECT_EQ(registry_.find("fbp/" + string(to_string(method)))->description.destroys_input,
+                destroys_input(method));
     }
 }
 
@@ -81,31 +81,32 @@ TEST_P(FbpOnOpenCl, AChunkedStackIsItsSlices) {
   for (const fbp_testing::ChunkedScan& scan : fbp_testing::chunked_scans()) {
     // Of odd lines one is filtered beside a line of another sinogram by `whole`; joined lines are half as
     // many.
-    for (const FbpWay way : {FbpWay::inplace, FbpWay::kept})
-      fbp_testing::expect_chunks_are_slices(*device_, way, scan.half ? 38 : 37, scan);
-    fbp_testing::expect_chunks_are_slices(*device_, FbpWay::whole, 36, scan);
+    for (const FbpMethod method : {FbpMethod::inplace, FbpMethod::kept})
+      fbp_testing::expect_chunks_are_slices(*device_, method, scan.half ? 38 : 37, scan);
+    fbp_testing::expect_chunks_are_slices(*device_, FbpMethod::whole, 36, scan);
   }
 }
 
 TEST_P(FbpOnOpenCl, PhantomsAreSeenWhereTheyAre) {
-  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
+  for (const FbpMethod method : {FbpMethod::whole, FbpMethod::inplace, FbpMethod::kept})
     for (const fbp_testing::Scan& scan : fbp_testing::scans())
-      fbp_testing::expect_phantoms_seen(*device_, way, scan);
+      fbp_testing::expect_phantoms_seen(*device_, method, scan);
 }
 
 // What lies near the rim of the slice is seen in columns that the uncorrected axis has no place for.
 TEST_P(FbpOnOpenCl, WithTheAxisCorrectedOutwardsTheWholeSliceIsRight) {
-  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace})
+  for (const FbpMethod method : {FbpMethod::whole, FbpMethod::inplace})
     for (const fbp_testing::Scan& scan : fbp_testing::outward_scans())
-      fbp_testing::expect_widest_disk_seen(*device_, way, scan);
+      fbp_testing::expect_widest_disk_seen(*device_, method, scan);
 }
 
-// By more columns than lie between the axis and the edge, either way: parted lines are where joined ones are.
+// By more columns than lie between the axis and the edge, in either direction: parted lines are where joined ones
+// are.
 TEST_P(FbpOnOpenCl, TheAxisMayBeCorrectedByMoreThanIsSeenTwice) {
   for (const auto& [axis, correction] : {std::pair{4.0, 12.0}, {48.0, -12.0}, {44.0, 8.0}}) {
-    const auto reconstruct = [&, axis = axis, correction = correction](FbpWay way) {
+    const auto reconstruct = [&, axis = axis, correction = correction](FbpMethod method) {
       FbpOptions options;
-      options.way = way;
+      options.method = method;
       options.batch = 8;
       options.half = true;
       options.axis = axis;
@@ -118,8 +119,8 @@ TEST_P(FbpOnOpenCl, TheAxisMayBeCorrectedByMoreThanIsSeenTwice) {
       reconstructor(sinograms, slices);
       return device_->pull<float>(slices);
     };
-    const std::vector<float> whole = reconstruct(FbpWay::whole);
-    const std::vector<float> inplace = reconstruct(FbpWay::inplace);
+    const std::vector<float> whole = reconstruct(FbpMethod::whole);
+    const std::vector<float> inplace = reconstruct(FbpMethod::inplace);
     double largest = 0;
     double difference = 0;
     for (std::size_t i = 0; i < whole.size(); ++i) {

@@ -71,10 +71,10 @@ inline std::vector<double> corrections_of(const Scan& scan) {
 }
 
 /// The phantoms as a stack.
-inline std::vector<Slice> reconstruct(Device& device, FbpWay way, const Scan& scan,
+inline std::vector<Slice> reconstruct(Device& device, FbpMethod method, const Scan& scan,
                                       const std::vector<Phantom>& phantoms) {
   FbpOptions options;
-  options.way = way;
+  options.method = method;
   options.axis = scan.axis;
   options.half = scan.half;
   options.batch = 32;
@@ -149,13 +149,13 @@ inline double edge_from(const Slice& slice, Size y, Size x, Size dy, Size dx, do
 
 /// Seen on PoCL: a disk within 0.013 (spread) and 0.08 (largest, beside its edge), the head within 0.032 and
 /// 0.14, edges within 0.15 pixels. The ramp alone rings at edges; that is what the largest differences are.
-inline void expect_phantoms_seen(Device& device, FbpWay way, const Scan& scan) {
-  SCOPED_TRACE(std::string(to_string(way)) + " " + scan.name);
+inline void expect_phantoms_seen(Device& device, FbpMethod method, const Scan& scan) {
+  SCOPED_TRACE(std::string(to_string(method)) + " " + scan.name);
   const double r = 0.6 * scan.radius;
   const double dx = 0.11 * scan.radius;
   const double dy = -0.07 * scan.radius;
   const std::vector<Slice> slices =
-      reconstruct(device, way, scan, {{{1, r, r, dx, dy, 0}}, shepp_logan(scan.radius)});
+      reconstruct(device, method, scan, {{{1, r, r, dx, dy, 0}}, shepp_logan(scan.radius)});
   const Slice& disk = slices[0];
   const ProfileError of_disk = profile_error(disk, scan.radius, 3);
   EXPECT_LE(of_disk.spread, 0.016);
@@ -179,10 +179,10 @@ inline void expect_phantoms_seen(Device& device, FbpWay way, const Scan& scan) {
 
 /// A disk about the axis, as wide as what is seen under all angles. Seen on PoCL: 0.0005 (spread) and
 /// 0.006 (largest).
-inline void expect_widest_disk_seen(Device& device, FbpWay way, const Scan& scan) {
-  SCOPED_TRACE(std::string(to_string(way)) + " " + scan.name);
+inline void expect_widest_disk_seen(Device& device, FbpMethod method, const Scan& scan) {
+  SCOPED_TRACE(std::string(to_string(method)) + " " + scan.name);
   const std::vector<Slice> slices =
-      reconstruct(device, way, scan, {{{1, scan.radius, scan.radius, 0, 0, 0}}});
+      reconstruct(device, method, scan, {{{1, scan.radius, scan.radius, 0, 0, 0}}});
   const ProfileError error = profile_error(slices[0], scan.radius, 3);
   EXPECT_LE(error.spread, 0.001);
   EXPECT_LE(error.largest, 0.01);
@@ -203,11 +203,11 @@ inline const std::vector<ChunkedScan>& chunked_scans() {
 }
 
 /// Bit for bit, an odd number of lines too: no slice knows what else is on the device.
-inline void expect_chunks_are_slices(Device& device, FbpWay way, Size n_a, const ChunkedScan& scan) {
+inline void expect_chunks_are_slices(Device& device, FbpMethod method, Size n_a, const ChunkedScan& scan) {
   constexpr Size kSlices = 3;
   const auto reconstruct = [&](Size n_z, Size chunk, Size first) {
     FbpOptions options;
-    options.way = way;
+    options.method = method;
     options.chunk = chunk;
     options.mode = scan.mode;
     options.half = scan.half;
@@ -231,7 +231,8 @@ inline void expect_chunks_are_slices(Device& device, FbpWay way, Size n_a, const
   }
   for (const Size chunk : {0, 2, 7})
     EXPECT_EQ(reconstruct(kSlices, chunk, 0), one_by_one)
-        << to_string(way) << " chunk " << chunk << " mode " << to_string(scan.mode) << " half " << scan.half;
+        << to_string(method) << " chunk " << chunk << " mode " << to_string(scan.mode) << " half "
+        << scan.half;
 }
 
 }  // namespace peakmark::fbp_testing

@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/axes.hpp"
 #include "kernels/fbp/estimate.hpp"
@@ -20,14 +20,14 @@ FbpShape shape_of(const Parameters& parameters) {
   return {parameters.integer("n_z"), parameters.integer("n_a"), parameters.integer("w")};
 }
 
-FbpOptions options_of(FbpWay way, const Parameters& parameters) {
+FbpOptions options_of(FbpMethod method, const Parameters& parameters) {
   FbpOptions options;
-  options.way = way;
+  options.method = method;
   options.filter = parse_filter_name(parameters.word("filter"));
   options.mode = parse_padding_mode(parameters.word("mode"));
   options.fft = parse_fft_library(parameters.word("fft"));
   options.chunk = parameters.integer("chunk");
-  if (way != FbpWay::whole) {
+  if (method != FbpMethod::whole) {
     options.batch = parameters.integer("batch");
     options.allowance = parameters.integer("allowance");
   }
@@ -47,13 +47,13 @@ FbpAngles angles_of(const Parameters& parameters) {
 }
 
 /// UsageError, as for the computation itself: angles and corrections too.
-void check_case(FbpWay way, const Parameters& parameters) {
+void check_case(FbpMethod method, const Parameters& parameters) {
   const FbpShape shape = shape_of(parameters);
-  const FbpOptions options = options_of(way, parameters);
+  const FbpOptions options = options_of(method, parameters);
   check(shape, options);
   const BackprojectionGeometry geometry = scan_geometry(shape, options, angles_of(parameters));
   if (options.half) static_cast<void>(JoinedScan(geometry));
-  if (way != FbpWay::whole) static_cast<void>(line_batch(shape, options));
+  if (method != FbpMethod::whole) static_cast<void>(line_batch(shape, options));
 }
 
 class FbpComputation final : public Computation {
@@ -75,7 +75,7 @@ class FbpComputation final : public Computation {
   }
   void call() override { reconstructor_(sinograms_, slices_); }
   void restore_inputs() override {
-    if (destroys_input(options_.way)) noise_.write(device_, sinograms_);
+    if (destroys_input(options_.method)) noise_.write(device_, sinograms_);
   }
   Verification verify() override {
     return verify_fbp(device_, slices_, filter_problem(shape_, options_), reconstructor_.geometry());
@@ -103,23 +103,23 @@ Parameters parameters_of(const EstimateRequest& request) {
 }
 
 /// The formula, exact, for as many slices as the request has.
-std::vector<Term> own_terms(FbpWay way, const EstimateRequest& request) {
+std::vector<Term> own_terms(FbpMethod method, const EstimateRequest& request) {
   const Parameters parameters = parameters_of(request);
-  return fbp_terms(shape_of(parameters), options_of(way, parameters));
+  return fbp_terms(shape_of(parameters), options_of(method, parameters));
 }
 
-Size own_bytes(FbpWay way, const EstimateRequest& request, Size slices) {
+Size own_bytes(FbpMethod method, const EstimateRequest& request, Size slices) {
   const Parameters parameters = parameters_of(request);
   const FbpShape shape{std::max<Size>(1, slices), parameters.integer("n_a"), parameters.integer("w")};
   Size bytes = 0;
-  for (const Term& term : fbp_terms(shape, options_of(way, parameters)))
+  for (const Term& term : fbp_terms(shape, options_of(method, parameters)))
     bytes = checked_add(bytes, checked_add(term.fixed_bytes, checked_multiply(slices, term.per_slice_bytes)));
   return bytes;
 }
 
-Variant make_variant(FbpWay way, std::string help, Size chunk) {
+Variant make_variant(FbpMethod method, std::string help, Size chunk) {
   Variant variant;
-  const std::string name = "fbp/" + std::string(to_string(way));
+  const std::string name = "fbp/" + std::string(to_string(method));
   variant.description.name = name;
   variant.description.help = std::move(help);
   variant.description.axes = {
@@ -132,7 +132,7 @@ Variant make_variant(FbpWay way, std::string help, Size chunk) {
                 "what stands beside a line, as in numpy.pad; constant: zeros"),
       word_axis("fft", "vkfft", fft_names(), "the library that transforms; cufft: CUDA only"),
   };
-  if (way != FbpWay::whole) {
+  if (method != FbpMethod::whole) {
     variant.description.axes.push_back(
         size_axis("batch", 0, "lines filtered at a time; 0: as many as the allowance has room for", 0));
     variant.description.axes.push_back(size_axis(
@@ -142,27 +142,29 @@ Variant make_variant(FbpWay way, std::string help, Size chunk) {
   for (AxisDescription& axis : scan_axes()) variant.description.axes.push_back(std::move(axis));
   variant.description.slice_axis = "n_z";
   variant.description.slice_dimension = kSinogram;
-  variant.description.destroys_input = destroys_input(way);
+  variant.description.destroys_input = destroys_input(method);
   variant.estimators = {
       make_iterative_estimator(
           {name, kSinogram, {}},
-          [way](const EstimateRequest& request, Size slices) { return own_bytes(way, request, slices); },
-          [way](const EstimateRequest& request) { return own_terms(way, request); }),
+          [method](const EstimateRequest& request, Size slices) {
+            return own_bytes(method, request, slices);
+          },
+          [method](const EstimateRequest& request) { return own_terms(method, request); }),
       make_module_estimator({"fbp/nabu", kSinogram, {}}, [](const EstimateRequest& request) {
         return nabu_terms(request.other_dimensions[0], request.other_dimensions[1]);
       })};
-  variant.request = [way](const Parameters& parameters) {
+  variant.request = [method](const Parameters& parameters) {
     // What cannot be run has no estimate.
-    check_case(way, parameters);
+    check_case(method, parameters);
     return EstimateRequest{.slice_dimension = kSinogram,
                            .other_dimensions = {parameters.integer("n_a"), parameters.integer("w")},
                            .dtype = DType::f32,
                            .available_bytes = 0,
                            .parameters = parameters};
   };
-  variant.make = [way](Device& device, const Parameters& parameters) -> std::unique_ptr<Computation> {
+  variant.make = [method](Device& device, const Parameters& parameters) -> std::unique_ptr<Computation> {
     const FbpShape shape = shape_of(parameters);
-    const FbpOptions options = options_of(way, parameters);
+    const FbpOptions options = options_of(method, parameters);
     // Before as many angles are made as there shall be.
     check(shape, options);
     return std::make_unique<FbpComputation>(device, shape, options, angles_of(parameters));
@@ -174,13 +176,13 @@ Variant make_variant(FbpWay way, std::string help, Size chunk) {
 
 void add_fbp(Registry& registry) {
   registry.add(make_variant(
-      FbpWay::whole, "old: every padded line and every spectrum at once, then backprojection/linear", 0));
-  registry.add(make_variant(FbpWay::inplace,
+      FbpMethod::whole, "old: every padded line and every spectrum at once, then backprojection/linear", 0));
+  registry.add(make_variant(FbpMethod::inplace,
                             "new: lines filtered in batches over the input, which is lost, then "
                             "backprojection/tiled",
                             0));
   registry.add(make_variant(
-      FbpWay::kept, "new, and keeps its input: as inplace on a copy of `chunk` sinograms at a time", 1));
+      FbpMethod::kept, "new, and keeps its input: as inplace on a copy of `chunk` sinograms at a time", 1));
 }
 
 }  // namespace peakmark

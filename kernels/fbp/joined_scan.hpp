@@ -13,7 +13,7 @@ void check_pairs(Size n_a);
 /// Half-acquisition as a filter needs it. Weighting each line by itself and filtering it is not enough: what
 /// a filter spreads beyond the near edge of the detector would be lost, and the slice be wrong by as much as
 /// it is bright. So each line is joined with its opposite, half a turn later, to one line as wide as the
-/// slice (opposite_lines.kernel.h says how), of which half a turn is filtered and projected back.
+/// slice (see opposite_lines.kernel.h), of which half a turn is filtered and projected back.
 ///
 /// It is as wide as the slice about the axis of line a, corrected: where that is further out, both lines have
 /// seen further, and the joined line is moved along, in whole columns. What was seen beyond it, and is not in

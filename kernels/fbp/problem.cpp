@@ -7,13 +7,13 @@
 
 namespace peakmark {
 
-std::string_view to_string(FbpWay way) {
-  switch (way) {
-    case FbpWay::whole:
+std::string_view to_string(FbpMethod method) {
+  switch (method) {
+    case FbpMethod::whole:
       return "whole";
-    case FbpWay::inplace:
+    case FbpMethod::inplace:
       return "inplace";
-    case FbpWay::kept:
+    case FbpMethod::kept:
       break;
   }
   return "kept";
@@ -103,11 +103,11 @@ Size lent_line(const FbpShape& shape, const FbpOptions& options) {
 }
 
 std::vector<Term> angle_terms(const FbpShape& shape, const FbpOptions& options) {
-  const BackprojectionWay way = backprojection_of(options.way);
+  const BackprojectionMethod method = backprojection_of(options.method);
   // Of joined lines there are half as many, but where they lie parted in the place of all.
-  const bool joined = options.half && options.way == FbpWay::whole;
+  const bool joined = options.half && options.method == FbpMethod::whole;
   std::vector<Term> terms =
-      table_terms(way, joined ? shape.n_a / 2 : shape.n_a, options.corrected, DType::f32);
+      table_terms(method, joined ? shape.n_a / 2 : shape.n_a, options.corrected, DType::f32);
   if (options.half)
     terms.push_back({"mirrors", 0, OppositeLines::mirrors_shape(shape.n_a).bytes(DType::f32)});
   return terms;

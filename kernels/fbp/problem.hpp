@@ -16,15 +16,15 @@ namespace peakmark {
 /// inplace (new): lines in batches through one work buffer, written back over the sinograms, which are lost;
 ///   then `tiled`.
 /// kept: as inplace, on a copy of the sinograms, `chunk` of them at a time.
-enum class FbpWay : std::uint8_t { whole, inplace, kept };
-std::string_view to_string(FbpWay way);
+enum class FbpMethod : std::uint8_t { whole, inplace, kept };
+std::string_view to_string(FbpMethod method);
 /// True where the sinograms hold something else after a call.
-constexpr bool destroys_input(FbpWay way) {
-  return way == FbpWay::inplace;
+constexpr bool destroys_input(FbpMethod method) {
+  return method == FbpMethod::inplace;
 }
 /// How it projects back.
-constexpr BackprojectionWay backprojection_of(FbpWay way) {
-  return way == FbpWay::whole ? BackprojectionWay::linear : BackprojectionWay::tiled;
+constexpr BackprojectionMethod backprojection_of(FbpMethod method) {
+  return method == FbpMethod::whole ? BackprojectionMethod::linear : BackprojectionMethod::tiled;
 }
 
 /// A stack of sinograms, f32.
@@ -36,9 +36,9 @@ struct FbpShape {
 
 /// How a stack is reconstructed: all that the memory depends on.
 struct FbpOptions {
-  FbpWay way = FbpWay::inplace;
+  FbpMethod method = FbpMethod::inplace;
   FilterName filter = FilterName::ramlak;
-  PaddingMode mode = PaddingMode::constant;  ///< what stands beside a line
+  PaddingMode mode = PaddingMode::constant;  ///< what pads a line
   FftLibrary fft = FftLibrary::vkfft;
   std::optional<double> axis = {};         ///< column of the rotation axis; none: the middle
   bool half = false;                       ///< half-acquisition: a full turn, the axis near one edge
@@ -46,7 +46,7 @@ struct FbpOptions {
   std::optional<SliceRegion> region = {};  ///< of the slice; none: all of it
   bool corrected = false;                  ///< the axis is corrected under each angle
   Size chunk = 0;                          ///< slices worked on at a time, at the most; 0: all
-  Size batch = 0;  ///< (joined) lines filtered at a time; 0: as the allowance has room for
+  Size batch = 0;  ///< (joined) lines filtered at a time; 0: as many as fit the allowance
   /// Percent of the bytes of a sinogram and a slice, but kMinAllowance at the least, for everything that
   /// `inplace` holds beside them, and `kept` beside them and its copy.
   Size allowance = 1;
@@ -76,7 +76,7 @@ BackprojectionGeometry scan_geometry(const FbpShape& shape, const FbpOptions& op
 /// odd number of lines in half-acquisition.
 void check(const FbpShape& shape, const FbpOptions& options);
 
-/// Bytes of one sinogram and one slice: what no way can do without.
+/// Bytes of one sinogram and one slice, which every method needs.
 Size floor_bytes(const FbpShape& shape, const FbpOptions& options);
 
 /// Slices that are worked on at a time: a chunk, but no more than there are.

@@ -15,14 +15,14 @@ namespace {
 using namespace peakmark;
 
 struct Options {
-  std::string backend, device, way = "inplace", scan = "half_turn", filter = "ramlak", output, truth;
+  std::string backend, device, method = "inplace", scan = "half_turn", filter = "ramlak", output, truth;
   Size n_a = 720, w = 512;
 };
 
 void reconstruct(const Options& options) {
   FbpOptions fbp;
-  for (const FbpWay way : {FbpWay::whole, FbpWay::inplace, FbpWay::kept})
-    if (options.way == to_string(way)) fbp.way = way;
+  for (const FbpMethod method : {FbpMethod::whole, FbpMethod::inplace, FbpMethod::kept})
+    if (options.method == to_string(method)) fbp.method = method;
   fbp.filter = parse_filter_name(options.filter);
   fbp.half = options.scan == "half_acquisition";
   fbp.batch = std::min<Size>(64, fbp.half ? options.n_a / 2 : options.n_a);
@@ -57,7 +57,7 @@ int run(int argc, char** argv) {
   app.add_option("--truth", options.truth, "The phantom itself, of the same shape");
   app.add_option("--backend", options.backend, "opencl or cuda");
   app.add_option("--device", options.device, "Index, or part of the name, of the device");
-  app.add_option("--variant", options.way, "of fbp")->check(CLI::IsMember({"whole", "inplace", "kept"}));
+  app.add_option("--variant", options.method, "of fbp")->check(CLI::IsMember({"whole", "inplace", "kept"}));
   app.add_option("--scan", options.scan, "What was measured")
       ->check(CLI::IsMember({"half_turn", "full_turn", "half_acquisition"}));
   app.add_option("--filter", options.filter, "ramlak, shepp-logan, hann, …");

@@ -26,12 +26,12 @@ Reconstructor::Reconstructor(Device& device, const FbpShape& shape, FbpOptions o
     joined_.emplace(geometry_);
     opposite_.emplace(device, *joined_);
   }
-  if (options_.way == FbpWay::whole) {
+  if (options_.method == FbpMethod::whole) {
     whole_.emplace(device, filter_problem({chunk_, shape.n_a, shape.w}, options_));
   } else {
     lines_.emplace(device, filter_problem(shape, options_), line_batch(shape, options_));
   }
-  check_way(backprojection_of(options_.way), device.info(), DType::f32);
+  check_method(backprojection_of(options_.method), device.info(), DType::f32);
 }
 
 void Reconstructor::set_up() {
@@ -39,9 +39,9 @@ void Reconstructor::set_up() {
   if (lines_) lines_->set_up(lent_line(shape_, options_));
   if (opposite_) opposite_->set_up();
   const BackprojectionGeometry& filtered = !joined_ ? geometry_ : whole_ ? joined_->joined : joined_->parted;
-  if (!destroys_input(options_.way))
+  if (!destroys_input(options_.method))
     filtered_ = device_.create_uninitialised("filtered", {chunk_, filtered.n_a, filtered.w}, DType::f32);
-  backprojector_ = make_backprojector(backprojection_of(options_.way), device_, filtered, DType::f32);
+  backprojector_ = make_backprojector(backprojection_of(options_.method), device_, filtered, DType::f32);
 }
 
 void Reconstructor::operator()(Array& sinograms, Array& slices) {
@@ -49,7 +49,7 @@ void Reconstructor::operator()(Array& sinograms, Array& slices) {
   check_shape("slices", slices, slices_shape());
   for (Size z = 0; z < shape_.n_z; z += chunk_) {
     const Size now = std::min(chunk_, shape_.n_z - z);
-    if (destroys_input(options_.way)) {
+    if (destroys_input(options_.method)) {
       filter_in_place(sinograms, z, now, slices);
       (*backprojector_)(sinograms, z, slices, z, now);
     } else {
@@ -82,7 +82,7 @@ Shape Reconstructor::slices_shape() const {
 }
 
 // A sinogram at a time, never a batch across two: lines are transformed in pairs, and what a line is paired
-// with shows in its last digits. So a slice is the same to the bit wherever it stands in whatever stack.
+// with shows in its last digits. So a slice is the same to the bit at any place of any stack.
 void Reconstructor::filter_in_place(Array& sinograms, Size first, Size count, Array& slices) {
   using Padded = LineFilter::PaddedLines;
   for (Size z = first; z < first + count; ++z) {

@@ -11,18 +11,19 @@
 
 namespace peakmark {
 
-/// Filtered back-projection of a stack that lies on a device: sinograms (n_z, n_a, w), f32 → slices
-/// (n_z, h, w'). What it holds beside them is told by fbp_terms before; a call allocates nothing.
+/// Filtered back-projection of a stack on a device: sinograms (n_z, n_a, w), f32 → slices (n_z, h, w').
+/// fbp_terms returns its other memory in advance; a call allocates nothing.
 ///
-/// **destroys_input(way)**: `inplace` leaves filtered lines where the sinograms were. Opposite lines of
+/// **destroys_input(method)**: `inplace` leaves filtered lines where the sinograms were. Opposite lines of
 /// half-acquisition are weighted and joined before they are filtered (JoinedScan).
 class Reconstructor {
  public:
-  /// Compiles; allocates nothing. UsageError for a shape, options or angles that are wrong (check(), geometry
-  /// and filter say what); Unsupported for a length that the FFT library cannot do here.
+  /// Compiles the kernels, allocates nothing. Throws UsageError for invalid shapes, options or angles (see
+  /// check(), geometry and filter); Unsupported for a length that the FFT library cannot transform on this
+  /// device.
   Reconstructor(Device& device, const FbpShape& shape, FbpOptions options, FbpAngles angles);
 
-  /// Allocates.
+  /// Allocates all memory but sinograms and slices.
   void set_up();
 
   /// Enqueues, after set_up. Every pixel of the slices is written; lines may be filtered in the last slice
@@ -31,7 +32,7 @@ class Reconstructor {
 
   [[nodiscard]] Shape sinograms_shape() const { return {shape_.n_z, shape_.n_a, shape_.w}; }
   [[nodiscard]] Shape slices_shape() const;
-  /// Of the sinograms as they are given: with angles and corrections.
+  /// Returns the geometry of the sinograms, with angles and corrections.
   [[nodiscard]] const BackprojectionGeometry& geometry() const { return geometry_; }
 
  private:

@@ -69,7 +69,7 @@ class FilteredLines {
 
  private:
   enum class Role : std::uint8_t { line, opposite };
-  /// Line a, what stands there, and what stands in its opposite.
+  /// Line a, its expected value, and that of its opposite.
   using Pair = std::tuple<Size, Size, Size>;
 
   const std::vector<double>& filtered(Size which, Role role) {

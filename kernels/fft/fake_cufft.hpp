@@ -7,7 +7,7 @@
 // is an error, one that is there is overwritten, and so is what a transform back reads.
 namespace peakmark::fake_cufft {
 
-/// What a plan says that it wants, of length and lines.
+/// The work bytes that a plan of this length and these lines needs.
 using Wants = std::size_t (*)(long long length, long long lines);
 void set_wants(Wants wants);
 /// What making a plan answers (a cufftResult); 0 makes it.

@@ -21,7 +21,7 @@ struct FftPlan {
   Size length = 0;       ///< real elements of a line, even
   Size lines = 1;        ///< lines that a call transforms
   Size array_lines = 0;  ///< lines of the arrays, where they hold more than a call transforms
-  /// true: a line of spectrum stands where the line of real elements stood, `length` + 2 reals apart.
+  /// true: a line of the spectrum replaces the line of real elements, `length` + 2 reals apart.
   /// false: lines of `length` reals in one array, of length/2 + 1 complex elements in another.
   bool in_place = true;
   /// Most bytes, but at the least a line's, for what a transform in several passes works in; fewer lines are

@@ -7,17 +7,17 @@
 
 namespace peakmark {
 
-// What a plan holds on a device, written down: for estimators, which ask no device. VkFFT is version 1.2.26.
+// Formulas of the device memory of a plan, for estimators, which use no device. VkFFT is version 1.2.26.
 
-/// Its parts: `fft_tables` and, where there is any, `fft_work`. Exact.
+/// Returns the parts, which are exact: `fft_tables` and, if there is any, `fft_work`.
 std::vector<Term> fft_terms(FftLibrary library, const FftPlan& plan);
 
-/// Lines that VkFFT transforms at a time: all, or as many as `most_work_bytes` has room for.
+/// Returns the lines that VkFFT transforms at a time: all, or as many as fit `most_work_bytes`.
 Size vkfft_lines_at_a_time(const FftPlan& plan);
 
-/// The work area that is made for cuFFT, whatever release and device: as large as the spectra, and within
-/// `most_work_bytes`, but for one line at the least. A plan of which the library says that it wants more
-/// transforms fewer lines at a time; only where one line wants more is the area that much larger.
+/// Returns the bytes of cuFFT's work area, for every release and device: as large as the spectra, and within
+/// `most_work_bytes`, but enough for one line. If the library needs more for a plan, the plan transforms
+/// fewer lines at a time. Only if one line needs more is the area larger.
 Size cufft_work_bytes(const FftPlan& plan);
 
 /// 0 to a length of 8192; beyond, length/2 + 1 complex elements for each line that is transformed at a time.

@@ -40,7 +40,7 @@ class HostDevice final : public Device {
     return Kernel{this};
   }
   void launch(const Kernel& /*kernel*/, const Range& /*range*/,
-              std::initializer_list<Argument> /*arguments*/) override {}
+              std::span<const Argument> /*arguments*/) override {}
   void finish() override {}
   std::unique_ptr<TimePoint> time_point() override { return std::make_unique<TimePoint>(); }
   std::optional<std::int64_t> elapsed_ns(const TimePoint& /*from*/, const TimePoint& /*to*/) override {

@@ -8,32 +8,32 @@
 
 namespace peakmark {
 
-/// The memory of a VkFFT plan. What the library asks its driver for while a plan is made comes from here
-/// instead, as arrays with names; so the bytes are known, and `dry` allocation_log the same.
+/// The memory of a VkFFT plan. The library's allocations while it makes a plan are served from here, as
+/// arrays with names, so that their bytes are known and `dry` records the same.
 class PlanMemory {
  public:
   explicit PlanMemory(Device* device) : device_(device) {}
 
   enum class Use : std::uint8_t { table, work };
-  /// Called from the library's code, which no exception may cross: 0 where there is no memory, and `rethrow`
-  /// tells later. `data`, where there is any, is what the memory is to hold.
+  /// Called by the library, which no exception may cross: returns 0 if there is no memory, and `rethrow`
+  /// throws the error later. `data`: the content, if any.
   std::uint64_t allocate(std::size_t bytes, Use use, const void* data = nullptr) noexcept;
   void release(std::uint64_t handle) noexcept;
-  /// All of what `allocate` gave. False where it cannot be written; `rethrow` tells why.
+  /// Writes all of an allocation. Returns false if that fails; `rethrow` then throws the error.
   bool write(std::uint64_t handle, const void* data, std::size_t bytes) noexcept;
 
-  /// Throws what they ran into.
+  /// Throws the first error of the functions above; returns if there is none.
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  /// What the library has compiled for the device of this plan.
+  /// Returns the programs that the library has compiled for this device.
   [[nodiscard]] CompiledPrograms& programs() const { return device_->library_programs(); }
 
   [[nodiscard]] Size table_bytes() const { return table_bytes_; }
   [[nodiscard]] Size work_bytes() const { return work_bytes_; }
 
-  /// The memory of the plan that this thread is making or giving back.
+  /// The memory of the plan that this thread is making or releasing.
   static PlanMemory*& current();
 
  private:

@@ -19,7 +19,7 @@
 #include "kernels/fft/vkfft_device.hpp"
 
 // The library calls the driver and the run-time compiler by name. Neither is linked, since a program must
-// start where they are missing: each name stands for a function that is looked up.
+// start where they are missing: each name is a macro for a function that is looked up.
 namespace peakmark {
 namespace {
 
@@ -83,7 +83,7 @@ CUresult device_attribute(int* value, CUdevice_attribute what, CUdevice device) 
   return result;
 }
 
-/// `asked` is the text of the library's argument, which alone says what the memory is for.
+/// `asked` is the text of the library's argument: only it shows what the memory is for.
 template <typename Pointer>
 cudaError_t allocate(Pointer* pointer, std::size_t bytes, std::string_view asked) {
   const PlanMemory::Use use =
@@ -119,7 +119,7 @@ const std::string& ptx_of(nvrtcProgram handle) {
   return *static_cast<const std::string*>(program_of(handle).ptx.get());
 }
 
-/// Null, with a log, where NVRTC refuses it; `result` says why.
+/// Returns null, with a log, if NVRTC fails; `result` is the reason.
 std::shared_ptr<void> compile(VkfftProgram& program, nvrtcResult& result) {
   nvrtcProgram made = nullptr;
   result = cuda().create_program(&made, program.text.c_str(), "VkFFT.cu", 0, nullptr, nullptr);
@@ -148,7 +148,7 @@ nvrtcResult create_program(nvrtcProgram* program, const char* text, const char* 
 }
 
 nvrtcResult compile_program(nvrtcProgram handle, int options, const char* const* /*texts*/) {
-  if (options != 0) return NVRTC_ERROR_INVALID_OPTION;  // the text alone says what is compiled
+  if (options != 0) return NVRTC_ERROR_INVALID_OPTION;  // programs are cached by their text alone
   VkfftProgram& program = program_of(handle);
   nvrtcResult result = NVRTC_SUCCESS;
   program.ptx = PlanMemory::current()->programs().get(program.text, [&] { return compile(program, result); });
@@ -223,7 +223,7 @@ class VkfftBackend {
   void enter() const {}
   [[nodiscard]] static bool is_dry() { return false; }
 
-  /// Addresses are numbers here: a line is where it is, and no kernel is told of an offset, which would be
+  /// Addresses are numbers here: a line is where it is, and no kernel gets an offset, which would be
   /// written into its constants while an earlier launch may still read them.
   static constexpr bool kOffsets = false;
   static constexpr bool kHoldsWrittenTables = true;

@@ -4,14 +4,13 @@
 
 namespace peakmark {
 
-/// What VkFFT is told of every device: no more local memory than this, whatever there is. So a plan has the
-/// same passes on all of them, and needs memory to work in from the same length on. It is what the smallest
-/// common GPUs have, and 4096 complex elements. Measured on PoCL 3.1, whose local memory is the caches: from
-/// length 16384 on two to ten times as fast as with the 1 MiB it offers, and with that (and 4096 threads)
-/// kernels crash from 98304 on.
+/// The local memory that VkFFT sees on every device, whatever there is. So a plan has the same passes on all
+/// devices, and needs a work area from the same length on. The smallest common GPUs have this much: 4096
+/// complex elements. Measured on PoCL 3.1, whose local memory is the caches: from length 16384 on two to ten
+/// times as fast as with the 1 MiB it offers, and with that (and 4096 threads) kernels crash from 98304 on.
 inline constexpr Size kVkfftLocalMemoryBytes = Size{32} << 10;
 
-/// Further of a CPU, whose limits are its driver's taste; and of the device that `dry` plans for.
+/// The same for a CPU, whose limits depend on the driver, and for the device that `dry` plans for.
 inline constexpr unsigned kVkfftCpuVendor = 0;
 inline constexpr Size kVkfftCpuThreads = 1024;
 

@@ -15,8 +15,8 @@
 #include "kernels/fft/plan_memory.hpp"
 #include "kernels/fft/vkfft_device.hpp"
 
-// The library calls OpenCL by name. Nothing here is linked to OpenCL, so each name stands for a function
-// below that asks the loader; or, on `dry`, for one that just says yes.
+// The library calls OpenCL by name. Nothing here is linked to OpenCL, so each name is a macro for a function
+// below that calls the loader or, on `dry`, only returns success.
 namespace peakmark {
 namespace {
 
@@ -36,35 +36,36 @@ Object not_looked_at() {
 
 constexpr cl_uint kNvidia = 0x10de;
 
-/// What the device says, at most `told`.
+/// Returns what the device reports, at most `limit`.
 template <typename T>
-T told(cl_device_id device, cl_device_info what, T told) {
-  if (opencl_for_vkfft.described) return told;
+T limited(cl_device_id device, cl_device_info what, T limit) {
+  if (opencl_for_vkfft.described) return limit;
   T value{};
   const cl_int code = opencl().clGetDeviceInfo(device, what, sizeof(T), &value, nullptr);
-  return code == CL_SUCCESS ? std::min(value, told) : told;
+  return code == CL_SUCCESS ? std::min(value, limit) : limit;
 }
 
 cl_int device_info(cl_device_id device, cl_device_info what, std::size_t size, void* value,
                    std::size_t* written) {
   const bool described = opencl_for_vkfft.described;
   const bool as_cpu = described || opencl_for_vkfft.is_cpu;
-  const auto answer = [&]<typename T>(T told) {
-    *static_cast<T*>(value) = told;
+  const auto answer = [&]<typename T>(T reported) {
+    *static_cast<T*>(value) = reported;
     return CL_SUCCESS;
   };
   switch (what) {
     case CL_DEVICE_LOCAL_MEM_SIZE: {
       // The library takes 16 bytes off NVIDIA's, and rounds what is left down to a power of two.
       const cl_ulong reserved =
-          !described && told<cl_uint>(device, CL_DEVICE_VENDOR_ID, UINT32_MAX) == kNvidia ? 16 : 0;
-      return answer(told<cl_ulong>(device, what, static_cast<cl_ulong>(kVkfftLocalMemoryBytes) + reserved));
+          !described && limited<cl_uint>(device, CL_DEVICE_VENDOR_ID, UINT32_MAX) == kNvidia ? 16 : 0;
+      return answer(
+          limited<cl_ulong>(device, what, static_cast<cl_ulong>(kVkfftLocalMemoryBytes) + reserved));
     }
     case CL_DEVICE_VENDOR_ID:
       if (as_cpu) return answer(static_cast<cl_uint>(kVkfftCpuVendor));
       break;
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
-      if (as_cpu) return answer(told(device, what, static_cast<std::size_t>(kVkfftCpuThreads)));
+      if (as_cpu) return answer(limited(device, what, static_cast<std::size_t>(kVkfftCpuThreads)));
       break;
     case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS:
       if (described) return answer(cl_uint{3});

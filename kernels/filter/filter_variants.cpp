@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 #include "kernels/common/axes.hpp"
 #include "kernels/common/device_inputs.hpp"
 #include "kernels/common/verify_rows.hpp"
@@ -42,7 +42,7 @@ class FilterComputation : public Computation {
       const std::vector<float> expected(exact.begin(), exact.end());
       comparison.add<float>(row, expected, actual, reference.tolerance());
     });
-    return comparison.verification();
+    return {comparison.error().empty(), comparison.error()};
   }
 
   [[nodiscard]] std::optional<Size> bytes_moved() const override {

@@ -13,16 +13,16 @@
 
 namespace peakmark {
 
-/// How many lines at a time, and what that takes beside the sinogram.
+/// The number of lines that are filtered at a time, and the memory for it without the sinogram.
 struct LineBatch {
   Size lines = 1;
   std::vector<Term> terms;  ///< exact, all fixed: `filter`, `columns`, `fft_tables`, `fft_work`, `work`
   bool lent = false;        ///< the work buffer lies in an array of the caller: no `work` among the terms
 };
 
-/// `lines` of them. UsageError where a sinogram has not as many.
+/// Returns a batch of `lines`. Throws UsageError if a sinogram has fewer.
 LineBatch batch_of(const FilterProblem& problem, Size lines);
-/// What may lie beside the floor, and what of it is taken.
+/// The memory allowed in addition to the floor, and how much of it is used.
 struct LineAllowance {
   Size percent = 5;
   Size floor_bytes = 0;  ///< of which they are percent
@@ -36,7 +36,7 @@ struct LineAllowance {
 /// the lines of one sinogram. They are in the lent bytes where those hold kLentWorkBytes of them, or no fewer
 /// than a work buffer within the allowance; else in such a buffer. UsageError where not even one line fits.
 LineBatch batch_within(const FilterProblem& problem, const LineAllowance& allowance);
-/// What the axes `batch` (0: by the allowance) and `allowance` (percent of `floor_bytes`) say.
+/// Returns the batch by the axes `batch` (0: by the allowance) and `allowance` (percent of `floor_bytes`).
 LineBatch batch_of_case(const FilterProblem& problem, const Parameters& parameters, Size floor_bytes);
 
 /// Lines beyond this in lent memory gain no time: a GPU's last-level cache holds them, and launches are long
@@ -47,7 +47,8 @@ inline constexpr Size kLentWorkBytes = Size{16} << 20;
 /// in place. Whatever is beside the sinogram is known before: LineBatch::terms.
 class LineFilter {
  public:
-  /// Compiles; allocates nothing. Throws Unsupported for a length that the FFT library cannot do here.
+  /// Compiles the kernels, allocates nothing. Throws Unsupported for a length that the FFT library cannot
+  /// transform on this device.
   LineFilter(Device& device, const FilterProblem& problem, const LineBatch& batch);
 
   /// Allocates filter, columns, plan and, unless it is lent, the work buffer. `lent_line`: where the work
@@ -63,7 +64,7 @@ class LineFilter {
   struct PaddedLines {
     Array& work;
     Size offset, pitch, before, length;
-    const Array& columns;  ///< filter_arrays.hpp; empty: zeros stand beside a line
+    const Array& columns;  ///< filter_arrays.hpp; empty: a line is padded with zeros
   };
   /// Enqueues the move of lines [first, first + lines) into padded lines, or out of their middles.
   using Move = std::function<void(const PaddedLines& padded, Size first, Size lines)>;

@@ -16,7 +16,7 @@ class LineKernels {
 
   /// Lines `first` to `first` + `lines` of a sinogram of width `w` into `lines` padded lines of `length`
   /// elements, `pitch` apart, from element `offset` of `padded` on. `columns` (int32, `length`) names for
-  /// each padded column that of the line; where it is empty, zeros stand beside the line.
+  /// each padded column that of the line; if it is empty, the line is padded with zeros.
   void pad(const Array& sinogram, Size first, Size lines, Size w, const Array& columns, Size before,
            Size length, Array& padded, Size offset, Size pitch);
   /// The middle of those lines into lines `first` … of a sinogram.

@@ -18,7 +18,7 @@ inline constexpr Size kMaxFilterColumns = Size{1} << 24;
 struct FilterProblem {
   Size n_z = 1, n_a = 1, w = 2;
   FilterName filter = FilterName::ramlak;
-  PaddingMode mode = PaddingMode::constant;  ///< what stands beside a line; `constant` puts zeros
+  PaddingMode mode = PaddingMode::constant;  ///< what pads a line; `constant`: zeros
   FftLibrary fft = FftLibrary::vkfft;
 
   [[nodiscard]] Shape shape() const { return {n_z, n_a, w}; }

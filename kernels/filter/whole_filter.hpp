@@ -12,19 +12,20 @@
 
 namespace peakmark {
 
-/// What WholeFilter holds beside the sinograms and what it filters them into, exact. With S = 4·n_a·w bytes
+/// Returns the memory of WholeFilter without its input and output, exactly. With S = 4·n_a·w bytes
 /// of a sinogram: `padded` and `spectrum`, 2 S each, for every sinogram; for all of them once a padded
 /// `template` of 2 S (`constant`) or, otherwise, `row_coordinates` and `column_coordinates` of 2 S each.
 std::vector<Term> whole_filter_terms(const FilterProblem& problem);
 
-/// Filters whole stacks of sinograms at once, as reconstructions used to: every line padded by the old way of
-/// `padding/coords2d`, every spectrum beside it.
+/// Filters whole stacks of sinograms at once, as older reconstructions do: pads every line as
+/// `padding/coords2d` does, and keeps every spectrum.
 class WholeFilter {
  public:
-  /// Compiles; allocates nothing. Throws Unsupported for a length that the FFT library cannot do here.
+  /// Compiles the kernels, allocates nothing. Throws Unsupported for a length that the FFT library cannot
+  /// transform on this device.
   WholeFilter(Device& device, const FilterProblem& problem);
 
-  /// Allocates all that whole_filter_terms tells.
+  /// Allocates what whole_filter_terms lists.
   void set_up();
 
   /// Enqueues, after set_up. Both arrays have the problem's shape.

@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "kernels/common/variant_testing.hpp"
-#include "kernels/mul_add/mul_add.hpp"
+#include "kernels/operations.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {
@@ -14,10 +14,9 @@ using testing_variants::parameters_of;
 
 class MulAddEstimate : public testing::Test {
  protected:
-  MulAddEstimate() { add_mul_add(registry_); }
   const Variant& whole() { return *registry_.find("mul_add/whole"); }
   const Variant& subregion() { return *registry_.find("mul_add/subregion"); }
-  Registry registry_;
+  Registry registry_ = testing_variants::registry_of(add_mul_add);
 };
 
 TEST_F(MulAddEstimate, IsExact) {

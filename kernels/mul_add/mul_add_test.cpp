@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "kernels/common/variant_testing.hpp"
+#include "kernels/common/device_testing.hpp"
 #include "kernels/mul_add/numpy_vectors.hpp"
 #include "kernels/mul_add/reference.hpp"
 
@@ -22,17 +22,17 @@ std::vector<T> as(const std::vector<float>& values) {
 
 class MulAddOn : public testing::TestWithParam<Grain> {
  protected:
-  std::unique_ptr<Device> device_ = open_tested(GetParam());
+  std::shared_ptr<Device> device_ = open_tested(GetParam());
 
   template <typename T>
   void expect_numpy() {
     MulAdd mul_add(*device_, dtype_of<T>);
     for (const NumpyMulAdd& c : numpy_mul_adds()) {
-      Array dst = device_->push<T>("dst", Shape(c.dst_shape), as<T>(c.dst));
-      Array other;
-      if (!c.one_array) other = device_->push<T>("other", Shape(c.other_shape), as<T>(c.other));
+      DeviceArray dst = create_with<T>(*device_, "dst", Shape(c.dst_shape), as<T>(c.dst));
+      DeviceArray other;
+      if (!c.one_array) other = create_with<T>(*device_, "other", Shape(c.other_shape), as<T>(c.other));
       mul_add(dst, c.dst_region, c.a, c.one_array ? dst : other, c.other_region, c.b);
-      EXPECT_THAT(device_->pull<T>(dst), testing::ElementsAreArray(c.result))
+      EXPECT_THAT(dst.read<T>(), testing::ElementsAreArray(c.result))
           << c.dst_region.text() << " | " << c.other_region.text();
     }
   }
@@ -50,9 +50,9 @@ class MulAddOn : public testing::TestWithParam<Grain> {
           const Region other_region{image0, 2, y0, x0, 4, 5};
           std::vector<T> expected = values;
           mul_add_reference<T>(expected, stack, dst_region, 2, values, stack, other_region, -3);
-          Array array = device_->push<T>("array", stack, values);
+          DeviceArray array = create_with<T>(*device_, "array", stack, values);
           mul_add(array, dst_region, 2, array, other_region, -3);
-          EXPECT_EQ(device_->pull<T>(array), expected) << other_region.text();
+          EXPECT_EQ(array.read<T>(), expected) << other_region.text();
         }
   }
 };
@@ -73,11 +73,11 @@ TEST_P(MulAddOn, ManyRowsAndImages) {
   for (const Shape& stack : {Shape{1, 200000, 1}, Shape{200000, 1, 1}}) {
     std::vector<float> values(200000);
     std::iota(values.begin(), values.end(), 0.0F);
-    Array dst = device_->push<float>("dst", stack, values);
-    const Array other = device_->push<float>("other", stack, values);
+    DeviceArray dst = create_with<float>(*device_, "dst", stack, values);
+    const DeviceArray other = create_with<float>(*device_, "other", stack, values);
     mul_add(dst, whole_region(stack), 1, other, whole_region(stack), 2);
     for (float& value : values) value *= 3;
-    EXPECT_EQ(device_->pull<float>(dst), values);
+    EXPECT_EQ(dst.read<float>(), values);
   }
 }
 
@@ -86,10 +86,10 @@ INSTANTIATE_TEST_SUITE_P(Devices, MulAddOn, testing::Values(Grain::cpu, Grain::g
 
 class MulAddErrors : public testing::Test {
  protected:
-  std::unique_ptr<Device> device_ = open_tested(Grain::cpu);
+  std::shared_ptr<Device> device_ = open_tested(Grain::cpu);
   MulAdd mul_add_{*device_, DType::f32};
-  Array dst_ = device_->create("dst", {2, 5, 7}, DType::f32);
-  Array other_ = device_->create("other", {2, 6, 8}, DType::f32);
+  DeviceArray dst_ = create(*device_, "dst", {2, 5, 7}, DType::f32);
+  DeviceArray other_ = create(*device_, "other", {2, 6, 8}, DType::f32);
   Region region_{0, 2, 1, 1, 3, 3};
 };
 
@@ -107,16 +107,16 @@ TEST_F(MulAddErrors, RegionOutOfTheImage) {
 }
 
 TEST_F(MulAddErrors, AnotherDtypeIsNeverConverted) {
-  Array doubles = device_->create("dst", {2, 5, 7}, DType::f64);
+  DeviceArray doubles = create(*device_, "dst", {2, 5, 7}, DType::f64);
   EXPECT_THROW(mul_add_(doubles, region_, 1, other_, region_, 1), UsageError);
   EXPECT_THROW(mul_add_(dst_, region_, 1, doubles, region_, 1), UsageError);
   EXPECT_THROW(MulAdd(*device_, DType::i32), UsageError);
 }
 
 TEST_F(MulAddErrors, AFailedCallLeavesDstAsItWas) {
-  device_->fill(dst_, 3);
+  dst_.fill(3);
   EXPECT_THROW(mul_add_(dst_, region_, 1, other_, {0, 2, 1, 1, 3, 4}, 1), UsageError);
-  EXPECT_THAT(device_->pull<float>(dst_), testing::Each(3.0F));
+  EXPECT_THAT(dst_.read<float>(), testing::Each(3.0F));
 }
 
 }  // namespace

@@ -5,14 +5,13 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "estimate/forms.hpp"
-#include "kernels/common/axes.hpp"
+#include "kernels/common/api_errors.hpp"
 #include "kernels/common/device_inputs.hpp"
-#include "kernels/common/floating.hpp"
 #include "kernels/common/verify_rows.hpp"
 #include "kernels/mul_add/mul_add.hpp"
 #include "kernels/mul_add/reference.hpp"
-#include "worker/variant.hpp"
+#include "kernels/operations.hpp"
+#include "peakmark/worker.hpp"
 
 namespace peakmark {
 namespace {
@@ -22,7 +21,7 @@ constexpr double kFactorOther = -1.3;
 constexpr std::uint32_t kSeedDst = 11;
 constexpr std::uint32_t kSeedOther = 12;
 
-/// What one case computes; the stack and the regions have `n` images.
+/// What one case computes. The stack and the regions have `n` images.
 struct Problem {
   Shape stack;
   DType dtype = DType::f32;
@@ -35,30 +34,32 @@ struct Problem {
   }
 };
 
-Problem whole_problem(const Shape& stack, DType dtype, const Parameters&) {
-  return {stack, dtype, whole_region(stack), whole_region(stack), false};
+/// Returns the problem of a case on `n` images. Throws UsageError for a case that is not valid.
+using MakeProblem = Problem (*)(const Case& asked, Size n);
+
+Problem whole_problem(const Case& asked, Size n) {
+  const Shape stack{n, asked["ny"], asked["nx"]};
+  return {stack, parse_dtype(asked.word("dtype")), whole_region(stack), whole_region(stack), false};
 }
 
-Problem subregion_problem(const Shape& stack, DType dtype, const Parameters& parameters) {
-  Region dst{0, stack[0], parameters.integer("dst_y0"), parameters.integer("dst_x0"), 0, 0};
-  Region other{0, stack[0], parameters.integer("other_y0"), parameters.integer("other_x0"), 0, 0};
+Problem subregion_problem(const Case& asked, Size n) {
+  const Shape stack{n, asked["ny"], asked["nx"]};
+  Region dst{0, n, asked["dst_y0"], asked["dst_x0"], 0, 0};
+  Region other{0, n, asked["other_y0"], asked["other_x0"], 0, 0};
   const auto extent = [&](const char* axis, Size to_the_end) {
-    const Size value = parameters.integer(axis);
-    return value == 0 ? to_the_end : value;
+    return asked[axis] == 0 ? to_the_end : asked[axis];
   };
   dst.h = other.h = extent("h", stack[1] - std::max(dst.y0, other.y0));
   dst.w = other.w = extent("w", stack[2] - std::max(dst.x0, other.x0));
-  const Size alias = parameters.integer("alias");
+  const Size alias = asked["alias"];
   if (alias != 0 && alias != 1)
     throw UsageError(fmt::format("alias is {}; 0 means two arrays, 1 that dst and other are one", alias));
   check_region(dst, stack, "dst");
   check_region(other, stack, "other");
-  return {stack, dtype, dst, other, alias == 1};
+  return {stack, parse_dtype(asked.word("dtype")), dst, other, alias == 1};
 }
 
-using MakeProblem = Problem (*)(const Shape& stack, DType dtype, const Parameters& parameters);
-
-class MulAddComputation final : public Computation {
+class MulAddComputation : public Computation {
  public:
   MulAddComputation(Device& device, Problem problem)
       : device_(device), problem_(std::move(problem)), mul_add_(device, problem_.dtype) {}
@@ -80,7 +81,7 @@ class MulAddComputation final : public Computation {
 
   void restore_inputs() override { write_seeded(device_, dst_, kSeedDst); }
 
-  Verification verify() override {
+  std::string verify() override {
     return with_floating(problem_.dtype, [&](auto zero) { return verify_as<decltype(zero)>(); });
   }
 
@@ -88,7 +89,7 @@ class MulAddComputation final : public Computation {
     const Region& dst = problem_.dst;
     const Size region = checked_multiply(dst.h, dst.w);
     Size read = checked_multiply(2, region);
-    if (problem_.one_array)  // what lies in both regions is read once
+    if (problem_.one_array)  // elements in both regions are read once
       read -= std::max<Size>(0, dst.h - std::abs(dst.y0 - problem_.other.y0)) *
               std::max<Size>(0, dst.w - std::abs(dst.x0 - problem_.other.x0));
     return checked_multiply(checked_multiply(dst.images, checked_add(read, region)), size_of(problem_.dtype));
@@ -99,15 +100,13 @@ class MulAddComputation final : public Computation {
     return 3.0 * static_cast<double>(dst.images) * static_cast<double>(dst.h) * static_cast<double>(dst.w);
   }
 
-  [[nodiscard]] DType output_dtype() const override { return problem_.dtype; }
-
  private:
   template <typename T>
-  Verification verify_as() {
+  std::string verify_as() {
     const Shape& stack = problem_.stack;
     const Region& dst = problem_.dst;
     const Region& other = problem_.other;
-    // A device may fuse a product and the sum: then one rounding of a value up to |a| + |b| is missing.
+    // A device may fuse a product and the sum, which saves one rounding of a value up to |a| + |b|.
     const double tolerance = 2 * static_cast<double>(std::numeric_limits<T>::epsilon()) *
                              (std::abs(kFactorDst) + std::abs(kFactorOther));
     std::vector<T> expected(static_cast<std::size_t>(stack[2]));
@@ -128,10 +127,10 @@ class MulAddComputation final : public Computation {
       }
       comparison.add<T>(row, expected, actual, in_region ? tolerance : 0);
     });
-    return comparison.verification();
+    return comparison.error();
   }
 
-  /// Rows in and beside the region's edges, of the first and of the last image.
+  /// Returns the rows at both sides of the region's edges, of the first and of the last image.
   [[nodiscard]] std::vector<Size> region_edges() const {
     const Size ny = problem_.stack[1];
     std::vector<Size> rows;
@@ -145,66 +144,72 @@ class MulAddComputation final : public Computation {
   Device& device_;
   Problem problem_;
   MulAdd mul_add_;
-  Array dst_;
-  Array other_;
+  DeviceArray dst_;
+  DeviceArray other_;
 };
 
-/// The formula, exact: dst and, where it is another array, other, each ny·nx elements a slice; and one region
-/// of one image where the regions of one array overlap.
-TermsFormula terms_of(MakeProblem make_problem) {
-  return [make_problem](const EstimateRequest& request) {
-    const auto [ny, nx] = request.other_dimensions;
-    const Problem problem = make_problem({1, ny, nx}, request.dtype, request.parameters);
-    const Size image_bytes = problem.stack.bytes(request.dtype);
-    std::vector<Term> terms{{"dst", image_bytes, 0}};
-    if (!problem.one_array) terms.push_back({"other", image_bytes, 0});
-    if (problem.needs_copy())
-      terms.push_back({"copy_of_other", 0, Shape{problem.other.h, problem.other.w}.bytes(request.dtype)});
-    return terms;
-  };
+template <MakeProblem make_problem>
+class MulAddCase final : public MulAddComputation {
+ public:
+  MulAddCase(Device& device, const Case& asked)
+      : MulAddComputation(device, make_problem(asked, asked["n"])) {}
+};
+
+/// Returns what is wrong with a case.
+template <MakeProblem make_problem>
+std::string mistake(const Case& asked) {
+  return usage_error([&] {
+    const Problem problem = make_problem(asked, asked["n"]);
+    with_floating(problem.dtype, [](auto) {});
+    checked_multiply(problem.one_array ? 1 : 2, problem.stack.bytes(problem.dtype));
+  });
 }
 
-Variant make_variant(std::string name, std::string help, std::vector<AxisDescription> region_axes,
-                     MakeProblem make_problem) {
+/// The formula, which is exact. For each slice: an image of dst and, if it is another array, of other. In
+/// addition one region of one image, if the regions of one array overlap.
+template <MakeProblem make_problem>
+std::vector<Part> parts(const Case& asked) {
+  const Problem problem = make_problem(asked, 1);
+  const Size image_bytes = problem.stack.bytes(problem.dtype);
+  std::vector<Part> parts{{"dst", image_bytes, 0}};
+  if (!problem.one_array) parts.push_back({"other", image_bytes, 0});
+  if (problem.needs_copy())
+    parts.push_back({"copy_of_other", 0, Shape{problem.other.h, problem.other.w}.bytes(problem.dtype)});
+  return parts;
+}
+
+template <MakeProblem make_problem>
+void add_variant(Worker& worker, const std::string& name, std::string help, std::vector<Axis> region_axes) {
+  std::vector<Axis> axes{
+      {"n", 20, "images"}, {"ny", 512, "rows of an image"}, {"nx", 512, "columns of an image"}};
+  axes.insert(axes.end(), region_axes.begin(), region_axes.end());
+  axes.emplace_back("dtype", "f32", std::vector<std::string>{"f32", "f64"}, "element type");
   constexpr int kProjection = 0;
-  Variant variant;
-  variant.description.name = name;
-  variant.description.help = std::move(help);
-  variant.description.axes = {size_axis("n", 20, "images"), size_axis("ny", 512, "rows of an image"),
-                              size_axis("nx", 512, "columns of an image")};
-  for (AxisDescription& axis : region_axes) variant.description.axes.push_back(std::move(axis));
-  variant.description.axes.push_back(dtype_axis({"f32", "f64"}));
-  variant.description.slice_axis = "n";
-  variant.description.slice_dimension = kProjection;
-  variant.description.destroys_input = true;
-  variant.estimators = {make_module_estimator({std::move(name), kProjection, {}}, terms_of(make_problem))};
-  variant.request = [](const Parameters& parameters) {
-    return stack_request(parameters, kProjection, "ny", "nx");
-  };
-  variant.make = [make_problem](Device& device,
-                                const Parameters& parameters) -> std::unique_ptr<Computation> {
-    const Shape stack{parameters.integer("n"), parameters.integer("ny"), parameters.integer("nx")};
-    Problem problem = make_problem(stack, dtype_of_case(parameters), parameters);
-    checked_multiply(problem.one_array ? 1 : 2, stack.bytes(problem.dtype));
-    return std::make_unique<MulAddComputation>(device, std::move(problem));
-  };
-  return variant;
+  worker.add<MulAddCase<make_problem>>(
+      {.name = name,
+       .backends = {"opencl", "cuda", "dry"},
+       .axes = std::move(axes),
+       .help = std::move(help),
+       .slice_axis = "n",
+       .slice_dimension = kProjection,
+       .destroys_input = true,
+       .estimators = {Estimator::of_parts(with_api_errors(parts<make_problem>), name)},
+       .mistake = mistake<make_problem>});
 }
 
 }  // namespace
 
-void add_mul_add(Registry& registry) {
-  registry.add(make_variant("mul_add/whole", "dst = a·dst + b·other on whole images", {}, whole_problem));
-  registry.add(make_variant("mul_add/subregion",
-                            "dst = a·dst + b·other on a y-x region of each image, also within one array",
-                            {size_axis("dst_y0", 0, "first row of the region of dst", 0),
-                             size_axis("dst_x0", 0, "first column of the region of dst", 0),
-                             size_axis("other_y0", 0, "first row of the region of other", 0),
-                             size_axis("other_x0", 0, "first column of the region of other", 0),
-                             size_axis("h", 0, "rows of the regions; 0: as many as both images have", 0),
-                             size_axis("w", 0, "columns of the regions; 0: as many as both images have", 0),
-                             size_axis("alias", 0, "1: dst and other are one array", 0)},
-                            subregion_problem));
+void add_mul_add(Worker& worker) {
+  add_variant<whole_problem>(worker, "mul_add/whole", "dst = a·dst + b·other on whole images", {});
+  add_variant<subregion_problem>(worker, "mul_add/subregion",
+                                 "dst = a·dst + b·other on a y-x region of each image, also within one array",
+                                 {{"dst_y0", 0, "first row of the region of dst"},
+                                  {"dst_x0", 0, "first column of the region of dst"},
+                                  {"other_y0", 0, "first row of the region of other"},
+                                  {"other_x0", 0, "first column of the region of other"},
+                                  {"h", 0, "rows of the regions; 0: as many as both images have"},
+                                  {"w", 0, "columns of the regions; 0: as many as both images have"},
+                                  {"alias", 0, "1: dst and other are one array"}});
 }
 
 }  // namespace peakmark

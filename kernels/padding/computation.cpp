@@ -49,18 +49,18 @@ std::vector<Size> border_rows(const PaddingProblem& problem) {
   return rows;
 }
 
-/// The rows to look at, as stretches [first, end) of neighbours that are pulled at once.
-std::vector<std::pair<Size, Size>> stretches_to_verify(const PaddingProblem& problem) {
+/// Returns the rows to compare, as ranges [first, end) that are read at once.
+std::vector<std::pair<Size, Size>> ranges_to_verify(const PaddingProblem& problem) {
   const Shape shape = problem.output_shape();
-  std::vector<std::pair<Size, Size>> stretches;
+  std::vector<std::pair<Size, Size>> ranges;
   if (shape.bytes(problem.dtype) >= kVerifiedWholeBytes) {
-    for (const Size row : rows_to_verify(shape, border_rows(problem))) stretches.emplace_back(row, row + 1);
-    return stretches;
+    for (const Size row : rows_to_verify(shape, border_rows(problem))) ranges.emplace_back(row, row + 1);
+    return ranges;
   }
   const Size count = problem.n * problem.y.padded();
   const Size at_once = std::max<Size>(1, kPulledBytes / (problem.x.padded() * size_of(problem.dtype)));
-  for (Size row = 0; row < count; row += at_once) stretches.emplace_back(row, std::min(row + at_once, count));
-  return stretches;
+  for (Size row = 0; row < count; row += at_once) ranges.emplace_back(row, std::min(row + at_once, count));
+  return ranges;
 }
 
 /// Makes the rows that should be there, from the seed of the input.
@@ -130,7 +130,7 @@ Verification PaddingComputation::verify() {
     const auto width = static_cast<std::size_t>(problem_.x.padded());
     ExpectedRows<T> expected_rows(problem_);
     std::vector<T> pulled;
-    for (const auto& [first, end] : stretches_to_verify(problem_)) {
+    for (const auto& [first, end] : ranges_to_verify(problem_)) {
       pulled.resize(static_cast<std::size_t>(end - first) * width);
       device_.pull_part<T>(output_, first * problem_.x.padded(), std::span(pulled));
       for (Size row = first; row < end; ++row) {

@@ -7,10 +7,10 @@
 
 namespace peakmark {
 
-/// What a work-item owns: some rows, which suits CPUs, or some neighbours of a few rows, which suits GPUs.
-/// `rows` stores past the caches where the output is larger than they are, `streamed_rows` always.
+/// What a work-item computes: some rows, for CPUs, or some neighbours of a few rows, for GPUs. `rows` stores
+/// past the caches if the output is larger than they are, `streamed_rows` always.
 enum class KernelGrain : std::uint8_t { rows, streamed_rows, elements };
-/// The one for this kind of device.
+/// Returns the one for this kind of device.
 KernelGrain grain_for(const DeviceInfo& device);
 
 /// What the variants of padding share: the stack in, the stack out, the grain of the kernels and the
@@ -38,7 +38,7 @@ class PaddingComputation : public Computation {
   /// The kernel `name` in the grain of this device.
   Kernel kernel(std::string_view name) const;
 
-  /// How work-items share images of (rows, columns) elements, and what every kernel is told of it.
+  /// How work-items share images of (rows, columns) elements: the launch, and arguments of every kernel.
   struct Grain {
     Range range;
     /// An item that owns a vector takes every y_step-th row of every z_step-th image; one that owns rows,
@@ -61,12 +61,12 @@ class PaddingComputation : public Computation {
   KernelGrain kernel_grain_;
 };
 
-/// Old: a source row and a source column for each padded element; a padded template for `constant`.
+/// The first: a source row and a source column for each padded element; a padded template for `constant`.
 std::unique_ptr<PaddingComputation> make_coords2d(Device& device, PaddingProblem problem, KernelGrain grain);
-/// New: a source row for each padded row and a source column for each padded column; the same template, of
-/// which only the border is read.
+/// The second: a source row for each padded row and a source column for each padded column; the same
+/// template, of which only the border is read.
 std::unique_ptr<PaddingComputation> make_coords1d(Device& device, PaddingProblem problem, KernelGrain grain);
-/// Next: nothing on the device but input and output; the vectors of `custom` are inputs.
+/// The third: nothing on the device but input and output; the vectors of `custom` are inputs.
 std::unique_ptr<PaddingComputation> make_computed(Device& device, PaddingProblem problem, KernelGrain grain);
 
 }  // namespace peakmark

@@ -36,9 +36,9 @@ Generator<std::int32_t> vector_generator(Values values) {
   };
 }
 
-/// Calls `fill(stretch, row, column)` for the stretches of rows of which a piece of an image consists.
+/// Calls `fill(part, row, column)` for the parts of rows that a piece of an image consists of.
 template <typename Fill>
-void for_each_stretch(std::span<std::int32_t> piece, Size first, Size width, Fill&& fill) {
+void for_each_row_part(std::span<std::int32_t> piece, Size first, Size width, Fill&& fill) {
   while (!piece.empty()) {
     const Size column = first % width;
     const auto count = std::min(piece.size(), static_cast<std::size_t>(width - column));
@@ -69,15 +69,15 @@ CoordinateVectors push_coordinate_images(Device& device, const PaddingProblem& p
   images.rows = device.push<std::int32_t>(
       "row_coordinates", problem.image_shape(),
       Generator<std::int32_t>([rows, width](std::span<std::int32_t> piece, Size first) {
-        for_each_stretch(piece, first, width, [&](std::span<std::int32_t> stretch, Size row, Size) {
-          std::ranges::fill(stretch, rows()[static_cast<std::size_t>(row)]);
+        for_each_row_part(piece, first, width, [&](std::span<std::int32_t> part, Size row, Size) {
+          std::ranges::fill(part, rows()[static_cast<std::size_t>(row)]);
         });
       }));
   images.columns = device.push<std::int32_t>(
       "column_coordinates", problem.image_shape(),
       Generator<std::int32_t>([columns, width](std::span<std::int32_t> piece, Size first) {
-        for_each_stretch(piece, first, width, [&](std::span<std::int32_t> stretch, Size, Size column) {
-          std::copy_n(columns().begin() + column, stretch.size(), stretch.begin());
+        for_each_row_part(piece, first, width, [&](std::span<std::int32_t> part, Size, Size column) {
+          std::copy_n(columns().begin() + column, part.size(), part.begin());
         });
       }));
   return images;

@@ -1,7 +1,7 @@
 #include "kernels/padding/estimators.hpp"
 
 #include "base/shape.hpp"
-#include "estimate/forms.hpp"
+#include "estimate/estimator.hpp"
 #include "kernels/padding/problem.hpp"
 
 namespace peakmark {

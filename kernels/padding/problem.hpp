@@ -11,8 +11,8 @@
 
 namespace peakmark {
 
-/// What stands outside the image: numpy.pad's modes, and `custom`, where the caller gives for each padded row
-/// and column the row and column of the image that it shows.
+/// What pads the image: numpy.pad's modes, and `custom`, with a list of the row and the column of the image
+/// for each padded row and column.
 enum class PaddingMode : std::uint8_t { constant, edge, reflect, symmetric, wrap, custom };
 
 std::string_view to_string(PaddingMode mode);
@@ -21,7 +21,7 @@ PaddingMode parse_padding_mode(std::string_view name);
 /// All modes' names, in the order of the enumeration.
 std::vector<std::string> padding_mode_names();
 
-/// One direction of an image: what it has and what is put before and after it. Elements.
+/// One axis of an image: its elements, and those padded before and after it.
 struct PaddedAxis {
   Size extent = 1;
   Size before = 0;
@@ -29,8 +29,7 @@ struct PaddedAxis {
   [[nodiscard]] Size padded() const { return before + extent + after; }
 };
 
-/// One value a side, for `constant`. Where two sides meet, in the corners, x has the word, as in numpy, which
-/// pads y first.
+/// The value of each side, for `constant`. The corners have the values of x, as in numpy, which pads y first.
 struct SideValues {
   double y0 = 1, y1 = 2, x0 = 3, x1 = 4;
 };
@@ -63,8 +62,8 @@ void check(const PaddingProblem& problem);
 inline constexpr Size kMaxCustomCoordinates = Size{1} << 24;
 
 /// The problem that a case's axes describe, checked; in `custom` also against kMaxCustomCoordinates. Its
-/// side values are 1, 2, 3, 4; its custom coordinates are drawn from a fixed seed in stretches, up to the
-/// image's length, of neighbours upward, downward or one and the same.
+/// side values are 1, 2, 3, 4. Its custom coordinates are drawn from a fixed seed, in runs of up to the
+/// image's length, whose neighbours go up, go down or are equal.
 PaddingProblem padding_problem(const Parameters& parameters);
 
 }  // namespace peakmark

@@ -8,22 +8,21 @@
 
 namespace peakmark {
 
-/// The element of an axis of `extent` elements that stands at `i` (0: the first element; below 0 and from
-/// `extent` on: the padding) by numpy.pad's definition of `mode`; null where `constant` puts a value. Not for
-/// `custom`.
+/// Returns the element of an axis of `extent` elements that numpy.pad puts at `i` in this mode (0: the first
+/// element; below 0 and from `extent` on: the padding). Null where `constant` puts a value. Not for `custom`.
 std::optional<Size> source_index(Size i, Size extent, PaddingMode mode);
 
-/// For each padded row (column) the row (column) of the image, −1 where a value of a side stands.
+/// Return for each padded row (column) the row (column) of the image, −1 for the value of a side.
 std::vector<Size> source_rows(const PaddingProblem& problem);
 std::vector<Size> source_columns(const PaddingProblem& problem);
 
-/// One row of the padded image, plainly. `image_row` is the row source_rows()[row] of the image, and not read
+/// Computes one row of the padded image. `image_row` is the row source_rows()[row] of the image, and not read
 /// when that is −1; `columns` is source_columns().
 template <typename T>
 void pad_row(const PaddingProblem& problem, Size row, std::span<const Size> columns,
              std::span<const T> image_row, std::span<T> padded_row);
 
-/// A whole stack: `input` has the shape problem.input_shape(), the result problem.output_shape().
+/// Pads a whole stack: `input` has the shape problem.input_shape(), the result problem.output_shape().
 template <typename T>
 std::vector<T> pad(const PaddingProblem& problem, std::span<const T> input);
 

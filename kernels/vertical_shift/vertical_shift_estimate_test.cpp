@@ -2,8 +2,8 @@
 
 #include "base/error.hpp"
 #include "kernels/common/variant_testing.hpp"
+#include "kernels/operations.hpp"
 #include "kernels/vertical_shift/shift_pattern.hpp"
-#include "kernels/vertical_shift/vertical_shift.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {
@@ -15,9 +15,8 @@ using testing_variants::parameters_of;
 
 class VerticalShiftEstimate : public testing::Test {
  protected:
-  VerticalShiftEstimate() { add_vertical_shift(registry_); }
   const Variant& find(const char* name) { return *registry_.find(name); }
-  Registry registry_;
+  Registry registry_ = testing_variants::registry_of(add_vertical_shift);
 };
 
 TEST_F(VerticalShiftEstimate, IsExact) {

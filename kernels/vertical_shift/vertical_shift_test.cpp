@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "kernels/common/device_testing.hpp"
 #include "kernels/common/seeded.hpp"
-#include "kernels/common/variant_testing.hpp"
 #include "kernels/vertical_shift/reference.hpp"
 #include "kernels/vertical_shift/scipy_vectors.hpp"
 #include "kernels/vertical_shift/shift_pattern.hpp"
@@ -21,27 +21,27 @@ namespace {
 
 using testing_variants::Grain;
 
-// The three ways behind one call: radios in, shifted radios out.
-enum class Way { temporaries, muladd, fused };
+// The three implementations behind one call: radios in, shifted radios out.
+enum class Implementation { temporaries, muladd, fused };
 
 template <typename T>
-std::vector<T> shift(Device& device, Way way, const std::vector<T>& radios, Size n_z, Size nx,
-                     const std::vector<float>& shifts) {
+std::vector<T> shift(Device& device, Implementation implementation, const std::vector<T>& radios, Size n_z,
+                     Size nx, const std::vector<float>& shifts) {
   const auto n_a = static_cast<Size>(shifts.size());
   constexpr DType dtype = dtype_of<T>;
-  Array stack = device.push<T>("radios", {n_a, n_z, nx}, radios);
-  switch (way) {
-    case Way::temporaries:
+  DeviceArray stack = create_with<T>(device, "radios", {n_a, n_z, nx}, radios);
+  switch (implementation) {
+    case Implementation::temporaries:
       ShiftWithTemporaries(device, dtype, n_z, nx)(stack, shifts);
       break;
-    case Way::muladd:
+    case Implementation::muladd:
       ShiftWithMulAdd(device, dtype, n_z, nx)(stack, shifts);
       break;
-    case Way::fused:
-      FusedShift(device, dtype)(stack, device.push<float>("shifts", {n_a}, shifts));
+    case Implementation::fused:
+      FusedShift(device, dtype)(stack, create_with<float>(device, "shifts", {n_a}, shifts));
       break;
   }
-  return device.pull<T>(stack);
+  return stack.read<T>();
 }
 
 template <typename T>
@@ -59,16 +59,16 @@ std::vector<T> seeded_radios(Size n_a, Size n_z, Size nx) {
   return radios;
 }
 
-class VerticalShift : public testing::TestWithParam<std::tuple<Way, Grain>> {
+class VerticalShift : public testing::TestWithParam<std::tuple<Implementation, Grain>> {
  protected:
-  Way way_ = std::get<0>(GetParam());
-  std::unique_ptr<Device> device_ = testing_variants::open_tested(std::get<1>(GetParam()));
+  Implementation implementation_ = std::get<0>(GetParam());
+  std::shared_ptr<Device> device_ = testing_variants::open_tested(std::get<1>(GetParam()));
 
   template <typename T>
   void expect_reference(Size n_z, Size nx, const std::vector<float>& shifts) {
     const auto radios = seeded_radios<T>(static_cast<Size>(shifts.size()), n_z, nx);
     SCOPED_TRACE(testing::Message() << "n_z " << n_z << ", nx " << nx);
-    expect_near(shift(*device_, way_, radios, n_z, nx, shifts),
+    expect_near(shift(*device_, implementation_, radios, n_z, nx, shifts),
                 vertical_shift_reference<T>(radios, n_z, nx, shifts),
                 4 * static_cast<double>(std::numeric_limits<T>::epsilon()));
   }
@@ -76,10 +76,11 @@ class VerticalShift : public testing::TestWithParam<std::tuple<Way, Grain>> {
 
 TEST_P(VerticalShift, EqualsScipy) {
   for (const ScipyShift& c : scipy_shifts()) {
-    expect_near(shift(*device_, way_, c.radios, c.n_z, c.nx, c.shifts), c.shifted, kScipyTolerance);
+    expect_near(shift(*device_, implementation_, c.radios, c.n_z, c.nx, c.shifts), c.shifted,
+                kScipyTolerance);
     const std::vector<double> radios(c.radios.begin(), c.radios.end());
     const std::vector<double> shifted(c.shifted.begin(), c.shifted.end());
-    expect_near(shift(*device_, way_, radios, c.n_z, c.nx, c.shifts), shifted, kScipyTolerance);
+    expect_near(shift(*device_, implementation_, radios, c.n_z, c.nx, c.shifts), shifted, kScipyTolerance);
   }
 }
 
@@ -117,7 +118,7 @@ TEST_P(VerticalShift, AnyOrderOfAngles) {
   for (int i = 0; i < 20; ++i) {
     std::ranges::next_permutation(angles);
     std::ranges::reverse(angles);
-    const auto shifted = shift(*device_, way_, radios, 17, 3, shifts_of_chunk(all, angles));
+    const auto shifted = shift(*device_, implementation_, radios, 17, 3, shifts_of_chunk(all, angles));
     for (std::size_t a = 0; a < angles.size(); ++a) {
       const std::vector<float> alone(radios.begin() + static_cast<std::ptrdiff_t>(a * radio),
                                      radios.begin() + static_cast<std::ptrdiff_t>((a + 1) * radio));
@@ -132,14 +133,14 @@ TEST_P(VerticalShift, AnyOrderOfAngles) {
 TEST_P(VerticalShift, ARowThatIsNotUsedMayHoldAnything) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> radio{1, 2, nan, nan};
-  EXPECT_THAT(shift(*device_, way_, radio, 4, 1, {-3.0F}), testing::ElementsAre(0, 0, 0, 1));
-  EXPECT_THAT(shift(*device_, way_, radio, 4, 1, {-2.5F}), testing::ElementsAre(0, 0, 0.5F, 1.5F));
-  EXPECT_THAT(shift(*device_, way_, radio, 4, 1, {9.0F}), testing::Each(0));
+  EXPECT_THAT(shift(*device_, implementation_, radio, 4, 1, {-3.0F}), testing::ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(shift(*device_, implementation_, radio, 4, 1, {-2.5F}), testing::ElementsAre(0, 0, 0.5F, 1.5F));
+  EXPECT_THAT(shift(*device_, implementation_, radio, 4, 1, {9.0F}), testing::Each(0));
 }
 
 TEST_P(VerticalShift, AnEmptyStackStaysEmpty) {
-  EXPECT_TRUE(shift<float>(*device_, way_, {}, 5, 3, {}).empty());
-  EXPECT_TRUE(shift<float>(*device_, way_, {}, 5, 0, {1, 2}).empty());
+  EXPECT_TRUE(shift<float>(*device_, implementation_, {}, 5, 3, {}).empty());
+  EXPECT_TRUE(shift<float>(*device_, implementation_, {}, 5, 0, {1, 2}).empty());
 }
 
 // Rows are done four at a time where all their sources are there; heights around that, and wide blocks.
@@ -156,11 +157,9 @@ TEST_P(VerticalShift, EveryHeightAndShift) {
 // A work-group of a GPU takes 128 to 512 rows at a time, the more the narrower it is; it is the narrower the
 // fewer radios there are for a device.
 TEST_P(VerticalShift, MoreRowsThanAGroupTakesAtATime) {
-  DeviceInfo info = device_->info();
   for (const Size compute_units : {1, 4, 1000}) {
-    info.compute_units = compute_units;
     device_.reset();
-    device_ = open_device(info);
+    device_ = testing_variants::open_tested(std::get<1>(GetParam()), compute_units);
     for (const Size n_z : {127, 128, 130, 511, 1100})
       expect_reference<float>(n_z, 35, {0.25F, -0.25F, -1, 1, 130.5F, -130.5F, 517});
     expect_reference<double>(300, 35, {0.25F, -7.25F});
@@ -169,14 +168,15 @@ TEST_P(VerticalShift, MoreRowsThanAGroupTakesAtATime) {
 
 TEST_P(VerticalShift, UsageErrors) {
   const auto radios = seeded_radios<float>(2, 3, 4);
-  EXPECT_THROW(shift(*device_, way_, seeded_radios<float>(3, 3, 4), 3, 4, {1, 2}), UsageError);
-  Array stack = device_->push<float>("radios", {2, 3, 4}, radios);
+  EXPECT_THROW(shift(*device_, implementation_, seeded_radios<float>(3, 3, 4), 3, 4, {1, 2}),
+               std::invalid_argument);
+  DeviceArray stack = create_with<float>(*device_, "radios", {2, 3, 4}, radios);
   const std::vector<float> three{1, 2, 3};
-  if (way_ == Way::fused) {
-    const Array shifts = device_->push<float>("shifts", {3}, three);
+  if (implementation_ == Implementation::fused) {
+    const DeviceArray shifts = create_with<float>(*device_, "shifts", {3}, three);
     EXPECT_THROW(FusedShift(*device_, DType::f32)(stack, shifts), UsageError);
     EXPECT_THROW(FusedShift(*device_, DType::i32), UsageError);
-  } else if (way_ == Way::muladd) {
+  } else if (implementation_ == Implementation::muladd) {
     EXPECT_THROW(ShiftWithMulAdd(*device_, DType::f32, 3, 4)(stack, three), UsageError);
     EXPECT_THROW(ShiftWithMulAdd(*device_, DType::f32, 4, 4)(stack, std::span(three).first(2)), UsageError);
     EXPECT_THROW(ShiftWithMulAdd(*device_, DType::f64, 3, 4)(stack, std::span(three).first(2)), UsageError);
@@ -189,15 +189,16 @@ TEST_P(VerticalShift, UsageErrors) {
   }
 }
 
-std::string to_string(const testing::TestParamInfo<std::tuple<Way, Grain>>& info) {
+std::string to_string(const testing::TestParamInfo<std::tuple<Implementation, Grain>>& info) {
   constexpr std::array kNames = {"temporaries", "muladd", "fused"};
-  const auto [way, grain] = info.param;
-  return std::string(kNames.at(static_cast<std::size_t>(way))) +
+  const auto [implementation, grain] = info.param;
+  return std::string(kNames.at(static_cast<std::size_t>(implementation))) +
          (grain == Grain::cpu ? "_cpu_grain" : "_gpu_grain");
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, VerticalShift,
-                         testing::Combine(testing::Values(Way::temporaries, Way::muladd, Way::fused),
+                         testing::Combine(testing::Values(Implementation::temporaries, Implementation::muladd,
+                                                          Implementation::fused),
                                           testing::Values(Grain::cpu, Grain::gpu)),
                          to_string);
 

@@ -7,24 +7,21 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "estimate/forms.hpp"
-#include "kernels/common/axes.hpp"
+#include "kernels/common/api_errors.hpp"
 #include "kernels/common/device_inputs.hpp"
-#include "kernels/common/floating.hpp"
 #include "kernels/common/verify_rows.hpp"
+#include "kernels/operations.hpp"
 #include "kernels/vertical_shift/reference.hpp"
 #include "kernels/vertical_shift/shift_pattern.hpp"
 #include "kernels/vertical_shift/shift_terms.hpp"
 #include "kernels/vertical_shift/vertical_shift.hpp"
-#include "worker/variant.hpp"
+#include "peakmark/worker.hpp"
 
 namespace peakmark {
 namespace {
 
 constexpr std::uint32_t kSeedRadios = 22;
-constexpr int kProjection = 0;
-/// A shift an angle is a list on the host, and `temporaries` allocation_log two allocations for each, on
-/// `dry` too.
+/// There is a shift for each angle on the host, and `temporaries` has two allocations for each, on `dry` too.
 constexpr Size kMaxRadios = Size{1} << 20;
 
 struct Problem {
@@ -33,62 +30,76 @@ struct Problem {
   std::vector<float> shifts;
 };
 
-/// One of the three ways, as a case sees it.
-class Way {
+/// Returns the problem of a case. Throws UsageError for a case that is not valid.
+Problem make_problem(const Case& asked) {
+  Problem problem{{asked["n_a"], asked["n_z"], asked["nx"]}, parse_dtype(asked.word("dtype")), {}};
+  with_floating(problem.dtype, [](auto) {});
+  if (problem.radios[0] > kMaxRadios)
+    throw UsageError(fmt::format("vertical_shift: n_a is {}; each radio has a shift, {} are the most",
+                                 problem.radios[0], kMaxRadios));
+  // No implementation needs more than two radios in addition to the stack.
+  checked_add(problem.radios.bytes(problem.dtype),
+              checked_multiply(2, Shape{problem.radios[1], problem.radios[2]}.bytes(problem.dtype)));
+  problem.shifts = shifts_of_angles(asked.word("shift"), problem.radios[0], problem.radios[1]);
+  return problem;
+}
+
+/// An implementation as a case uses it.
+class Shifter {
  public:
-  Way() = default;
-  Way(const Way&) = delete;
-  Way& operator=(const Way&) = delete;
-  virtual ~Way() = default;
+  Shifter() = default;
+  Shifter(const Shifter&) = delete;
+  Shifter& operator=(const Shifter&) = delete;
+  virtual ~Shifter() = default;
   virtual void set_up(Device& device, const Problem& problem) = 0;
   virtual void create_inputs(Device&, const Problem&) {}
-  virtual void call(Array& radios, const Problem& problem) = 0;
+  virtual void call(DeviceArray& radios, const Problem& problem) = 0;
 };
 
-template <typename Shifter>
-class HostShifts final : public Way {
+template <typename Shift>
+class HostShifts final : public Shifter {
  public:
   void set_up(Device& device, const Problem& problem) override {
     shift_.emplace(device, problem.dtype, problem.radios[1], problem.radios[2]);
   }
-  void call(Array& radios, const Problem& problem) override { (*shift_)(radios, problem.shifts); }
+  void call(DeviceArray& radios, const Problem& problem) override { (*shift_)(radios, problem.shifts); }
 
  private:
-  std::optional<Shifter> shift_;
+  std::optional<Shift> shift_;
 };
 
-class DeviceShifts final : public Way {
+class DeviceShifts final : public Shifter {
  public:
   void set_up(Device& device, const Problem& problem) override { shift_.emplace(device, problem.dtype); }
   void create_inputs(Device& device, const Problem& problem) override {
-    shifts_ = device.push<float>("shifts", {problem.radios[0]}, std::span(problem.shifts));
+    shifts_ = create_with<float>(device, "shifts", {problem.radios[0]}, problem.shifts);
   }
-  void call(Array& radios, const Problem&) override { (*shift_)(radios, shifts_); }
+  void call(DeviceArray& radios, const Problem&) override { (*shift_)(radios, shifts_); }
 
  private:
   std::optional<FusedShift> shift_;
-  Array shifts_;
+  DeviceArray shifts_;
 };
 
-class VerticalShiftComputation final : public Computation {
+template <typename ShifterType>
+class VerticalShiftCase final : public Computation {
  public:
-  VerticalShiftComputation(Device& device, Problem problem, std::unique_ptr<Way> way)
-      : device_(device), problem_(std::move(problem)), way_(std::move(way)) {
-    require_dtype(device.info(), problem_.dtype);
+  VerticalShiftCase(Device& device, const Case& asked) : device_(device), problem_(make_problem(asked)) {
+    require_dtype(device, problem_.dtype);
   }
 
-  void set_up() override { way_->set_up(device_, problem_); }
+  void set_up() override { shifter_.set_up(device_, problem_); }
 
   void create_inputs() override {
     radios_ = create_seeded(device_, "radios", problem_.radios, problem_.dtype, kSeedRadios);
-    way_->create_inputs(device_, problem_);
+    shifter_.create_inputs(device_, problem_);
   }
 
-  void call() override { way_->call(radios_, problem_); }
+  void call() override { shifter_.call(radios_, problem_); }
 
   void restore_inputs() override { write_seeded(device_, radios_, kSeedRadios); }
 
-  Verification verify() override {
+  std::string verify() override {
     return with_floating(problem_.dtype, [&](auto zero) { return verify_as<decltype(zero)>(); });
   }
 
@@ -99,8 +110,6 @@ class VerticalShiftComputation final : public Computation {
       if (shift != 0) rows = checked_add(rows, checked_add(n_z, rows_read(shift, n_z)));  // written and read
     return checked_multiply(rows, Shape{problem_.radios[2]}.bytes(problem_.dtype));
   }
-
-  [[nodiscard]] DType output_dtype() const override { return problem_.dtype; }
 
  private:
   [[nodiscard]] Size rows_read(float shift, Size n_z) const {
@@ -115,7 +124,7 @@ class VerticalShiftComputation final : public Computation {
   }
 
   template <typename T>
-  Verification verify_as() {
+  std::string verify_as() {
     const Size n_z = problem_.radios[1];
     const Size nx = problem_.radios[2];
     // Values and factors are at most 1: two products and a sum, rounded or fused.
@@ -133,11 +142,11 @@ class VerticalShiftComputation final : public Computation {
                                       problem_.shifts[static_cast<std::size_t>(a)], row_of);
       comparison.add<T>(row, expected, actual, tolerance);
     });
-    return comparison.verification();
+    return comparison.error();
   }
 
-  /// Rows near both ends of the first and of the last radio: where terms are dropped by shifts of the
-  /// patterns.
+  /// Returns the rows near both ends of the first and of the last radio, where the patterns' shifts drop
+  /// terms.
   [[nodiscard]] std::vector<Size> edge_rows() const {
     const Size n_z = problem_.radios[1];
     const Size edge = std::min<Size>(n_z, 10);
@@ -152,91 +161,79 @@ class VerticalShiftComputation final : public Computation {
 
   Device& device_;
   Problem problem_;
-  std::unique_ptr<Way> way_;
-  Array radios_;
+  ShifterType shifter_;
+  DeviceArray radios_;
 };
 
-Size radio_bytes(const EstimateRequest& request) {
-  return Shape{request.other_dimensions[0], request.other_dimensions[1]}.bytes(request.dtype);
+/// What a formula needs to know of a case.
+struct Radio {
+  explicit Radio(const Case& asked)
+      : n_z(asked["n_z"]),
+        nx(asked["nx"]),
+        dtype(parse_dtype(asked.word("dtype"))),
+        bytes(Shape{n_z, nx}.bytes(dtype)) {}
+  Size n_z, nx;
+  DType dtype;
+  Size bytes;
+};
+
+/// The formula, which is exact: the stack, one image `shifted`, and the largest `product` of all angles,
+/// which has as many rows as the shift leaves of a radio. More angles may have a larger one, so the bytes of
+/// a slice are not constant.
+Size temporaries_bytes(const Case& asked) {
+  const Radio radio(asked);
+  const Size n_a = asked["n_a"];
+  const Size rows = most_shifted_rows(asked.word("shift"), n_a, radio.n_z, radio.dtype);
+  const Size product = Shape{rows, radio.nx}.bytes(radio.dtype);
+  return checked_add(checked_add(checked_multiply(n_a, radio.bytes), radio.bytes), product);
 }
 
-/// The formula, exact: the stack, one image `shifted`, and the largest `product` of the angles: as many rows
-/// as the shift leaves of a radio. More angles may bring a larger one, hence no constant bytes a slice.
-Size temporaries_bytes(const EstimateRequest& request, Size n_a) {
-  const auto [n_z, nx] = request.other_dimensions;
-  const Size radios = checked_multiply(n_a, radio_bytes(request));
-  const Size shifted = radio_bytes(request);
-  const Size rows = most_shifted_rows(request.parameters.word("shift"), n_a, n_z, request.dtype);
-  const Size product = Shape{rows, nx}.bytes(request.dtype);
-  return checked_add(checked_add(radios, shifted), product);
+/// The formula, which is exact: the stack and two images.
+std::vector<Part> muladd_parts(const Case& asked) {
+  const Size radio = Radio(asked).bytes;
+  return {{"radios", radio, 0}, {"radio", 0, radio}, {"shifted", 0, radio}};
 }
 
-/// The formula, exact: the stack and two images.
-std::vector<Term> muladd_terms(const EstimateRequest& request) {
-  return {{"radios", radio_bytes(request), 0},
-          {"radio", 0, radio_bytes(request)},
-          {"shifted", 0, radio_bytes(request)}};
+/// The formula, which is exact: the stack and its shifts.
+std::vector<Part> fused_parts(const Case& asked) {
+  return {{"radios", Radio(asked).bytes, 0}, {"shifts", size_of(DType::f32), 0}};
 }
 
-/// The formula, exact: the stack and its shifts.
-std::vector<Term> fused_terms(const EstimateRequest& request) {
-  return {{"radios", radio_bytes(request), 0}, {"shifts", size_of(DType::f32), 0}};
-}
-
-EstimatorTraits traits(const std::string& name) {
-  return {name, kProjection, {}};
-}
-
-Variant make_variant(std::string name, std::string help, std::shared_ptr<const Estimator> estimator,
-                     std::function<std::unique_ptr<Way>()> make_way) {
-  Variant variant;
-  variant.description.name = std::move(name);
-  variant.description.help = std::move(help);
-  variant.description.axes = {
-      size_axis("n_a", 20, fmt::format("radios, one an angle; at most {}", kMaxRadios)),
-      size_axis("n_z", 512, "rows of a radio"), size_axis("nx", 512, "columns of a radio"),
-      word_axis("shift", "random8", shift_patterns(), "seeded pattern of a shift an angle"),
-      dtype_axis({"f32", "f64"})};
-  variant.description.slice_axis = "n_a";
-  variant.description.slice_dimension = kProjection;
-  variant.description.destroys_input = true;
-  variant.estimators = {std::move(estimator)};
-  variant.request = [](const Parameters& parameters) {
-    return stack_request(parameters, kProjection, "n_z", "nx");
-  };
-  variant.make = [make_way = std::move(make_way)](
-                     Device& device, const Parameters& parameters) -> std::unique_ptr<Computation> {
-    Problem problem{{parameters.integer("n_a"), parameters.integer("n_z"), parameters.integer("nx")},
-                    dtype_of_case(parameters),
-                    {}};
-    if (problem.radios[0] > kMaxRadios)
-      throw UsageError(fmt::format("vertical_shift: n_a is {}; each radio has a shift, {} are the most",
-                                   problem.radios[0], kMaxRadios));
-    // Each way needs two radios beside the stack at the most.
-    checked_add(problem.radios.bytes(problem.dtype),
-                checked_multiply(2, Shape{problem.radios[1], problem.radios[2]}.bytes(problem.dtype)));
-    problem.shifts = shifts_of_angles(parameters.word("shift"), problem.radios[0], problem.radios[1]);
-    return std::make_unique<VerticalShiftComputation>(device, std::move(problem), make_way());
-  };
-  return variant;
+template <typename ShifterType>
+void add_variant(Worker& worker, const std::string& name, std::string help, Estimator estimator) {
+  constexpr int kProjection = 0;
+  worker.add<VerticalShiftCase<ShifterType>>(
+      {.name = name,
+       .backends = {"opencl", "cuda", "dry"},
+       .axes = {{"n_a", 20, fmt::format("radios, one an angle; at most {}", kMaxRadios)},
+                {"n_z", 512, "rows of a radio"},
+                {"nx", 512, "columns of a radio"},
+                {"shift", "random8", shift_patterns(), "seeded pattern of a shift an angle"},
+                {"dtype", "f32", {"f32", "f64"}, "element type"}},
+       .help = std::move(help),
+       .slice_axis = "n_a",
+       .slice_dimension = kProjection,
+       .destroys_input = true,
+       .estimators = {std::move(estimator)},
+       .mistake = [](const Case& asked) { return usage_error([&] { make_problem(asked); }); }});
 }
 
 }  // namespace
 
-void add_vertical_shift(Registry& registry) {
-  registry.add(
-      make_variant("vertical_shift/temporaries",
-                   "shifts each radio by its own shift; a fresh temporary for each term of each radio",
-                   make_iterative_estimator(traits("vertical_shift/temporaries"), temporaries_bytes),
-                   [] { return std::make_unique<HostShifts<ShiftWithTemporaries>>(); }));
-  registry.add(make_variant("vertical_shift/muladd",
-                            "shifts each radio by its own shift; mul_adds on sub-regions of two images",
-                            make_module_estimator(traits("vertical_shift/muladd"), muladd_terms),
-                            [] { return std::make_unique<HostShifts<ShiftWithMulAdd>>(); }));
-  registry.add(make_variant("vertical_shift/fused",
+void add_vertical_shift(Worker& worker) {
+  const std::string temporaries = "vertical_shift/temporaries";
+  add_variant<HostShifts<ShiftWithTemporaries>>(
+      worker, temporaries,
+      "shifts each radio by its own shift; a fresh temporary for each term of each radio",
+      Estimator::of_bytes(with_api_errors(temporaries_bytes), temporaries));
+  const std::string muladd = "vertical_shift/muladd";
+  add_variant<HostShifts<ShiftWithMulAdd>>(
+      worker, muladd, "shifts each radio by its own shift; mul_adds on sub-regions of two images",
+      Estimator::of_parts(with_api_errors(muladd_parts), muladd));
+  const std::string fused = "vertical_shift/fused";
+  add_variant<DeviceShifts>(worker, fused,
                             "shifts each radio by its own shift; one launch for the stack, in place",
-                            make_module_estimator(traits("vertical_shift/fused"), fused_terms),
-                            [] { return std::make_unique<DeviceShifts>(); }));
+                            Estimator::of_parts(with_api_errors(fused_parts), fused));
 }
 
 }  // namespace peakmark

@@ -2,8 +2,8 @@
 
 #include "base/error.hpp"
 #include "kernels/common/variant_testing.hpp"
+#include "kernels/operations.hpp"
 #include "kernels/vertical_shift/shift_pattern.hpp"
-#include "kernels/vertical_shift/vertical_shift.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark {
@@ -14,8 +14,7 @@ using testing_variants::parameters_of;
 
 class VerticalShiftVariants : public testing::TestWithParam<testing_variants::Grain> {
  protected:
-  VerticalShiftVariants() { add_vertical_shift(registry_); }
-  Registry registry_;
+  Registry registry_ = testing_variants::registry_of(add_vertical_shift);
   std::unique_ptr<Device> device_ = testing_variants::open_tested(GetParam());
 };
 

@@ -136,7 +136,7 @@ class CudaDevice : public Device {
     return Kernel(kernels_.get(source, name, dtype));
   }
 
-  void launch(const Kernel& kernel, const Range& range, std::initializer_list<Argument> arguments) override {
+  void launch(const Kernel& kernel, const Range& range, std::span<const Argument> arguments) override {
     const auto shape = launch_shape(range, info_);
     if (!shape) return;
     std::vector<std::uint64_t> values(arguments.size());

@@ -14,9 +14,9 @@ CudaKernels::~CudaKernels() {
 }
 
 cudaLibrary_t CudaKernels::library(const KernelSource& source, DType dtype) {
-  const auto key = std::make_pair(std::string(source.name), dtype);
+  const auto key = std::make_pair(std::string(source.text), dtype);
   if (const auto found = libraries_.find(key); found != libraries_.end()) return found->second;
-  const auto image = std::ranges::find(source.cuda_images, dtype, &CudaImage::dtype);
+  const auto image = std::ranges::find(source.cuda_images, to_string(dtype), &CudaImage::dtype);
   if (image == source.cuda_images.end()) {
     throw Unsupported(fmt::format("cuda: {} was not compiled for {}", source.name, to_string(dtype)));
   }

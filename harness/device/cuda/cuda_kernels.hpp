@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "device/kernel_source.hpp"
+#include "peakmark/worker/kernel.hpp"
 
 namespace peakmark {
 

@@ -115,7 +115,7 @@ class OpenClDevice final : public Device {
     return Kernel{&programs_.kernel(source, name, dtype)};
   }
 
-  void launch(const Kernel& kernel, const Range& range, std::initializer_list<Argument> arguments) override {
+  void launch(const Kernel& kernel, const Range& range, std::span<const Argument> arguments) override {
     if (kernel.implementation() == nullptr) throw UsageError("a launch of no kernel");
     const auto& compiled = *static_cast<const OpenClKernel*>(kernel.implementation());
     const LaunchGeometry geometry =

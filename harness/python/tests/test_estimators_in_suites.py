@@ -107,7 +107,7 @@ def test_estimate_asks_programs_and_functions(folder):
     assert "ZeroDivisionError: of its own making" in estimate(
         "python:example_estimators:raises", "--form", "module", "--dimensions", "10,20", "--slices", "1"
     )
-    assert "no form 'modul'; did you mean 'module'?" in estimate(call, "--form", "modul", "--dimensions", "1,1")
+    assert "unknown form 'modul'; did you mean 'module'?" in estimate(call, "--form", "modul", "--dimensions", "1,1")
     assert "--dimensions" in estimate(call)
 
 

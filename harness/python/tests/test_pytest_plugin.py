@@ -42,7 +42,7 @@ def test_a_limit_one_byte_too_low_fails_and_tells_what_was_live(project):
 
 
 def test_a_session_may_undo_the_freezing_of_what_imports_made(project):
-    # gc.freeze makes Python's own collections shorter, and so the tests of a project faster; docs/pytest.md.
+    # gc.freeze makes Python's own collections shorter, and so the tests of a project faster; docs/python.md.
     test = """
         import gc
 

@@ -112,7 +112,7 @@ with Window() as last: pass
 print(json.dumps([window.notes, after.notes, last.notes]))
 """,
     )
-    note = "the device was not waited for: a user event is not set yet, and a queue may be waiting for it"
+    note = "the device was not waited for: a user event is not set yet, and a queue may wait for it"
     assert told == [[note], [note], []]
 
 

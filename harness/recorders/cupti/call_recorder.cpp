@@ -1,3 +1,4 @@
+// The part of CallRecorder that CUPTI's resource callbacks reach.
 #include "recorders/cupti/call_recorder.hpp"
 
 #include <cupti.h>
@@ -9,42 +10,12 @@
 namespace peakmark {
 namespace {
 
-// Pools have addresses of the host; this is none. The device's ordinal is added.
+// Identifies the graph memory of a device: no pool has this address. The device's ordinal is added.
 constexpr std::uint64_t kGraphMemory = 0xffff'ffff'ffff'0000;
 
-/// The driver has gone, or the context: so has the memory.
+/// True if the driver or the context has ended, and the memory with it.
 bool is_gone(CUresult result) {
   return result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
-}
-
-/// True for calls that end memory, or what holds it.
-bool takes_away(CUpti_CallbackId id) {
-  switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync_ptsz:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister:
-    case CUPTI_DRIVER_TRACE_CBID_cuArrayDestroy:
-    case CUPTI_DRIVER_TRACE_CBID_cuMipmappedArrayDestroy:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemPoolDestroy:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemRelease:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemUnmap:
-    case CUPTI_DRIVER_TRACE_CBID_cuMulticastUnbind:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemMapArrayAsync:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemMapArrayAsync_ptsz:
-    case CUPTI_DRIVER_TRACE_CBID_cuCtxDetach:
-    case CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy:
-    case CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset:
-    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease:
-    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxDestroy:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace
@@ -62,10 +33,10 @@ void CallRecorder::on_call(const DriverCall& call) noexcept {
 }
 
 void CallRecorder::lose_event() noexcept {
-  if (told_lost_.exchange(true)) return;
+  if (noted_lost_.exchange(true)) return;
   try {
-    sink_.invalid("the recorder found no memory for an event; give the program more memory");
-  } catch (...) {  // the sink of a test
+    sink_.invalid("the recorder could not allocate memory for an event; give the program more memory");
+  } catch (...) {  // only the sink of a test throws
   }
 }
 
@@ -80,7 +51,7 @@ void CallRecorder::withdraw(std::uint64_t address, Withdrawn& withdrawn) {
 void CallRecorder::begin(const DriverCall& call) {
   if (call.correlation == nullptr) return;
   *call.correlation = 0;
-  if (!takes_away(call.id)) return;
+  if (!releases_memory(call.id)) return;
   auto withdrawn = std::make_unique<Withdrawn>();
   if (!withdraw_free(call, *withdrawn) && !withdraw_physical(call, *withdrawn) &&
       !withdraw_context(call, *withdrawn)) {
@@ -90,19 +61,17 @@ void CallRecorder::begin(const DriverCall& call) {
 }
 
 bool CallRecorder::withdraw_free(const DriverCall& call, Withdrawn& withdrawn) {
-  if (call.id == CUPTI_DRIVER_TRACE_CBID_cuMemPoolDestroy) {
-    withdrawn.pool =
-        reinterpret_cast<std::uint64_t>(static_cast<const cuMemPoolDestroy_params*>(call.parameters)->pool);
+  if (call.id == PEAKMARK_CALL(cuMemPoolDestroy)) {
+    withdrawn.pool = reinterpret_cast<std::uint64_t>(parameters<cuMemPoolDestroy_params>(call).pool);
     const auto info = pools_.destroyed(withdrawn.pool);
     withdrawn.pool_info = info.value_or(Pools::Info{.kind = MemoryKind::none});
     return info.has_value();
   }
-  const auto address = freed_by(call);
+  const auto address = decode_release(call);
   if (!address || *address == 0) return false;
   withdraw(*address, withdrawn);
   if (withdrawn.allocations.empty()) withdrawn.unknown_address = *address;
-  if (call.id == CUPTI_DRIVER_TRACE_CBID_cuArrayDestroy ||
-      call.id == CUPTI_DRIVER_TRACE_CBID_cuMipmappedArrayDestroy) {
+  if (call.id == PEAKMARK_CALL(cuArrayDestroy) || call.id == PEAKMARK_CALL(cuMipmappedArrayDestroy)) {
     withdraw(physical_.unmap_array(*address), withdrawn);
   }
   return true;
@@ -113,23 +82,22 @@ void CallRecorder::end(const DriverCall& call) {
     const std::unique_ptr<Withdrawn> withdrawn(reinterpret_cast<Withdrawn*>(*call.correlation));
     *call.correlation = 0;
     end_withdrawal(call, *withdrawn);
-    // The one call that may both map and unmap.
+    // cuMemMapArrayAsync can map and unmap in one call.
     return call.result == CUDA_SUCCESS ? end_physical(call) : void();
   }
-  if (const auto request = allocation_of(call)) return end_allocation(call, *request);
+  if (const auto request = decode_allocation(call)) return end_allocation(call, *request);
   if (call.result != CUDA_SUCCESS) return;
 
-  if (const auto graph = graph_allocation_of(call))
-    return tell_graph_allocation(graph->address, graph->bytes);
-  if (const auto import = import_of(call)) note_import(*import);
-  if (const auto found = pool_of(call)) {
+  if (const auto graph = decode_graph_allocation(call))
+    return note_graph_allocation(graph->address, graph->bytes);
+  if (const auto import = decode_import(call)) note_import(*import);
+  if (const auto found = decode_pool(call)) {
     if (found->is_new) return pools_.created(found->pool, found->info);
     pools_.seen(found->pool, found->info);
     return;
   }
-  if (call.id == CUPTI_DRIVER_TRACE_CBID_cuMemPoolTrimTo) {
-    const auto pool =
-        reinterpret_cast<std::uint64_t>(static_cast<const cuMemPoolTrimTo_params*>(call.parameters)->pool);
+  if (call.id == PEAKMARK_CALL(cuMemPoolTrimTo)) {
+    const auto pool = reinterpret_cast<std::uint64_t>(parameters<cuMemPoolTrimTo_params>(call).pool);
     return sample_pool(pool, pools_.find(pool).value_or(Pools::Info{}).device);
   }
   end_physical(call);
@@ -138,28 +106,28 @@ void CallRecorder::end(const DriverCall& call) {
 }
 
 void CallRecorder::end_enqueue(const DriverCall& call) {
-  if (graphs_seen_ && (call.id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
-                       call.id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz)) {
-    sample_graphs(driver_.device_of(call.context, call.context_id));
+  if (graphs_seen_ &&
+      (call.id == PEAKMARK_CALL(cuGraphLaunch) || call.id == PEAKMARK_CALL(cuGraphLaunch_ptsz))) {
+    sample_graphs(driver_.device_ordinal(call.context, call.context_id));
   }
   if (!finish_each_) return;
-  const auto stream = stream_of(call);
+  const auto stream = decode_stream(call);
   // During a capture nothing runs, and waiting would end the capture with an error.
   if (!stream || driver_.is_capturing(*stream) || driver_.synchronise(*stream)) return;
   finish_each_ = false;
-  note_once(told_wait_,
+  note_once(noted_wait_,
             "--sync: a stream was not idle in time, as one that waits for work on another device; from here "
             "on the recorder does not wait, and the peak may differ from run to run");
 }
 
-/// `allocation.pool` is that of the call, 0 where it takes the current one.
+/// Sets pool, kind and device. `allocation.pool` is the pool that the call names; 0: the current one.
 void CallRecorder::set_pool(CudaAllocation& allocation) {
   std::optional<Pools::Info> known;
   if (allocation.pool != 0) {
     known = pools_.find(allocation.pool);
   } else {
     allocation.pool = reinterpret_cast<std::uint64_t>(driver_.current_pool(allocation.device));
-    if (allocation.pool == 0 || pools_.is_of_driver(allocation.pool, allocation.device)) return;
+    if (allocation.pool == 0 || pools_.is_driver_pool(allocation.pool, allocation.device)) return;
     known = pools_.seen(allocation.pool, {.device = allocation.device});
   }
   if (!known || known->kind == MemoryKind::none) {
@@ -176,7 +144,7 @@ void CallRecorder::end_allocation(const DriverCall& call, const AllocationReques
       .bytes = request.bytes,
       .kind = request.kind,
       .pool = reinterpret_cast<std::uint64_t>(request.pool),
-      .device = request.device ? *request.device : driver_.device_of(call.context, call.context_id),
+      .device = request.device ? *request.device : driver_.device_ordinal(call.context, call.context_id),
       .context = call.context_id,
       .in_context = request.in_context};
   if (call.result != CUDA_SUCCESS) {
@@ -186,14 +154,13 @@ void CallRecorder::end_allocation(const DriverCall& call, const AllocationReques
   }
   if (allocation.address == 0) return;
   if (request.stream_ordered) {
-    if (driver_.is_capturing(request.stream)) return tell_graph_allocation(request.address, request.bytes);
+    if (driver_.is_capturing(request.stream)) return note_graph_allocation(request.address, request.bytes);
     set_pool(allocation);
   }
   if (!request.sized) {
-    note_once(told_unsized_,
-              "an array of a packed format is counted as 0 bytes: its size is the driver's secret");
+    note_once(noted_unsized_, "an array of a packed format is counted as 0 bytes: its size is unknown");
   }
-  if (call.id == CUPTI_DRIVER_TRACE_CBID_cuMemCreate) {
+  if (call.id == PEAKMARK_CALL(cuMemCreate)) {
     allocation.address = physical_.created(allocation.address, allocation.device);
   }
   live_.add(allocation);
@@ -202,16 +169,17 @@ void CallRecorder::end_allocation(const DriverCall& call, const AllocationReques
 }
 
 void CallRecorder::end_withdrawal(const DriverCall& call, Withdrawn& withdrawn) {
-  if (call.result != CUDA_SUCCESS && !is_gone(call.result)) return give_back(call, withdrawn);
+  if (call.result != CUDA_SUCCESS && !is_gone(call.result)) return undo(call, withdrawn);
   if (withdrawn.context) contexts_.destroyed(*withdrawn.context);
-  if (withdrawn.released && !process_ends_ && !driver_.primary_is_active(*withdrawn.released).value_or(true))
+  if (withdrawn.released && !is_process_exiting_ &&
+      !driver_.primary_is_active(*withdrawn.released).value_or(true))
     end_memory_of_primary(*withdrawn.released);
   if (withdrawn.unknown_address != 0) {
     {
       const std::scoped_lock lock(mutex_);
       if (not_counted_.erase(withdrawn.unknown_address) != 0) return;
     }
-    // Allocated before the recorder came: the reader counts it as unmatched.
+    // Allocated before the recorder was loaded: the reader counts an unmatched release.
     if (call.result == CUDA_SUCCESS) sink_.release(withdrawn.unknown_address);
   }
   for (const CudaAllocation& one : withdrawn.allocations) {
@@ -219,21 +187,20 @@ void CallRecorder::end_withdrawal(const DriverCall& call, Withdrawn& withdrawn) 
   }
 }
 
-void CallRecorder::give_back(const DriverCall& call, const Withdrawn& withdrawn) {
+void CallRecorder::undo(const DriverCall& call, const Withdrawn& withdrawn) {
   if (withdrawn.pool != 0) pools_.created(withdrawn.pool, withdrawn.pool_info);
   if (withdrawn.green != 0) contexts_.green_created(withdrawn.green, withdrawn.released.value_or(0));
   if (withdrawn.detached) contexts_.attached(*withdrawn.detached);
-  physical_.give_back(withdrawn.physical);
+  physical_.undo(withdrawn.physical);
   for (const CudaAllocation& one : withdrawn.allocations) {
     live_.add(one);
     sink_.refused_release(one, static_cast<std::int32_t>(call.result));
   }
   if (withdrawn.allocations.empty()) return;
   char text[160];
-  std::snprintf(text, sizeof(text),
-                "the driver refused a release (code %d): the memory that it names counts as live again",
+  std::snprintf(text, sizeof(text), "the driver refused a release (code %d): its memory counts as live again",
                 static_cast<int>(call.result));
-  note_once(told_refused_release_, text);
+  note_once(noted_refused_release_, text);
 }
 
 void CallRecorder::note_import(const Import& import) {
@@ -243,12 +210,12 @@ void CallRecorder::note_import(const Import& import) {
   }
   char text[160];
   std::snprintf(text, sizeof(text),
-                "imported memory counts 0 bytes, since another process or API has allocated it (%s)",
+                "imported memory counts 0 bytes, because another process or API has allocated it (%s)",
                 import.call);
-  note_once(told_import_, text);
+  note_once(noted_import_, text);
 }
 
-void CallRecorder::tell_graph_allocation(std::uint64_t address, std::int64_t bytes) {
+void CallRecorder::note_graph_allocation(std::uint64_t address, std::int64_t bytes) {
   graphs_seen_ = true;
   {
     const std::scoped_lock lock(mutex_);
@@ -257,14 +224,14 @@ void CallRecorder::tell_graph_allocation(std::uint64_t address, std::int64_t byt
   char text[160];
   std::snprintf(
       text, sizeof(text),
-      "a graph holds an allocation of %lld bytes: unknown to the peak, see the pool of graph memory",
+      "a graph holds an allocation of %lld bytes: not part of the peak, see the pool of graph memory",
       static_cast<long long>(bytes));
   sink_.note(text);
 }
 
 void CallRecorder::sample_pool(std::uint64_t pool, std::uint32_t device) {
   std::optional<Pools::Use> use;  // keeps the program from destroying the pool meanwhile
-  if (!pools_.is_of_driver(pool, device)) {
+  if (!pools_.is_driver_pool(pool, device)) {
     use.emplace(pools_, pool);
     if (!use->info() || !counts_into_peak(use->info()->kind)) return;
   }
@@ -281,6 +248,39 @@ void CallRecorder::sample_graphs(std::uint32_t device) {
 
 void CallRecorder::note_once(std::atomic<bool>& told, const char* text) {
   if (!told.exchange(true)) sink_.note(text);
+}
+
+namespace {
+
+// Below 2^48, because readers put the process into the upper bits; odd, unlike any handle; different from the
+// addresses of PhysicalMemory.
+std::uint64_t module_address(std::uint32_t module) {
+  return 0xe000'0000'0001 + 2 * std::uint64_t{module};
+}
+
+}  // namespace
+
+void CallRecorder::on_module_loaded(std::uint32_t module, std::span<const std::byte> image,
+                                    CUcontext context) noexcept {
+  try {
+    const std::int64_t bytes = module_globals_bytes(image);
+    if (bytes == 0) return;
+    const std::uint32_t context_id = driver_.cupti_id(context);
+    const CudaAllocation globals{.address = module_address(module),
+                                 .bytes = bytes,
+                                 .kind = MemoryKind::module_globals,
+                                 .device = driver_.device_ordinal(context, context_id),
+                                 .context = context_id};
+    live_.add(globals);
+    sink_.allocation(globals);
+  } catch (...) {
+    lose_event();
+  }
+}
+
+void CallRecorder::on_module_unloading(std::uint32_t module) noexcept {
+  const std::uint64_t address = module_address(module);
+  if (live_.take(address)) sink_.release(address);
 }
 
 }  // namespace peakmark

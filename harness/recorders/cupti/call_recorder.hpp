@@ -7,23 +7,24 @@
 #include <unordered_set>
 #include <vector>
 
-#include "recorders/cupti/contexts.hpp"
 #include "recorders/cupti/cuda_driver.hpp"
 #include "recorders/cupti/driver_call.hpp"
 #include "recorders/cupti/event_sink.hpp"
-#include "recorders/cupti/live_allocations.hpp"
+#include "recorders/cupti/live_objects.hpp"
 #include "recorders/cupti/physical_memory.hpp"
-#include "recorders/cupti/pools.hpp"
 
 namespace peakmark {
 
-/// Turns the driver's calls into events. Allocations are told when the driver has answered, releases before
-/// it is asked: another thread may be given the address at once. A release that the driver refuses is taken
-/// back.
+/// Turns the driver's calls into events. Writes an allocation after the driver has returned, and a release
+/// before the driver is called, because another thread may get the address at once. A release that the driver
+/// refuses is undone.
 ///
-/// Thread-safe: each part (live memory, physical memory, pools, contexts) has a mutex of its own, taken for a
-/// look-up only, never two at once, and never while the driver or the sink is called. Never throws: an event
-/// that cannot be kept, for want of memory, makes the recording invalid, and the program goes on.
+/// Thread-safe: each part (live allocations, physical memory, pools, contexts) has its own mutex, held for a
+/// lookup only, never two at once, and never while the driver or the sink is called. Never throws: if memory
+/// for an event is missing, the recording becomes invalid and the program continues.
+///
+/// Way of an allocation: cuMemAlloc of the program → CUPTI's callback (Recorder::on_callback) → on_call() →
+/// decode_allocation() → end_allocation() → EventSink::allocation(), an event in the profile.
 class CallRecorder {
  public:
   /// `finish_each`: waits for the stream after each enqueue (PEAKMARK_SYNC).
@@ -31,15 +32,14 @@ class CallRecorder {
       : sink_(sink), driver_(driver), finish_each_(finish_each) {}
 
   void on_call(const DriverCall& call) noexcept;
-  /// A module's image has been loaded into a context, or is about to be unloaded (CUPTI's resource
-  /// callbacks).
+  /// A module was loaded into a context, or is about to be unloaded (CUPTI's resource callbacks).
   void on_module_loaded(std::uint32_t module, std::span<const std::byte> image, CUcontext context) noexcept;
   void on_module_unloading(std::uint32_t module) noexcept;
-  /// The process ends. What the runtime releases from here on was never released by the program.
-  void exit_watcher() { process_ends_ = true; }
+  /// The process exits. Releases by the runtime from here on are not the program's.
+  void begin_process_exit() { is_process_exiting_ = true; }
 
  private:
-  /// What a call took away when it began, to be given back should it fail.
+  /// What a call released at its start, to be undone if the call fails.
   struct Withdrawn {
     std::vector<CudaAllocation> allocations;
     PhysicalMemory::Taken physical;
@@ -47,7 +47,7 @@ class CallRecorder {
     std::uint64_t pool = 0;  ///< destroyed
     Pools::Info pool_info;
     std::optional<std::uint32_t> context;   ///< destroyed
-    std::optional<std::uint32_t> detached;  ///< a context of which one use ended
+    std::optional<std::uint32_t> detached;  ///< a context that lost one use
     std::uint64_t green = 0;                ///< green context, destroyed
     std::optional<std::uint32_t> released;  ///< the device whose primary context lost a reference
   };
@@ -59,7 +59,7 @@ class CallRecorder {
   void end_context(const DriverCall& call);
   void end_enqueue(const DriverCall& call);
   void end_withdrawal(const DriverCall& call, Withdrawn& withdrawn);
-  void give_back(const DriverCall& call, const Withdrawn& withdrawn);
+  void undo(const DriverCall& call, const Withdrawn& withdrawn);
   bool withdraw_free(const DriverCall& call, Withdrawn& withdrawn);
   bool withdraw_physical(const DriverCall& call, Withdrawn& withdrawn);
   bool withdraw_context(const DriverCall& call, Withdrawn& withdrawn);
@@ -69,7 +69,7 @@ class CallRecorder {
   std::vector<CudaAllocation> end_memory_of_context(std::uint32_t context);
   std::vector<CudaAllocation> end_memory_of_primary(std::uint32_t device);
   void note_import(const Import& import);
-  void tell_graph_allocation(std::uint64_t address, std::int64_t bytes);
+  void note_graph_allocation(std::uint64_t address, std::int64_t bytes);
   void set_pool(CudaAllocation& allocation);
   void sample_pool(std::uint64_t pool, std::uint32_t device);
   void sample_graphs(std::uint32_t device);
@@ -83,16 +83,17 @@ class CallRecorder {
   PhysicalMemory physical_;
   Pools pools_;
   Contexts contexts_;
-  std::mutex mutex_;                               // of the next
-  std::unordered_set<std::uint64_t> not_counted_;  // addresses of graphs and imports: no unmatched releases
-  std::atomic<bool> process_ends_{false};
+  std::mutex mutex_;  // of not_counted_
+  // addresses of graphs and imports, whose releases have no allocation
+  std::unordered_set<std::uint64_t> not_counted_;
+  std::atomic<bool> is_process_exiting_{false};
   std::atomic<bool> graphs_seen_{false};
-  std::atomic<bool> told_refused_release_{false};
-  std::atomic<bool> told_unsized_{false};
-  std::atomic<bool> told_context_{false};
-  std::atomic<bool> told_import_{false};
-  std::atomic<bool> told_wait_{false};
-  std::atomic<bool> told_lost_{false};
+  std::atomic<bool> noted_refused_release_{false};
+  std::atomic<bool> noted_unsized_{false};
+  std::atomic<bool> noted_context_{false};
+  std::atomic<bool> noted_import_{false};
+  std::atomic<bool> noted_wait_{false};
+  std::atomic<bool> noted_lost_{false};
 };
 
 }  // namespace peakmark

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "recorders/cupti/fake_cuda.hpp"
+#include "recorders/cupti/tests/fake_cuda_driver.hpp"
 
 namespace peakmark {
 namespace {
@@ -86,14 +86,14 @@ TEST_F(CallRecorderTest, PoolsAreSampledAtEachAllocationAndRelease) {
                                          Line{EventType::pool, 0x99, 4096, MemoryKind::none, 0}));
 }
 
-TEST_F(CallRecorderTest, APoolOfTheDriverThatDoesNotTellGivesNoSample) {
+TEST_F(CallRecorderTest, APoolWithoutUsageGivesNoSample) {
   auto pool = handle<CUmemoryPool>(0x98);
   CUdeviceptr address = 0x7000;
   call(recorder_, ID(cuMemAllocFromPoolAsync), cuMemAllocFromPoolAsync_params{&address, 100, pool, nullptr});
   EXPECT_THAT(events_.lines, ElementsAre(Line{EventType::allocation, 0x7000, 100, MemoryKind::pool_async}));
 }
 
-TEST_F(CallRecorderTest, APoolOfHostMemoryIsBesideThePeak) {
+TEST_F(CallRecorderTest, APoolOfHostMemoryIsNotInThePeak) {
   auto pool = handle<CUmemoryPool>(0x98);
   CUmemPoolProps properties{};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -118,7 +118,7 @@ TEST_F(CallRecorderTest, FailuresKeepTheBytesAndTheCode) {
                           Line{EventType::failed_allocation, 0, INT64_MAX, MemoryKind::device, 2}));
 }
 
-TEST_F(CallRecorderTest, AReleaseIsToldBeforeTheDriverCanGiveTheAddressAway) {
+TEST_F(CallRecorderTest, AReleaseIsWrittenBeforeTheAddressCanBeReused) {
   allocate(0x7000, 10);
   call(recorder_, ID(cuMemFree_v2), cuMemFree_v2_params{0x7000}, CUDA_SUCCESS,
        [&] { allocate(0x7000, 20); });  // another thread, before the call returns
@@ -129,7 +129,7 @@ TEST_F(CallRecorderTest, AReleaseIsToldBeforeTheDriverCanGiveTheAddressAway) {
                                          Line{EventType::release, 0x7000}));
 }
 
-TEST_F(CallRecorderTest, ARefusedReleaseIsTakenBack) {
+TEST_F(CallRecorderTest, ARefusedReleaseIsUndone) {
   allocate(0x7000, 10);
   free(0x7000, CUDA_ERROR_ILLEGAL_ADDRESS);
   free(0x7000);
@@ -146,19 +146,19 @@ TEST_F(CallRecorderTest, ARefusedReleaseOfNothingIsNoRelease) {
   EXPECT_THAT(events_.lines, IsEmpty());
 }
 
-TEST_F(CallRecorderTest, AReleaseAfterTheDriverHasGoneIsARelease) {
+TEST_F(CallRecorderTest, AReleaseAfterTheDriverHasEndedCounts) {
   allocate(0x7000, 10);
   free(0x7000, CUDA_ERROR_DEINITIALIZED);
   EXPECT_THAT(events_.lines, ElementsAre(Line{EventType::allocation, 0x7000, 10, MemoryKind::device},
                                          Line{EventType::release, 0x7000}));
 }
 
-TEST_F(CallRecorderTest, WhatWasAllocatedBeforeIsAnUnmatchedRelease) {
+TEST_F(CallRecorderTest, EarlierAllocationsAreUnmatchedReleases) {
   free(0x7000);
   EXPECT_THAT(events_.lines, ElementsAre(Line{EventType::release, 0x7000}));
 }
 
-TEST_F(CallRecorderTest, AllocationsInGraphsAreUnknownAndSaid) {
+TEST_F(CallRecorderTest, AllocationsInGraphsAreNoted) {
   auto* const stream = handle<CUstream>(0x55);
   driver_.capturing.insert(stream);
   driver_.graphs = CudaDriver::PoolUsage{.reserved_bytes = 2 << 20, .used_bytes = 4096};
@@ -184,7 +184,7 @@ TEST_F(CallRecorderTest, AllocationsInGraphsAreUnknownAndSaid) {
   EXPECT_EQ(events_.lines[0].type, EventType::pool);
   EXPECT_EQ(events_.lines[0].bytes, 2 << 20);
   EXPECT_EQ(events_.lines[0].number, 4096);
-  free(0x8000);  // a graph's memory may be freed outside of it: that releases nothing that was counted
+  free(0x8000);  // memory of a graph may be freed outside of it: nothing that was counted is released
   EXPECT_EQ(events_.lines.size(), 1U);
 }
 
@@ -256,8 +256,8 @@ TEST_F(CallRecorderTest, WithoutSyncNothingWaits) {
   EXPECT_THAT(driver_.synchronised, IsEmpty());
 }
 
-// Threads that hand addresses to each other through a driver that gives a freed address out at once: whatever
-// the order, an address is never allocated twice without a release between.
+// Threads that reuse each other's addresses, with a driver that returns a freed address at once: in any
+// order, an address is never allocated twice without a release in between.
 TEST_F(CallRecorderTest, ThreadsKeepEachAddressInOrder) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 500;

@@ -1,4 +1,4 @@
-// Call stacks of CUDA's allocations, with a driver that is a table.
+// Call stacks of CUDA allocations, with a fake driver.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,8 +10,8 @@
 
 #include "base/files_testing.hpp"
 #include "profile/profile.hpp"
-#include "recorders/cupti/fake_cuda.hpp"
-#include "recorders/cupti/profile_sink.hpp"
+#include "recorders/cupti/event_sink.hpp"
+#include "recorders/cupti/tests/fake_cuda_driver.hpp"
 
 namespace peakmark {
 namespace {
@@ -34,7 +34,7 @@ void run_program(ProfileWriter& writer) {
   allocate_here(recorder, 0, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-TEST(CudaCallStacks, AllocationsAndRefusalsBringTheirs) {
+TEST(CudaCallStacks, AllocationsAndRefusalsHaveStacks) {
   const TemporaryFolder folder;
   const std::string path = folder.path() / "p";
   // A child: stacks are recorded for a whole process.
@@ -59,7 +59,7 @@ TEST(CudaCallStacks, AllocationsAndRefusalsBringTheirs) {
     if (event.type == EventType::failed_allocation) refused.insert(event.amounts.stack);
     if (event.type == EventType::stack) told.insert(event.address);
   }
-  // The three of the loop, the one of another caller; the refused one is a third place in the program.
+  // Three from the loop, one from another caller; the refused allocation is a third place in the program.
   EXPECT_EQ(allocations.size(), 2U);
   EXPECT_EQ(refused.size(), 1U);
   EXPECT_EQ(told.size(), 3U);

@@ -1,8 +1,8 @@
-// What ends with a context, and what does not.
+// Which memory ends with a context.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recorders/cupti/fake_cuda.hpp"
+#include "recorders/cupti/tests/fake_cuda_driver.hpp"
 
 namespace peakmark {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::int64_t kMiB = 1 << 20;
 
 class ContextCallsTest : public testing::Test, protected RecordedProgram {
  protected:
-  // Of the fake driver: a context's handle is its number, its device ten times that.
+  // Fake driver: the handle of a context is its number, its device ten times that.
   void create_context(std::uint32_t context) {
     auto* created = handle<CUcontext>(context);
     call(recorder_, ID(cuCtxCreate_v4),
@@ -63,7 +63,8 @@ TEST_F(ContextCallsTest, MemoryOfAPoolOutlivesAResetOfThePrimaryContext) {
 TEST_F(ContextCallsTest, AResetOfThePrimaryContextEndsThatContextsMemoryOnly) {
   driver_.device = 0;
   create_context(2);
-  allocate(0x7000, 10 * kMiB, 1);  // of the primary context, which the runtime has retained unseen
+  // in the primary context, which the runtime has retained without a reported call
+  allocate(0x7000, 10 * kMiB, 1);
   allocate(0x8000, 5 * kMiB, 2);
   call(recorder_, ID(cuDevicePrimaryCtxReset_v2), cuDevicePrimaryCtxReset_v2_params{0});
   EXPECT_EQ(events_.sums(), (EventList::Sums{15 * kMiB, 5 * kMiB}));
@@ -83,7 +84,7 @@ TEST_F(ContextCallsTest, TheLastReleaseOfThePrimaryContextResetsIt) {
   EXPECT_EQ(events_.sums(), (EventList::Sums{11 * kMiB, 5 * kMiB}));
 }
 
-// Another thread retains the context anew before the recorder can ask whether it was reset.
+// Another thread retains the context again before the recorder queries whether it was reset.
 TEST_F(ContextCallsTest, ANewPrimaryContextMeansThatTheOldOneHasEnded) {
   driver_.device = 0;
   retain_primary(0, 1);
@@ -94,10 +95,10 @@ TEST_F(ContextCallsTest, ANewPrimaryContextMeansThatTheOldOneHasEnded) {
   EXPECT_EQ(events_.sums(), (EventList::Sums{10 * kMiB, 0}));
 }
 
-TEST_F(ContextCallsTest, WhatTheRuntimeReleasesAtTheEndTheProgramHasNot) {
+TEST_F(ContextCallsTest, ReleasesOfTheRuntimeAtExitAreNotTheProgramsOwn) {
   retain_primary(10, 1);
   allocate(0x7000, 10 * kMiB, 1);
-  recorder_.exit_watcher();
+  recorder_.begin_process_exit();
   release_primary(10, true);
   EXPECT_EQ(events_.sums().live, 10 * kMiB);
 }

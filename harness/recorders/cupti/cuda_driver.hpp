@@ -2,14 +2,18 @@
 
 #include <cuda.h>
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 
+#include "recorders/cupti/cupti_library.hpp"
+
 namespace peakmark {
 
-/// What the recorder asks of the driver and of CUPTI while it decodes a call: the seam at which a test puts a
-/// fake driver. Called from within callbacks, with no lock held; nothing here allocates on the device. No
-/// handle of a destroyed pool or context is passed.
+/// The queries that the recorder makes of the driver and of CUPTI while it decodes a call. An interface, so
+/// that tests can provide a fake. Called inside callbacks, with no lock held. No query allocates on the
+/// device, and none gets a handle of a destroyed pool or context.
 class CudaDriver {
  public:
   struct PoolUsage {
@@ -18,22 +22,59 @@ class CudaDriver {
   };
 
   virtual ~CudaDriver() = default;
-  virtual std::uint32_t device_of(CUcontext context, std::uint32_t context_id) = 0;
-  virtual std::uint32_t id_of(CUcontext context) = 0;
-  /// True when what is enqueued on this stream becomes a node of a graph instead of being done.
+  virtual std::uint32_t device_ordinal(CUcontext context, std::uint32_t context_id) = 0;
+  virtual std::uint32_t cupti_id(CUcontext context) = 0;
+  /// True if work enqueued on this stream is captured into a graph instead of executed.
   virtual bool is_capturing(CUstream stream) = 0;
-  /// The pool that cuMemAllocAsync takes from; nullptr when the driver does not tell.
+  /// Returns the pool that cuMemAllocAsync uses, or nullptr if the driver does not report it.
   virtual CUmemoryPool current_pool(std::uint32_t device) = 0;
-  /// True for an address of live memory that lies on the host.
+  /// True for the address of live host memory.
   virtual bool is_on_host(CUdeviceptr address) = 0;
-  /// False once nothing retains the primary context any more; null when the driver does not tell.
+  /// False if nothing retains the primary context any more; null if the driver does not report it.
   virtual std::optional<bool> primary_is_active(std::uint32_t device) = 0;
   virtual std::optional<PoolUsage> pool_usage(CUmemoryPool pool) = 0;
   /// Memory that graphs hold on a device.
   virtual std::optional<PoolUsage> graph_usage(std::uint32_t device) = 0;
-  /// Waits until the stream is idle. False when that takes longer than a limit: the stream may wait for work
-  /// that the calling thread has yet to enqueue.
+  /// Waits until the stream is idle. Returns false after a time limit: the stream may wait for work that the
+  /// calling thread has yet to enqueue.
   virtual bool synchronise(CUstream stream) = 0;
+};
+
+/// The driver of this process, through the libcuda that it has loaded. Queries that an old driver lacks
+/// return null.
+class LoadedDriver : public CudaDriver {
+ public:
+  explicit LoadedDriver(const CuptiLibrary& cupti);
+
+  std::uint32_t device_ordinal(CUcontext context, std::uint32_t context_id) override;
+  std::uint32_t cupti_id(CUcontext context) override;
+  bool is_capturing(CUstream stream) override;
+  CUmemoryPool current_pool(std::uint32_t device) override;
+  bool is_on_host(CUdeviceptr address) override;
+  std::optional<bool> primary_is_active(std::uint32_t device) override;
+  std::optional<PoolUsage> pool_usage(CUmemoryPool pool) override;
+  std::optional<PoolUsage> graph_usage(std::uint32_t device) override;
+  bool synchronise(CUstream stream) override;
+  /// Makes a call without effect. Returns false if the driver has ended.
+  bool call_without_effect();
+  /// Waits for all work in the current context.
+  void synchronise_context();
+
+ private:
+  const CuptiLibrary& cupti_;
+  decltype(&cuStreamIsCapturing) stream_is_capturing_ = nullptr;
+  decltype(&cuMemFree) free_ = nullptr;
+  decltype(&cuStreamQuery) stream_query_ = nullptr;
+  decltype(&cuThreadExchangeStreamCaptureMode) exchange_capture_mode_ = nullptr;
+  decltype(&cuCtxSynchronize) context_synchronise_ = nullptr;
+  decltype(&cuDeviceGetMemPool) device_pool_ = nullptr;
+  decltype(&cuPointerGetAttribute) pointer_attribute_ = nullptr;
+  decltype(&cuDevicePrimaryCtxGetState) primary_state_ = nullptr;
+  decltype(&cuMemPoolGetAttribute) pool_attribute_ = nullptr;
+  decltype(&cuDeviceGetGraphMemAttribute) graph_attribute_ = nullptr;
+  // Devices of contexts, as (context id << 32 | device) + 1; another context with the same index replaces an
+  // entry.
+  std::array<std::atomic<std::uint64_t>, 64> devices_{};
 };
 
 }  // namespace peakmark

@@ -11,19 +11,19 @@
 namespace peakmark {
 namespace {
 
-/// Where the library of this function is.
-std::string path_of(const void* function) {
+/// Returns the path of the library that contains this function.
+std::string library_path(const void* function) {
   Dl_info info{};
   return dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-/// The folder of this recorder, which may have brought its own CUPTI.
+/// Returns the folder of this recorder, which may contain its own CUPTI.
 std::string own_folder() {
-  const std::string path = path_of(reinterpret_cast<const void*>(&own_folder));
+  const std::string path = library_path(reinterpret_cast<const void*>(&own_folder));
   return path.substr(0, path.rfind('/'));
 }
 
-/// False where it lacks what every recording needs.
+/// Returns false if a function is missing that every recording needs.
 bool find_functions(CuptiLibrary& library, void* handle) {
   const auto find = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
@@ -57,14 +57,14 @@ bool load_cupti(CuptiLibrary& library, const TryCupti& attempt, std::string& rea
   const std::vector<std::string> names{"libcupti.so.13", "libcupti.so.12"};
   reason.clear();
   std::set<void*> tried;
-  // Null: another name of a library that was tried, or none.
+  // Null: the library was not found. Known: another name of a library that was tried.
   const auto attempt_with = [&](void* handle) {
     if (handle == nullptr || !tried.insert(handle).second) return CuptiAttempt::refused;
     CuptiLibrary found;
     std::string why = "lacks functions that the recorder needs";
     CuptiAttempt result = CuptiAttempt::refused;
     const bool is_whole = find_functions(found, handle);
-    const std::string path = path_of(reinterpret_cast<const void*>(found.get_version));
+    const std::string path = library_path(reinterpret_cast<const void*>(found.get_version));
     if (is_whole) result = attempt(found, path, why);
     if (result == CuptiAttempt::taken) {
       library = found;

@@ -8,8 +8,8 @@
 
 namespace peakmark {
 
-/// The functions of libcupti that the recorder uses, taken from the library that the process has or can load:
-/// version 12 or 13. Those of activity records are null where the library lacks them.
+/// The functions of libcupti, version 12 or 13, that the recorder uses, from the library that the process has
+/// loaded or can load. Functions of activity records are null if the library lacks them.
 struct CuptiLibrary {
   decltype(&cuptiGetVersion) get_version = nullptr;
   decltype(&cuptiGetResultString) result_string = nullptr;
@@ -31,16 +31,17 @@ struct CuptiLibrary {
   [[nodiscard]] std::string text(CUptiResult result) const;
 };
 
-/// What came of an attempt to use a library.
+/// The result of trying a library.
 enum class CuptiAttempt {
   taken,
-  refused,   ///< another library may do
-  hopeless,  ///< so would every other: there is a subscriber already
+  refused,   ///< another library may work
+  hopeless,  ///< no library can work: there is a subscriber already
 };
 
-/// Tries the libcuptis of this process one after the other: those that are loaded, then versions 13 and 12 on
-/// the loader's path, next to this recorder, and in cuda_library_folders(). `attempt` gets each, its path
-/// too, and explains a refusal in its last argument. False, with `reason`, when none is taken.
+/// Tries the libcupti libraries one after the other: those that are loaded, then versions 13 and 12 on the
+/// loader's path, next to this recorder, and in cuda_library_folders(). `attempt` gets each library and its
+/// path, and writes the reason of a refusal to its last argument. Returns false, with `reason`, if none is
+/// taken.
 using TryCupti = std::function<CuptiAttempt(const CuptiLibrary&, const std::string&, std::string&)>;
 bool load_cupti(CuptiLibrary& library, const TryCupti& attempt, std::string& reason);
 

@@ -1,4 +1,4 @@
-// Which libcupti is tried, and when the next one is.
+// The order in which libcupti libraries are tried.
 #include "recorders/cupti/cupti_library.hpp"
 
 #include <gmock/gmock.h>
@@ -15,8 +15,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// $CUDA_HOME with a libcupti.so.13 and a libcupti.so.12, copies of the fake ones. The machine may have
-/// others, which come first.
+/// $CUDA_HOME with libcupti.so.13 and libcupti.so.12, copies of the fake ones. The machine may have others,
+/// which come first.
 class CuptiLibraryTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -49,25 +49,25 @@ class CuptiLibraryTest : public testing::Test {
   std::string reason_;
 };
 
-TEST_F(CuptiLibraryTest, WhereTheNewestRefusesTheNextIsTried) {
+TEST_F(CuptiLibraryTest, ARefusalOfTheNewestTriesTheNext) {
   EXPECT_TRUE(load(older_)) << reason_;
   EXPECT_EQ(tried_.back(), older_);
   EXPECT_LT(place_of(newest_), place_of(older_));
   EXPECT_NE(library_.subscribe, nullptr);
 }
 
-TEST_F(CuptiLibraryTest, TheFirstThatIsTakenIsTheLastThatIsTried) {
+TEST_F(CuptiLibraryTest, TheFirstSuccessIsTheLastAttempt) {
   EXPECT_TRUE(load(newest_)) << reason_;
   EXPECT_EQ(tried_.back(), newest_);
 }
 
-TEST_F(CuptiLibraryTest, WhereAllRefuseEachSaysWhy) {
+TEST_F(CuptiLibraryTest, AllRefusalsAreReported) {
   EXPECT_FALSE(load("none"));
   EXPECT_THAT(reason_, HasSubstr(newest_ + ": error 999; " + older_ + ": error 999"));
   EXPECT_EQ(library_.subscribe, nullptr);
 }
 
-TEST_F(CuptiLibraryTest, AnotherSubscriberIsTheLastWord) {
+TEST_F(CuptiLibraryTest, AnotherSubscriberEndsTheSearch) {
   EXPECT_FALSE(load("none", CuptiAttempt::hopeless));
   EXPECT_EQ(tried_.size(), 1U);
   EXPECT_EQ(reason_, "error 999");

@@ -1,104 +1,132 @@
-// Knows the parameters of the calls about memory.
+// Decodes the parameters of the driver's calls. To count another call, add it to a list here and to the
+// function that decodes its kind (decode_allocation, decode_release, …).
 #include "recorders/cupti/driver_call.hpp"
 
-#include <cupti.h>
+#include <algorithm>
+#include <array>
+#include <iterator>
 
-#include <limits>
-
-#include "recorders/cupti/array_bytes.hpp"
-#include "recorders/cupti/call_parameters.hpp"
+#include "recorders/cupti/allocation_size.hpp"
 
 namespace peakmark {
 namespace {
 
-constexpr CUpti_CallbackId kMemoryCalls[] = {
-    PEAKMARK_CALL(cuMemAlloc_v2),
-    PEAKMARK_CALL(cuMemAllocPitch_v2),
-    PEAKMARK_CALL(cuMemAllocManaged),
-    PEAKMARK_CALL(cuMemAllocAsync),
-    PEAKMARK_CALL(cuMemAllocAsync_ptsz),
-    PEAKMARK_CALL(cuMemAllocFromPoolAsync),
-    PEAKMARK_CALL(cuMemAllocFromPoolAsync_ptsz),
-    PEAKMARK_CALL(cuMemPoolCreate),
-    PEAKMARK_CALL(cuMemPoolDestroy),
-    PEAKMARK_CALL(cuMemPoolTrimTo),
-    PEAKMARK_CALL(cuDeviceGetMemPool),
-    PEAKMARK_CALL(cuDeviceGetDefaultMemPool),
-    PEAKMARK_CALL(cuMemGetMemPool),
-    PEAKMARK_CALL(cuMemGetDefaultMemPool),
-    PEAKMARK_CALL(cuMemPoolImportFromShareableHandle),
-    PEAKMARK_CALL(cuMemPoolImportPointer),
-    PEAKMARK_CALL(cuMemCreate),
-    PEAKMARK_CALL(cuMemRetainAllocationHandle),
-    PEAKMARK_CALL(cuMemRelease),
-    PEAKMARK_CALL(cuMemMap),
-    PEAKMARK_CALL(cuMemUnmap),
-    PEAKMARK_CALL(cuMemMapArrayAsync),
-    PEAKMARK_CALL(cuMemMapArrayAsync_ptsz),
-    PEAKMARK_CALL(cuMemImportFromShareableHandle),
-    PEAKMARK_CALL(cuMulticastCreate),
-    PEAKMARK_CALL(cuMulticastBindMem),
-    PEAKMARK_CALL(cuMulticastBindAddr),
-    PEAKMARK_CALL(cuMulticastUnbind),
-    PEAKMARK_CALL(cuIpcOpenMemHandle),
-    PEAKMARK_CALL(cuIpcOpenMemHandle_v2),
-    PEAKMARK_CALL(cuExternalMemoryGetMappedBuffer),
-    PEAKMARK_CALL(cuExternalMemoryGetMappedMipmappedArray),
-    PEAKMARK_CALL(cuGraphicsMapResources),
-    PEAKMARK_CALL(cuGraphicsMapResources_ptsz),
-    PEAKMARK_CALL(cuArrayCreate_v2),
-    PEAKMARK_CALL(cuArray3DCreate_v2),
-    PEAKMARK_CALL(cuArrayDestroy),
-    PEAKMARK_CALL(cuMipmappedArrayCreate),
-    PEAKMARK_CALL(cuMipmappedArrayDestroy),
-    PEAKMARK_CALL(cuMemHostAlloc),
-    PEAKMARK_CALL(cuMemHostAlloc_v2),
-    PEAKMARK_CALL(cuMemAllocHost_v2),
-    PEAKMARK_CALL(cuMemFreeHost),
-    PEAKMARK_CALL(cuMemHostRegister),
-    PEAKMARK_CALL(cuMemHostRegister_v2),
-    PEAKMARK_CALL(cuMemHostUnregister),
-    PEAKMARK_CALL(cuMemFree_v2),
-    PEAKMARK_CALL(cuMemFreeAsync),
-    PEAKMARK_CALL(cuMemFreeAsync_ptsz),
-    PEAKMARK_CALL(cuGraphAddMemAllocNode),
-    PEAKMARK_CALL(cuGraphAddNode),
-    PEAKMARK_CALL(cuGraphAddNode_v2),
-    PEAKMARK_CALL(cuGraphLaunch),
-    PEAKMARK_CALL(cuGraphLaunch_ptsz),
-    PEAKMARK_CALL(cuCtxCreate),
-    PEAKMARK_CALL(cuCtxCreate_v2),
-    PEAKMARK_CALL(cuCtxCreate_v3),
-    PEAKMARK_CALL(cuCtxCreate_v4),
-    PEAKMARK_CALL(cuCtxAttach),
-    PEAKMARK_CALL(cuCtxDetach),
-    PEAKMARK_CALL(cuCtxDestroy),
-    PEAKMARK_CALL(cuCtxDestroy_v2),
-    PEAKMARK_CALL(cuGreenCtxCreate),
-    PEAKMARK_CALL(cuGreenCtxDestroy),
-    PEAKMARK_CALL(cuDevicePrimaryCtxRetain),
-    PEAKMARK_CALL(cuDevicePrimaryCtxRelease),
-    PEAKMARK_CALL(cuDevicePrimaryCtxRelease_v2),
-    PEAKMARK_CALL(cuDevicePrimaryCtxReset),
-    PEAKMARK_CALL(cuDevicePrimaryCtxReset_v2),
-};
+// The calls that the recorder decodes. Those that end memory, or what holds it, are handled when they begin:
+// the driver may give the address to another thread before the call returns.
+constexpr CUpti_CallbackId kReleasingCalls[] = {PEAKMARK_CALL(cuMemPoolDestroy),
+                                                PEAKMARK_CALL(cuMemRelease),
+                                                PEAKMARK_CALL(cuMemUnmap),
+                                                PEAKMARK_CALL(cuMemMapArrayAsync),
+                                                PEAKMARK_CALL(cuMemMapArrayAsync_ptsz),
+                                                PEAKMARK_CALL(cuMulticastUnbind),
+                                                PEAKMARK_CALL(cuArrayDestroy),
+                                                PEAKMARK_CALL(cuMipmappedArrayDestroy),
+                                                PEAKMARK_CALL(cuMemFreeHost),
+                                                PEAKMARK_CALL(cuMemHostUnregister),
+                                                PEAKMARK_CALL(cuMemFree_v2),
+                                                PEAKMARK_CALL(cuMemFreeAsync),
+                                                PEAKMARK_CALL(cuMemFreeAsync_ptsz),
+                                                PEAKMARK_CALL(cuCtxDetach),
+                                                PEAKMARK_CALL(cuCtxDestroy),
+                                                PEAKMARK_CALL(cuCtxDestroy_v2),
+                                                PEAKMARK_CALL(cuGreenCtxDestroy),
+                                                PEAKMARK_CALL(cuDevicePrimaryCtxRelease),
+                                                PEAKMARK_CALL(cuDevicePrimaryCtxRelease_v2),
+                                                PEAKMARK_CALL(cuDevicePrimaryCtxReset),
+                                                PEAKMARK_CALL(cuDevicePrimaryCtxReset_v2)};
+constexpr CUpti_CallbackId kOtherMemoryCalls[] = {PEAKMARK_CALL(cuMemAlloc_v2),
+                                                  PEAKMARK_CALL(cuMemAllocPitch_v2),
+                                                  PEAKMARK_CALL(cuMemAllocManaged),
+                                                  PEAKMARK_CALL(cuMemAllocAsync),
+                                                  PEAKMARK_CALL(cuMemAllocAsync_ptsz),
+                                                  PEAKMARK_CALL(cuMemAllocFromPoolAsync),
+                                                  PEAKMARK_CALL(cuMemAllocFromPoolAsync_ptsz),
+                                                  PEAKMARK_CALL(cuMemPoolCreate),
+                                                  PEAKMARK_CALL(cuMemPoolTrimTo),
+                                                  PEAKMARK_CALL(cuDeviceGetMemPool),
+                                                  PEAKMARK_CALL(cuDeviceGetDefaultMemPool),
+                                                  PEAKMARK_CALL(cuMemGetMemPool),
+                                                  PEAKMARK_CALL(cuMemGetDefaultMemPool),
+                                                  PEAKMARK_CALL(cuMemPoolImportFromShareableHandle),
+                                                  PEAKMARK_CALL(cuMemPoolImportPointer),
+                                                  PEAKMARK_CALL(cuMemCreate),
+                                                  PEAKMARK_CALL(cuMemRetainAllocationHandle),
+                                                  PEAKMARK_CALL(cuMemMap),
+                                                  PEAKMARK_CALL(cuMemImportFromShareableHandle),
+                                                  PEAKMARK_CALL(cuMulticastCreate),
+                                                  PEAKMARK_CALL(cuMulticastBindMem),
+                                                  PEAKMARK_CALL(cuMulticastBindAddr),
+                                                  PEAKMARK_CALL(cuIpcOpenMemHandle),
+                                                  PEAKMARK_CALL(cuIpcOpenMemHandle_v2),
+                                                  PEAKMARK_CALL(cuExternalMemoryGetMappedBuffer),
+                                                  PEAKMARK_CALL(cuExternalMemoryGetMappedMipmappedArray),
+                                                  PEAKMARK_CALL(cuGraphicsMapResources),
+                                                  PEAKMARK_CALL(cuGraphicsMapResources_ptsz),
+                                                  PEAKMARK_CALL(cuArrayCreate_v2),
+                                                  PEAKMARK_CALL(cuArray3DCreate_v2),
+                                                  PEAKMARK_CALL(cuMipmappedArrayCreate),
+                                                  PEAKMARK_CALL(cuMemHostAlloc),
+                                                  PEAKMARK_CALL(cuMemHostAlloc_v2),
+                                                  PEAKMARK_CALL(cuMemAllocHost_v2),
+                                                  PEAKMARK_CALL(cuMemHostRegister),
+                                                  PEAKMARK_CALL(cuMemHostRegister_v2),
+                                                  PEAKMARK_CALL(cuGraphAddMemAllocNode),
+                                                  PEAKMARK_CALL(cuGraphAddNode),
+                                                  PEAKMARK_CALL(cuGraphAddNode_v2),
+                                                  PEAKMARK_CALL(cuGraphLaunch),
+                                                  PEAKMARK_CALL(cuGraphLaunch_ptsz),
+                                                  PEAKMARK_CALL(cuCtxCreate),
+                                                  PEAKMARK_CALL(cuCtxCreate_v2),
+                                                  PEAKMARK_CALL(cuCtxCreate_v3),
+                                                  PEAKMARK_CALL(cuCtxCreate_v4),
+                                                  PEAKMARK_CALL(cuCtxAttach),
+                                                  PEAKMARK_CALL(cuGreenCtxCreate),
+                                                  PEAKMARK_CALL(cuDevicePrimaryCtxRetain)};
+
+constexpr auto kMemoryCalls = [] {
+  std::array<CUpti_CallbackId, std::size(kReleasingCalls) + std::size(kOtherMemoryCalls)> all{};
+  std::ranges::copy(kOtherMemoryCalls, std::ranges::copy(kReleasingCalls, all.begin()).out);
+  return all;
+}();
+
+/// By id, since every call is looked up.
+constexpr auto kIsReleasing = [] {
+  std::array<bool, CUPTI_DRIVER_TRACE_CBID_SIZE> by_id{};
+  for (const CUpti_CallbackId id : kReleasingCalls) by_id[id] = true;
+  return by_id;
+}();
 
 std::int64_t to_bytes(std::size_t bytes) {
   return saturating_multiply(bytes, 1);
 }
 
-AllocationRequest sized(std::size_t bytes, MemoryKind kind) {
-  return {.bytes = to_bytes(bytes), .kind = kind};
+AllocationRequest request(std::uint64_t address, std::size_t bytes, MemoryKind kind) {
+  return {.address = address, .bytes = to_bytes(bytes), .kind = kind};
 }
 
-AllocationRequest array(std::optional<std::int64_t> bytes) {
-  return {.bytes = bytes.value_or(0), .kind = MemoryKind::array, .sized = bytes.has_value()};
+AllocationRequest array_request(std::uint64_t address, std::optional<std::int64_t> bytes) {
+  return {
+      .address = address, .bytes = bytes.value_or(0), .kind = MemoryKind::array, .sized = bytes.has_value()};
 }
 
-AllocationRequest pitched(const cuMemAllocPitch_v2_params& call, bool succeeded) {
-  // The pitch is the driver's answer; without one the width is all that was asked for.
-  const std::size_t row = succeeded && call.pPitch != nullptr ? *call.pPitch : call.WidthInBytes;
-  return {.bytes = saturating_multiply(row, call.Height), .kind = MemoryKind::pitched};
+AllocationRequest pitched_request(const DriverCall& call, const cuMemAllocPitch_v2_params& p) {
+  // The driver returns the pitch. Without one, the width is all that was requested.
+  const bool has_pitch = call.result == CUDA_SUCCESS && p.pPitch != nullptr;
+  return {.address = output_value(call, p.dptr),
+          .bytes = saturating_multiply(has_pitch ? *p.pPitch : p.WidthInBytes, p.Height),
+          .kind = MemoryKind::pitched};
+}
+
+/// Of a pool. `is_per_thread`: the call is a variant `_ptsz`.
+AllocationRequest pool_request(std::uint64_t address, std::size_t bytes, CUmemoryPool pool, CUstream stream,
+                               bool is_per_thread) {
+  return {.address = address,
+          .bytes = to_bytes(bytes),
+          .kind = MemoryKind::pool_async,
+          .stream_ordered = true,
+          .in_context = false,
+          .stream = is_per_thread ? per_thread(stream) : stream,
+          .pool = pool};
 }
 
 std::optional<std::uint32_t> device_at(const CUmemLocation& location) {
@@ -128,103 +156,79 @@ MemoryKind physical_kind(const CUmemAllocationProp* properties) {
 std::span<const CUpti_CallbackId> memory_calls() {
   return kMemoryCalls;
 }
-std::optional<AllocationRequest> allocation_of(const DriverCall& call) {
-  AllocationRequest request;
+
+bool releases_memory(CUpti_CallbackId id) {
+  return id < kIsReleasing.size() && kIsReleasing[id];
+}
+
+std::optional<AllocationRequest> decode_allocation(const DriverCall& call) {
   switch (call.id) {
     case PEAKMARK_CALL(cuMemAlloc_v2): {
       const auto& p = parameters<cuMemAlloc_v2_params>(call);
-      request = sized(p.bytesize, MemoryKind::device);
-      request.address = result_of(call, p.dptr);
-      return request;
+      return request(output_value(call, p.dptr), p.bytesize, MemoryKind::device);
     }
-    case PEAKMARK_CALL(cuMemAllocPitch_v2): {
-      const auto& p = parameters<cuMemAllocPitch_v2_params>(call);
-      request = pitched(p, call.result == CUDA_SUCCESS);
-      request.address = result_of(call, p.dptr);
-      return request;
-    }
+    case PEAKMARK_CALL(cuMemAllocPitch_v2):
+      return pitched_request(call, parameters<cuMemAllocPitch_v2_params>(call));
     case PEAKMARK_CALL(cuMemAllocManaged): {
       const auto& p = parameters<cuMemAllocManaged_params>(call);
-      request = sized(p.bytesize, MemoryKind::managed);
-      request.address = result_of(call, p.dptr);
-      return request;
+      return request(output_value(call, p.dptr), p.bytesize, MemoryKind::managed);
     }
     case PEAKMARK_CALL(cuMemAllocAsync):
     case PEAKMARK_CALL(cuMemAllocAsync_ptsz): {
       const auto& p = parameters<cuMemAllocAsync_params>(call);
-      request = sized(p.bytesize, MemoryKind::pool_async);
-      request.address = result_of(call, p.dptr);
-      request.stream_ordered = true;
-      request.in_context = false;
-      request.stream = call.id == PEAKMARK_CALL(cuMemAllocAsync_ptsz) ? per_thread(p.hStream) : p.hStream;
-      return request;
+      return pool_request(output_value(call, p.dptr), p.bytesize, nullptr, p.hStream,
+                          call.id == PEAKMARK_CALL(cuMemAllocAsync_ptsz));
     }
     case PEAKMARK_CALL(cuMemAllocFromPoolAsync):
     case PEAKMARK_CALL(cuMemAllocFromPoolAsync_ptsz): {
       const auto& p = parameters<cuMemAllocFromPoolAsync_params>(call);
-      request = sized(p.bytesize, MemoryKind::pool_async);
-      request.address = result_of(call, p.dptr);
-      request.stream_ordered = true;
-      request.in_context = false;
-      request.pool = p.pool;
-      request.stream =
-          call.id == PEAKMARK_CALL(cuMemAllocFromPoolAsync_ptsz) ? per_thread(p.hStream) : p.hStream;
-      return request;
+      return pool_request(output_value(call, p.dptr), p.bytesize, p.pool, p.hStream,
+                          call.id == PEAKMARK_CALL(cuMemAllocFromPoolAsync_ptsz));
     }
     case PEAKMARK_CALL(cuMemCreate): {
       const auto& p = parameters<cuMemCreate_params>(call);
-      request = sized(p.size, physical_kind(p.prop));
-      request.in_context = false;
-      if (p.prop != nullptr) request.device = device_at(p.prop->location);
-      request.address = result_of(call, p.handle);
-      return request;
+      AllocationRequest created = request(output_value(call, p.handle), p.size, physical_kind(p.prop));
+      created.in_context = false;
+      if (p.prop != nullptr) created.device = device_at(p.prop->location);
+      return created;
     }
     case PEAKMARK_CALL(cuArrayCreate_v2): {
       const auto& p = parameters<cuArrayCreate_v2_params>(call);
-      request = array(p.pAllocateArray == nullptr ? std::nullopt : array_bytes(*p.pAllocateArray));
-      request.address = result_of(call, p.pHandle);
-      return request;
+      return array_request(output_value(call, p.pHandle),
+                           p.pAllocateArray == nullptr ? std::nullopt : array_bytes(*p.pAllocateArray));
     }
     case PEAKMARK_CALL(cuArray3DCreate_v2): {
       const auto& p = parameters<cuArray3DCreate_v2_params>(call);
-      request = array(p.pAllocateArray == nullptr ? std::nullopt : array_bytes(*p.pAllocateArray));
-      request.address = result_of(call, p.pHandle);
-      return request;
+      return array_request(output_value(call, p.pHandle),
+                           p.pAllocateArray == nullptr ? std::nullopt : array_bytes(*p.pAllocateArray));
     }
     case PEAKMARK_CALL(cuMipmappedArrayCreate): {
       const auto& p = parameters<cuMipmappedArrayCreate_params>(call);
-      request = array(p.pMipmappedArrayDesc == nullptr
-                          ? std::nullopt
-                          : mipmapped_array_bytes(*p.pMipmappedArrayDesc, p.numMipmapLevels));
-      request.address = result_of(call, p.pHandle);
-      return request;
+      return array_request(output_value(call, p.pHandle),
+                           p.pMipmappedArrayDesc == nullptr
+                               ? std::nullopt
+                               : mipmapped_array_bytes(*p.pMipmappedArrayDesc, p.numMipmapLevels));
     }
     case PEAKMARK_CALL(cuMemHostAlloc):
     case PEAKMARK_CALL(cuMemHostAlloc_v2): {
       const auto& p = parameters<cuMemHostAlloc_params>(call);
-      request = sized(p.bytesize, MemoryKind::host_pinned);
-      request.address = result_of(call, p.pp);
-      return request;
+      return request(output_value(call, p.pp), p.bytesize, MemoryKind::host_pinned);
     }
     case PEAKMARK_CALL(cuMemAllocHost_v2): {
       const auto& p = parameters<cuMemAllocHost_v2_params>(call);
-      request = sized(p.bytesize, MemoryKind::host_pinned);
-      request.address = result_of(call, p.pp);
-      return request;
+      return request(output_value(call, p.pp), p.bytesize, MemoryKind::host_pinned);
     }
     case PEAKMARK_CALL(cuMemHostRegister):
     case PEAKMARK_CALL(cuMemHostRegister_v2): {
       const auto& p = parameters<cuMemHostRegister_v2_params>(call);
-      request = sized(p.bytesize, MemoryKind::host_registered);
-      request.address = result_of(call, &p.p);
-      return request;
+      return request(output_value(call, &p.p), p.bytesize, MemoryKind::host_registered);
     }
     default:
       return std::nullopt;
   }
 }
 
-std::optional<std::uint64_t> freed_by(const DriverCall& call) {
+std::optional<std::uint64_t> decode_release(const DriverCall& call) {
   const auto address = [](const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); };
   switch (call.id) {
     case PEAKMARK_CALL(cuMemFree_v2):
@@ -245,7 +249,7 @@ std::optional<std::uint64_t> freed_by(const DriverCall& call) {
   }
 }
 
-PhysicalMemory::Part part_of(const CUarrayMapInfo& info) {
+PhysicalMemory::Part array_part(const CUarrayMapInfo& info) {
   const auto array = reinterpret_cast<std::uint64_t>(info.resourceType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY
                                                          ? static_cast<void*>(info.resource.mipmap)
                                                          : static_cast<void*>(info.resource.array));
@@ -256,7 +260,7 @@ PhysicalMemory::Part part_of(const CUarrayMapInfo& info) {
   return {0, array, 0, level.level, level.layer, level.offsetX, level.offsetY, level.offsetZ};
 }
 
-std::optional<Import> import_of(const DriverCall& call) {
+std::optional<Import> decode_import(const DriverCall& call) {
   switch (call.id) {
     case PEAKMARK_CALL(cuIpcOpenMemHandle):
     case PEAKMARK_CALL(cuIpcOpenMemHandle_v2):
@@ -265,13 +269,14 @@ std::optional<Import> import_of(const DriverCall& call) {
       return Import{"cuMemImportFromShareableHandle"};
     case PEAKMARK_CALL(cuMemPoolImportPointer):
       return Import{"cuMemPoolImportPointer",
-                    result_of(call, parameters<cuMemPoolImportPointer_params>(call).ptr_out)};
+                    output_value(call, parameters<cuMemPoolImportPointer_params>(call).ptr_out)};
     case PEAKMARK_CALL(cuExternalMemoryGetMappedBuffer):
       return Import{"cuExternalMemoryGetMappedBuffer",
-                    result_of(call, parameters<cuExternalMemoryGetMappedBuffer_params>(call).devPtr)};
+                    output_value(call, parameters<cuExternalMemoryGetMappedBuffer_params>(call).devPtr)};
     case PEAKMARK_CALL(cuExternalMemoryGetMappedMipmappedArray):
-      return Import{"cuExternalMemoryGetMappedMipmappedArray",
-                    result_of(call, parameters<cuExternalMemoryGetMappedMipmappedArray_params>(call).mipmap)};
+      return Import{
+          "cuExternalMemoryGetMappedMipmappedArray",
+          output_value(call, parameters<cuExternalMemoryGetMappedMipmappedArray_params>(call).mipmap)};
     case PEAKMARK_CALL(cuGraphicsMapResources):
     case PEAKMARK_CALL(cuGraphicsMapResources_ptsz):
       return Import{"cuGraphicsMapResources"};
@@ -280,39 +285,39 @@ std::optional<Import> import_of(const DriverCall& call) {
   }
 }
 
-std::optional<PoolFound> pool_of(const DriverCall& call) {
+std::optional<PoolFound> decode_pool(const DriverCall& call) {
   switch (call.id) {
     case PEAKMARK_CALL(cuMemPoolCreate): {
       const auto& p = parameters<cuMemPoolCreate_params>(call);
-      return PoolFound{result_of(call, p.pool), pool_info(p.poolProps->location, p.poolProps->allocType),
+      return PoolFound{output_value(call, p.pool), pool_info(p.poolProps->location, p.poolProps->allocType),
                        true};
     }
     case PEAKMARK_CALL(cuMemPoolImportFromShareableHandle): {
       const auto& p = parameters<cuMemPoolImportFromShareableHandle_params>(call);
-      return PoolFound{result_of(call, p.pool_out), {.kind = MemoryKind::none}, true};
+      return PoolFound{output_value(call, p.pool_out), {.kind = MemoryKind::none}, true};
     }
     case PEAKMARK_CALL(cuDeviceGetMemPool): {
       const auto& p = parameters<cuDeviceGetMemPool_params>(call);
-      return PoolFound{result_of(call, p.pool), {.device = static_cast<std::uint32_t>(p.dev)}};
+      return PoolFound{output_value(call, p.pool), {.device = static_cast<std::uint32_t>(p.dev)}};
     }
     case PEAKMARK_CALL(cuDeviceGetDefaultMemPool): {
       const auto& p = parameters<cuDeviceGetDefaultMemPool_params>(call);
-      return PoolFound{result_of(call, p.pool_out), {.device = static_cast<std::uint32_t>(p.dev)}};
+      return PoolFound{output_value(call, p.pool_out), {.device = static_cast<std::uint32_t>(p.dev)}};
     }
     case PEAKMARK_CALL(cuMemGetMemPool): {
       const auto& p = parameters<cuMemGetMemPool_params>(call);
-      return PoolFound{result_of(call, p.pool), pool_info(*p.location, p.type)};
+      return PoolFound{output_value(call, p.pool), pool_info(*p.location, p.type)};
     }
     case PEAKMARK_CALL(cuMemGetDefaultMemPool): {
       const auto& p = parameters<cuMemGetDefaultMemPool_params>(call);
-      return PoolFound{result_of(call, p.pool_out), pool_info(*p.location, p.type)};
+      return PoolFound{output_value(call, p.pool_out), pool_info(*p.location, p.type)};
     }
     default:
       return std::nullopt;
   }
 }
 
-std::optional<GraphAllocation> graph_allocation_of(const DriverCall& call) {
+std::optional<GraphAllocation> decode_graph_allocation(const DriverCall& call) {
   const CUgraphNodeParams* node = nullptr;
   if (call.id == PEAKMARK_CALL(cuGraphAddMemAllocNode)) {
     const auto* alloc = parameters<cuGraphAddMemAllocNode_params>(call).nodeParams;

@@ -1,35 +1,74 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 
 #include "profile/event.hpp"
+#include "recorders/profile_writer.hpp"
+#include "recorders/report_error.hpp"
 
 namespace peakmark {
 
-/// An allocation as the recorder knows it.
+/// An allocation as the recorder tracks it.
 struct CudaAllocation {
   std::uint64_t address = 0;
   std::int64_t bytes = 0;
   MemoryKind kind = MemoryKind::none;
-  std::uint64_t pool = 0;     ///< CUmemoryPool it came from; 0: none
+  std::uint64_t pool = 0;     ///< its CUmemoryPool; 0: none
   std::uint32_t device = 0;   ///< ordinal
   std::uint32_t context = 0;  ///< CUPTI's id of the context
   bool in_context = true;     ///< it ends with the context; memory of pools and of cuMemCreate does not
 };
 
-/// Where the recorder tells what it saw: the profile, or a list in a test. Called by any thread.
+/// Receives the events of CallRecorder: the profile, or a list in a test. Called by any thread.
 class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void allocation(const CudaAllocation& allocation) = 0;
   virtual void failed_allocation(const CudaAllocation& wanted, std::int32_t result) = 0;
   virtual void release(std::uint64_t address) = 0;
-  /// The driver refused the release of `allocation`, which has its event already: the memory is still live.
+  /// The driver refused the release of `allocation`, whose release event is already written: the memory is
+  /// live again.
   virtual void refused_release(const CudaAllocation& allocation, std::int32_t result) = 0;
   virtual void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes) = 0;
   virtual void note(const char* text) = 0;
-  /// The recording cannot be trusted from here on. Allocates nothing.
+  /// The recording is incomplete from here on. Allocates nothing.
   virtual void invalid(const char* reason) = 0;
+};
+
+/// Writes events into a profile.
+class ProfileSink : public EventSink {
+ public:
+  explicit ProfileSink(ProfileWriter& writer) : writer_(writer) {}
+  void allocation(const CudaAllocation& one) override {
+    writer_.allocation(one.address, one.bytes, one.kind, details(one));
+  }
+  void failed_allocation(const CudaAllocation& one, std::int32_t result) override {
+    writer_.failed_allocation(one.bytes, one.kind, result, details(one));
+  }
+  void release(std::uint64_t address) override { writer_.release(address); }
+  void refused_release(const CudaAllocation& one, std::int32_t result) override {
+    ProfileWriter::Details with_result = details(one);
+    with_result.result = result;
+    writer_.allocation(one.address, one.bytes, one.kind, with_result);
+  }
+  void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes) override {
+    writer_.pool(pool, reserved_bytes, used_bytes);
+  }
+  void note(const char* text) override { writer_.note(text); }
+  void invalid(const char* reason) override {
+    char text[320];
+    std::snprintf(text, sizeof(text), "%s %s", kInvalidNote.data(), reason);
+    writer_.note(text);
+    std::snprintf(text, sizeof(text), "the CUDA recording is incomplete: %s", reason);
+    report_error(text);
+  }
+
+ private:
+  static ProfileWriter::Details details(const CudaAllocation& one) {
+    return {.auxiliary = static_cast<std::int64_t>(one.pool), .device = one.device};
+  }
+  ProfileWriter& writer_;
 };
 
 }  // namespace peakmark

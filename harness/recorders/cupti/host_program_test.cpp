@@ -8,12 +8,12 @@
 #include <csignal>
 #include <new>
 
-#include "recorders/cupti/fake_cuda.hpp"
-#include "recorders/cupti/own_process.hpp"
+#include "recorders/cupti/recorder.hpp"
+#include "recorders/cupti/tests/fake_cuda_driver.hpp"
 
 namespace {
 
-// What is left until memory runs out in this thread; negative: it never does.
+// Remaining allocations until memory runs out in this thread; negative: never.
 thread_local int allocations_left = -1;
 
 }  // namespace
@@ -24,7 +24,7 @@ void* operator new(std::size_t bytes) {
   if (void* const memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
-// Of std::stable_sort.
+// For std::stable_sort.
 void* operator new(std::size_t bytes, const std::nothrow_t& /*none*/) noexcept {
   return std::malloc(bytes);
 }
@@ -40,7 +40,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Adds up without memory of its own.
+/// Sums without allocating memory.
 class SumSink : public EventSink {
  public:
   void allocation(const CudaAllocation& /*allocation*/) override { ++allocations; }
@@ -59,7 +59,7 @@ class SumSink : public EventSink {
   const char* last_reason = "";
 };
 
-/// The calls of a program, of which the `n`th allocation of memory on the host fails.
+/// A program's calls, in which the `n`th host allocation fails.
 void run(CallRecorder& recorder, int n) {
   CUdeviceptr address = 0x7000;
   CUmemGenericAllocationHandle memory = 5;
@@ -83,7 +83,7 @@ void run(CallRecorder& recorder, int n) {
   allocations_left = -1;
 }
 
-TEST(HostProgram, GoesOnWhereTheRecorderFindsNoMemory) {
+TEST(HostProgram, ContinuesWhenTheRecorderCannotAllocate) {
   FakeDriver driver;
   bool has_run_out = false;
   for (int n = 0; n < 60; ++n) {
@@ -110,11 +110,11 @@ bool is_here_in(pid_t child, const OwnProcess& process) {
   return status != 0;
 }
 
-TEST(OwnProcess, TellsForksApart) {
+TEST(OwnProcess, DetectsForks) {
   const OwnProcess process;
   EXPECT_TRUE(process.is_here());
   EXPECT_FALSE(is_here_in(fork(), process));
-  // As _Fork and languages do that know nothing of fork handlers.
+  // As _Fork does, and runtimes that call no fork handlers.
   EXPECT_FALSE(is_here_in(static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)), process));
   EXPECT_TRUE(process.is_here());
 }

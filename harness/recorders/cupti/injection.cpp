@@ -1,14 +1,13 @@
-// The doors of libpeakmark-cupti.so: the one that CUDA knocks at when it comes up, and the marks.
+// Exported functions of libpeakmark-cupti.so, besides exports.cpp: CUDA's entry point, and kernel records.
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <string>
 
 #include "recorders/cupti/recorder.hpp"
+#include "recorders/exports.hpp"
 #include "recorders/marks.h"
 #include "recorders/nvtx.hpp"
-
-#define PEAKMARK_EXPORT __attribute__((visibility("default")))
 
 namespace {
 
@@ -16,28 +15,41 @@ using peakmark::Recorder;
 
 std::atomic<Recorder*> recorder{nullptr};
 
-struct KernelAnswer {
-  std::mutex mutex;  // of what follows
+struct KernelResult {
+  std::mutex mutex;  // of the members below
   std::vector<peakmark::KernelTotal> totals;
   std::string reason;
 };
 // Never destroyed: the caller holds pointers into it.
-KernelAnswer& kernel_answer() {
-  static auto* const answer = new KernelAnswer;
-  return *answer;
+KernelResult& kernel_result() {
+  static auto* const result = new KernelResult;
+  return *result;
 }
 
-// Runs before CUDA goes; what is released later still comes as callbacks.
+// Runs before CUDA ends; later releases still come as callbacks.
 void at_exit() {
   if (Recorder* const one = recorder.load()) one->finish_activity();
 }
 
-// Runs after the destructors of the program's own objects, which may still release memory.
+// Runs after the destructors of the program's objects, which may still release memory.
 __attribute__((destructor)) void at_unload() {
   if (Recorder* const one = recorder.load()) one->finish();
 }
 
 }  // namespace
+
+namespace peakmark {
+
+bool is_recording() {
+  return recorder.load() != nullptr;
+}
+
+const char* synchronise_devices() {
+  Recorder* const one = recorder.load();
+  return one == nullptr ? "the CUDA recorder has not started" : one->synchronise();
+}
+
+}  // namespace peakmark
 
 extern "C" {
 
@@ -47,57 +59,30 @@ PEAKMARK_EXPORT int InitializeInjection() {
   recorder = Recorder::start();
   if (recorder.load() == nullptr) return 1;
   std::atexit(at_exit);
-  peakmark::follow_other_recorder(reinterpret_cast<const void*>(&at_exit));
+  peakmark::request_ranges(reinterpret_cast<const void*>(&at_exit));
   return 1;
 }
 
-PEAKMARK_EXPORT int peakmark_marks_version() {
-  return recorder.load() == nullptr ? 0 : PEAKMARK_MARKS_VERSION;
-}
-
-PEAKMARK_EXPORT void peakmark_phase(const char* name) {
-  peakmark::open_ranges().mark(name);
-}
-
-PEAKMARK_EXPORT void peakmark_name(uint64_t address, const char* name) {
-  if (Recorder* const one = recorder.load()) one->profile().name(address, name);
-}
-
-PEAKMARK_EXPORT const char* peakmark_profile_path() {
-  Recorder* const one = recorder.load();
-  return one == nullptr ? nullptr : one->profile().path();
-}
-
-PEAKMARK_EXPORT uint64_t peakmark_event_count() {
-  Recorder* const one = recorder.load();
-  return one == nullptr ? 0 : one->profile().count();
-}
-
-PEAKMARK_EXPORT const char* peakmark_synchronise() {
-  Recorder* const one = recorder.load();
-  return one == nullptr ? "the CUDA recorder has not come up" : one->synchronise();
-}
-
 PEAKMARK_EXPORT const char* peakmark_kernel_records_start(int version) {
-  KernelAnswer& answer = kernel_answer();
+  KernelResult& result = kernel_result();
   Recorder* const one = recorder.load();
-  if (version != PEAKMARK_KERNEL_RECORDS_VERSION) return "another version of kernel records is spoken here";
-  if (one == nullptr) return "the CUDA recorder has not come up";
-  const std::scoped_lock lock(answer.mutex);
-  return one->start_kernels(answer.reason) ? nullptr : answer.reason.c_str();
+  if (version != PEAKMARK_KERNEL_RECORDS_VERSION) return "the recorder has another version of kernel records";
+  if (one == nullptr) return "the CUDA recorder has not started";
+  const std::scoped_lock lock(result.mutex);
+  return one->start_kernels(result.reason) ? nullptr : result.reason.c_str();
 }
 
 PEAKMARK_EXPORT const char* peakmark_kernel_records_stop(peakmark_kernel_record* records, uint64_t capacity,
                                                          uint64_t* count) {
-  KernelAnswer& answer = kernel_answer();
+  KernelResult& result = kernel_result();
   *count = 0;
   Recorder* const one = recorder.load();
-  if (one == nullptr) return "the CUDA recorder has not come up";
-  const std::scoped_lock lock(answer.mutex);
-  if (!one->stop_kernels(answer.totals, answer.reason)) return answer.reason.c_str();
-  *count = answer.totals.size();
+  if (one == nullptr) return "the CUDA recorder has not started";
+  const std::scoped_lock lock(result.mutex);
+  if (!one->stop_kernels(result.totals, result.reason)) return result.reason.c_str();
+  *count = result.totals.size();
   for (uint64_t i = 0; i < *count && i < capacity; ++i) {
-    records[i] = {answer.totals[i].name.c_str(), answer.totals[i].count, answer.totals[i].ns};
+    records[i] = {result.totals[i].name.c_str(), result.totals[i].count, result.totals[i].ns};
   }
   return nullptr;
 }

@@ -1,5 +1,5 @@
-// The library as CUDA loads it, on a machine that need not have a driver: then it must not come up, must say
-// why, and must leave no profile that could be read as zero bytes.
+// The library as CUDA loads it, on a machine that may lack a driver: then it must not start, must report why,
+// and must leave no profile that could be read as zero bytes.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace peakmark {
 namespace {
 
-TEST(Injection, ComesUpWholeOrNotAtAll) {
+TEST(Injection, StartsCompletelyOrNotAtAll) {
   const TemporaryFolder folder;
   setenv("PEAKMARK_PROFILE", (folder.path() / "profile").c_str(), 1);
   void* const library = dlopen(PEAKMARK_CUPTI_LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -42,7 +42,7 @@ TEST(Injection, ComesUpWholeOrNotAtAll) {
   find(stop, PEAKMARK_KERNEL_RECORDS_STOP_SYMBOL);
 
   EXPECT_EQ(version(), 0);
-  EXPECT_STREQ(synchronise(), "the CUDA recorder has not come up");
+  EXPECT_STREQ(synchronise(), "the CUDA recorder has not started");
   phase("before it comes up");
   name(1, "nothing");
 
@@ -60,7 +60,7 @@ TEST(Injection, ComesUpWholeOrNotAtAll) {
   }
   std::uint64_t kernels = 9;
   EXPECT_NE(start(PEAKMARK_KERNEL_RECORDS_VERSION + 1), nullptr);
-  EXPECT_NE(start(PEAKMARK_KERNEL_RECORDS_VERSION), nullptr);  // not asked for by the environment
+  EXPECT_NE(start(PEAKMARK_KERNEL_RECORDS_VERSION), nullptr);  // not enabled by the environment
   EXPECT_NE(stop(nullptr, 0, &kernels), nullptr);
   EXPECT_EQ(kernels, 0U);
 }

@@ -1,8 +1,8 @@
-// Memory of cuMemCreate, as the driver's calls show it.
+// Memory of cuMemCreate.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recorders/cupti/fake_cuda.hpp"
+#include "recorders/cupti/tests/fake_cuda_driver.hpp"
 
 namespace peakmark {
 namespace {
@@ -53,7 +53,7 @@ TEST_F(PhysicalCallsTest, ARetainedHandleIsReleasedTwice) {
   EXPECT_THAT(events_.lines, ElementsAre(created_, released_));
 }
 
-TEST_F(PhysicalCallsTest, RefusedCallsAreTakenBack) {
+TEST_F(PhysicalCallsTest, RefusedCallsAreUndone) {
   create(5, 2 << 20);
   release(5, CUDA_ERROR_INVALID_VALUE);
   map(0x100000, 2 << 20, 5);
@@ -66,14 +66,14 @@ TEST_F(PhysicalCallsTest, RefusedCallsAreTakenBack) {
   EXPECT_EQ(events_.lines.back(), released_);
 }
 
-TEST_F(PhysicalCallsTest, AnImportedHandleIsNoMemoryOfOurs) {
+TEST_F(PhysicalCallsTest, AnImportedHandleHasNoBytes) {
   map(0x100000, 1 << 20, 77);
   unmap(0x100000, 1 << 20);
   release(77);
   EXPECT_THAT(events_.lines, IsEmpty());
 }
 
-TEST_F(PhysicalCallsTest, MemoryOfTheHostIsBesideThePeak) {
+TEST_F(PhysicalCallsTest, HostMemoryIsNotInThePeak) {
   CUmemGenericAllocationHandle one = 5;
   CUmemAllocationProp properties{};
   properties.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;

@@ -3,7 +3,7 @@
 namespace peakmark {
 namespace {
 
-// Below 2^48, since readers keep the process in the upper bits; odd, as no handle is.
+// Below 2^48, because readers put the process into the upper bits; odd, unlike any handle.
 constexpr std::uint64_t kFirstOwnAddress = 0xf000'0000'0001;
 
 }  // namespace
@@ -36,7 +36,7 @@ void PhysicalMemory::drop_parts(std::uint64_t kind, std::uint64_t owner, Taken& 
   }
 }
 
-std::uint64_t PhysicalMemory::memory_of(std::uint64_t handle) const {
+std::uint64_t PhysicalMemory::memory_of_handle(std::uint64_t handle) const {
   const auto found = handles_.find(handle);
   return found == handles_.end() ? 0 : found->second.memory;
 }
@@ -62,7 +62,8 @@ std::uint64_t PhysicalMemory::created(std::uint64_t handle, std::uint32_t device
 void PhysicalMemory::imported(std::uint64_t handle) {
   {
     const std::scoped_lock lock(mutex_);
-    if (const std::uint64_t memory = memory_of(handle); memory != 0) return add_reference(handle, memory);
+    if (const std::uint64_t memory = memory_of_handle(handle); memory != 0)
+      return add_reference(handle, memory);
   }
   created(handle, 0);
 }
@@ -70,7 +71,7 @@ void PhysicalMemory::imported(std::uint64_t handle) {
 void PhysicalMemory::retained(std::uint64_t handle, std::uint64_t address) {
   const std::scoped_lock lock(mutex_);
   std::uint64_t memory = memory_at(address);
-  if (memory == 0) memory = memory_of(handle);
+  if (memory == 0) memory = memory_of_handle(handle);
   if (memory != 0) add_reference(handle, memory);
 }
 
@@ -87,7 +88,7 @@ PhysicalMemory::Taken PhysicalMemory::release(std::uint64_t handle) {
 
 void PhysicalMemory::mapped(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle) {
   const std::scoped_lock lock(mutex_);
-  const std::uint64_t memory = memory_of(handle);
+  const std::uint64_t memory = memory_of_handle(handle);
   if (memory == 0) return;
   hold(memory);
   mappings_[address] = {.bytes = bytes, .memory = memory};
@@ -106,13 +107,13 @@ PhysicalMemory::Taken PhysicalMemory::unmap(std::uint64_t address, std::uint64_t
 
 void PhysicalMemory::part_mapped(const Part& part, std::uint64_t handle) {
   const std::scoped_lock lock(mutex_);
-  const std::uint64_t memory = memory_of(handle);
+  const std::uint64_t memory = memory_of_handle(handle);
   if (memory == 0 || !parts_.try_emplace(part, memory).second) return;
   hold(memory);
 }
 
 void PhysicalMemory::bind(std::uint64_t multicast, std::uint64_t offset, std::uint64_t memory) {
-  const std::uint64_t object = memory_of(multicast);
+  const std::uint64_t object = memory_of_handle(multicast);
   const auto found = memories_.find(memory);
   if (object == 0 || found == memories_.end()) return;
   if (parts_.try_emplace(Part{kMulticast, object, found->second.device, offset}, memory).second) {
@@ -122,7 +123,7 @@ void PhysicalMemory::bind(std::uint64_t multicast, std::uint64_t offset, std::ui
 
 void PhysicalMemory::bound(std::uint64_t multicast, std::uint64_t offset, std::uint64_t handle) {
   const std::scoped_lock lock(mutex_);
-  bind(multicast, offset, memory_of(handle));
+  bind(multicast, offset, memory_of_handle(handle));
 }
 
 void PhysicalMemory::bound_address(std::uint64_t multicast, std::uint64_t offset, std::uint64_t address) {
@@ -135,7 +136,7 @@ PhysicalMemory::Taken PhysicalMemory::unbind(std::uint64_t multicast, std::uint3
   std::uint64_t object = 0;
   {
     const std::scoped_lock lock(mutex_);
-    object = memory_of(multicast);
+    object = memory_of_handle(multicast);
   }
   return unmap_part(Part{kMulticast, object, device, offset});
 }
@@ -165,7 +166,7 @@ std::uint64_t PhysicalMemory::memory_at(std::uint64_t address) const {
   return address - start < mapping.bytes ? mapping.memory : 0;
 }
 
-void PhysicalMemory::give_back(const Taken& taken) {
+void PhysicalMemory::undo(const Taken& taken) {
   const std::scoped_lock lock(mutex_);
   for (const Taken::Holder& one : taken.holders) {
     Memory& memory = memories_[one.memory];

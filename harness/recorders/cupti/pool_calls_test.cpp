@@ -1,10 +1,10 @@
-// Memory pools: whose memory they hold, and when the driver may be asked about them.
+// Memory pools: where their memory is, and when the driver may be queried about them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "recorders/cupti/fake_cuda.hpp"
+#include "recorders/cupti/tests/fake_cuda_driver.hpp"
 
 namespace peakmark {
 namespace {
@@ -52,8 +52,8 @@ TEST_F(PoolCallsTest, ARefusedDestructionKeepsThePool) {
   EXPECT_EQ(samples(), 2);
 }
 
-// cuMemAllocAsync of one thread takes from the current pool while another destroys it.
-TEST_F(PoolCallsTest, APoolDestroyedMeanwhileIsNotAskedFor) {
+// One thread allocates from the current pool while another destroys it.
+TEST_F(PoolCallsTest, APoolDestroyedMeanwhileIsNotQueried) {
   create(pool_, CU_MEM_LOCATION_TYPE_DEVICE);
   driver_.pool = pool_;
   CUdeviceptr address = 0x7000;
@@ -95,7 +95,7 @@ TEST_F(PoolCallsTest, TheDeviceIsThatOfThePool) {
   EXPECT_EQ(events_.lines.front().number, 3);
 }
 
-TEST_F(PoolCallsTest, PoolsOfTheHostAreBesideThePeak) {
+TEST_F(PoolCallsTest, HostPoolsAreNotInThePeak) {
   CUmemLocation host{CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
   auto* given = handle<CUmemoryPool>(0x97);
   call(recorder_, ID(cuMemGetDefaultMemPool),
@@ -109,7 +109,7 @@ TEST_F(PoolCallsTest, PoolsOfTheHostAreBesideThePeak) {
   EXPECT_EQ(events_.lines[0].kind, MemoryKind::host_pinned);
 }
 
-TEST_F(PoolCallsTest, AnImportedPoolHoldsWhatItsAddressesSay) {
+TEST_F(PoolCallsTest, TheKindOfAnImportedPoolFollowsItsAddresses) {
   auto* imported = handle<CUmemoryPool>(0x95);
   call(recorder_, ID(cuMemPoolImportFromShareableHandle),
        cuMemPoolImportFromShareableHandle_params{&imported, nullptr, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
@@ -133,7 +133,7 @@ TEST_F(PoolCallsTest, TrimmingSamplesThePool) {
   EXPECT_THAT(events_.lines, ElementsAre(Line{EventType::pool, 0x98, 4096, MemoryKind::none, 100}));
 }
 
-TEST_F(PoolCallsTest, ImportedMemoryCountsNothingAndIsSaid) {
+TEST_F(PoolCallsTest, ImportedMemoryHasNoBytesAndANote) {
   CUdeviceptr address = 0x7000;
   call(recorder_, ID(cuMemPoolImportPointer), cuMemPoolImportPointer_params{&address, nullptr, nullptr});
   call(recorder_, ID(cuIpcOpenMemHandle_v2), cuIpcOpenMemHandle_v2_params{&address, {}, 0});

@@ -1,24 +1,55 @@
 #include "recorders/cupti/recorder.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <span>
 
-#include "recorders/cupti/profile_sink.hpp"
-#include "recorders/trouble.hpp"
+#include "recorders/cupti/event_sink.hpp"
+#include "recorders/exports.hpp"
+#include "recorders/report_error.hpp"
 
 namespace peakmark {
 namespace {
 
-// In static storage, for it is large, and needs no destructor.
+std::size_t page_bytes() {
+  return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+volatile int* page_wiped_on_fork() {
+  void* const page = mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return nullptr;
+  if (madvise(page, page_bytes(), MADV_WIPEONFORK) == 0) return static_cast<volatile int*>(page);
+  munmap(page, page_bytes());
+  return nullptr;
+}
+
+}  // namespace
+
+OwnProcess::OwnProcess() : pid_(getpid()), mark_(page_wiped_on_fork()) {
+  if (mark_ != nullptr) *mark_ = 1;
+}
+
+OwnProcess::~OwnProcess() {
+  if (mark_ != nullptr) munmap(const_cast<int*>(mark_), page_bytes());
+}
+
+bool OwnProcess::is_here() const {
+  return mark_ != nullptr ? *mark_ == 1 : getpid() == pid_;
+}
+
+namespace {
+
+// In static storage: they are large, and need no destructor.
 ProfileWriter profile_writer;
 ProfileWriter activity_writer;
 
-// Copies and fills too: whoever compares kernels with the time of a call must know what else was in it.
+// Copies and fills too: to compare kernels with the time of a call, one must know what else was in it.
 constexpr std::array kTimedKinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                  CUPTI_ACTIVITY_KIND_MEMSET};
 
@@ -29,16 +60,21 @@ bool is_set(const char* variable) {
   return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
 }
 
-void say(const std::string& text) {
+void print_error(const std::string& text) {
   dprintf(STDERR_FILENO, "peakmark: %s\n", text.c_str());
 }
 
 }  // namespace
 
+ProfileWriter& recorder_profile() {
+  return profile_writer;
+}
+
 Recorder::Recorder(ProfileWriter& profile) : profile_(profile) {}
 
 Recorder* Recorder::start() {
-  static Recorder* const recorder = new Recorder(profile_writer);  // also where it fails: CUPTI may know it
+  // never destroyed, even on failure: CUPTI may have the pointer
+  static Recorder* const recorder = new Recorder(profile_writer);
   std::string reason;
   const auto fail = [&]() -> Recorder* {
     report_error(("CUDA is not recorded: " + reason).c_str());
@@ -61,8 +97,8 @@ Recorder* Recorder::start() {
   return recorder;
 }
 
-/// CUDA calls us while it comes up, before the program can allocate: what comes until the profile is open is
-/// no memory.
+/// CUDA loads the recorder while it initialises, before the program can allocate: callbacks before the
+/// profile is open concern no memory.
 CuptiAttempt Recorder::use_library(const CuptiLibrary& library, std::string& reason) {
   cupti_ = library;
   version_ = 0;
@@ -89,9 +125,9 @@ CuptiAttempt Recorder::subscribe(std::string& reason) {
   if (result == CUPTI_SUCCESS) return CuptiAttempt::taken;
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     reason =
-        std::string("CUPTI has a subscriber already, ") +
+        std::string("CUPTI already has a subscriber, ") +
         (*other != '\0' ? other : "such as Nsight, cuda-gdb, compute-sanitizer or a framework's profiler") +
-        ", and takes only one: run without it";
+        ", and allows only one: run without it";
     return CuptiAttempt::hopeless;
   }
   reason = "cuptiSubscribe: " + cupti_.text(result);
@@ -102,12 +138,12 @@ bool Recorder::enable_calls(std::string& reason) {
   const auto enable = [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) {
     const CUptiResult result = cupti_.enable_callback(1, subscriber_, domain, id);
     if (result != CUPTI_SUCCESS) {
-      reason = "CUPTI does not show driver call " + std::to_string(id) + ": " + cupti_.text(result);
+      reason = "CUPTI does not report driver call " + std::to_string(id) + ": " + cupti_.text(result);
     }
     return result == CUPTI_SUCCESS;
   };
   for (const CUpti_CallbackId id : memory_calls()) {
-    // A call that this libcupti does not know yet is one that its driver does not have.
+    // A call unknown to this libcupti does not exist in its driver.
     if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, id) && version_ >= CUPTI_API_VERSION) return false;
   }
   if (is_set("PEAKMARK_SYNC")) {
@@ -115,7 +151,7 @@ bool Recorder::enable_calls(std::string& reason) {
       if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, id) && version_ >= CUPTI_API_VERSION) return false;
     }
   }
-  // A libcupti that does not know these has a driver that lacks them.
+  // A libcupti without these has a driver without them.
   for (const CUpti_CallbackId id : kNewerMemoryCalls) enable(CUPTI_CB_DOMAIN_DRIVER_API, id);
   enable(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
   enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
@@ -141,18 +177,18 @@ void Recorder::open_activity() {
     if (opened && work) opened = activity_.enable(kind, no_activity_);
   }
   if (!opened) {
-    say(no_activity_);
+    print_error(no_activity_);
     profile_.note(no_activity_.c_str());
     return;
   }
   use_ = check ? Use::check : work ? Use::work : Use::kernels;
-  if (work) no_activity_ = "PEAKMARK_WORK is set: kernels go into the profile one by one";
-  if (check) no_activity_ = "PEAKMARK_ACTIVITY_CHECK is set: kernels are not recorded beside memory";
+  if (work) no_activity_ = "PEAKMARK_WORK is set: kernels are written to the profile one by one";
+  if (check) no_activity_ = "PEAKMARK_ACTIVITY_CHECK is set: kernels are not recorded together with memory";
 }
 
-/// CUPTI tells when the device began, not when it was asked.
+/// CUPTI reports when the device began, not when the command was enqueued.
 void Recorder::note_work(const CUpti_Activity& record) {
-  const std::optional<DeviceWork> work = work_of(record);
+  const std::optional<DeviceWork> work = device_work(record);
   if (!work) return;
   if (!work->is_timed()) {
     ++untimed_work_;
@@ -161,7 +197,7 @@ void Recorder::note_work(const CUpti_Activity& record) {
   profile_.work(static_cast<std::int64_t>(work->end - work->start), static_cast<std::int64_t>(work->start));
 }
 
-/// While CUDA still stands.
+/// Called while CUDA still runs.
 void Recorder::finish_work() {
   driver_->synchronise_context();
   activity_.flush();
@@ -170,19 +206,19 @@ void Recorder::finish_work() {
   std::uint64_t untimed = 0;
   activity_.between_records([&] { untimed = untimed_work_; });
   if (dropped == 0 && untimed == 0) return;
-  report_error(("the device's times are not whole: CUPTI dropped " + std::to_string(dropped) +
+  report_error(("device times are incomplete: CUPTI dropped " + std::to_string(dropped) +
                 " records of kernels, and " + std::to_string(untimed) + " have no times")
                    .c_str());
 }
 
 void Recorder::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   auto& recorder = *static_cast<Recorder*>(self);
-  // A forked child has none of the parent's memory, and may have inherited a lock that nobody opens any more.
+  // A forked child has none of the parent's memory, and may have inherited a locked mutex.
   if (!recorder.process_.is_here()) return;
   if (!recorder.is_recording_) return;
   if (domain == CUPTI_CB_DOMAIN_STATE) {
     recorder.has_lost_cupti_ = true;
-    recorder.sink_->invalid("CUPTI met a fatal error and has ended: what follows is missing");
+    recorder.sink_->invalid("CUPTI has ended after a fatal error: later events are missing");
     return;
   }
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
@@ -213,11 +249,11 @@ void Recorder::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_Callba
 
 bool Recorder::sees_calls() {
   has_seen_call = false;
-  // A release of no memory does nothing in the driver, and a driver that has gone proves nothing.
-  return !driver_->free_nothing() || has_seen_call;
+  // Freeing null does nothing in the driver. If the driver has ended, nothing is proven.
+  return !driver_->call_without_effect() || has_seen_call;
 }
 
-/// CUPTI takes one subscriber. If it took another one now, ours is gone.
+/// CUPTI allows one subscriber: if it accepts another one now, ours has been removed.
 bool Recorder::is_subscribed() {
   CUpti_SubscriberHandle other = nullptr;
   const CUptiResult result = cupti_.subscribe(&other, on_callback, this);
@@ -228,19 +264,19 @@ bool Recorder::is_subscribed() {
 void Recorder::check_that_calls_are_seen() {
   if (has_doubt_ || has_lost_cupti_ || sees_calls() || has_doubt_.exchange(true)) return;
   if (is_subscribed()) {
-    // A driver that does not show this call would look the same.
+    // A driver that does not report this call would look the same.
     return sink_->note(
-        "CUPTI does not show every call: if another tool has ended it, what came after that is missing");
+        "CUPTI does not report every call: if another tool has ended it, later events are missing");
   }
   has_lost_cupti_ = true;
-  sink_->invalid("another tool has ended CUPTI (cuptiFinalize): what came after that is missing");
+  sink_->invalid("another tool has ended CUPTI (cuptiFinalize): later events are missing");
 }
 
 const char* Recorder::synchronise() {
   if (!process_.is_here()) return "a forked child has no CUDA";
   driver_->synchronise_context();
   check_that_calls_are_seen();
-  return has_lost_cupti_ ? "CUPTI has ended, so that CUDA is not recorded any more" : nullptr;
+  return has_lost_cupti_ ? "CUPTI has ended: CUDA is not recorded any more" : nullptr;
 }
 
 bool Recorder::start_kernels(std::string& reason) {
@@ -256,7 +292,7 @@ bool Recorder::start_kernels(std::string& reason) {
       return false;
     }
   }
-  // Whoever reads bytes from this part of the profile should know that CUPTI holds memory of its own.
+  // A reader of bytes must know that CUPTI holds memory of its own in this part of the profile.
   profile_.note("kernel records begin");
   return true;
 }
@@ -292,7 +328,7 @@ bool Recorder::stop_kernels(std::vector<KernelTotal>& totals, std::string& reaso
 void Recorder::finish_activity() {
   // A forked child has none of CUPTI's threads: it would wait for them for ever.
   if (!process_.is_here()) return;
-  calls_->exit_watcher();
+  calls_->begin_process_exit();
   check_that_calls_are_seen();
   if (use_ == Use::work) finish_work();
   if (use_ != Use::check) return;
@@ -306,7 +342,7 @@ void Recorder::finish_activity() {
   std::snprintf(name, sizeof(name), "cupti %u activity", version_);
   if (!activity_writer.open((std::string(path) + ".activity").c_str(), name)) return;
   ProfileSink sink(activity_writer);
-  activity_.between_records([&] { memory_.tell(sink, activity_.dropped()); });
+  activity_.between_records([&] { memory_.write(sink, activity_.dropped()); });
   activity_writer.close();
 }
 

@@ -1,40 +1,58 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <memory>
 #include <string>
 
-#include "recorders/cupti/activity.hpp"
+#include "recorders/cupti/activity_records.hpp"
 #include "recorders/cupti/call_recorder.hpp"
+#include "recorders/cupti/cuda_driver.hpp"
 #include "recorders/cupti/cupti_library.hpp"
-#include "recorders/cupti/kernel_times.hpp"
-#include "recorders/cupti/loaded_driver.hpp"
-#include "recorders/cupti/memory_records.hpp"
-#include "recorders/cupti/own_process.hpp"
 #include "recorders/profile_writer.hpp"
 
 namespace peakmark {
 
-/// The recorder of this process: subscribes to the driver's calls and writes the profile. Made once and never
-/// destroyed, for calls may come until the process has ended.
+/// Distinguishes the process that created this object from its forked children, even if they were forked
+/// without fork handlers (_Fork, clone). Costs a memory read if the kernel can wipe a page on fork, and a
+/// system call otherwise. Keep it in static storage or leak it: threads may use it until the process ends.
+class OwnProcess {
+ public:
+  OwnProcess();
+  OwnProcess(const OwnProcess&) = delete;
+  OwnProcess& operator=(const OwnProcess&) = delete;
+  ~OwnProcess();
+
+  /// True in the process that created this object.
+  [[nodiscard]] bool is_here() const;
+
+ private:
+  pid_t pid_;
+  volatile int* mark_;  // 1 here, 0 in a child; null: the kernel cannot wipe pages on fork
+};
+
+/// The CUDA recorder of this process: subscribes to the driver's calls and writes the profile. Created once
+/// and never destroyed, because calls may come until the process has ended.
 class Recorder {
  public:
-  /// Null, with one line on stderr that says why and how to mend it, when the recorder cannot come up: then
-  /// there is no profile either, so that nobody takes silence for zero bytes.
+  /// Returns null, after reporting the reason and what to do, if the recorder cannot start. Then there is no
+  /// profile, so that nobody reads zero bytes.
   static Recorder* start();
 
   [[nodiscard]] ProfileWriter& profile() const { return profile_; }
 
-  /// Waits for everything in the current context. Null, or why not.
+  /// Waits for all work in the current context. Returns null, or why it did not wait.
   const char* synchronise();
 
-  /// Records of kernels, copies and fills, between `start_kernels` and `stop_kernels`. False, with `reason`,
-  /// where there are none.
+  /// Starts recording kernels, copies and fills, until `stop_kernels`. Returns false, with `reason`, if that
+  /// is not possible.
   bool start_kernels(std::string& reason);
-  /// Waits for the device, then gives what ran. False when records were dropped: then the sums are wrong.
+  /// Waits for the device, then returns what ran. Returns false if records were dropped: then the sums are
+  /// wrong.
   bool stop_kernels(std::vector<KernelTotal>& totals, std::string& reason);
 
-  /// Activity records go while CUDA still stands, the profile is closed at the very end.
+  /// Activity records end while CUDA still runs; the profile is closed at the very end.
   void finish_activity();
   void finish();
 
@@ -42,7 +60,7 @@ class Recorder {
   explicit Recorder(ProfileWriter& profile);
 
   CuptiAttempt use_library(const CuptiLibrary& library, std::string& reason);
-  /// False after cuptiFinalize of another tool: the driver's calls come here no more.
+  /// False after another tool has called cuptiFinalize: calls are not reported any more.
   bool sees_calls();
   bool is_subscribed();
   void check_that_calls_are_seen();
@@ -64,13 +82,13 @@ class Recorder {
   std::unique_ptr<EventSink> sink_;
   std::unique_ptr<LoadedDriver> driver_;
   std::unique_ptr<CallRecorder> calls_;
-  std::atomic<bool> is_recording_{false};  // what is above is there
+  std::atomic<bool> is_recording_{false};  // everything above is initialised
   std::atomic<bool> has_lost_cupti_{false};
-  std::atomic<bool> has_doubt_{false};  // whether CUPTI is still there was asked once, and is not asked again
+  std::atomic<bool> has_doubt_{false};  // CUPTI was checked and seemed to have ended; it is not checked again
   std::atomic<Use> use_{Use::none};     // read by the thread that consumes records
-  std::string no_activity_;             // why there are no activity records, where they were asked for
+  std::string no_activity_;             // why there are no activity records
   Activity activity_;
-  // Of the consumer: read them between records only.
+  // Of the consumer: read between records only.
   std::uint64_t untimed_work_ = 0;
   KernelTimes kernels_;
   MemoryRecords memory_;

@@ -1,5 +1,4 @@
-// Functions that a program asks for by name come straight from the driver, past every layer. So what is given
-// back is wrapped.
+// Wraps functions that a program requests by name: the driver returns them directly, past every layer.
 #include <CL/cl_ext.h>
 
 #include <atomic>
@@ -12,8 +11,8 @@
 namespace peakmark::opencl_layer {
 namespace {
 
-/// A wrapper has no place to keep the driver's function in, and each platform has one of its own: so there
-/// are as many copies of a wrapper as platforms that we serve.
+/// A wrapper cannot store the driver's function, and each platform has its own. So there is one copy of each
+/// wrapper per platform.
 constexpr int kPlatforms = 8;
 
 enum class Name { device_alloc, shared_alloc, host_alloc, free, blocking_free, create_buffer, count };
@@ -32,15 +31,10 @@ void* CL_API_CALL alloc(cl_context context, cl_device_id device, const cl_mem_pr
   void* const memory = original<clDeviceMemAllocINTEL_fn, name, platform>()(context, device, properties, size,
                                                                             alignment, &result);
   if (errcode_ret != nullptr) *errcode_ret = result;
-  if (memory == nullptr) {
-    layer.writer.failed_allocation(static_cast<std::int64_t>(size), kind, result);
-  } else {
-    layer.writer.allocation(address_of(memory), static_cast<std::int64_t>(size), kind);
-  }
-  return memory;
+  return record_pointer(memory, result, size, kind);
 }
 
-/// Host allocations name no device.
+/// Host allocations have no device argument.
 template <int platform>
 void* CL_API_CALL host_alloc(cl_context context, const cl_mem_properties_intel* properties, size_t size,
                              cl_uint alignment, cl_int* errcode_ret) {
@@ -48,17 +42,12 @@ void* CL_API_CALL host_alloc(cl_context context, const cl_mem_properties_intel* 
   void* const memory = original<clHostMemAllocINTEL_fn, Name::host_alloc, platform>()(
       context, properties, size, alignment, &result);
   if (errcode_ret != nullptr) *errcode_ret = result;
-  if (memory == nullptr) {
-    layer.writer.failed_allocation(static_cast<std::int64_t>(size), MemoryKind::usm_host, result);
-  } else {
-    layer.writer.allocation(address_of(memory), static_cast<std::int64_t>(size), MemoryKind::usm_host);
-  }
-  return memory;
+  return record_pointer(memory, result, size, MemoryKind::usm_host);
 }
 
 template <Name name, int platform>
 cl_int CL_API_CALL free_memory(cl_context context, void* memory) {
-  if (memory != nullptr) layer.writer.release(address_of(memory));
+  if (memory != nullptr) layer.writer.release(to_address(memory));
   return original<clMemFreeINTEL_fn, name, platform>()(context, memory);
 }
 
@@ -68,8 +57,8 @@ cl_mem CL_API_CALL create_buffer(cl_context context, const cl_mem_properties_int
   cl_int result = CL_SUCCESS;
   const cl_mem memory = original<clCreateBufferWithPropertiesINTEL_fn, Name::create_buffer, platform>()(
       context, properties, flags, size, host_pointer, &result);
-  return record_memory(memory, result, static_cast<std::int64_t>(size), kind_of(flags, MemoryKind::buffer),
-                       errcode_ret);
+  return record_memory(memory, result, static_cast<std::int64_t>(size),
+                       memory_kind(flags, MemoryKind::buffer), errcode_ret);
 }
 
 struct Wrapped {
@@ -97,17 +86,18 @@ const Wrapped* wrapped(std::integer_sequence<int, p...> /*platforms*/) {
   return table;
 }
 
-/// Known to allocate, or to take memory over, and not wrapped: the profile says so.
-constexpr const char* kUnseen[] = {"clSVMAllocARM", "clImportMemoryARM", "clCreateFromD3D11BufferKHR",
-                                   "clCreateFromVA_APIMediaSurfaceINTEL", "clCreateFromDX9MediaSurfaceKHR"};
+/// These allocate or import memory and are not wrapped. A note says so.
+constexpr const char* kNotCounted[] = {"clSVMAllocARM", "clImportMemoryARM", "clCreateFromD3D11BufferKHR",
+                                       "clCreateFromVA_APIMediaSurfaceINTEL",
+                                       "clCreateFromDX9MediaSurfaceKHR"};
 
-void note_unseen(const char* name) {
+void note_not_counted(const char* name) {
   char text[160];
-  snprintf(text, sizeof(text), "the program asked for %s, whose memory is not counted", name);
+  snprintf(text, sizeof(text), "the program uses %s, whose memory is not counted", name);
   layer.writer.note(text);
 }
 
-/// A function of the core that the program asks for by name.
+/// Returns the hook of a core function that is requested by name; null if there is none.
 void* hooked_in_core(const char* name) {
   const cl_icd_dispatch& hooks = layer.hooks();
   const std::pair<const char*, void*> functions[] = {
@@ -146,14 +136,14 @@ void* wrap(const char* name, void* function) {
       if (originals[i][platform].compare_exchange_strong(known, function) || known == function) {
         return table[i].wrappers[platform];
       }
-      // A second loader may hand us what we have wrapped already.
+      // A second loader may return a wrapper.
       if (function == table[i].wrappers[platform]) return function;
     }
-    note_unseen(name);
+    note_not_counted(name);
     return function;
   }
-  for (const char* const unseen : kUnseen) {
-    if (std::strcmp(name, unseen) == 0) note_unseen(name);
+  for (const char* const not_counted : kNotCounted) {
+    if (std::strcmp(name, not_counted) == 0) note_not_counted(name);
   }
   return function;
 }

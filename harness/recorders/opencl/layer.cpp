@@ -8,8 +8,6 @@
 #include <cstring>
 
 #include "recorders/nvtx.hpp"
-#include "recorders/opencl/loaders.hpp"
-#include "recorders/opencl/queues.hpp"
 
 namespace peakmark::opencl_layer {
 
@@ -21,17 +19,18 @@ constexpr char kName[] = "peakmark recorder";
 constexpr cl_uint kSlots = sizeof(cl_icd_dispatch) / sizeof(void*);
 
 pthread_mutex_t initialising = PTHREAD_MUTEX_INITIALIZER;
-bool asked_for_profile = false;
-bool recording = false;
+bool has_opened_profile = false;
+bool is_layer_recording = false;
 
-// As many as loaders that each bring slots which the others lack: more than anybody has seen.
+// Maximum number of loaders that each have functions which the others lack. More than seen in practice.
 constexpr std::size_t kMaxTables = 8;
 std::array<Tables, kMaxTables> all_tables;
 std::size_t used_tables = 0;
 
-/// A process can hold several loaders (pyopencl brings its own beside the system's), which all come here.
-/// Their functions are interchangeable, since each finds the driver through the handle; so the first loader's
-/// stay, and a later one only fills what the first lacks. False where it brings nothing new.
+/// Copies what `next` lacks from the table of a loader. A process can contain several loaders (pyopencl
+/// brings its own), which all initialise the layer. Their functions are interchangeable, because each finds
+/// the driver through the handle. So the first loader's functions stay. Returns false if the table has
+/// nothing new.
 bool adopt(cl_icd_dispatch& next, const cl_icd_dispatch& target, cl_uint entries) {
   std::array<void*, kSlots> have{};
   std::array<void*, kSlots> offered{};
@@ -60,8 +59,8 @@ void hook_all() {
   if (work != nullptr && std::strcmp(work, "1") == 0) hook_work();
 }
 
-/// With `initialising` held. Threads of the program may call through the tables that are published already,
-/// so new slots come in a copy.
+/// Called with `initialising` held. Threads of the program may call through the published tables, so new
+/// functions are published in a copy.
 void publish(const cl_icd_dispatch& target, cl_uint entries) {
   if (used_tables == kMaxTables) return;
   Tables& draft = all_tables[used_tables];
@@ -78,29 +77,44 @@ cl_int initialise(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entri
                   const cl_icd_dispatch** layer_ret, const void* caller) {
   if (target == nullptr || entries_ret == nullptr || layer_ret == nullptr) return CL_INVALID_VALUE;
   pthread_mutex_lock(&initialising);
-  if (!asked_for_profile) {
-    asked_for_profile = true;
-    recording = layer.writer.open_from_environment("opencl-layer 1");
-    if (recording) follow_other_recorder(&layer);
+  if (!has_opened_profile) {
+    has_opened_profile = true;
+    is_layer_recording = layer.writer.open_from_environment("opencl-layer 1");
+    if (is_layer_recording) request_ranges(&layer);
   }
   note_reached(caller);
-  if (recording) publish(*target, entries);
+  if (is_layer_recording) publish(*target, entries);
   pthread_mutex_unlock(&initialising);
   *layer_ret = &layer.hooks();
   *entries_ret = std::min(entries, kSlots);
-  if (recording) reach_loaders();
+  if (is_layer_recording) reach_loaders();
   return CL_SUCCESS;
 }
 
-/// At the very end of the process: after its exit handlers and the destructors of its globals, which may
-/// still release memory.
+/// Runs at the very end of the process: exit handlers and destructors of globals may still release memory.
 __attribute__((destructor)) void close_profile() {
-  if (recording) tell_of_unreached(Moment::end);
+  if (is_layer_recording) report_unreached(Moment::end);
   layer.writer.close();
 }
 
 }  // namespace
 }  // namespace peakmark::opencl_layer
+
+namespace peakmark {
+
+ProfileWriter& recorder_profile() {
+  return opencl_layer::layer.writer;
+}
+
+bool is_recording() {
+  return opencl_layer::layer.writer.path() != nullptr;
+}
+
+const char* synchronise_devices() {
+  return opencl_layer::synchronise();
+}
+
+}  // namespace peakmark
 
 using peakmark::opencl_layer::initialise;
 
@@ -139,7 +153,7 @@ PEAKMARK_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dis
   return initialise(entries, target, entries_ret, layer_ret, __builtin_return_address(0));
 }
 
-// Newer loaders of Khronos ask for this one and refuse a layer that has only the one above.
+// Newer Khronos loaders refuse a layer without this function.
 PEAKMARK_EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint entries, const cl_icd_dispatch* target,
                                                              cl_uint* entries_ret,
                                                              const cl_icd_dispatch** layer_ret,
@@ -147,7 +161,7 @@ PEAKMARK_EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint entries, co
   return initialise(entries, target, entries_ret, layer_ret, __builtin_return_address(0));
 }
 
-// The loader has ended; drivers and the program's globals have not. close_profile() comes later.
+// The loader has ended; drivers and the program's globals have not. close_profile() runs later.
 PEAKMARK_EXPORT cl_int CL_API_CALL clDeinitLayer() {
   return CL_SUCCESS;
 }

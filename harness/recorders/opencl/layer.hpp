@@ -1,31 +1,32 @@
 #pragma once
 
-// The recorder as a layer of the OpenCL loader: it stands between a program and the drivers, writes down what
-// is allocated and released, and passes everything on. No lock is held across a call into the driver.
-
+// The recorder as a layer of the OpenCL loader. It is between a program and the drivers, records what is
+// allocated and released, and passes every call on. It never holds a lock while it calls the driver, except
+// to retain a queue.
+//
+// Way of an allocation: clCreateBuffer of the program → create_buffer() (memory_objects.cpp) → the driver →
+// record_memory() → ProfileWriter::allocation(), an event in the profile.
 #include <CL/cl_icd.h>
 #include <CL/cl_layer.h>
 
 #include <atomic>
 
-#include "recorders/profile_writer.hpp"
-
-#define PEAKMARK_EXPORT __attribute__((visibility("default")))
+#include "recorders/exports.hpp"
 
 namespace peakmark::opencl_layer {
 
-/// What the loader forwards to (a null slot is one that it lacks), and what the layer puts before it (a null
-/// slot falls through).
+/// The loader's functions (null: the loader lacks it), and the layer's hooks in front of them (null: no
+/// hook).
 struct Tables {
   cl_icd_dispatch next{};
   cl_icd_dispatch hooks{};
 };
 
-/// The process's only layer. Static and never destroyed, since drivers call back until the very end.
+/// The only layer of the process. Static and never destroyed, because drivers call back until the very end.
 struct Layer {
-  /// Tables are published whole and never changed from then on: calls read them without a lock.
+  /// Published tables never change: calls read them without a lock.
   std::atomic<const Tables*> tables{&kNone};
-  Tables* draft = nullptr;  ///< while a loader initialises the layer: what is published next
+  Tables* draft = nullptr;  ///< the tables that are published next, while a loader initialises the layer
   ProfileWriter writer;
 
   [[nodiscard]] const cl_icd_dispatch& next() const { return tables.load(std::memory_order_acquire)->next; }
@@ -35,7 +36,7 @@ struct Layer {
 };
 extern Layer layer;
 
-/// Hooks a slot where there is something to pass on to. While the layer is initialised.
+/// Hooks a function, if the loader has it. Call it while the layer is initialised.
 template <typename Function>
 void hook(Function cl_icd_dispatch::*slot, Function function) {
   if (layer.draft->next.*slot != nullptr && layer.draft->hooks.*slot == nullptr) {
@@ -43,8 +44,8 @@ void hook(Function cl_icd_dispatch::*slot, Function function) {
   }
 }
 
-/// Puts `ours` before whatever is there, which it calls through `forward`. Once only: another loader hooks
-/// again, and other hooks may be before ours by then.
+/// Puts `ours` in front of the current function, which is stored in `forward`. Only once: another loader
+/// hooks again, and by then other hooks may be in front of ours.
 template <typename Function>
 void put_before(Function cl_icd_dispatch::*slot, Function ours, Function& forward) {
   Function& hooked = layer.draft->hooks.*slot;
@@ -53,11 +54,11 @@ void put_before(Function cl_icd_dispatch::*slot, Function ours, Function& forwar
   hooked = ours;
 }
 
-inline std::uint64_t address_of(const void* handle) {
+inline std::uint64_t to_address(const void* handle) {
   return reinterpret_cast<std::uint64_t>(handle);
 }
 
-// Each hooks what its file is about.
+// Each hooks the calls that its file is about.
 void hook_memory_objects();
 void hook_svm();
 void hook_extensions();
@@ -65,12 +66,42 @@ void hook_user_events();
 void hook_enqueues();  ///< with PEAKMARK_SYNC=1
 void hook_work();      ///< with PEAKMARK_WORK=1
 
-/// True while the program has made a user event and not set it: a command may be waiting for it, and
-/// finishing its queue would wait for ever.
+/// True while the program has a user event that is not set. A command may wait for it, so finishing its queue
+/// could wait for ever.
 bool has_unset_events();
 
-/// Records a memory object that the driver has made, or refused (`memory` is null): `asked` bytes of `kind`.
+/// Records SVM or USM memory that the driver has allocated, or refused (`memory` is null). Returns `memory`.
+void* record_pointer(void* memory, cl_int result, std::size_t bytes, MemoryKind kind);
+/// Records a memory object that the driver has created, or refused (`memory` is null): `asked` bytes of
+/// `kind`. Returns `memory`, and sets `errcode_ret`.
 cl_mem record_memory(cl_mem memory, cl_int result, std::int64_t asked, MemoryKind kind, cl_int* errcode_ret);
-MemoryKind kind_of(cl_mem_flags flags, MemoryKind plain);
+MemoryKind memory_kind(cl_mem_flags flags, MemoryKind plain);
+
+/// Marks the loader that contains `caller` as reached: it has passed its table to the layer.
+void note_reached(const void* caller);
+
+/// Requests the platforms of every loader of this process that is not reached, so that it initialises the
+/// layer. The first call also loads the system's loader (libOpenCL.so.1), so that a library linked to it
+/// finds it initialised. Call it with no lock held.
+void reach_loaders();
+
+/// Reports each loader of this process that is not reached, once, in a note and an error. While the program
+/// runs, only loaders that were asked are reported; at the end, all. A loader whose functions nobody gets,
+/// because another loader comes first in symbol order (LD_PRELOAD), is not reported.
+enum class Moment { running, end };
+void report_unreached(Moment moment);
+
+/// True if report_unreached() has reported a loader.
+bool has_unreached();
+
+/// Hooks calls that a program makes seldom, and before it allocates: new loaders are reached there.
+void hook_arrivals();
+
+/// Hooks the calls that create and release queues.
+void hook_queues();
+
+/// Finishes every queue that the program holds. Returns null, or why it did not wait: then memory that was
+/// released may still be live.
+const char* synchronise();
 
 }  // namespace peakmark::opencl_layer

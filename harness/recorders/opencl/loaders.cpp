@@ -1,4 +1,7 @@
-#include "recorders/opencl/loaders.hpp"
+// A process can contain several OpenCL loaders: a Python wheel brings one, and a library next to it is linked
+// to the system's. A loader initialises its layers only when it is asked for its platforms. A loader that
+// only gets handles made by another one is never asked, and its calls would not be recorded. So the recorder
+// asks.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -13,25 +16,25 @@
 #include <iterator>
 
 #include "recorders/opencl/layer.hpp"
-#include "recorders/trouble.hpp"
+#include "recorders/report_error.hpp"
 
 namespace peakmark::opencl_layer {
 namespace {
 
-constexpr int kMost = 32;  // loaders a process, many more than anybody has seen
+constexpr int kMaxLoaders = 32;  // loaders in a process, many more than seen in practice
 
-/// A loader is told by where it is mapped.
+/// A loader, identified by the address at which it is mapped.
 struct Loader {
   const void* base = nullptr;
-  bool reached = false;  ///< it has handed us its table
-  bool asked = false;    ///< for its platforms
+  bool reached = false;  ///< it has passed its table to the layer
+  bool asked = false;    ///< its platforms were requested
   bool answered = false;
-  bool told = false;  ///< that it is not reached
+  bool reported = false;  ///< it was reported as not reached
 };
 
 std::atomic<pid_t> recorded_process{0};
 pthread_mutex_t guarding = PTHREAD_MUTEX_INITIALIZER;
-Loader known[kMost];
+Loader known[kMaxLoaders];
 
 class Lock {
  public:
@@ -41,7 +44,7 @@ class Lock {
   ~Lock() { pthread_mutex_unlock(&guarding); }
 };
 
-/// With `guarding` held; null where there is no room.
+/// Called with `guarding` held. Returns null if there is no free entry.
 Loader* known_at(const void* base) {
   for (Loader& loader : known) {
     if (loader.base == nullptr) loader.base = base;
@@ -50,13 +53,13 @@ Loader* known_at(const void* base) {
   return nullptr;
 }
 
-const void* base_of(const void* code) {
+const void* base_address(const void* code) {
   Dl_info info{};
   return dladdr(code, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
 struct Found {
-  char path[kMost][512];
+  char path[kMaxLoaders][512];
   int count = 0;
 };
 
@@ -64,7 +67,7 @@ int collect(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   auto& found = *static_cast<Found*>(data);
   const char* const path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
   const char* const slash = std::strrchr(path, '/');
-  if (std::strncmp(slash == nullptr ? path : slash + 1, "libOpenCL", 9) == 0 && found.count < kMost) {
+  if (std::strncmp(slash == nullptr ? path : slash + 1, "libOpenCL", 9) == 0 && found.count < kMaxLoaders) {
     snprintf(found.path[found.count++], sizeof(found.path[0]), "%s", path);
   }
   return 0;
@@ -72,7 +75,7 @@ int collect(dl_phdr_info* info, std::size_t /*size*/, void* data) {
 
 using GetPlatforms = cl_int(CL_API_CALL*)(cl_uint, cl_platform_id*, cl_uint*);
 
-/// Calls `use(path, base, get_platforms)` for each loader that is mapped now.
+/// Calls `use(path, base, get_platforms)` for each mapped loader.
 template <typename Use>
 void for_each_loader(Use use) {
   Found found;
@@ -81,9 +84,9 @@ void for_each_loader(Use use) {
     void* const handle = dlopen(found.path[i], RTLD_NOLOAD | RTLD_LAZY);
     if (handle == nullptr) continue;
     void* const function = dlsym(handle, "clGetPlatformIDs");
-    // Not one that it has from a library which it needs.
+    // Skips a function of a library that this one links.
     if (function != nullptr) {
-      const void* const base = base_of(function);
+      const void* const base = base_address(function);
       Dl_info info{};
       if (base != nullptr && dladdr(function, &info) != 0 &&
           std::strcmp(info.dli_fname, found.path[i]) == 0) {
@@ -94,13 +97,14 @@ void for_each_loader(Use use) {
   }
 }
 
-/// Without it no loader would load us, asked or not.
-bool is_wanted() {
+/// Without this variable no loader loads layers.
+bool has_layers_variable() {
   const char* const layers = std::getenv("OPENCL_LAYERS");
   return layers != nullptr && *layers != '\0';
 }
 
-/// How many libraries this process has loaded so far: where that has not changed, no loader has come.
+/// Returns how many libraries this process has loaded so far. If that has not changed, there is no new
+/// loader.
 unsigned long long libraries_loaded() {
   unsigned long long loaded = 0;
   dl_iterate_phdr(
@@ -112,12 +116,12 @@ unsigned long long libraries_loaded() {
   return loaded;
 }
 
-void reach_newcomers() {
+void reach_new_loaders() {
   static std::atomic<unsigned long long> seen{0};
   const unsigned long long loaded = libraries_loaded();
   if (seen.exchange(loaded, std::memory_order_relaxed) == loaded) return;
   reach_loaders();
-  tell_of_unreached(Moment::running);
+  report_unreached(Moment::running);
 }
 
 template <auto Slot, typename Function>
@@ -126,17 +130,17 @@ struct Arriving;
 template <auto Slot, typename Result, typename... Arguments>
 struct Arriving<Slot, Result(CL_API_CALL*)(Arguments...)> {
   static Result CL_API_CALL call(Arguments... arguments) {
-    reach_newcomers();
+    reach_new_loaders();
     return (layer.next().*Slot)(arguments...);
   }
 };
 
 template <auto Slot>
-void look_before() {
+void check_loaders_before() {
   hook(Slot, Arriving<Slot, std::remove_cvref_t<decltype(layer.next().*Slot)>>::call);
 }
 
-/// Asks those that have not come to us for their platforms.
+/// Requests the platforms of the loaders that are not reached.
 void ask_loaders() {
   for_each_loader([](const char* /*path*/, const void* base, GetPlatforms get_platforms) {
     Loader* loader = nullptr;
@@ -144,7 +148,7 @@ void ask_loaders() {
       const Lock lock;
       loader = known_at(base);
       if (loader == nullptr || loader->reached || loader->asked) return;
-      loader->asked = true;  // before it is asked: it answers by coming here, on this thread
+      loader->asked = true;  // before the call, which initialises the layer on this thread
     }
     cl_uint count = 0;
     get_platforms(0, nullptr, &count);
@@ -153,24 +157,24 @@ void ask_loaders() {
   });
 }
 
-/// The loader that a library linked to libOpenCL.so.1 will get. It stays in the process where it comes to us.
-/// One that does not, since it knows no layers, goes again where the program had not loaded it: it would be
-/// taken for one that the program uses.
+/// The loader that libraries linked to libOpenCL.so.1 get. It stays loaded if it initialises the layer. If it
+/// does not, because it does not support layers, and the program had not loaded it, it is unloaded again: it
+/// would be reported as a loader that the program uses.
 class SystemLoader {
  public:
   SystemLoader()
       : was_here_(dlopen(kName, RTLD_NOLOAD | RTLD_LAZY) != nullptr),
         library_(dlopen(kName, RTLD_LAZY | RTLD_LOCAL)) {}
 
-  void leave_if_useless() const {
+  void unload_if_unreached() const {
     if (was_here_ || library_ == nullptr) return;
     const void* const function = dlsym(library_, "clGetPlatformIDs");
-    const void* const base = function == nullptr ? nullptr : base_of(function);
+    const void* const base = function == nullptr ? nullptr : base_address(function);
     {
       const Lock lock;
       Loader* const loader = base == nullptr ? nullptr : known_at(base);
       if (loader != nullptr && loader->reached) return;
-      if (loader != nullptr) *loader = {base};  // another may come to stand at its place
+      if (loader != nullptr) *loader = {base};  // another library may get its address
     }
     dlclose(library_);
   }
@@ -184,14 +188,14 @@ class SystemLoader {
 }  // namespace
 
 void note_reached(const void* caller) {
-  const void* const base = base_of(caller);
+  const void* const base = base_address(caller);
   if (base == nullptr) return;
   const Lock lock;
   if (Loader* const loader = known_at(base)) loader->reached = true;
 }
 
 void reach_loaders() {
-  if (!is_wanted()) return;
+  if (!has_layers_variable()) return;
   static std::atomic<bool> first{true};
   if (first.exchange(false)) {
     recorded_process = getpid();
@@ -200,16 +204,16 @@ void reach_loaders() {
     pthread_atfork([] { pthread_mutex_lock(&guarding); }, unlock, unlock);
     SystemLoader system;
     ask_loaders();
-    system.leave_if_useless();
+    system.unload_if_unreached();
   } else {
     ask_loaders();
   }
 }
 
-void tell_of_unreached(Moment moment) {
-  // A forked child has no profile until its first event, and gets none for this.
-  if (!is_wanted() || (getpid() != recorded_process && layer.writer.count() == 0)) return;
-  const void* const foremost = base_of(dlsym(RTLD_DEFAULT, "clCreateBuffer"));
+void report_unreached(Moment moment) {
+  // A forked child has no profile until its first event, and must not get one for this.
+  if (!has_layers_variable() || (getpid() != recorded_process && layer.writer.count() == 0)) return;
+  const void* const foremost = base_address(dlsym(RTLD_DEFAULT, "clCreateBuffer"));
   char reached[512] = "libOpenCL.so.1";
   for_each_loader([&](const char* path, const void* base, GetPlatforms /*get_platforms*/) {
     const Lock lock;
@@ -222,9 +226,9 @@ void tell_of_unreached(Moment moment) {
       Loader* const loader = known_at(base);
       const Loader* const first = foremost == nullptr ? nullptr : known_at(foremost);
       const bool is_hidden = base != foremost && first != nullptr && first->reached;
-      if (loader == nullptr || loader->reached || loader->told || is_hidden) return;
+      if (loader == nullptr || loader->reached || loader->reported || is_hidden) return;
       if (!loader->answered && moment != Moment::end) return;
-      loader->told = true;
+      loader->reported = true;
     }
     char text[ProfileWriter::kMaxTextBytes];
     snprintf(text, sizeof(text),
@@ -238,17 +242,18 @@ void tell_of_unreached(Moment moment) {
 
 bool has_unreached() {
   const Lock lock;
-  return std::any_of(std::begin(known), std::end(known), [](const Loader& loader) { return loader.told; });
+  return std::any_of(std::begin(known), std::end(known),
+                     [](const Loader& loader) { return loader.reported; });
 }
 
 void hook_arrivals() {
-  look_before<&cl_icd_dispatch::clCreateContext>();
-  look_before<&cl_icd_dispatch::clCreateContextFromType>();
-  look_before<&cl_icd_dispatch::clCreateCommandQueue>();
-  look_before<&cl_icd_dispatch::clCreateCommandQueueWithProperties>();
-  look_before<&cl_icd_dispatch::clCreateProgramWithSource>();
-  look_before<&cl_icd_dispatch::clCreateProgramWithBinary>();
-  look_before<&cl_icd_dispatch::clCreateKernel>();
+  check_loaders_before<&cl_icd_dispatch::clCreateContext>();
+  check_loaders_before<&cl_icd_dispatch::clCreateContextFromType>();
+  check_loaders_before<&cl_icd_dispatch::clCreateCommandQueue>();
+  check_loaders_before<&cl_icd_dispatch::clCreateCommandQueueWithProperties>();
+  check_loaders_before<&cl_icd_dispatch::clCreateProgramWithSource>();
+  check_loaders_before<&cl_icd_dispatch::clCreateProgramWithBinary>();
+  check_loaders_before<&cl_icd_dispatch::clCreateKernel>();
 }
 
 }  // namespace peakmark::opencl_layer

@@ -1,15 +1,97 @@
-#include <atomic>
+#include <CL/cl_ext.h>
 
-#include "recorders/opencl/image_size.hpp"
+#include <atomic>
+#include <initializer_list>
+
 #include "recorders/opencl/layer.hpp"
 
 namespace peakmark::opencl_layer {
 namespace {
 
-/// The driver calls it when the last reference is gone and no command needs the object any more, just before
-/// the memory goes back: not earlier, as counting references would have it.
+std::int64_t channels(cl_channel_order order) {
+  switch (order) {
+    case CL_R:
+    case CL_A:
+    case CL_INTENSITY:
+    case CL_LUMINANCE:
+    case CL_Rx:
+    case CL_DEPTH:
+      return 1;
+    case CL_RG:
+    case CL_RA:
+    case CL_RGx:
+      return 2;
+    case CL_RGB:
+    case CL_RGBx:
+    case CL_sRGB:
+      return 3;
+    case CL_RGBA:
+    case CL_BGRA:
+    case CL_ARGB:
+    case CL_ABGR:
+    case CL_sRGBx:
+    case CL_sRGBA:
+    case CL_sBGRA:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+/// Returns the bytes of a pixel; 0 if the format is unknown.
+std::int64_t pixel_bytes(const cl_image_format& format) {
+  switch (format.image_channel_data_type) {
+    case CL_UNORM_SHORT_565:
+    case CL_UNORM_SHORT_555:
+      return 2;
+    case CL_UNORM_INT_101010:
+    case CL_UNORM_INT_101010_2:
+      return 4;
+    case CL_SNORM_INT8:
+    case CL_UNORM_INT8:
+    case CL_SIGNED_INT8:
+    case CL_UNSIGNED_INT8:
+      return channels(format.image_channel_order);
+    case CL_SNORM_INT16:
+    case CL_UNORM_INT16:
+    case CL_SIGNED_INT16:
+    case CL_UNSIGNED_INT16:
+    case CL_HALF_FLOAT:
+      return 2 * channels(format.image_channel_order);
+    case CL_SIGNED_INT32:
+    case CL_UNSIGNED_INT32:
+    case CL_FLOAT:
+      return 4 * channels(format.image_channel_order);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+std::int64_t image_bytes(const cl_image_format* format, const cl_image_desc& shape) {
+  if (format == nullptr) return 0;
+  const bool layers =
+      shape.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY || shape.image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
+  const bool flat = shape.image_type == CL_MEM_OBJECT_IMAGE1D ||
+                    shape.image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER ||
+                    shape.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+  const bool deep = shape.image_type == CL_MEM_OBJECT_IMAGE3D;
+  std::int64_t bytes = pixel_bytes(*format);
+  for (const std::size_t extent :
+       {shape.image_width, flat ? std::size_t{1} : shape.image_height,
+        deep ? shape.image_depth : std::size_t{1}, layers ? shape.image_array_size : std::size_t{1}}) {
+    if (__builtin_mul_overflow(bytes, extent, &bytes)) return INT64_MAX;
+  }
+  return bytes;
+}
+
+namespace {
+
+/// The driver calls this when the last reference is gone and no command needs the object, just before the
+/// memory is freed. Counting references would record the release too early.
 void CL_CALLBACK on_destroyed(cl_mem memory, void* /*user_data*/) {
-  layer.writer.release(address_of(memory));
+  layer.writer.release(to_address(memory));
 }
 
 void watch_destruction(cl_mem memory) {
@@ -17,9 +99,10 @@ void watch_destruction(cl_mem memory) {
       layer.next().clSetMemObjectDestructorCallback(memory, on_destroyed, nullptr) == CL_SUCCESS) {
     return;
   }
-  static std::atomic<bool> told{false};
-  if (!told.exchange(true)) {
-    layer.writer.note("the driver takes no destructor callbacks: releases of memory objects are not seen");
+  static std::atomic<bool> noted{false};
+  if (!noted.exchange(true)) {
+    layer.writer.note(
+        "the driver does not support destructor callbacks: releases of memory objects are not recorded");
   }
 }
 
@@ -30,7 +113,7 @@ bool is_view(cl_mem memory) {
          parent != nullptr;
 }
 
-std::int64_t size_of(cl_mem memory, std::int64_t otherwise) {
+std::int64_t object_bytes(cl_mem memory, std::int64_t otherwise) {
   std::size_t size = 0;
   return layer.next().clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(size), &size, nullptr) == CL_SUCCESS
              ? static_cast<std::int64_t>(size)
@@ -41,8 +124,8 @@ cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t 
                                  cl_int* errcode_ret) {
   cl_int result = CL_SUCCESS;
   const cl_mem memory = layer.next().clCreateBuffer(context, flags, size, host_pointer, &result);
-  return record_memory(memory, result, static_cast<std::int64_t>(size), kind_of(flags, MemoryKind::buffer),
-                       errcode_ret);
+  return record_memory(memory, result, static_cast<std::int64_t>(size),
+                       memory_kind(flags, MemoryKind::buffer), errcode_ret);
 }
 
 cl_mem CL_API_CALL create_buffer_with_properties(cl_context context, const cl_mem_properties* properties,
@@ -51,8 +134,8 @@ cl_mem CL_API_CALL create_buffer_with_properties(cl_context context, const cl_me
   cl_int result = CL_SUCCESS;
   const cl_mem memory =
       layer.next().clCreateBufferWithProperties(context, properties, flags, size, host_pointer, &result);
-  return record_memory(memory, result, static_cast<std::int64_t>(size), kind_of(flags, MemoryKind::buffer),
-                       errcode_ret);
+  return record_memory(memory, result, static_cast<std::int64_t>(size),
+                       memory_kind(flags, MemoryKind::buffer), errcode_ret);
 }
 
 cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
@@ -62,12 +145,12 @@ cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, cl_buffe
   return record_memory(memory, result, 0, MemoryKind::view, errcode_ret);
 }
 
-/// Images may lie over a buffer or another image: then they are views, whatever their flags inherit.
+/// Images over a buffer or another image are views, whatever their flags.
 cl_mem record_image(cl_mem memory, cl_int result, cl_mem_flags flags, const cl_image_format* format,
                     const cl_image_desc& shape, cl_int* errcode_ret) {
   const bool view = memory == nullptr ? shape.mem_object != nullptr : is_view(memory);
   return record_memory(memory, result, view ? 0 : image_bytes(format, shape),
-                       view ? MemoryKind::view : kind_of(flags, MemoryKind::image), errcode_ret);
+                       view ? MemoryKind::view : memory_kind(flags, MemoryKind::image), errcode_ret);
 }
 
 cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format* format,
@@ -161,10 +244,19 @@ cl_mem CL_API_CALL create_from_egl_image(cl_context context, CLeglDisplayKHR dis
 
 }  // namespace
 
-MemoryKind kind_of(cl_mem_flags flags, MemoryKind plain) {
+MemoryKind memory_kind(cl_mem_flags flags, MemoryKind plain) {
   if ((flags & CL_MEM_USE_HOST_PTR) != 0) return MemoryKind::host_pointer;
   if ((flags & CL_MEM_ALLOC_HOST_PTR) != 0) return MemoryKind::alloc_host_ptr;
   return plain;
+}
+
+void* record_pointer(void* memory, cl_int result, std::size_t bytes, MemoryKind kind) {
+  if (memory == nullptr) {
+    layer.writer.failed_allocation(static_cast<std::int64_t>(bytes), kind, result);
+  } else {
+    layer.writer.allocation(to_address(memory), static_cast<std::int64_t>(bytes), kind);
+  }
+  return memory;
 }
 
 cl_mem record_memory(cl_mem memory, cl_int result, std::int64_t asked, MemoryKind kind, cl_int* errcode_ret) {
@@ -173,7 +265,8 @@ cl_mem record_memory(cl_mem memory, cl_int result, std::int64_t asked, MemoryKin
     layer.writer.failed_allocation(asked, kind, result);
     return memory;
   }
-  layer.writer.allocation(address_of(memory), kind == MemoryKind::view ? 0 : size_of(memory, asked), kind);
+  layer.writer.allocation(to_address(memory), kind == MemoryKind::view ? 0 : object_bytes(memory, asked),
+                          kind);
   watch_destruction(memory);
   return memory;
 }
@@ -194,6 +287,49 @@ void hook_memory_objects() {
   hook(&Slots::clCreateFromGLTexture2D, create_from_gl_texture<&Slots::clCreateFromGLTexture2D>);
   hook(&Slots::clCreateFromGLTexture3D, create_from_gl_texture<&Slots::clCreateFromGLTexture3D>);
   hook(&Slots::clCreateFromEGLImageKHR, create_from_egl_image);
+}
+
+namespace {
+
+void* CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment) {
+  void* const memory = layer.next().clSVMAlloc(context, flags, size, alignment);
+  // The call returns no error code.
+  return record_pointer(memory, CL_MEM_OBJECT_ALLOCATION_FAILURE, size, MemoryKind::svm);
+}
+
+void CL_API_CALL svm_free(cl_context context, void* memory) {
+  if (memory != nullptr) layer.writer.release(to_address(memory));
+  layer.next().clSVMFree(context, memory);
+}
+
+/// Does what the driver does without a function of the program.
+void CL_CALLBACK free_all(cl_command_queue /*queue*/, cl_uint count, void* memory[], void* context) {
+  for (cl_uint i = 0; i < count; ++i) svm_free(static_cast<cl_context>(context), memory[i]);
+}
+
+using FreeFunction = void(CL_CALLBACK*)(cl_command_queue, cl_uint, void*[], void*);
+
+/// The memory is freed when the command runs, which may be much later. So the release is recorded by the
+/// function that frees it. A function of the program calls clSVMFree, which is hooked.
+cl_int CL_API_CALL enqueue_svm_free(cl_command_queue queue, cl_uint count, void* memory[],
+                                    FreeFunction function, void* user_data, cl_uint waits,
+                                    const cl_event* wait_list, cl_event* event) {
+  cl_context context = nullptr;
+  if (function == nullptr && layer.next().clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context),
+                                                                &context, nullptr) == CL_SUCCESS) {
+    function = free_all;
+    user_data = context;
+  }
+  return layer.next().clEnqueueSVMFree(queue, count, memory, function, user_data, waits, wait_list, event);
+}
+
+}  // namespace
+
+void hook_svm() {
+  using Slots = cl_icd_dispatch;
+  hook(&Slots::clSVMAlloc, svm_alloc);
+  hook(&Slots::clSVMFree, svm_free);
+  hook(&Slots::clEnqueueSVMFree, enqueue_svm_free);
 }
 
 }  // namespace peakmark::opencl_layer

@@ -1,19 +1,17 @@
-// The queues of this process, so that whoever reads its profile while it runs can wait for what was asked
-// for: what a command works on lives until the command is done.
-#include "recorders/opencl/queues.hpp"
+// Tracks the queues of this process, so that synchronise() can wait for all commands: the memory of a command
+// lives until the command is done.
 
 #include <pthread.h>
 
 #include "recorders/marks.h"
 #include "recorders/opencl/layer.hpp"
-#include "recorders/opencl/loaders.hpp"
 
 namespace peakmark::opencl_layer {
 namespace {
 
 constexpr int kMaxQueues = 1024;
 
-/// References are the program's own: what it has given back it will not use, and we must not either.
+/// Counts the program's references only. A queue that the program has released must not be used.
 struct KnownQueue {
   cl_command_queue handle = nullptr;
   std::int64_t references = 0;
@@ -31,7 +29,7 @@ class QueuesLock {
   ~QueuesLock() { pthread_mutex_unlock(&guarding_queues); }
 };
 
-/// With `guarding_queues` held. A null handle finds a free place; null where there is none.
+/// Called with `guarding_queues` held. A null handle finds a free entry. Returns null if there is none.
 KnownQueue* find_queue(cl_command_queue handle) {
   for (KnownQueue& queue : known_queues) {
     if (queue.handle == handle) return &queue;
@@ -42,7 +40,7 @@ KnownQueue* find_queue(cl_command_queue handle) {
 cl_command_queue note_made(cl_command_queue handle) {
   if (handle == nullptr) return handle;
   const QueuesLock lock;
-  KnownQueue* queue = find_queue(handle);  // the default queue of a device is handed out again
+  KnownQueue* queue = find_queue(handle);  // the default queue of a device is returned more than once
   if (queue == nullptr) queue = find_queue(nullptr);
   if (queue == nullptr) {
     too_many_queues = true;
@@ -77,7 +75,7 @@ cl_int CL_API_CALL retain_known_queue(cl_command_queue handle) {
 
 cl_int CL_API_CALL release_known_queue(cl_command_queue handle) {
   {
-    // Before the driver is asked, which may give the handle to another thread at once.
+    // Before the driver is called: it may give the handle to another thread at once.
     const QueuesLock lock;
     KnownQueue* const queue = handle == nullptr ? nullptr : find_queue(handle);
     if (queue != nullptr && --queue->references == 0) *queue = {};
@@ -85,8 +83,8 @@ cl_int CL_API_CALL release_known_queue(cl_command_queue handle) {
   return layer.next().clReleaseCommandQueue(handle);
 }
 
-/// The queue at this place, retained, or null. The driver is asked under our lock: a release by another
-/// thread must not come in between, and a retain never calls back.
+/// Returns the queue at this index, retained, or null. The driver is called under the lock: no other thread
+/// may release the queue in between, and a retain never calls back.
 cl_command_queue retained_queue(int place) {
   const QueuesLock lock;
   const cl_command_queue handle = known_queues[place].handle;
@@ -100,7 +98,7 @@ void follow_forks_of_queues() {
   const auto unlock = [] { pthread_mutex_unlock(&guarding_queues); };
   pthread_atfork([] { pthread_mutex_lock(&guarding_queues); }, unlock,
                  [] {
-                   // A child has none of the driver's threads: its parent's queues would never be done.
+                   // A child has none of the driver's threads: the queues of its parent would never finish.
                    for (KnownQueue& queue : known_queues) queue = {};
                    pthread_mutex_unlock(&guarding_queues);
                  });
@@ -119,10 +117,10 @@ void hook_queues() {
 }
 
 const char* synchronise() {
-  if (layer.next().clFinish == nullptr) return "the recorder has not come up";
-  if (has_unset_events()) return "a user event is not set yet, and a queue may be waiting for it";
-  // It may have released a queue that we still know.
-  if (has_unreached()) return "a loader of OpenCL in this process is not reached";
+  if (layer.next().clFinish == nullptr) return "the OpenCL recorder has not started";
+  if (has_unset_events()) return "a user event is not set yet, and a queue may wait for it";
+  // The program may have released a known queue through that loader.
+  if (has_unreached()) return "an OpenCL loader of this process is not recorded";
   for (int place = 0; place < kMaxQueues; ++place) {
     const cl_command_queue queue = retained_queue(place);
     if (queue == nullptr) continue;
@@ -130,7 +128,7 @@ const char* synchronise() {
     layer.next().clReleaseCommandQueue(queue);
   }
   const QueuesLock lock;
-  return too_many_queues ? "the program has made more queues than the recorder can know" : nullptr;
+  return too_many_queues ? "the program has created more queues than the recorder can track" : nullptr;
 }
 
 }  // namespace peakmark::opencl_layer

@@ -1,11 +1,11 @@
-/// Device memory in a program that is a Google Benchmark already. One line, anywhere at namespace scope or at
-/// the beginning of main():
+/// Device memory in an existing Google Benchmark program. One line, at namespace scope or at the beginning of
+/// main():
 ///
 ///     static const bool has_device_memory = peakmark::register_device_memory();
 ///
-/// and the program's JSON has max_bytes_used, allocs_per_iter, total_allocated_bytes and net_heap_growth of
-/// what its benchmarks allocate on devices, by OpenCL and by CUDA. docs/google-benchmark.md tells what is
-/// counted. Google Benchmark 1.6 or newer, C++11 or newer; link peakmark::benchmark.
+/// adds max_bytes_used, allocs_per_iter, total_allocated_bytes and net_heap_growth to the program's JSON, for
+/// allocations on devices by OpenCL and CUDA. docs/google-benchmark.md lists what is counted. Needs Google
+/// Benchmark 1.6 or newer and C++11 or newer; link peakmark::benchmark.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -17,36 +17,35 @@
 #include "peakmark/memory_abi.h"
 
 namespace peakmark {
-// A name of its own for each version of the seam.
+// Each MAJOR version of the ABI has its own namespace.
 inline namespace memory_1 {
 namespace detail {
 
-/// Says once why there are no figures.
-inline void tell_no_device_memory(const char* why) {
-  static bool is_told = false;
-  if (!is_told) std::fprintf(stderr, "peakmark: device memory is not measured: %s\n", why);
-  is_told = true;
+/// Prints once why nothing is measured.
+inline void print_unavailable(const char* reason) {
+  static bool is_printed = false;
+  if (!is_printed) std::fprintf(stderr, "peakmark: device memory is not measured: %s\n", reason);
+  is_printed = true;
 }
 
-/// What Google Benchmark asks once for each repetition, in iterations of their own after the timed ones.
-// Not marked `override`: which of the two Stop there are depends on the version.
+/// Google Benchmark calls it once for each repetition, for extra iterations after the timed ones.
+// Not marked `override`: Google Benchmark declares one of the two Stop, depending on its version.
 class DeviceMemoryManager : public ::benchmark::MemoryManager {
  public:
-  void Start() { trouble_ = peakmark_memory_begin(&stretch_); }
+  void Start() { error_ = peakmark_memory_begin(&region_); }
 
   void Stop(Result& result) {
     peakmark_memory_use use;
-    if (trouble_ == nullptr) trouble_ = peakmark_memory_end(stretch_, &use);
-    if (trouble_ == nullptr) {
+    if (error_ == nullptr) error_ = peakmark_memory_end(region_, &use);
+    if (error_ == nullptr) {
       result.num_allocs = use.allocations;
       result.max_bytes_used = use.peak_bytes;
       result.total_allocated_bytes = use.total_bytes;
       result.net_heap_growth = use.live_after_bytes - use.live_before_bytes;
       return;
     }
-    // Google Benchmark's number for what is not known. It is written for this row, since it cannot be taken
-    // back any more; the rows after it have no memory.
-    tell_no_device_memory(trouble_);
+    // Google Benchmark's value for unknown. This row is written with it; later rows have no memory fields.
+    print_unavailable(error_);
     result.num_allocs = std::numeric_limits<std::int64_t>::max();
     result.max_bytes_used = std::numeric_limits<std::int64_t>::max();
     ::benchmark::RegisterMemoryManager(nullptr);
@@ -54,18 +53,18 @@ class DeviceMemoryManager : public ::benchmark::MemoryManager {
   void Stop(Result* result) { Stop(*result); }
 
  private:
-  const char* trouble_ = nullptr;
-  std::uint64_t stretch_ = 0;
+  const char* error_ = nullptr;
+  std::uint64_t region_ = 0;
 };
 
 }  // namespace detail
 
-/// Has what benchmarks allocate on devices recorded, and told in the JSON. To be called before the first call
-/// into OpenCL or CUDA, and before the benchmarks run. False where nothing can be recorded: it says why on
-/// standard error, and the program is what it was without it, its JSON without memory.
+/// Starts to record what benchmarks allocate on devices, and adds it to the JSON. Call it before the first
+/// call of OpenCL or CUDA, and before the benchmarks run. Returns false if nothing can be recorded: it prints
+/// the reason to stderr, and the program runs on without memory in its JSON.
 inline bool register_device_memory() {
   if (const char* const why = peakmark_memory_load()) {
-    detail::tell_no_device_memory(why);
+    detail::print_unavailable(why);
     return false;
   }
   static detail::DeviceMemoryManager manager;
@@ -73,26 +72,26 @@ inline bool register_device_memory() {
   return true;
 }
 
-/// Columns in the console too, where Google Benchmark shows no memory: as the first line of a benchmark,
+/// Shows device memory in Google Benchmark's console output. As the first line of a benchmark,
 ///
 ///     peakmark::DeviceMemoryCounters memory(state);
 ///
-/// adds the counters `device_peak` (the most live bytes from that line to the benchmark's end),
-/// `device_total` (bytes of all allocations) and `device_allocations`. Of a benchmark of several threads the
-/// first one tells, for all of them. Where nothing is recorded there are no such counters.
+/// adds the counters `device_peak` (the maximum of live bytes from that line to the end of the benchmark),
+/// `device_total` (bytes of all allocations) and `device_allocations`. In a benchmark of several threads the
+/// first thread reports for all. Without a recording there are no counters.
 class DeviceMemoryCounters {
  public:
-  /// Of the benchmark that has this state, from here on.
+  /// Begins to count for the benchmark of this state.
   explicit DeviceMemoryCounters(::benchmark::State& state) : state_(state) {
-    is_begun_ = state.thread_index() == 0 && peakmark_memory_begin(&stretch_) == nullptr;
+    is_begun_ = state.thread_index() == 0 && peakmark_memory_begin(&region_) == nullptr;
   }
   DeviceMemoryCounters(const DeviceMemoryCounters&) = delete;
   DeviceMemoryCounters& operator=(const DeviceMemoryCounters&) = delete;
   ~DeviceMemoryCounters() {
     peakmark_memory_use use;
     if (!is_begun_) return;
-    if (const char* const why = peakmark_memory_end(stretch_, &use)) {
-      detail::tell_no_device_memory(why);
+    if (const char* const why = peakmark_memory_end(region_, &use)) {
+      detail::print_unavailable(why);
       return;
     }
     using ::benchmark::Counter;
@@ -105,7 +104,7 @@ class DeviceMemoryCounters {
 
  private:
   ::benchmark::State& state_;
-  std::uint64_t stretch_ = 0;
+  std::uint64_t region_ = 0;
   bool is_begun_ = false;
 };
 

@@ -1,5 +1,5 @@
-/// Help for workers whose kernels are OpenCL's. It asks for OpenCL's headers and its loader; worker.hpp does
-/// not.
+/// Functions for workers with kernels in plain OpenCL. Needs OpenCL's headers and its loader, which
+/// worker.hpp does not.
 #pragma once
 
 #ifndef CL_TARGET_OPENCL_VERSION
@@ -16,10 +16,9 @@ namespace peakmark {
 inline namespace api_1 {
 namespace opencl {
 
-/// Throws where `code` is no success. OutOfMemory for -4, and for -5, -6 and -61 (one request was too large)
-/// of a function that allocates (`clCreate…`, `clSVMAlloc`): from others they are what a driver answers after
-/// an illegal access. Otherwise std::runtime_error, which makes the case `crashed`. `call`: the function that
-/// was called.
+/// Throws if `code` is not CL_SUCCESS. `call`: the name of the function that was called. Throws OutOfMemory
+/// for -4, and for -5, -6 and -61 of a function that allocates (`clCreate…`, `clSVMAlloc`): other functions
+/// return these after an illegal access. Throws std::runtime_error otherwise: the outcome is `crashed`.
 inline void check(cl_int code, const std::string& call) {
   if (code == CL_SUCCESS) return;
   const std::string message = call + ": OpenCL error " + std::to_string(code);
@@ -32,12 +31,12 @@ inline void check(cl_int code, const std::string& call) {
   throw std::runtime_error(message);
 }
 
-/// A compiled kernel, released when it dies; it is a cl_kernel wherever one is wanted.
+/// A cl_kernel, released by the destructor. Converts to cl_kernel.
 class Kernel {
  public:
-  /// None, until one is moved into it.
+  /// No kernel: move one that `compile` returns into it.
   Kernel() = default;
-  /// Takes over the reference.
+  /// Takes ownership of the reference.
   explicit Kernel(cl_kernel kernel) : kernel_(kernel) {}
   Kernel(Kernel&& other) noexcept : kernel_(std::exchange(other.kernel_, nullptr)) {}
   Kernel& operator=(Kernel&& other) noexcept {
@@ -47,15 +46,15 @@ class Kernel {
   ~Kernel() {
     if (kernel_ != nullptr) clReleaseKernel(kernel_);
   }
-  /// As OpenCL's functions want it.
+  /// Returns the kernel, which this object still owns.
   operator cl_kernel() const { return kernel_; }  // NOLINT(google-explicit-constructor)
 
  private:
   cl_kernel kernel_ = nullptr;
 };
 
-/// Compiles the kernel `name` of `source` for the device, with the compiler's `options`. Throws as `check`;
-/// what the compiler says is in the message.
+/// Compiles the kernel `name` of `source` for the device, with `options` of the compiler. Throws as `check`
+/// does; the message has the compiler's output.
 inline Kernel compile(const Device& device, const std::string& source, const char* name,
                       const std::string& options = "") {
   const char* text = source.c_str();
@@ -91,8 +90,8 @@ void set_argument(cl_kernel kernel, cl_uint index, const Array<T>& argument) {
 }
 }  // namespace detail
 
-/// Enqueues a kernel on the device's queue. `global`: work items along each dimension, the fastest first.
-/// Arguments: arrays, cl_mem, and numbers of exactly the kernel's types. Throws as `check`.
+/// Enqueues a kernel on the device's queue. `global`: work-items along each dimension, fastest first.
+/// `arguments`: arrays, cl_mem, and numbers of exactly the parameters' types. Throws as `check` does.
 template <typename... Arguments>
 void launch(const Device& device, cl_kernel kernel, const std::vector<std::size_t>& global,
             const Arguments&... arguments) {

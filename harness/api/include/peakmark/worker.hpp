@@ -1,13 +1,14 @@
-/// A worker of peakmark: a program that measures variants of your own. This is all that it includes: no
-/// device's headers, no JSON, no Google Benchmark. docs/own-kernels.md begins with a program of 30 lines;
-/// docs/api.md is these headers as one page.
+/// A worker is a program that measures variants of your own. This header is all that it includes: it needs no
+/// headers of a device, no JSON library and no Google Benchmark. docs/own-kernels.md begins with a program of
+/// 30 lines; docs/api.md shows these headers on one page.
 ///
-/// A variant says its axes, and how to make one case of it: a Computation, a class of yours, or Steps, a
-/// handful of lambdas. peakmark calls the steps in order, records what they allocate on the device, verifies,
+/// A variant describes its axes and how to make one case: a class derived from Computation, or Steps, a few
+/// lambdas. peakmark calls the steps in order, records what they allocate on the device, verifies the result,
 /// and times `call`.
 #pragma once
 
 #include "peakmark/worker/case.hpp"
 #include "peakmark/worker/device.hpp"
+#include "peakmark/worker/kernel.hpp"
 #include "peakmark/worker/program.hpp"
 #include "peakmark/worker/variant.hpp"

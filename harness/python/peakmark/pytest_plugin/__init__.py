@@ -1,6 +1,6 @@
 """pytest and device memory: limits, leaks and estimators as marks, a fixture with windows, a report.
 
-docs/pytest.md of peakmark tells how they are used.
+docs/python.md of peakmark tells how they are used.
 """
 
 import warnings

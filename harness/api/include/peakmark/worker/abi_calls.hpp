@@ -1,5 +1,5 @@
-// Calls across the seam: what is thrown on one side is reported, and thrown again on the other. Nothing here
-// is for programs.
+// Calls across the C ABI: an exception on one side becomes a peakmark_failure, and is thrown again on the
+// other side. Nothing here is for programs.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace peakmark {
 inline namespace api_1 {
 namespace detail {
 
-/// Throws what the library reported.
+/// Throws what the library reported; returns if that is no error.
 inline void raise(const peakmark_failure& failure) {
   switch (failure.kind) {
     case PEAKMARK_FINE:
@@ -38,7 +38,7 @@ inline void note(peakmark_failure* failure, std::int32_t kind, const char* messa
   failure->message[sizeof(failure->message) - 1] = '\0';
 }
 
-/// Runs `step`; what it throws is noted. No exception crosses the seam.
+/// Calls `step` and notes what it throws. No exception crosses the ABI.
 template <typename Step>
 void guard(peakmark_failure* failure, Step&& step) noexcept {
   try {
@@ -49,16 +49,32 @@ void guard(peakmark_failure* failure, Step&& step) noexcept {
     note(failure, PEAKMARK_UNSUPPORTED, error.what());
   } catch (const std::invalid_argument& error) {
     note(failure, PEAKMARK_USAGE, error.what());
+  } catch (const std::overflow_error& error) {
+    note(failure, PEAKMARK_OVERFLOW, error.what());
   } catch (const std::bad_alloc&) {
-    note(failure, PEAKMARK_HOST_OUT_OF_MEMORY, "the host has not the memory for this case");
+    note(failure, PEAKMARK_HOST_OUT_OF_MEMORY, "the host has too little memory for this case");
   } catch (const std::exception& error) {
     note(failure, PEAKMARK_BROKEN, error.what());
   } catch (...) {
-    note(failure, PEAKMARK_BROKEN, "it threw what is no std::exception");
+    note(failure, PEAKMARK_BROKEN, "it threw something that is not a std::exception");
   }
 }
 
-/// numpy's short name of an element type.
+/// Calls `function(&failure)` of the library and throws what it reports.
+template <typename Function>
+auto call(Function&& function) {
+  peakmark_failure failure{};
+  if constexpr (std::is_void_v<decltype(function(&failure))>) {
+    function(&failure);
+    raise(failure);
+  } else {
+    const auto result = function(&failure);
+    raise(failure);
+    return result;
+  }
+}
+
+/// Returns numpy's short name of an element type.
 template <typename T>
 constexpr const char* dtype_name() {
   static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8,

@@ -1,4 +1,4 @@
-/// What a case is made of: its axes, and the values that one case has of them; and what a step may throw.
+/// A case: its axes, their values, and the exceptions that its steps may throw.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 #include "peakmark/worker_abi.h"
 
 namespace peakmark {
-// A name of its own for each version: two of them never meet in one program unseen.
+// Each MAJOR version has its own namespace, so that a program that mixes two does not link.
 inline namespace api_1 {
 
-/// Numbers of elements, slices and bytes, of 64 bits.
+/// A number of elements, slices or bytes, 64 bits wide and signed.
 using Size = std::int64_t;
 
-/// Throw it where the device has no room: the outcome of the case is `out_of_memory`, and nobody's fault.
+/// Throw it if the device has too little memory. The outcome of the case is `out_of_memory`.
 class OutOfMemory : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Throw it for a case that this device or this variant cannot do: the outcome is `unsupported`. Anything
-/// else that a step throws is the outcome `crashed`, and the case after it gets a new process.
+/// Throw it if this device or this variant cannot do the case. The outcome is `unsupported`. For every other
+/// exception of a step the outcome is `crashed`, and the next case runs in a new process.
 class Unsupported : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -35,34 +35,34 @@ class Unsupported : public std::runtime_error {
 
 /// An axis of a variant: a number, as {"nx", 512}, or a word, as {"mode", "edge", {"edge", "wrap"}}.
 struct Axis {
-  /// An axis of numbers. `what`: a line of help. `at_least`: a smaller number is a mistake of the suite; left
-  /// out, 1, or the default where that is smaller.
+  /// An axis of numbers. `what`: a line of help. `lowest`: smaller numbers in a suite are refused; by default
+  /// 1, or the default number if that is smaller.
   Axis(std::string axis, Size default_number, std::string what = "",
-       std::optional<Size> at_least = std::nullopt)
+       std::optional<Size> lowest = std::nullopt)
       : name(std::move(axis)),
         default_value(default_number),
         help(std::move(what)),
-        least(at_least.value_or(default_number < 1 ? default_number : 1)) {}
-  /// An axis of words. `words`: those that go; without them any does.
+        minimum(lowest.value_or(default_number < 1 ? default_number : 1)) {}
+  /// An axis of words. `words`: the valid ones; empty: any word is valid.
   Axis(std::string axis, std::string default_word, std::vector<std::string> words = {}, std::string what = "")
       : name(std::move(axis)),
         default_value(std::move(default_word)),
         choices(std::move(words)),
         help(std::move(what)) {}
 
-  std::string name;                               ///< of letters, digits, - and _, as suites write it
-  std::variant<Size, std::string> default_value;  ///< names of cases leave the axis out where it has that
-  std::vector<std::string> choices;               ///< of words; none: any word
-  std::string help;                               ///< a line of it
-  Size least = 1;                                 ///< of numbers
+  std::string name;                               ///< of letters, digits, - and _, as in suites
+  std::variant<Size, std::string> default_value;  ///< names of cases omit an axis that has it
+  std::vector<std::string> choices;               ///< valid words; empty: any
+  std::string help;                               ///< one line
+  Size minimum = 1;                               ///< the smallest valid number
 };
 
-/// The values of a case, one an axis of its variant: the suite's, else the default.
+/// The values of a case: for each axis of the variant the value from the suite, or the default.
 class Case {
  public:
   // For the library.
-  explicit Case(const peakmark_case& seam) {
-    for (const peakmark_value& value : std::span(seam.values, seam.count)) {
+  explicit Case(const peakmark_case& abi) {
+    for (const peakmark_value& value : std::span(abi.values, abi.count)) {
       if (value.word != nullptr) {
         values_.emplace_back(value.axis, std::string(value.word));
       } else {
@@ -71,7 +71,8 @@ class Case {
     }
   }
 
-  /// The value of an axis of numbers. Throws std::invalid_argument where the axis is not there, or of words.
+  /// Returns the value of an axis of numbers. Throws std::invalid_argument if there is no such axis, or it is
+  /// an axis of words.
   [[nodiscard]] Size operator[](std::string_view axis) const {
     const auto* number = std::get_if<Size>(&value(axis));
     if (number == nullptr)
@@ -79,7 +80,8 @@ class Case {
                                   "' is a word, no number: ask for its word()");
     return *number;
   }
-  /// The value of an axis of words. Throws std::invalid_argument where the axis is not there, or of numbers.
+  /// Returns the value of an axis of words. Throws std::invalid_argument if there is no such axis, or it is
+  /// an axis of numbers.
   [[nodiscard]] const std::string& word(std::string_view axis) const {
     const auto* word = std::get_if<std::string>(&value(axis));
     if (word == nullptr)

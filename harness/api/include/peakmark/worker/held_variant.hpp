@@ -1,4 +1,4 @@
-// A variant of a program as the library sees it, through the seam. Nothing here is for programs.
+// A variant as a struct of the C ABI. Nothing here is for programs.
 #pragma once
 
 #include <cstdint>
@@ -22,38 +22,39 @@ namespace detail {
 
 using MakeComputation = std::function<std::unique_ptr<Computation>(Device&, const Case&)>;
 
-/// Lambdas as a class.
-class OfSteps final : public Computation {
+/// A Computation that calls the lambdas of Steps.
+class StepsComputation final : public Computation {
  public:
-  explicit OfSteps(Steps steps) : steps_(std::move(steps)) {
+  explicit StepsComputation(Steps steps) : steps_(std::move(steps)) {
     if (!steps_.call) throw std::invalid_argument("its Steps have no `call`");
     if (!steps_.verify)
-      throw std::invalid_argument("its Steps have no `verify`: no speed of a wrong answer is told");
+      throw std::invalid_argument(
+          "its Steps have no `verify`: times of an unverified result are not reported");
   }
-  void set_up() override { take(steps_.set_up); }
-  void create_inputs() override { take(steps_.create_inputs); }
-  void create_outputs() override { take(steps_.create_outputs); }
+  void set_up() override { call_if_set(steps_.set_up); }
+  void create_inputs() override { call_if_set(steps_.create_inputs); }
+  void create_outputs() override { call_if_set(steps_.create_outputs); }
   void call() override { steps_.call(); }
-  void restore_inputs() override { take(steps_.restore_inputs); }
+  void restore_inputs() override { call_if_set(steps_.restore_inputs); }
   std::string verify() override { return steps_.verify(); }
   [[nodiscard]] std::optional<Size> bytes_moved() const override { return steps_.bytes_moved; }
   [[nodiscard]] std::optional<double> flops() const override { return steps_.flops; }
 
  private:
-  static void take(const std::function<void()>& step) {
+  static void call_if_set(const std::function<void()>& step) {
     if (step) step();
   }
   Steps steps_;
 };
 
-/// A case that was made: the device lives as long as what was made on it.
+/// A case and its device, which must outlive what the case allocates on it.
 struct MadeCase {
-  explicit MadeCase(const peakmark_device& seam) : device(seam) {}
+  explicit MadeCase(const peakmark_device& abi) : device(abi) {}
   Device device;
   std::unique_ptr<Computation> computation;
 };
 
-/// A variant, and the seam's view of it, whose texts are the variant's.
+/// A variant, and the C struct that points into it.
 class HeldVariant {
  public:
   HeldVariant(Variant variant, MakeComputation make) : variant_(std::move(variant)), make_(std::move(make)) {
@@ -63,7 +64,7 @@ class HeldVariant {
   HeldVariant(const HeldVariant&) = delete;
   HeldVariant& operator=(const HeldVariant&) = delete;
 
-  [[nodiscard]] const peakmark_variant* seam() const { return &abi_; }
+  [[nodiscard]] const peakmark_variant* abi() const { return &abi_; }
 
  private:
   void view_axes() {
@@ -72,7 +73,7 @@ class HeldVariant {
       for (const std::string& choice : axis.choices) choices.push_back(choice.c_str());
       const auto* word = std::get_if<std::string>(&axis.default_value);
       axes_.push_back({axis.name.c_str(), word == nullptr ? nullptr : word->c_str(),
-                       word == nullptr ? std::get<Size>(axis.default_value) : 0, axis.least, choices.data(),
+                       word == nullptr ? std::get<Size>(axis.default_value) : 0, axis.minimum, choices.data(),
                        choices.size(), axis.help.c_str()});
     }
   }
@@ -96,16 +97,16 @@ class HeldVariant {
     if (make_) abi_.make = make_case;
   }
   static peakmark_estimator view(const Estimator& estimator) {
-    peakmark_estimator seam{};
-    seam.name = estimator.name.c_str();
-    seam.self = const_cast<Estimator*>(&estimator);
-    if (estimator.parts) seam.parts = parts;
-    if (estimator.bytes) seam.bytes = bytes;
-    if (estimator.slices) seam.slices = slices;
-    return seam;
+    peakmark_estimator abi{};
+    abi.name = estimator.name.c_str();
+    abi.self = const_cast<Estimator*>(&estimator);
+    if (estimator.parts) abi.parts = parts;
+    if (estimator.bytes) abi.bytes = bytes;
+    if (estimator.slices) abi.slices = slices;
+    return abi;
   }
 
-  // What it says is a mistake of the case; what it throws is one of its own.
+  // A returned text is a mistake of the case; an exception is a mistake of the program, but for an overflow.
   [[nodiscard]] std::string mistake_of(const Case& asked) const {
     try {
       return variant_.mistake(asked);
@@ -114,7 +115,7 @@ class HeldVariant {
     }
   }
 
-  // What the library calls.
+  // Functions that the library calls.
 
   static void check(void* self, const peakmark_case* asked, peakmark_failure* failure) {
     detail::guard(failure, [&] {
@@ -150,7 +151,7 @@ class HeldVariant {
           return;
         }
         default:
-          throw std::logic_error("a step that this program does not know");
+          throw std::logic_error("unknown step of a case: build the worker again with this peakmark");
       }
     });
   }

@@ -1,4 +1,4 @@
-/// A program's `main`: the variants that it has, and the call that does the rest.
+/// The `main` of a worker: its variants, and the call that does everything else.
 #pragma once
 
 #include <functional>
@@ -13,46 +13,45 @@
 #include "peakmark/worker/variant.hpp"
 #include "peakmark/worker_abi.h"
 
-// Of the program's build, written by peakmark_add_worker; null where another rule built it.
+// The build type and commit of the program. peakmark_add_worker defines them; null without it.
 extern "C" __attribute__((weak)) const char* peakmark_worker_build();
 extern "C" __attribute__((weak)) const char* peakmark_worker_commit();
 
 namespace peakmark {
 inline namespace api_1 {
 
-/// The variants of a program. `int main(int argc, char** argv)` makes one, adds each variant and returns what
-/// `run` returns.
+/// The variants of a program. `main` makes a Worker, adds each variant and returns what `run` returns.
 class Worker {
  public:
-  /// `name`: how run files call the program; empty: its file name.
+  /// `name`: of the program in run files; empty: its file name.
   explicit Worker(std::string name = {}) : name_(std::move(name)) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// A variant whose cases are objects of class T, a Computation that is constructed from (Device&, const
-  /// Case&). The constructor allocates nothing on the device yet. A variant that is no good (no backend, an
-  /// axis twice, a name that another has) is a message of `run`, with exit code 2.
+  /// Adds a variant whose cases are objects of class T, a Computation with a constructor T(Device&, const
+  /// Case&). The constructor must not allocate on the device. An invalid variant (no backend, an axis twice,
+  /// the name of another) is an error message of `run`, with exit code 2.
   template <typename T>
   Worker& add(Variant variant) {
-    static_assert(std::is_base_of_v<Computation, T>, "T is no Computation");
+    static_assert(std::is_base_of_v<Computation, T>, "T must be derived from peakmark::Computation");
     return hold(std::move(variant), [](Device& device, const Case& asked) -> std::unique_ptr<Computation> {
       return std::make_unique<T>(device, asked);
     });
   }
-  /// A variant of lambdas: `make` is called once a case, and allocates nothing on the device yet.
+  /// Adds a variant made of lambdas. `make` is called once for each case, and must not allocate on the
+  /// device.
   Worker& add(Variant variant, std::function<Steps(Device&, const Case&)> make) {
-    if (!make) return hold(std::move(variant), nullptr);  // `run` says so
+    if (!make) return hold(std::move(variant), nullptr);  // an error message of `run`
     return hold(std::move(variant),
                 [make = std::move(make)](Device& device, const Case& asked) -> std::unique_ptr<Computation> {
-                  return std::make_unique<detail::OfSteps>(make(device, asked));
+                  return std::make_unique<detail::StepsComputation>(make(device, asked));
                 });
   }
 
-  /// The whole of main(): describes the variants, answers for their estimators, or measures, as the arguments
-  /// ask. Returns the exit code of the program; throws nothing.
+  /// Does everything that the arguments ask for: describes the variants, evaluates their estimators, or
+  /// measures cases. Returns the exit code of the program. Never throws.
   int run(int argc, char** argv) {
-    std::vector<const peakmark_variant*> variants;
-    for (const auto& held : held_) variants.push_back(held->seam());
+    const std::vector<const peakmark_variant*> variants = abi_variants();
     peakmark_worker worker{};
     worker.api_major = PEAKMARK_API_MAJOR;
     worker.api_minor = PEAKMARK_API_MINOR;
@@ -62,6 +61,12 @@ class Worker {
     worker.variants = variants.data();
     worker.variant_count = variants.size();
     return peakmark_worker_run(&worker, argc, argv);
+  }
+  // For the library. Valid as long as this object.
+  [[nodiscard]] std::vector<const peakmark_variant*> abi_variants() const {
+    std::vector<const peakmark_variant*> variants;
+    for (const auto& held : held_) variants.push_back(held->abi());
+    return variants;
   }
 
  private:

@@ -1,5 +1,4 @@
-/// What a program says of its kernels: the variants, how one case of each is run, and the formulas under
-/// test.
+/// Variants: their descriptions, how one case of each runs, and the estimators under test.
 #pragma once
 
 #include <functional>
@@ -13,9 +12,9 @@
 namespace peakmark {
 inline namespace api_1 {
 
-/// One case on one device. The steps are called in this order: set_up, create_inputs, create_outputs, then
-/// call (with restore_inputs before each further call of a variant that destroys its input), verify. What a
-/// step allocates belongs to this object: release it in the destructor, or it is a leak.
+/// One case on one device. The steps are called in this order: set_up, create_inputs, create_outputs, call,
+/// verify. If the variant destroys its input, restore_inputs comes before each further call. What a step
+/// allocates belongs to this object: what the destructor does not release is reported as a leak.
 class Computation {
  public:
   Computation() = default;
@@ -23,97 +22,99 @@ class Computation {
   Computation& operator=(const Computation&) = delete;
   virtual ~Computation() = default;
 
-  /// The variant's own lasting memory: plans, coordinates, templates; and compiled kernels.
+  /// Allocates memory that lasts for all calls, such as plans and coordinates, and compiles kernels.
   virtual void set_up() {}
-  /// What comes in. What it adds to the peak is told as `input_bytes`.
+  /// Creates the inputs. Reports show their bytes as `input_bytes`.
   virtual void create_inputs() {}
-  /// What goes out: `output_bytes`.
+  /// Creates the outputs. Reports show their bytes as `output_bytes`.
   virtual void create_outputs() {}
-  /// The work. It is called twice while memory is recorded, and many times while it is timed. It need not
-  /// wait for the device's own queue, and must wait for any other.
+  /// Does the work: twice while memory is recorded, and many times while it is timed. It need not wait for
+  /// the queue of the device; it must wait for any other queue.
   virtual void call() = 0;
-  /// Puts back what `call` has overwritten: outside timer and peak. Called where the variant destroys its
-  /// input.
+  /// Restores the inputs that `call` has overwritten. Not timed, and not part of the peak. Called if the
+  /// variant destroys its input.
   virtual void restore_inputs() {}
-  /// What is wrong with the result of one call on fresh inputs; empty where it is right. A wrong answer is
-  /// the outcome `wrong_answer`, and is not timed. Not called on `dry`.
+  /// Returns what is wrong with the result of one call on fresh inputs; empty if it is right. A wrong result
+  /// is the outcome `wrong_answer`, and is not timed. Not called on `dry`.
   virtual std::string verify() = 0;
-  /// Bytes read and written by one call at the least: what a perfect kernel would move. Nothing: nobody
-  /// knows.
+  /// Returns the bytes that one call must read and write, those of a perfect kernel. No value: unknown.
   [[nodiscard]] virtual std::optional<Size> bytes_moved() const { return std::nullopt; }
-  /// Floating-point operations of one call, a multiply-add as two. Nothing: not declared.
+  /// Returns the floating-point operations of one call, a multiply-add as two. No value: unknown.
   [[nodiscard]] virtual std::optional<double> flops() const { return std::nullopt; }
 };
 
-/// A Computation of lambdas, with the same steps. A step left out does nothing; `call` and `verify` must be
-/// there, or the case is refused. What the lambdas share they hold by a std::shared_ptr.
+/// A Computation made of lambdas. `call` and `verify` are required; the others may be omitted. What several
+/// lambdas need, they share by a std::shared_ptr.
 struct Steps {
-  std::function<void()> set_up = nullptr;          ///< lasting memory, compiling
-  std::function<void()> create_inputs = nullptr;   ///< what comes in
-  std::function<void()> create_outputs = nullptr;  ///< what goes out
-  std::function<void()> call = nullptr;            ///< the work
-  std::function<void()> restore_inputs = nullptr;  ///< puts back what `call` has overwritten
-  std::function<std::string()> verify = nullptr;   ///< what is wrong; empty where it is right
-  std::optional<Size> bytes_moved = std::nullopt;  ///< of one call, at the least
+  std::function<void()> set_up = nullptr;          ///< allocates lasting memory, compiles
+  std::function<void()> create_inputs = nullptr;   ///< creates the inputs
+  std::function<void()> create_outputs = nullptr;  ///< creates the outputs
+  std::function<void()> call = nullptr;            ///< does the work
+  std::function<void()> restore_inputs = nullptr;  ///< restores what `call` has overwritten
+  std::function<std::string()> verify = nullptr;   ///< returns what is wrong; empty if right
+  std::optional<Size> bytes_moved = std::nullopt;  ///< that one call must move
   std::optional<double> flops = std::nullopt;      ///< of one call, a multiply-add as two
 };
 
-/// A part of what a variant needs: so many bytes for each slice, and so many whatever their number.
+/// A named part of the memory of a variant: bytes for each slice, and bytes for any number of slices.
 struct Part {
-  std::string name;        ///< as reports call the allocation, so that the two can be held against each other
-  Size bytes_a_slice = 0;  ///< times the slices
+  std::string name;        ///< that of the allocation in reports, so that the two can be compared
+  Size bytes_a_slice = 0;  ///< times the number of slices
   Size fixed_bytes = 0;    ///< whatever the number of slices
 };
 
-/// A formula under test: what a case needs, said without running it. Make it with one of the three functions.
-/// What the formula throws is the estimator's failure, not the case's; a formula that does not come back ends
-/// with its case, by the limit of `run --timeout`. `name`: as suites and verdicts call it.
+/// An estimator: a formula that predicts the memory of a case without running it. Make one with one of the
+/// three functions. An exception of the formula is reported as an error of the estimator, not of the case. A
+/// formula that does not return is ended with its case, after `run --timeout`. `name`: in suites and
+/// verdicts.
 struct Estimator {
-  /// By named parts (the form `module`): a case needs their sum, each with its bytes a slice times the
-  /// slices.
+  /// An estimator of named parts (form `module`). A case needs the sum of their fixed bytes and of their
+  /// bytes a slice times the number of slices.
   static Estimator of_parts(std::function<std::vector<Part>(const Case&)> formula, std::string name = "own") {
     return {std::move(name), std::move(formula), nullptr, nullptr};
   }
-  /// By the bytes of a case (the form `iterative`), which do not fall as the slices grow.
+  /// An estimator of the bytes of a case (form `iterative`). They must not decrease with more slices.
   static Estimator of_bytes(std::function<Size(const Case&)> formula, std::string name = "own") {
     return {std::move(name), nullptr, std::move(formula), nullptr};
   }
-  /// By the most slices that fit `available_bytes` (the form `documented`): 0 or more. The case's slice axis
-  /// says nothing.
+  /// An estimator of the maximum of slices that fit `available_bytes` (form `documented`): 0 or more. The
+  /// value of the slice axis has no meaning.
   static Estimator of_slices(std::function<Size(const Case&, Size available_bytes)> formula,
                              std::string name = "own") {
     return {std::move(name), nullptr, nullptr, std::move(formula)};
   }
 
-  // One of the three is set.
+  // Exactly one of the three functions is set.
   std::string name;
   std::function<std::vector<Part>(const Case&)> parts;
   std::function<Size(const Case&)> bytes;
   std::function<Size(const Case&, Size)> slices;
 };
 
-/// What a variant says of itself. `name`, `backends` and `axes` must be there.
+/// The description of a variant. `name`, `backends` and `axes` are required.
 struct Variant {
-  /// OPERATION/WAY, of letters, digits and - _ . +; plots put the ways of one operation together.
+  /// OPERATION/NAME, of letters, digits and - _ . +. Plots show the variants of one operation together.
   std::string name;
-  /// What its code is for: `opencl`, `cuda`; `dry` too where it uses peakmark's arrays only.
+  /// The backends that it runs on: `opencl`, `cuda`; `dry` too if it allocates with Device::create only.
   std::vector<std::string> backends;
-  /// What a case may vary, each with its default.
+  /// The axes of its cases, in the order of case names.
   std::vector<Axis> axes;
-  /// A line of help.
+  /// One line that `list` shows.
   std::string help = {};
-  /// The axis of numbers along which work is cut into slices. A variant with an estimator needs one.
+  /// The axis of numbers along which the work is cut into slices. Required with an estimator.
   std::string slice_axis = {};
-  /// httomo's number of that dimension: 0 projection, 1 sinogram.
+  /// The number that httomo gives that dimension: 0 projection, 1 sinogram.
   int slice_dimension = 0;
-  /// `call` overwrites its input: restore_inputs puts it back before each further call.
+  /// Whether `call` overwrites its input. If so, restore_inputs is called before each further call.
   bool destroys_input = false;
-  /// The first is the variant's own; suites may name the others.
+  /// The first is the variant's own; suites may choose another by its name.
   std::vector<Estimator> estimators = {};
-  /// numpy's short name of the element type that comes out, f32; empty: what the axis `dtype` says, else f32.
+  /// numpy's short name of the output's element type; empty: the value of the axis `dtype`, or f32 without
+  /// one.
   std::string output_dtype = {};
-  /// What is wrong with a case whatever the device, such as an odd extent; empty where nothing is. Told
-  /// before anything is measured.
+  /// Returns what is wrong with a case on any device, such as an odd extent; empty if it is valid. Called
+  /// before anything is measured. Throw std::overflow_error for a size that does not fit 64 bits: the message
+  /// then names the largest axis.
   std::function<std::string(const Case&)> mistake = nullptr;
 };
 

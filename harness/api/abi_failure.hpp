@@ -1,0 +1,31 @@
+#pragma once
+
+#include <type_traits>
+
+#include "peakmark/worker_abi.h"
+
+namespace peakmark {
+
+/// Throws the error that a program reported: OutOfMemory, Unsupported, UsageError, OverflowError or
+/// std::bad_alloc. Throws std::runtime_error for any other: the device may be broken. Returns if there is
+/// none.
+void raise_failure(const peakmark_failure& failure);
+
+/// Reports the exception that is being handled to the program. Call it in a `catch (...)`.
+void note_failure(peakmark_failure* failure) noexcept;
+
+/// Calls `function(&failure)` of the program, and throws what it reports.
+template <typename Function>
+auto call_program(Function&& function) {
+  peakmark_failure failure{};
+  if constexpr (std::is_void_v<decltype(function(&failure))>) {
+    function(&failure);
+    raise_failure(failure);
+  } else {
+    const auto result = function(&failure);
+    raise_failure(failure);
+    return result;
+  }
+}
+
+}  // namespace peakmark

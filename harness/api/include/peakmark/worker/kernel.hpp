@@ -1,0 +1,54 @@
+/// Kernels written once for OpenCL and CUDA, and the launch of one.
+///
+/// The source is C in a small dialect: macros that mean the same in OpenCL C 1.2 and in CUDA C++.
+/// kernel_language.h defines them, and is put in front of every source.
+///
+///     constexpr peakmark::KernelSource kSource{"scale", R"(
+///     PM_KERNEL(scale)(PM_GLOBAL pm_element* data, pm_long count, pm_element factor) {
+///       const pm_long i = pm_global_x();
+///       if (i < count) data[i] *= factor;
+///     })"};
+///
+///     kernel_ = device.kernel(kSource, "scale", "f32");      // in set_up
+///     device.launch(kernel_, {.x = n}, {data_, n, 2.0F});    // in call
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace peakmark {
+inline namespace api_1 {
+
+/// A source that nvcc compiled for one element type when the program was built.
+struct CudaImage {
+  std::string_view dtype;            ///< numpy's short name, `f32`
+  std::span<const std::byte> bytes;  ///< of the fatbin
+};
+
+/// The source of kernels. OpenCL compiles the text at run time; `dry` compiles nothing. CUDA needs the
+/// images: the CMake function peakmark_add_kernel_source embeds a file and its images in a program.
+struct KernelSource {
+  std::string_view name;                        ///< shown in the compiler's messages
+  std::string_view text;                        ///< in the dialect of kernel_language.h
+  std::span<const CudaImage> cuda_images = {};  ///< one for each element type; empty: not for CUDA
+};
+
+/// Work-items of a launch along x (the fastest), y and z. A local size of 0 is chosen by peakmark. The number
+/// of items may be rounded up to whole groups, so a kernel checks its bounds.
+struct Range {
+  std::int64_t x = 1;        ///< work-items along x
+  std::int64_t y = 1;        ///< work-items along y, at most kMaxAlongYZ
+  std::int64_t z = 1;        ///< work-items along z, at most kMaxAlongYZ
+  std::int64_t local_x = 0;  ///< work-items of a group along x
+  std::int64_t local_y = 0;  ///< work-items of a group along y
+  std::int64_t local_z = 0;  ///< work-items of a group along z
+};
+
+/// The maximum of items along y and along z that every device can launch, whatever the group size. CUDA has a
+/// limit of 65,535 groups there; a kernel loops over what is beyond.
+inline constexpr std::int64_t kMaxAlongYZ = 65'535;
+
+}  // namespace api_1
+}  // namespace peakmark

@@ -1,0 +1,263 @@
+#include "check/reports.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "base/size.hpp"
+#include "base/text.hpp"
+#include "base/text_table.hpp"
+#include "check/judged_case.hpp"
+#include "runfile/json_fields.hpp"
+#include "runfile/observation_json.hpp"
+#include "runfile/run_summary.hpp"
+#include "runfile/throughput.hpp"
+
+namespace peakmark {
+namespace {
+
+using json_fields::Json;
+using Align = TextTable::Align;
+using Format = TextTable::Format;
+
+/// A row of both tables.
+struct CaseRow {
+  const JudgedCase& judged;
+  const RunContext& context;
+};
+
+/// Returns a cell's function that shows `–` for a case without observation.
+template <typename Text>
+std::function<std::string(const CaseRow&)> observed(Text text) {
+  return [text](const CaseRow& row) -> std::string {
+    return row.judged.observation == nullptr ? "–" : text(*row.judged.observation, row.context);
+  };
+}
+
+std::string case_cell(const CaseRow& row) {
+  return row.judged.name;
+}
+
+std::string peak_cell(const Observation& observation, const RunContext& /*context*/) {
+  return observation.requested_peak_bytes ? format_size(*observation.requested_peak_bytes) : "–";
+}
+
+std::string setup_cell(const Observation& observation, const RunContext& /*context*/) {
+  return observation.setup_bytes ? format_size(*observation.setup_bytes) : "–";
+}
+
+std::string top_cell(const Observation& observation, const RunContext& /*context*/) {
+  if (observation.at_peak.empty()) return "–";
+  const PeakEntry& top = observation.at_peak.front();
+  return fmt::format("{} {}", top.name.empty() ? top.kind : top.name, format_size(top.bytes));
+}
+
+std::string time_cell(const Observation& observation, const RunContext& /*context*/) {
+  return time_text(observation);
+}
+
+std::string rate_cell(const Observation& observation, const RunContext& context) {
+  return rate_text(throughput_of(observation, context));
+}
+
+/// `20/20 1.000`: slices estimated and used, then peak over estimated bytes.
+std::string estimate_cell(const Observation& observation, const RunContext& /*context*/) {
+  if (!observation.estimate) return "–";
+  const EstimateObservation& estimate = *observation.estimate;
+  if (estimate.error || !estimate.slices_estimated || !estimate.bytes_estimated) {
+    // An estimator may refuse a case that is unsupported.
+    return observation.outcome == Outcome::ok ? "error" : "–";
+  }
+  std::string text = fmt::format("{}/{}", *estimate.slices_estimated, estimate.slices_used);
+  if (observation.requested_peak_bytes && *estimate.bytes_estimated > 0) {
+    text += fmt::format(" {:.3f}", static_cast<double>(*observation.requested_peak_bytes) /
+                                       static_cast<double>(*estimate.bytes_estimated));
+  }
+  return text;
+}
+
+std::string ratio_cell(const CaseRow& row) {
+  const auto figure = row.judged.figure(Rule::window_bytes);
+  return figure ? fmt::format("{:.3f}", *figure) : "–";
+}
+
+std::string short_verdict_cell(const CaseRow& row) {
+  const Verdict* worst = row.judged.worst();
+  if (worst == nullptr) return "pass";
+  if (worst->judgement < Judgement::fail) {
+    const Judgement shown = worst->judgement == Judgement::warning ? Judgement::pass : worst->judgement;
+    return fmt::format("{} ({})", label(shown), worst->reason());
+  }
+  return fmt::format("{} {}", worst->judgement == Judgement::fail ? "FAIL" : "ERROR", to_string(worst->rule));
+}
+
+/// Returns true for a batch with too few slices to be judged: there is nothing to do about it.
+bool is_too_small(const JudgedCase& judged) {
+  const Verdict* worst = judged.worst();
+  return worst != nullptr && worst->judgement == Judgement::warning && worst->rule == Rule::window_slices;
+}
+
+std::string verdict_cell(const CaseRow& row) {
+  return is_too_small(row.judged) ? "pass (granularity)" : std::string(label(row.judged.judgement()));
+}
+
+std::string advice_cell(const CaseRow& row) {
+  const Verdict* worst = row.judged.worst();
+  if (worst == nullptr || is_too_small(row.judged)) return "";
+  if (worst->judgement < Judgement::fail) return markdown_cell(worst->advice);
+  std::string text;
+  for (const Verdict* const verdict : row.judged.verdicts) {
+    if (verdict->judgement < Judgement::fail) continue;
+    text += (text.empty() ? "" : "<br>") + markdown_cell(verdict->advice);
+  }
+  return text;
+}
+
+const std::vector<Field<CaseRow>>& console_fields() {
+  static const std::vector<Field<CaseRow>> fields{{{"case"}, case_cell},
+                                                  {{"peak", Align::right}, observed(peak_cell)},
+                                                  {{"setup", Align::right}, observed(setup_cell)},
+                                                  {{"top at the peak"}, observed(top_cell)},
+                                                  {{"time", Align::right}, observed(time_cell)},
+                                                  {{"GB/s", Align::right}, observed(rate_cell)},
+                                                  {{"estimate", Align::right}, observed(estimate_cell)},
+                                                  {{"verdict"}, short_verdict_cell}};
+  return fields;
+}
+
+const std::vector<Field<CaseRow>>& markdown_fields() {
+  static const std::vector<Field<CaseRow>> fields{
+      {{"case", Align::left, Format::name}, case_cell},
+      {{"verdict"}, verdict_cell},
+      {{"peak", Align::right}, observed(peak_cell)},
+      {{"time", Align::right}, observed(time_cell)},
+      {{"GB/s", Align::right}, observed(rate_cell)},
+      {{"peak / estimate", Align::right}, ratio_cell},
+      {{"what to do", Align::left, Format::markdown}, advice_cell}};
+  return fields;
+}
+
+/// Returns true if the advice of a verdict is printed below the table.
+bool is_printed(const Verdict& verdict) {
+  if (verdict.judgement >= Judgement::as_expected) return true;
+  if (verdict.judgement != Judgement::warning) return false;
+  const bool is_tolerated = verdict.rule == Rule::window_bytes && verdict.bound;
+  return verdict.rule == Rule::baseline || verdict.rule == Rule::outcome || is_tolerated;
+}
+
+/// Sorts rows of one judgement: the ratio farthest from 1 first.
+double distance(const JudgedCase& judged) {
+  const auto figure = judged.figure(Rule::window_bytes);
+  return figure ? std::abs(*figure - 1) : 0;
+}
+
+std::string device_line(const RunContext& context) {
+  // `dry` has no driver, and its device is called like its backend.
+  std::string details = context.device == context.backend ? "" : context.backend;
+  if (!context.driver.empty()) details += (details.empty() ? "driver " : ", driver ") + context.driver;
+  std::string line =
+      "Device: " + markdown_cell(context.device) + (details.empty() ? "" : " (" + details + ")");
+  if (context.device_is_cpu) line += ". Times are CPU times, not a GPU's";
+  return line + ".\n";
+}
+
+/// Returns the speed of each case that has a time.
+Json times_json(const Run& run) {
+  Json list = Json::array();
+  for (const Observation& one : run.observations) {
+    if (!one.gpu_time) continue;
+    list.push_back({{"case", one.case_name},
+                    {"gpu_time_ns", one.gpu_time->median_ns},
+                    {"cache", json_fields::or_null(one.cache)},
+                    {"gpu_time_hot_ns", one.gpu_time_hot ? Json(one.gpu_time_hot->median_ns) : Json(nullptr)},
+                    {"throttled_blocks", json_fields::or_null(one.throttled_blocks)},
+                    {"throughput", to_json(throughput_of(one, run.context))}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string headline(const Run& run, const std::vector<Verdict>& verdicts) {
+  Tally tally;
+  for (const JudgedCase& judged : by_case(run, verdicts)) tally.add(judged);
+  return headline(tally) + (has_measurement(run) ? "" : "; nothing was measured");
+}
+
+std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, std::size_t max_width,
+                          const JudgeOptions& options) {
+  TextTable table(columns(console_fields()));
+  std::string advice;
+  std::set<std::pair<std::string, std::string>> printed;
+  for (const JudgedCase& judged : by_case(run, verdicts)) {
+    table.add(cells(console_fields(), CaseRow{judged, run.context}));
+    for (const Verdict* const verdict : judged.verdicts) {
+      if (!is_printed(*verdict)) continue;
+      // A note that a variant gives with every case is printed once.
+      if (verdict->judgement < Judgement::fail && verdict->rule == Rule::outcome &&
+          !printed.emplace(judged.variant(), verdict->advice).second) {
+        continue;
+      }
+      advice += fmt::format("{}: {}{}: {}\n", verdict->case_name, to_string(verdict->rule),
+                            verdict->estimator.empty() ? "" : " of " + verdict->estimator, verdict->advice);
+    }
+  }
+  std::string notes;
+  for (const std::string& note : notes_on(options)) notes += note + "\n";
+  return table.text_within(max_width, {"top at the peak", "setup", "estimate", "GB/s"}) +
+         (advice.empty() ? "" : "\n" + plain_text(advice)) + "\n" + notes + headline(run, verdicts) + "\n";
+}
+
+std::string markdown(const Run& run, const std::vector<Verdict>& verdicts, const JudgeOptions& options) {
+  const ExitCode code = exit_code_of(run, verdicts);
+  std::string text = code == ExitCode::clean ? "**No action needed.** " : "**Action needed.** ";
+  text += markdown_cell(headline(run, verdicts)) + ".\n\n" + device_line(run.context);
+  for (const std::string& note : notes_on(options)) text += "\n" + markdown_cell(note) + ".\n";
+  if (!run.context.warnings.empty()) text += "\nWarnings of the run:\n\n";
+  for (const std::string& warning : run.context.warnings) text += "- " + markdown_cell(warning) + "\n";
+  text += "\n";
+
+  std::vector<JudgedCase> cases = by_case(run, verdicts);
+  std::stable_sort(cases.begin(), cases.end(), [](const JudgedCase& a, const JudgedCase& b) {
+    if (a.judgement() != b.judgement()) return a.judgement() > b.judgement();
+    return distance(a) > distance(b);
+  });
+  constexpr std::size_t kLastLineBytes = 100;
+  const std::size_t taken = std::min(text.size() + kLastLineBytes, kMarkdownLimit);
+  MarkdownTable table(columns(markdown_fields()), kMarkdownLimit - taken);
+  for (const JudgedCase& judged : cases) table.add(cells(markdown_fields(), CaseRow{judged, run.context}));
+  text += table.text();
+  if (table.left_out() > 0) {
+    text += "\n" + quantity(table.left_out(), "more case") + " not shown; none is worse than these.\n";
+  }
+  return text;
+}
+
+std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts, const JudgeOptions& options) {
+  Json list = Json::array();
+  for (const Verdict& verdict : verdicts) {
+    const bool is_skipped = verdict.judgement == Judgement::skipped;
+    list.push_back({{"case", verdict.case_name},
+                    {"rule", to_string(verdict.rule)},
+                    {"judgement", to_string(verdict.judgement)},
+                    {"estimator", verdict.estimator.empty() ? Json(nullptr) : Json(verdict.estimator)},
+                    {"figure", json_fields::or_null(verdict.figure)},
+                    {"bound", verdict.bound ? Json{{"lo", verdict.bound->lo}, {"hi", verdict.bound->hi}}
+                                            : Json(nullptr)},
+                    {"advice", verdict.advice},
+                    {"reason", is_skipped ? Json(verdict.advice) : Json(nullptr)}});
+  }
+  Json whole = json_fields::begin(format::kVerdicts);
+  whole.update(Json{{"headline", headline(run, verdicts)},
+                    {"exit_code", static_cast<int>(exit_code_of(run, verdicts))},
+                    {"allow_growth", options.allowed_growth.text},
+                    {"window_tolerance_bytes", options.window_tolerance},
+                    {"verdicts", std::move(list)},
+                    {"times", times_json(run)}});
+  return json_fields::pretty(whole);
+}
+
+}  // namespace peakmark

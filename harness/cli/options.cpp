@@ -1,0 +1,177 @@
+#include "cli/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace peakmark::cli {
+
+std::vector<const CLI::Option*> shown_options(const CLI::App& command) {
+  return command.get_options(
+      [](const CLI::Option* option) { return option->nonpositional() && !option->get_group().empty(); });
+}
+
+std::vector<const CLI::Option*> positionals(const CLI::App& command) {
+  return command.get_options([](const CLI::Option* option) { return option->get_positional(); });
+}
+
+std::vector<const CLI::App*> subcommands(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App*) { return true; });
+}
+
+const CLI::App* find_subcommand(const CLI::App& command, const std::string& name) {
+  const auto all = subcommands(command);
+  const auto found = std::ranges::find(all, name, [](const CLI::App* one) { return one->get_name(); });
+  return found == all.end() ? nullptr : *found;
+}
+
+std::vector<std::string> option_names(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> choices(const CLI::Option& option) {
+  const std::string type = option.get_type_name();  // CLI11 has the values of IsMember only here
+  std::vector<std::string> words;
+  const std::size_t begin = type.find('{');
+  const std::size_t end = type.find('}', begin);
+  if (begin == std::string::npos || end == std::string::npos) return words;
+  std::istringstream inside(type.substr(begin + 1, end - begin - 1));
+  for (std::string word; std::getline(inside, word, ',');) words.push_back(word);
+  return words;
+}
+
+std::string placeholder(const CLI::Option& option) {
+  if (max_values(option) == 0) return "";
+  if (option.get_positional()) return option.get_name(true);
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
+}
+
+int max_values(const CLI::Option& option) {
+  return std::min(option.get_items_expected_max(), kAnyNumber);
+}
+
+bool is_repeatable(const CLI::Option& option) {
+  return max_values(option) == kAnyNumber ||
+         option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+}
+
+const CLI::Validator kFileName([](const std::string& text)
+                                   -> std::string { return text.empty() ? "the file name is empty" : ""; },
+                               "", "");
+
+namespace {
+
+std::chrono::milliseconds parse_seconds(const std::string& text) {
+  constexpr double kMaxSeconds = 10.0 * 366 * 24 * 3600;
+  double seconds = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
+  if (error != std::errc() || rest != end || !(seconds >= 0.001 && seconds <= kMaxSeconds)) {
+    throw UsageError(
+        fmt::format("'{}' is not a time: write seconds, from 0.001 to {:.0f}", text, kMaxSeconds));
+  }
+  return std::chrono::milliseconds(std::llround(seconds * 1000));
+}
+
+}  // namespace
+
+CLI::Option* add_size_option(CLI::App& command, const std::string& names, std::optional<Size>& bytes,
+                             const std::string& description) {
+  return add_parsed_option(
+             command, names, [&bytes](const std::string& text) { bytes = parse_size(text); }, description)
+      ->type_name(value_name::kSize);
+}
+
+CLI::Option* add_seconds_option(CLI::App& command, const std::string& names,
+                                std::optional<std::chrono::milliseconds>& time,
+                                const std::string& description) {
+  return add_parsed_option(
+             command, names, [&time](const std::string& text) { time = parse_seconds(text); }, description)
+      ->type_name(value_name::kSeconds);
+}
+
+CLI::Option* add_timeout_option(CLI::App& command, CaseLimit& limit) {
+  return add_parsed_option(
+             command, "--timeout",
+             [&limit](const std::string& text) {
+               limit = {parse_seconds(text), std::chrono::milliseconds(0)};
+             },
+             "End a case after this time. Default: 60 s, and 10 s for each GiB that it needs")
+      ->type_name(value_name::kSeconds);
+}
+
+CLI::Option* add_allow_growth_option(CLI::App& command, GrowthAllowance& allowance) {
+  return add_parsed_option(
+             command, "--allow-growth",
+             [&allowance](const std::string& text) { allowance = parse_growth_allowance(text); },
+             "Allow this growth of a peak, in bytes or percent, such as 64KiB or 0.1%. Default: 0")
+      ->type_name(value_name::kGrowth);
+}
+
+std::array<CLI::Option*, 3> add_selection_options(CLI::App& command, SelectionOptions& selection) {
+  return {
+      command
+          .add_option("--filter", selection.filter,
+                      "Select cases whose name, or name with all axes, matches this regular expression")
+          ->type_name(value_name::kRegex),
+      command.add_option("--backend", selection.backend, "Use this backend instead of the suite's")
+          ->type_name(value_name::kBackend),
+      command.add_option("--device", selection.device, "Use the device with this index or part of a name")
+          ->type_name(value_name::kDevice)};
+}
+
+CLI::Option* add_require_option(CLI::App& command, SelectionOptions& selection) {
+  return command.add_option("--require", selection.require, "Exit with 4 if there is no such device")
+      ->check(CLI::IsMember({"cuda", "gpu"}));
+}
+
+void add_shard_option(CLI::App& command, SelectionOptions& selection) {
+  command.add_option("--shard", selection.shard, "Select every N-th case from the I-th on, such as 1/4")
+      ->type_name(value_name::kShard);
+}
+
+void add_workers_option(CLI::App& command, std::vector<std::string>& workers,
+                        const std::string& description) {
+  command
+      .add_option("--worker", workers,
+                  description + ". Default: the suite's worker, or peakmark-bench next to peakmark")
+      ->type_name(value_name::kLabelledProgram)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_history_option(CLI::App& command, std::string& history) {
+  command
+      .add_option("--history", history,
+                  "Use this SQLite file or postgresql://… URL. Default: $PEAKMARK_HISTORY")
+      ->type_name(value_name::kHistory);
+}
+
+std::unique_ptr<history::History> open_history(const std::string& option, history::History::Purpose purpose) {
+  std::string place = option;
+  if (const char* const set = std::getenv("PEAKMARK_HISTORY"); place.empty() && set != nullptr) place = set;
+  if (place.empty()) {
+    throw UsageError("no history: name a file or postgresql://… with --history, or set PEAKMARK_HISTORY");
+  }
+  auto opened = std::make_unique<history::History>(history::parse_address(place), purpose);
+  if (const auto version = opened->migrated_from()) {
+    print_message(stderr, "{}: migrated from version {}; older versions of peakmark can no longer read it\n",
+                  opened->address().name(), *version);
+  }
+  return opened;
+}
+
+}  // namespace peakmark::cli

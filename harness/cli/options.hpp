@@ -1,0 +1,129 @@
+#pragma once
+
+#include <CLI/App.hpp>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/size.hpp"
+#include "history/history.hpp"
+#include "supervise/run_selection.hpp"
+#include "supervise/sweep_run.hpp"
+
+namespace peakmark::cli {
+
+/// Placeholders of option values in --help. Completion offers values by them, so an option whose value is one
+/// of these has it as its type_name; a positional has it as its name.
+namespace value_name {
+inline constexpr const char* kFile = "FILE";
+inline constexpr const char* kFolder = "FOLDER";
+inline constexpr const char* kProgram = "PROGRAM";
+inline constexpr const char* kLabelledProgram = "[LABEL=]PROGRAM";
+inline constexpr const char* kBuild = "BUILD";  ///< a build tree, an install prefix or a worker
+inline constexpr const char* kProfile = "PROFILE";
+inline constexpr const char* kRun = "RUN";          ///< a run file, *.json
+inline constexpr const char* kSuite = "SUITE";      ///< a suite, *.toml
+inline constexpr const char* kHistory = "HISTORY";  ///< a file or a URL
+inline constexpr const char* kVariant = "VARIANT";  ///< of the worker that the command would start
+inline constexpr const char* kCommand = "COMMAND";  ///< of peakmark, then its subcommand
+// Completion offers nothing for these.
+inline constexpr const char* kRegex = "REGEX";
+inline constexpr const char* kDevice = "DEVICE";
+inline constexpr const char* kShard = "I/N";
+inline constexpr const char* kSeconds = "SECONDS";
+inline constexpr const char* kWindow = "WINDOW";
+inline constexpr const char* kSize = "SIZE";
+inline constexpr const char* kGrowth = "GROWTH";  ///< a size or a percentage
+/// Not checked by CLI11: the command suggests the nearest backend.
+inline constexpr const char* kBackend = "{auto,opencl,cuda,dry}";
+inline constexpr const char* kMetric =
+    "{requested_peak_bytes,setup_bytes,leaked_bytes,gpu_time_ns,estimate_ratio}";
+}  // namespace value_name
+
+// The option table of a command, for help, completion and manual pages
+
+/// Returns the options or the positionals of a command, without hidden ones.
+std::vector<const CLI::Option*> shown_options(const CLI::App& command);
+std::vector<const CLI::Option*> positionals(const CLI::App& command);
+std::vector<const CLI::App*> subcommands(const CLI::App& command);
+/// Returns null if there is no such subcommand.
+const CLI::App* find_subcommand(const CLI::App& command, const std::string& name);
+
+/// Returns `-o` and `--output`; empty for a positional.
+std::vector<std::string> option_names(const CLI::Option& option);
+/// Returns the closed set of values: `csv` and `jsonl` of the type `{csv,jsonl}`; empty for any other type.
+std::vector<std::string> choices(const CLI::Option& option);
+/// Returns what the help shows for the value, such as `FILE`; empty for a flag.
+std::string placeholder(const CLI::Option& option);
+/// Returns how many values may follow: 0 for a flag, kAnyNumber without a limit.
+int max_values(const CLI::Option& option);
+inline constexpr int kAnyNumber = CLI::detail::expected_max_vector_size;
+/// Returns whether the option may occur more than once.
+bool is_repeatable(const CLI::Option& option);
+
+// Options that several commands share. A value is parsed with the command line: a wrong one ends the command
+// with a usage message before anything is read, measured or removed.
+
+/// Rejects an empty file name: `-o "$UNSET"` is a mistake.
+extern const CLI::Validator kFileName;
+
+/// Adds an option for a file to write or to read.
+template <typename Value>
+CLI::Option* add_file_option(CLI::App& command, const std::string& names, Value& file,
+                             const std::string& description) {
+  return command.add_option(names, file, description)->type_name(value_name::kFile)->check(kFileName);
+}
+
+/// Adds an option whose text `parse` turns into a value. An Error of `parse` becomes `--OPTION: …`, the
+/// message of a wrong command line.
+template <typename Parse>
+CLI::Option* add_parsed_option(CLI::App& command, const std::string& names, Parse parse,
+                               const std::string& description) {
+  const std::string name = names.substr(names.rfind(',') + 1);
+  return command.add_option_function<std::string>(
+      names,
+      [name, parse](const std::string& text) {
+        try {
+          parse(text);
+        } catch (const Error& error) {
+          throw CLI::ValidationError(name, error.what());
+        }
+      },
+      description);
+}
+
+/// Adds an option for bytes: `4096`, `24 MB`, `16GiB`.
+CLI::Option* add_size_option(CLI::App& command, const std::string& names, std::optional<Size>& bytes,
+                             const std::string& description);
+
+/// Adds an option for seconds, from 0.001 to ten years.
+CLI::Option* add_seconds_option(CLI::App& command, const std::string& names,
+                                std::optional<std::chrono::milliseconds>& time,
+                                const std::string& description);
+
+/// Adds --timeout. Without it, the limit of a case grows with its bytes.
+CLI::Option* add_timeout_option(CLI::App& command, CaseLimit& limit);
+
+/// Adds --allow-growth, for commands that judge growth of bytes.
+CLI::Option* add_allow_growth_option(CLI::App& command, GrowthAllowance& allowance);
+
+/// Adds --filter, --backend and --device, for commands that expand suites. Returns them in this order.
+std::array<CLI::Option*, 3> add_selection_options(CLI::App& command, SelectionOptions& selection);
+/// Adds --require, which must find a GPU.
+CLI::Option* add_require_option(CLI::App& command, SelectionOptions& selection);
+/// Adds --shard, for commands whose cases may be distributed.
+void add_shard_option(CLI::App& command, SelectionOptions& selection);
+/// Adds --worker for several programs, each with a label.
+void add_workers_option(CLI::App& command, std::vector<std::string>& workers, const std::string& description);
+
+/// Adds --history, for commands that read or write a history.
+void add_history_option(CLI::App& command, std::string& history);
+/// Opens the history that the option names, or $PEAKMARK_HISTORY. Throws UsageError if both are empty. Prints
+/// to standard error if the history was migrated.
+std::unique_ptr<history::History> open_history(const std::string& option, history::History::Purpose purpose);
+
+}  // namespace peakmark::cli

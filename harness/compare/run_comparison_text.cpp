@@ -1,0 +1,312 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/text.hpp"
+#include "base/text_table.hpp"
+#include "compare/run_comparison.hpp"
+
+namespace peakmark {
+namespace {
+
+using Format = TextTable::Format;
+
+constexpr std::size_t kMaxShown = 40;  ///< cases of a group on the console
+constexpr std::size_t kMaxMoved = 10;  ///< allocations of a case
+constexpr std::size_t kMaxNames = 20;  ///< names of cases of one side, on the console
+constexpr std::size_t kMaxNamesInMarkdown = 100;
+/// Leaves space for the lists after the tables.
+constexpr std::size_t kMaxTableBytes = kMarkdownLimit - 100'000;
+
+const char* group_title(ComparisonStatus status) {
+  switch (status) {
+    case ComparisonStatus::regressed:
+      return "regressed";
+    case ComparisonStatus::suspicious:
+      return "suspicious";
+    case ComparisonStatus::improved:
+      return "improved";
+    case ComparisonStatus::changed:
+      return "changed otherwise";
+    case ComparisonStatus::undecided:
+      return "undecided";
+    case ComparisonStatus::same:
+      return "the same";
+    case ComparisonStatus::skipped:
+      return "skipped";
+  }
+  return "unknown";
+}
+
+using CaseGroups = std::map<ComparisonStatus, std::vector<const CaseComparison*>>;
+
+/// Returns the cases of each status, in the order of the comparison.
+CaseGroups group_cases(const RunComparison& comparison) {
+  CaseGroups groups;
+  for (const CaseComparison& one : comparison.cases) groups[one.status()].push_back(&one);
+  return groups;
+}
+
+std::string name_cell(const CaseComparison& one) {
+  return one.name;
+}
+
+std::string indented_name_cell(const CaseComparison& one) {
+  return "  " + plain_text(one.name);
+}
+
+/// `1.2 MiB -> 1.5 MiB (+25.00 %)`
+std::string peak_cell(const CaseComparison& one) {
+  const BytesComparison* const peak = one.find("requested_peak_bytes");
+  if (peak == nullptr || !peak->change) return "–";
+  if (*peak->change == Change::same) return format_size(*peak->next);
+  const std::string before = format_size(*peak->base);
+  const std::string after = format_size(*peak->next);
+  if (before == after) return fmt::format("{} {:+} B", after, checked_subtract(*peak->next, *peak->base));
+  return fmt::format("{} -> {}{}", before, after,
+                     peak->relative ? fmt::format(" ({:+.2f} %)", 100 * *peak->relative) : "");
+}
+
+/// `1.2 ms -> 1.5 ms`
+std::string time_cell(const CaseComparison& one) {
+  if (!one.time || !one.time->change) return "–";
+  return fmt::format("{} -> {}", format_duration(one.time->change->base_ns),
+                     format_duration(one.time->change->new_ns));
+}
+
+/// In GB/s: `98.7 -> 80.1`
+std::string rate_cell(const CaseComparison& one) {
+  if (!one.base_throughput.bytes_per_second && !one.new_throughput.bytes_per_second) return "–";
+  return fmt::format("{} -> {}", gigabytes_text(one.base_throughput.bytes_per_second),
+                     gigabytes_text(one.new_throughput.bytes_per_second));
+}
+
+/// `+4.1 % (+3.2 … +5.0)`
+std::string effect_cell(const CaseComparison& one) {
+  if (!one.time || !one.time->change) return "–";
+  const TimeChange& change = *one.time->change;
+  std::string text = fmt::format("{:+.1f} %", 100 * change.relative);
+  if (change.interval) {
+    text += fmt::format(" ({:+.1f} … {:+.1f})", 100 * change.interval->low, 100 * change.interval->high);
+  }
+  return text;
+}
+
+/// `peak`, `setup`, `leak`
+std::string short_name(const std::string& metric) {
+  if (metric == "requested_peak_bytes") return "peak";
+  return metric == "setup_bytes" ? "setup" : "leak";
+}
+
+/// Every verdict except `same`: `peak grew, slower`
+std::string verdict_cell(const CaseComparison& one) {
+  std::vector<std::string> words;
+  if (one.base_outcome != one.new_outcome) words.emplace_back(to_string(one.new_outcome));
+  for (const BytesComparison& bytes : one.bytes) {
+    if (!bytes.change || *bytes.change == Change::same) continue;
+    words.push_back(short_name(bytes.metric) + " " + to_string(*bytes.change) +
+                    (bytes.allowed ? " (allowed)" : ""));
+  }
+  if (one.time && one.time->verdict == TimeVerdict::not_comparable) {
+    words.emplace_back("times not comparable");
+  } else if (one.time && one.time->verdict != TimeVerdict::same) {
+    words.emplace_back(to_string(one.time->verdict));
+  }
+  if (words.empty() && one.is_skipped()) return fmt::format("skipped ({})", to_string(one.new_outcome));
+  return words.empty() ? "same" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string bytes_or_unknown(const std::optional<Size>& bytes) {
+  return bytes ? fmt::format("{} B", *bytes) : "unknown";
+}
+
+void add_bytes_remarks(const BytesComparison& bytes, std::vector<std::string>& remarks) {
+  if (!bytes.change) {
+    if (bytes.base.has_value() != bytes.next.has_value()) {
+      remarks.push_back(fmt::format("{}: {} -> {}", short_name(bytes.metric), bytes_or_unknown(bytes.base),
+                                    bytes_or_unknown(bytes.next)));
+    }
+    return;
+  }
+  if (*bytes.change == Change::same) return;
+  remarks.push_back(fmt::format("{} {} by {} B: {} -> {} B{}{}", short_name(bytes.metric),
+                                to_string(*bytes.change),
+                                std::abs(checked_subtract(*bytes.next, *bytes.base)), *bytes.base,
+                                *bytes.next, bytes.allowed ? "; allowed by --allow-growth" : "",
+                                bytes.unsteady ? "; the two memory passes of one run differ as well" : ""));
+  for (std::size_t i = 0; i < std::min(kMaxMoved, bytes.moved.size()); ++i) {
+    remarks.push_back("  " + plain_text(in_words(bytes.moved[i])));
+  }
+  if (bytes.moved.size() > kMaxMoved) {
+    remarks.push_back(fmt::format("  and {} more; --json has them all", bytes.moved.size() - kMaxMoved));
+  }
+}
+
+/// Returns what the table does not show: outcomes, allocations that moved, advice.
+std::vector<std::string> find_remarks(const CaseComparison& one) {
+  std::vector<std::string> remarks;
+  const std::string message = one.message.empty() ? "" : ": " + one.message;
+  if (one.base_outcome != one.new_outcome) {
+    remarks.push_back(plain_text(fmt::format("outcome: {} -> {}{}", to_string(one.base_outcome),
+                                             to_string(one.new_outcome), message)));
+  } else if (one.new_outcome != Outcome::ok) {
+    remarks.push_back(
+        plain_text(fmt::format("outcome: {} on both sides{}", to_string(one.new_outcome), message)));
+  }
+  for (const BytesComparison& bytes : one.bytes) add_bytes_remarks(bytes, remarks);
+  if (one.time && !one.time->advice.empty()) remarks.push_back("time: " + one.time->advice);
+  return remarks;
+}
+
+std::string remarks_cell(const CaseComparison& one) {
+  std::string text;
+  for (const std::string& remark : find_remarks(one)) {
+    text += (text.empty() ? "" : "<br>") + markdown_cell(remark.substr(remark.find_first_not_of(' ')));
+  }
+  return text;
+}
+
+std::vector<Field<CaseComparison>> console_fields(bool has_throughput) {
+  std::vector<Field<CaseComparison>> fields{{{"  case"}, indented_name_cell},
+                                            {{"peak"}, peak_cell},
+                                            {{"time"}, time_cell},
+                                            {{"GB/s"}, rate_cell},
+                                            {{"effect (95 %)"}, effect_cell},
+                                            {{"verdict"}, verdict_cell}};
+  if (!has_throughput) fields.erase(fields.begin() + 3);
+  return fields;
+}
+
+const std::vector<Field<CaseComparison>>& markdown_fields() {
+  using enum TextTable::Align;
+  static const std::vector<Field<CaseComparison>> fields{{{"case", left, Format::name}, name_cell},
+                                                         {{"verdict", left, Format::markdown}, verdict_cell},
+                                                         {{"peak"}, peak_cell},
+                                                         {{"time"}, time_cell},
+                                                         {{"GB/s"}, rate_cell},
+                                                         {{"effect (95 %)"}, effect_cell},
+                                                         {{"why", left, Format::markdown}, remarks_cell}};
+  return fields;
+}
+
+std::string side_line(const char* side, const ComparedSide& one) {
+  std::string text = fmt::format("{}  {}", side, one.variant.empty() ? one.file : one.variant);
+  if (!one.commit.empty()) text += fmt::format("  commit {}", short_commit(one.commit));
+  return plain_text(text + fmt::format("  {}  {}", one.date, one.device)) + "\n";
+}
+
+/// Returns the remarks on a group's cases. Undecided cases share theirs: each advice is printed once, with
+/// the number of its cases.
+std::string remarks_text(ComparisonStatus status, const std::vector<const CaseComparison*>& cases) {
+  std::string text;
+  if (status == ComparisonStatus::undecided) {
+    std::map<std::string, std::size_t> advice;
+    for (const CaseComparison* one : cases) ++advice[one->time->advice];
+    for (const auto& [what, count] : advice) text += fmt::format("  {}: {}\n", quantity(count, "case"), what);
+    return text;
+  }
+  for (std::size_t i = 0; i < std::min(kMaxShown, cases.size()); ++i) {
+    const std::vector<std::string> remarks = find_remarks(*cases[i]);
+    if (remarks.empty()) continue;
+    text += "  " + plain_text(cases[i]->name) + "\n";
+    for (const std::string& remark : remarks) text += "    " + remark + "\n";
+  }
+  return text;
+}
+
+std::string names_text(const char* where, const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  std::string text = fmt::format("\nonly {}: {}\n", where, quantity(names.size(), "case"));
+  for (std::size_t i = 0; i < std::min(kMaxNames, names.size()); ++i)
+    text += "  " + plain_text(names[i]) + "\n";
+  return text + more_than(kMaxNames, names.size());
+}
+
+std::string names_markdown(const char* where, const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  std::string text = fmt::format("\nOnly {} ({}):", where, names.size());
+  for (std::size_t i = 0; i < std::min(kMaxNamesInMarkdown, names.size()); ++i) {
+    text += " " + markdown_code(names[i]);
+  }
+  if (names.size() > kMaxNamesInMarkdown) {
+    text += fmt::format(" and {} more", names.size() - kMaxNamesInMarkdown);
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string headline(const RunComparison& comparison) {
+  CaseGroups groups = group_cases(comparison);
+  const std::size_t regressed = groups[ComparisonStatus::regressed].size();
+  const std::string cases = quantity(comparison.cases.size(), "case");
+  std::string text = regressed == 0 ? fmt::format("nothing regressed in {}", cases)
+                                    : fmt::format("{} of {} regressed", regressed, cases);
+  const char* separator = ": ";
+  for (const auto& [status, members] : groups) {
+    if (status == ComparisonStatus::regressed || members.empty()) continue;
+    text += fmt::format("{}{} {}", separator, members.size(), group_title(status));
+    separator = ", ";
+  }
+  const std::size_t unpaired = comparison.only_base.size() + comparison.only_new.size();
+  if (exit_code_of(comparison) == ExitCode::nothing) text += "; nothing was measured";
+  if (unpaired > 0) text += fmt::format("; {} only on one side", quantity(unpaired, "case"));
+  return text;
+}
+
+std::string comparison_table(const RunComparison& comparison) {
+  std::string text =
+      headline(comparison) + "\n\n" + side_line("base", comparison.base) + side_line("new ", comparison.next);
+  if (!comparison.interleaved) {
+    text += "sides not interleaved: bytes are exact, times are at most `suspicious`\n";
+  }
+  if (!comparison.allowed_growth.is_zero()) text += comparison.allowed_growth.note() + "\n";
+  for (const std::string& note : comparison.notes) text += plain_text(note) + "\n";
+  const std::vector<Field<CaseComparison>> fields = console_fields(comparison.has_throughput);
+  for (const auto& [status, cases] : group_cases(comparison)) {
+    const auto add = [&](TextTable& table, const CaseComparison* one) { table.add(cells(fields, *one)); };
+    text += fmt::format("\n{}\n", group_title(status)) +
+            first_rows(TextTable(columns(fields)), kMaxShown, cases, add) + remarks_text(status, cases);
+  }
+  return text + names_text("in the base", comparison.only_base) +
+         names_text("in the new", comparison.only_new);
+}
+
+std::string comparison_markdown(const RunComparison& comparison) {
+  std::string text =
+      exit_code_of(comparison) == ExitCode::clean ? "**No action needed.** " : "**Action needed.** ";
+  text += headline(comparison) + ".\n\n";
+  for (const auto& [side, one] : {std::pair{"Base", &comparison.base}, {"New", &comparison.next}}) {
+    text += fmt::format("{}: {}{}, {}, {}.\n", side,
+                        markdown_code(one->variant.empty() ? one->file : one->variant),
+                        one->commit.empty() ? "" : " at " + markdown_code(one->commit), one->date,
+                        markdown_cell(one->device));
+  }
+  if (!comparison.interleaved) {
+    text += "\nThe sides were not interleaved: bytes are exact, times are at most `suspicious`.\n";
+  }
+  if (!comparison.allowed_growth.is_zero()) {
+    text += "\n" + markdown_cell(comparison.allowed_growth.note()) + ".\n";
+  }
+  for (const std::string& note : comparison.notes) text += "\n- " + markdown_cell(note) + "\n";
+  std::size_t left_out = 0;
+  for (const auto& [status, cases] : group_cases(comparison)) {
+    const bool is_folded = status == ComparisonStatus::same || status == ComparisonStatus::undecided;
+    const std::string title = fmt::format("{}: {}", group_title(status), cases.size());
+    text += is_folded ? "\n<details><summary>" + title + "</summary>\n\n" : "\n### " + title + "\n\n";
+    const bool is_full = left_out > 0 || text.size() > kMaxTableBytes;
+    MarkdownTable table(columns(markdown_fields()), is_full ? 0 : kMaxTableBytes - text.size());
+    for (const CaseComparison* one : cases) table.add(cells(markdown_fields(), *one));
+    left_out += table.left_out();
+    text += table.text() + (is_folded ? "\n</details>\n" : "");
+  }
+  if (left_out > 0) text += "\n" + quantity(left_out, "more row") + " not shown, to stay under 1 MB.\n";
+  return text + names_markdown("in the base", comparison.only_base) +
+         names_markdown("in the new", comparison.only_new);
+}
+
+}  // namespace peakmark

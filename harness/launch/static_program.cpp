@@ -1,4 +1,0 @@
-// For tests: linked without a dynamic loader.
-int main() {
-  return 0;
-}

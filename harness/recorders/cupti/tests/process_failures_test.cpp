@@ -1,0 +1,171 @@
+// Recordings of programs, or of a CUPTI, that do not end normally.
+#include <algorithm>
+
+#include "recorders/cupti/tests/recorded_program_testing.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr std::int64_t kMega = 1'000'000;
+constexpr const char* kProgram = PEAKMARK_PROCESS_PROGRAM " ";
+constexpr const char* kBoth = PEAKMARK_FAKES "/cupti13:" PEAKMARK_FAKES "/cupti12";
+
+class ProcessFailures : public Fakes {
+ protected:
+  Result end(const std::string& how, const std::string& variables = "",
+             const std::string& cupti = PEAKMARK_FAKES "/cupti13") const {
+    return run(kProgram + how, variables, cupti);
+  }
+  void expect_recorded(std::int64_t peak, std::int64_t live, bool complete) const {
+    ASSERT_TRUE(std::filesystem::exists(profile()));
+    ProfileReader reader(profile());
+    const LedgerSummary summary = summarise(reader.events());
+    EXPECT_EQ(summary.peak_bytes, peak);
+    EXPECT_EQ(summary.live_at_end_bytes, live);
+    EXPECT_EQ(reader.complete() && invalid_note(summary).empty(), complete);
+  }
+  std::string recorder() const { return ProfileReader(profile()).header().recorder; }
+  std::int64_t count_of(EventType type) const {
+    ProfileReader reader(profile());
+    return std::ranges::count(reader.events(), type, &Event::type);
+  }
+};
+
+TEST_F(ProcessFailures, NoneOfACleanProgram) {
+  const Result result = end("clean");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out, "goes on\n");
+  EXPECT_EQ(result.err, "");
+  expect_recorded(15 * kMega, 0, true);
+}
+
+TEST_F(ProcessFailures, MemoryAndContextAreNotReleased) {
+  EXPECT_EQ(end("nothing").code, 0);
+  expect_recorded(15 * kMega, 15 * kMega, true);
+}
+
+TEST_F(ProcessFailures, TheProgramsExitCodeStays) {
+  EXPECT_EQ(end("seven").code, 7);
+  expect_recorded(15 * kMega, 15 * kMega, true);
+  EXPECT_EQ(end("seven", "FAKE_CUPTI_SUBSCRIBER=nsys").code, 7);
+}
+
+TEST_F(ProcessFailures, UnderscoreExitLeavesAProfileThatIsNotClosed) {
+  EXPECT_EQ(end("_exit").code, 4);
+  expect_recorded(10 * kMega, 10 * kMega, false);
+}
+
+TEST_F(ProcessFailures, AKillLeavesAProfileThatIsNotClosed) {
+  const Result result = end("kill");
+  EXPECT_EQ(result.code, 128 + 9);
+  EXPECT_THAT(result.err, HasSubstr("ended by signal 9"));
+  expect_recorded(10 * kMega, 10 * kMega, false);
+}
+
+TEST_F(ProcessFailures, ARefusedAllocationIsCounted) {
+  EXPECT_EQ(end("refused").code, 0);
+  EXPECT_EQ(summarise(ProfileReader(profile()).events()).failed_allocations, 1);
+}
+
+TEST_F(ProcessFailures, AnotherSubscriberIsNamed) {
+  const Result result = end("", "FAKE_CUPTI_SUBSCRIBER='Nsight Systems'");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_EQ(result.out, "goes on\n");
+  EXPECT_THAT(result.err, AllOf(HasSubstr("CUPTI already has a subscriber, Nsight Systems"),
+                                HasSubstr("run without it")));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+  EXPECT_FALSE(std::filesystem::exists(profile()));
+}
+
+TEST_F(ProcessFailures, AnUnnamedSubscriberIsGuessed) {
+  const Result result = end("", "FAKE_CUPTI_SUBSCRIBER=");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr("such as Nsight, cuda-gdb, compute-sanitizer"));
+  // Another library would have the same subscriber.
+  EXPECT_EQ(end("", "FAKE_CUPTI_REFUSES=13:39", kBoth).code, 5);
+}
+
+TEST_F(ProcessFailures, TheCuptiThatTheProgramHasLoadedIsUsed) {
+  EXPECT_EQ(end("cupti12", "", kBoth).code, 0);
+  expect_recorded(15 * kMega, 15 * kMega, true);
+  EXPECT_EQ(recorder(), "cupti 24");
+}
+
+TEST_F(ProcessFailures, TheOnlyCuptiRefuses) {
+  const Result result = end("", "FAKE_CUPTI_REFUSES=13:999");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_EQ(result.out, "goes on\n");
+  EXPECT_THAT(result.err,
+              AllOf(StartsWith("peakmark: CUDA is not recorded: "), HasSubstr("cuptiSubscribe: fake (999)")));
+}
+
+TEST_F(ProcessFailures, WorkIsRecordedOneByOne) {
+  EXPECT_EQ(end("kernels", "PEAKMARK_WORK=1").code, 0);
+  EXPECT_EQ(count_of(EventType::work), 10);
+}
+
+TEST_F(ProcessFailures, DroppedRecordsAreNoTimes) {
+  const Result result = end("kernels", "PEAKMARK_WORK=1 FAKE_CUPTI_DROPS=3");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr("CUPTI dropped 3"));
+  EXPECT_EQ(count_of(EventType::work), 7);
+}
+
+TEST_F(ProcessFailures, TheNextCuptiRecordsWhereTheNewestRefuses) {
+  EXPECT_EQ(end("clean", "FAKE_CUPTI_REFUSES=13:999", kBoth).code, 0);
+  expect_recorded(15 * kMega, 0, true);
+  EXPECT_EQ(recorder(), "cupti 24");
+}
+
+TEST_F(ProcessFailures, AFatalErrorOfCuptiEndsTheRecording) {
+  const Result result = end("fatal");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_EQ(result.out, "goes on\n");
+  expect_recorded(10 * kMega, 10 * kMega, false);
+}
+
+TEST_F(ProcessFailures, AnotherToolThatFinalizesCuptiEndsTheRecording) {
+  const Result result = end("finalize");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_EQ(result.out, "goes on\n");
+  expect_recorded(10 * kMega, 10 * kMega, false);
+}
+
+TEST_F(ProcessFailures, RecordsWithoutTimesAreMissing) {
+  const Result result = end("kernels", "PEAKMARK_WORK=1 FAKE_CUPTI_ZERO_TIMES=3");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_EQ(count_of(EventType::work), 7);
+}
+
+TEST_F(ProcessFailures, ForkedChildrenAreNotRecordedAndDoNotHang) {
+  const Result result = end("fork");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out, "0 wrong\ngoes on\n");
+  // Each thread of the parent holds 1,000 bytes at most, before the 5 MB.
+  expect_recorded(15 * kMega, 15 * kMega, true);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with("p.")) << entry.path();
+  }
+}
+
+TEST_F(ProcessFailures, NoneOfWhatSyncWaitsFor) {
+  // A kernel, a copy and a fill, a wait for each.
+  const Result result = record(std::string("--sync -- ") + kProgram + "work",
+                               "export LD_LIBRARY_PATH=" PEAKMARK_FAKES "/cupti13:" PEAKMARK_FAKES ";");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out, "3 waits\ngoes on\n");
+}
+
+TEST_F(ProcessFailures, AnotherToolOfTheUserIsNamed) {
+  const Result result = end("clean", "CUDA_INJECTION64_PATH=/opt/tool.so");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err, HasSubstr("CUDA_INJECTION64_PATH=/opt/tool.so is replaced"));
+  expect_recorded(15 * kMega, 0, true);
+}
+
+}  // namespace
+}  // namespace peakmark

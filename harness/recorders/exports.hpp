@@ -1,0 +1,19 @@
+#pragma once
+
+#include "recorders/profile_writer.hpp"
+
+#define PEAKMARK_EXPORT __attribute__((visibility("default")))
+
+namespace peakmark {
+
+// exports.cpp is compiled into each recorder and exports the C interface of marks.h. Each recorder defines
+// these.
+
+/// Returns the recorder's profile, even if nothing is recorded.
+ProfileWriter& recorder_profile();
+bool is_recording();
+/// Waits until the devices have finished what this process enqueued. Returns null, or why nothing was waited
+/// for.
+const char* synchronise_devices();
+
+}  // namespace peakmark

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <CL/cl.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "profile/event_source.hpp"
+
+namespace peakmark::opencl_layer {
+
+/// What a program should have been recorded to allocate. Counted with each call, not by replaying events.
+struct AllocationLog {
+  std::int64_t live = 0;
+  std::int64_t peak = 0;
+  std::int64_t total = 0;
+  std::int64_t host_live = 0;  ///< in the program's own memory: not part of the peak
+  std::int64_t host_peak = 0;
+  std::int64_t allocations = 0;
+  std::int64_t failed = 0;
+  std::uint64_t events = 0;
+
+  void allocated(MemoryKind kind, std::int64_t bytes);
+  void released(MemoryKind kind, std::int64_t bytes);
+  void refused();
+};
+
+/// A context with a queue and a kernel, shared by all programs.
+struct Device {
+  Device();
+  cl_device_id id = nullptr;
+  cl_context context = nullptr;
+  cl_command_queue queue = nullptr;
+  cl_kernel kernel = nullptr;
+  std::size_t max_buffer = 0;
+  std::size_t alignment = 0;  ///< of sub-buffers, bytes
+};
+
+/// A program generated from a seed. It creates, shares, retains and releases memory of every kind, lets
+/// kernels use memory that it has released, makes calls that are refused, and allocates from several threads.
+/// With each call it counts what the OpenCL specification says about the memory.
+class RandomProgram {
+ public:
+  RandomProgram(Device& device, EventSource& recorder, unsigned seed);
+
+  /// Runs the program. At the end all commands are complete, and some memory is left.
+  void run();
+  /// Releases what run() left.
+  void clean_up();
+
+  [[nodiscard]] const AllocationLog& allocation_log() const { return allocation_log_; }
+  /// Addresses and bytes of the memory that is left.
+  [[nodiscard]] std::map<std::uint64_t, std::int64_t> left() const;
+
+ private:
+  struct Object {
+    cl_mem handle = nullptr;
+    MemoryKind kind = MemoryKind::none;
+    std::int64_t bytes = 0;  ///< that it counts as
+    std::size_t extent = 0;  ///< of its memory
+    bool buffer = false;
+    int references = 1;  ///< of the program
+    int held = 0;        ///< by views and by commands
+    std::shared_ptr<Object> parent;
+    std::vector<char> host;
+  };
+  using Handle = std::shared_ptr<Object>;
+
+  std::size_t number(std::size_t lo, std::size_t hi);
+  bool chance(int percent) { return number(1, 100) <= static_cast<std::size_t>(percent); }
+  Handle any(bool buffers_only);
+
+  void create_buffer();
+  void create_image();
+  void create_view();
+  void retain();
+  void release();
+  void svm();
+  void be_refused();
+  void launch();  ///< a kernel that waits, so that it holds what is released meanwhile
+  void settle();  ///< lets the kernels go
+  void threads();
+
+  void keep(Handle object);
+  void drop(const Handle& dropped);
+  void destroy_if_unused(const Handle& object);
+  void wait_for_recorder();
+
+  Device& device_;
+  EventSource& recorder_;
+  std::mt19937 random_;
+  AllocationLog allocation_log_;
+  std::uint64_t first_event_;
+  std::vector<Handle> objects_;  ///< those that the program has a reference to
+  std::map<void*, std::int64_t> svm_;
+  std::vector<std::pair<void*, std::int64_t>> svm_pending_;
+  std::vector<Handle> in_flight_;
+  cl_event gate_ = nullptr;
+};
+
+}  // namespace peakmark::opencl_layer

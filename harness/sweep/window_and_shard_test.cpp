@@ -1,0 +1,76 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/error.hpp"
+#include "sweep/suite.hpp"
+
+namespace peakmark {
+
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+TEST(Window, IsReadAndWrittenBack) {
+  EXPECT_EQ(parse_window("0.8:1.0"), (Window{0.8, 1.0}));
+  EXPECT_EQ(parse_window("1:1"), (Window{1, 1}));
+  EXPECT_EQ(parse_window("0:2.5"), (Window{0, 2.5}));
+  for (const char* text : {"0.8:1", "0.1:0.30000000000000004", "0:1e-12"}) {
+    EXPECT_EQ(to_text(parse_window(text)), text);
+  }
+}
+
+TEST(Window, IsRefusedWhenMalformed) {
+  for (const char* text :
+       {"", "0.8", ":", "0.8:", ":1", "a:b", "0.8:1:2", "-0.1:1", "0.8:inf", "nan:1", "0.8 :1"}) {
+    EXPECT_THAT([&] { (void)parse_window(text); }, ThrowsMessage<UsageError>(HasSubstr("malformed window")))
+        << text;
+  }
+  EXPECT_THAT([] { (void)parse_window("1.0:0.8"); },
+              ThrowsMessage<UsageError>(HasSubstr("1 is more than 0.8")));
+}
+
+}  // namespace
+
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+std::vector<PlannedCase> cases(int count) {
+  std::vector<PlannedCase> all(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) all[static_cast<std::size_t>(i)].name = std::to_string(i);
+  return all;
+}
+
+TEST(Shard, IsReadFromText) {
+  EXPECT_EQ(parse_shard("2/4").index, 2);
+  EXPECT_EQ(parse_shard("2/4").count, 4);
+  for (const char* text :
+       {"", "2", "0/4", "5/4", "-1/4", "1/0", "a/4", "1/b", "1/4x", "1/4/2", "1/99999999999"}) {
+    EXPECT_THAT([&] { (void)parse_shard(text); }, ThrowsMessage<UsageError>(HasSubstr("malformed shard")))
+        << text;
+  }
+}
+
+TEST(Shard, PartsHoldEveryCaseOnceAndDifferByOneAtMost) {
+  for (int count : {1, 2, 3, 7, 50}) {
+    std::multiset<std::string> seen;
+    for (int index = 1; index <= count; ++index) {
+      const auto part = select_shard(cases(20), {index, count});
+      EXPECT_GE(static_cast<int>(part.size()), 20 / count);
+      EXPECT_LE(static_cast<int>(part.size()), 20 / count + 1);
+      for (const PlannedCase& planned : part) seen.insert(planned.name);
+    }
+    EXPECT_EQ(seen.size(), 20u);
+    EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), 20u);
+  }
+  EXPECT_EQ(select_shard(cases(5), {2, 2})[1].name, "3");
+  EXPECT_THROW((void)select_shard(cases(5), {3, 2}), UsageError);
+}
+
+}  // namespace
+
+}  // namespace peakmark

@@ -1,0 +1,98 @@
+#pragma once
+
+// Internal to this module: plans, changes of single series and of the environment.
+
+#include <cstddef>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "trend/series.hpp"
+#include "trend/trends.hpp"
+
+namespace peakmark::trend {
+
+/// Knows which runs of a device were meant to have a case. A run that lacks a case was not meant to have it
+/// if
+/// - its filter, its variants or its `--backend` exclude the case;
+/// - it had no `--backend`, and only runs with one, which adds cases to the suite, had the case;
+/// - its suite, by the fingerprint, is that of a run that had the case: something else excluded it.
+class Plans {
+ public:
+  explicit Plans(const DeviceHistory& history);
+
+  /// Returns true if the run has the case, or would have it if its suite did.
+  [[nodiscard]] bool covers(const CaseOutcomes& of, std::size_t run) const;
+  /// Returns true if no later run of the same suite covers the case.
+  [[nodiscard]] bool is_last(const std::string& case_name, std::size_t run) const;
+  /// Returns the last run of the suite that covers the case. There must be one.
+  [[nodiscard]] std::size_t last(const CaseOutcomes& of, const std::string& suite) const;
+
+ private:
+  [[nodiscard]] bool is_excluded(const CaseOutcomes& of, const HistoryRun& run) const;
+  [[nodiscard]] bool is_of_asked_backends(const CaseOutcomes& of) const;
+
+  const DeviceHistory& history_;
+  std::map<std::string, std::regex> filters_;
+};
+
+/// Changes of one series whose values repeat exactly.
+struct ExactChanges {
+  std::vector<Change> changes;
+  std::optional<AllowedGrowth> allowed_growth;  ///< of the newest value
+};
+
+/// Finds changes of bytes or ratios. `allowed` does not apply to leaks.
+ExactChanges find_exact_changes(const DeviceHistory& history, const Series& series,
+                                const GrowthAllowance& allowed);
+
+/// Changes of all series of times.
+struct TimeTrends {
+  std::vector<Change> changes;  ///< sorted by `raised`
+  std::vector<NotEnoughData> not_enough_data;
+  std::vector<std::string> to_measure_again;
+};
+
+/// Replays the runs over all series of times together: false discoveries are limited among the cases of a
+/// run.
+TimeTrends find_time_changes(const DeviceHistory& history, const Plans& plans, const TrendOptions& options);
+
+/// Maps a value to a number that is larger if worse.
+using Badness = double (*)(double);
+inline double identity_badness(double value) {
+  return value;
+}
+
+/// Tracks the open regressions of one series while its changes are found in order.
+class OpenRegressions {
+ public:
+  explicit OpenRegressions(Badness badness = identity_badness) : badness_(badness) {}
+  /// Sets verdict and state of `change`, and the state of the `earlier` changes that it undoes. The caller
+  /// then appends `change` to `earlier`. `tolerance`: relative difference of levels that count as the same.
+  /// `allowed`: growth over the former level that counts as back.
+  void judge(Change& change, std::vector<Change>& earlier, double tolerance,
+             const GrowthAllowance& allowed = {});
+  [[nodiscard]] bool any() const { return !open_.empty(); }
+
+ private:
+  Badness badness_;
+  std::vector<std::size_t> open_;  ///< indices of `earlier`
+};
+
+/// Marks open regressions of times as recovered if the times went back without a change point, as after a
+/// short regression that increased the noise: the median of 14 runs is nearer to the former level, by 2.5
+/// standard errors from the middle of the two. `changes` are those of the series, in order.
+void close_resolved_regressions(const DeviceHistory& history, const Series& series,
+                                std::vector<Change>& changes);
+
+/// Returns true if `acceptance`, of the run `from`, applies to this change.
+bool accepts(const Acceptance& acceptance, std::size_t from, const Change& change);
+/// Marks accepted changes.
+void apply_acceptances(const DeviceHistory& history, std::vector<Change>& changes);
+
+/// Returns the differences of environment between successive runs, without facts that change all the time
+/// (load, free memory, current clocks).
+std::vector<EnvironmentChange> find_environment_changes(const std::vector<HistoryRun>& runs);
+
+}  // namespace peakmark::trend
