@@ -285,7 +285,7 @@ TEST_F(RunFile, ReplacesRunFilesAndEmptyOnesOnly) {
       return true;
     } catch (const UsageError& error) {
       EXPECT_THAT(error.what(), AllOf(StartsWith(path_.string()), HasSubstr("is not a run file of peakmark"),
-                                      HasSubstr("name another file")));
+                                      HasSubstr("choose another file")));
       EXPECT_EQ(read_text_file(path_), text);
       return false;
     }
