@@ -296,7 +296,7 @@ TEST_F(ApiTest, WorkersOfSeveralBuildTypesAreAWarningOfRunsWithTimes) {
                        << PEAKMARK_API_WORKER << " \"$@\" ;; esac\n";
   std::filesystem::permissions(debug, std::filesystem::perms::owner_all);
   const std::vector<std::string> both{kOld, "new=" + debug.string()};
-  const auto warned = AllOf(HasSubstr("the workers are builds of several kinds (old="),
+  const auto warned = AllOf(HasSubstr("the workers are builds of different types (old="),
                             HasSubstr("new=Debug"), HasSubstr("build them alike"));
   const std::string suite = std::string(kDry) + "\"known/bytes\"\n";
   EXPECT_THAT(run(suite, {}, "", both).errors, warned);
@@ -309,10 +309,10 @@ TEST_F(ApiTest, WorkersOfSeveralBuildTypesAreAWarningOfRunsWithTimes) {
 TEST_F(ApiTest, MistakesOfSeveralWorkersAreMessages) {
   const std::string suite = std::string(kDry) + "\"known/bytes\"\n";
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
-      {{PEAKMARK_API_WORKER, PEAKMARK_API_WORKER}, "one of several has a label"},
-      {{kOld, kOld}, "the label old stands twice"},
+      {{PEAKMARK_API_WORKER, PEAKMARK_API_WORKER}, "several workers need labels"},
+      {{kOld, kOld}, "the label old is used twice"},
       {{kOld, "new=/no/such/worker"}, "--worker new=/no/such/worker: no such program"},
-      {{kOld, "new=/bin/false"}, "must know --label"}};
+      {{kOld, "new=/bin/false"}, "must support --label"}};
   for (const auto& [workers, message] : mistakes) {
     const Answer answer = run(suite, {}, "", workers);
     EXPECT_EQ(answer.end.exit_code, 2) << message;

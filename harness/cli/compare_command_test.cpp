@@ -258,7 +258,7 @@ TEST_F(CompareCommand, OneSideAloneIsNotCompared) {
   const Answer stopped = stopped_comparison(2);
   EXPECT_EQ(stopped.end.exit_code, 130) << stopped.errors;
   EXPECT_THAT(stopped.errors,
-              HasSubstr("one side alone is measured, and cannot be compared; --resume goes on"));
+              HasSubstr("only one side was measured, so there is no comparison; --resume continues"));
   environment_.clear();
   const Answer whole = compare_builds("base", "new", {"--resume"});
   EXPECT_EQ(whole.end.exit_code, 0) << whole.errors;

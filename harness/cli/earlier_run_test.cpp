@@ -69,8 +69,8 @@ TEST_F(EarlierRun, NoOtherFileIsReplaced) {
   const std::string before = read_text_file(path);
   const Answer answer = peakmark({"run", path, "--worker", PEAKMARK_FAKE_WORKER, "-o", path});
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, AllOf(StartsWith("peakmark: " + path + ": is no run file of peakmark"),
-                                   HasSubstr("name another file")));
+  EXPECT_THAT(answer.errors, AllOf(StartsWith("peakmark: " + path + ": is not a run file of peakmark"),
+                                   HasSubstr("choose another file")));
   EXPECT_EQ(read_text_file(path), before);
   EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
 
@@ -84,7 +84,7 @@ TEST_F(EarlierRun, WhatCannotBecomeARunFileStaysToBeResumed) {
   const auto put_a_folder_there = [&] { std::filesystem::create_directory(run_file_); };
   const Answer answer = end_within_the_third_case(SIGINT, put_a_folder_there);
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("what was measured stands in " + partial_.string()));
+  EXPECT_THAT(answer.errors, HasSubstr("what was measured is in " + partial_.string()));
   std::filesystem::remove(run_file_);
   EXPECT_EQ(run({"--resume"}).end.exit_code, 0);
   EXPECT_THAT(outcomes(), ElementsAre("ok", "ok", "ok", "ok"));

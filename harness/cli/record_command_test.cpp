@@ -332,7 +332,7 @@ TEST_F(RecordCommand, WhatIsNeitherAProfileNorARunIsSaidSo) {
   };
   EXPECT_THAT(show(file("letter")), HasSubstr("letter: is neither a profile nor a run file of peakmark\n"));
   EXPECT_THAT(show(file("empty")), HasSubstr("nor a run file of peakmark: it is empty"));
-  EXPECT_THAT(show(file("other.json")), HasSubstr("it is JSON, but no run of peakmark"));
+  EXPECT_THAT(show(file("other.json")), HasSubstr("it is JSON, but not a run of peakmark"));
   EXPECT_THAT(show(file("nothing")), HasSubstr("nothing: no such profile"));
   ASSERT_EQ(record("-- $PROGRAM leak").code, 0);
   EXPECT_THAT(show("--html " + folder_.path().string() + " " + profile()),

@@ -39,7 +39,7 @@ TEST_F(RunCommand, FailedMeasurementsAreExitCode3AndTellHowToRepeatThem) {
   EXPECT_THAT(outcomes(), ElementsAre("ok", "crashed", "wrong_answer", "timeout"));
   EXPECT_THAT(answer.errors, HasSubstr("signal SIGABRT"));
 
-  const std::string mark = "alone: peakmark ";
+  const std::string mark = "reproduce: peakmark ";
   const auto start = answer.errors.find(mark);
   ASSERT_NE(start, std::string::npos) << answer.errors;
   const std::string command_line =
@@ -60,7 +60,7 @@ TEST_F(RunCommand, AnExpectedFailureIsNone) {
   suite({"abort", "abort"}, "expect = \"crashed\"\n");
   const Answer answer = run();
   EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
-  EXPECT_THAT(answer.errors, Not(HasSubstr("alone:")));
+  EXPECT_THAT(answer.errors, Not(HasSubstr("reproduce:")));
 }
 
 TEST_F(RunCommand, NothingMeasuredIsExitCode4) {

@@ -38,13 +38,14 @@ bool is_marked(const std::vector<std::string>& phases, const std::string& word) 
       phases, [&](const std::string& phase) { return std::ranges::count(parts_of(phase), word) != 0; });
 }
 
-/// A name that a suite does not know, and the word that was meant.
+/// An unknown phase, and the phase that was probably meant.
 struct Misspelt {
   std::string name;
   std::string word;
 };
 
-/// Of words that the program has marked too, nobody has misspelt one.
+/// Returns the phases that are probably misspelt. A phase that the program marks as well is not the one that
+/// was meant.
 std::vector<Misspelt> misspelt_among(const std::vector<std::string>& phases) {
   std::vector<Misspelt> found;
   for (const std::string& phase : phases) {
@@ -59,7 +60,7 @@ std::vector<Misspelt> misspelt_among(const std::vector<std::string>& phases) {
   return found;
 }
 
-/// Of short words many others are near: `send` is no misspelt `end`.
+/// Returns false for short words, to which many others are similar: `send` is not a misspelt `end`.
 bool is_sure(const Misspelt& one) {
   constexpr std::size_t kLongWord = 5;
   return one.word.size() >= kLongWord || one.name.size() == one.word.size();
@@ -96,7 +97,7 @@ std::string note_on_marks(const std::vector<std::string>& phases, const std::vec
   }
   std::erase_if(misspelt, [](const Misspelt& one) { return !is_sure(one); });
   if (misspelt.empty()) return "";
-  return fmt::format("unknown phase: a suite knows setup, inputs, outputs, call and end{}",
+  return fmt::format("unknown phase: the phases of a suite are setup, inputs, outputs, call and end{}",
                      question_on(misspelt));
 }
 

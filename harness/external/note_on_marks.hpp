@@ -5,11 +5,9 @@
 
 namespace peakmark {
 
-/// What is to be said of the phases that a program has marked: that none is `call`, so that it is measured
-/// as a whole; that one is called almost as a phase that suites know. Empty where the marks are in order, or
-/// nothing was marked.
-/// `phases`: those marked, each once. `left_out`: ranges of NVTX that are called almost as a phase of a
-/// suite.
+/// Returns a note on the phases that a program has marked: none is `call`, so the program is measured as a
+/// whole; or one is probably a misspelt phase. Empty if the marks are correct, or there are none. `phases`:
+/// those marked, each once. `left_out`: NVTX ranges whose names are similar to a phase.
 std::string note_on_marks(const std::vector<std::string>& phases, const std::vector<std::string>& left_out);
 
 }  // namespace peakmark

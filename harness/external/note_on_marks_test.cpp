@@ -32,11 +32,12 @@ TEST(NoteOnMarks, WithoutACallItIsSaidWhatWasMarked) {
 }
 
 TEST(NoteOnMarks, BesideACallMisspeltWordsAreNamed) {
-  EXPECT_EQ(
-      note_on_marks({"input", "call"}, {}),
-      "unknown phase: a suite knows setup, inputs, outputs, call and end; did you mean 'inputs' by 'input'?");
+  EXPECT_EQ(note_on_marks({"input", "call"}, {}),
+            "unknown phase: the phases of a suite are setup, inputs, outputs, call and end; did you mean "
+            "'inputs' by 'input'?");
   EXPECT_EQ(note_on_marks({"call", "End"}, {"Outputs"}),
-            "unknown phase: a suite knows setup, inputs, outputs, call and end; did you mean 'end' by 'End', "
+            "unknown phase: the phases of a suite are setup, inputs, outputs, call and end; did you mean "
+            "'end' by 'End', "
             "'outputs' by 'Outputs'?");
   EXPECT_EQ(note_on_marks({"inputs", "input", "call"}, {}), "") << "the program knows the word";
 }

@@ -21,13 +21,13 @@ namespace peakmark {
 namespace {
 
 constexpr std::size_t kLastLines = 3;
-constexpr std::size_t kLongestLine = 400;
+constexpr std::size_t kMaxLineBytes = 400;
 
 [[noreturn]] void fail(const char* what) {
   throw io_error("", what, errno);
 }
 
-/// The last lines of what comes out of a pipe; the rest goes.
+/// Keeps the last lines that come from a pipe.
 class LastLines {
  public:
   explicit LastLines(int descriptor) : descriptor_(descriptor) { ::fcntl(descriptor, F_SETFL, O_NONBLOCK); }
@@ -36,7 +36,7 @@ class LastLines {
 
   void drain() {
     std::array<char, 16384> bytes{};
-    // As much as a full pipe holds, no more: one that writes without end must not keep us here.
+    // At most what a full pipe holds: a program that writes without end must not block this loop.
     for (int piece = 0; piece < 64 && descriptor_ >= 0; ++piece) {
       const ssize_t got = ::read(descriptor_, bytes.data(), bytes.size());
       if (got < 0 && errno == EINTR) continue;
@@ -61,7 +61,7 @@ class LastLines {
     for (const char byte : bytes) {
       if (byte == '\n' || byte == '\r') {
         end_line();
-      } else if (line_.size() < kLongestLine) {
+      } else if (line_.size() < kMaxLineBytes) {
         line_ += byte;
       }
     }
@@ -88,12 +88,12 @@ void guard_group(const std::filesystem::path& profiles) {
   guard = ::fork();
   if (guard < 0) fail("fork");
   if (guard == 0) {
-    // The pipe ends with this process's parent, and with nobody else: programs do not inherit it.
+    // The pipe is closed when the parent ends: programs do not inherit it.
     if (::dup2(pipe.read_end.get(), 0) == 0) ::close_range(1, ~0U, 0);
     char byte = 0;
     while (::read(0, &byte, 1) < 0 && errno == EINTR) {
     }
-    // Whoever has left the group still has the folder in its environment.
+    // Processes that have left the group still have the folder in their environment.
     end_processes_with("PEAKMARK_PROFILE", profiles.string() + "/");
     ::kill(0, SIGKILL);
   }
@@ -101,8 +101,8 @@ void guard_group(const std::filesystem::path& profiles) {
 }
 
 ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
-  const std::string trouble = program_failure(environment, command.front());
-  if (!trouble.empty()) throw EnvironmentError(command.front() + ": " + trouble);
+  const std::string failure = program_failure(environment, command.front());
+  if (!failure.empty()) throw EnvironmentError(command.front() + ": " + failure);
   WorkerCommand start{find_program(environment, command.front()).value(),
                       {command.begin() + 1, command.end()},
                       environment,

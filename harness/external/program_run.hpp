@@ -13,21 +13,21 @@ namespace peakmark {
 struct ProgramEnd {
   WorkerEnd end;
   std::int64_t wall_ns = 0;  ///< from its start to its end
-  std::string left_behind;   ///< what to say of processes that it left and that cannot be killed
+  std::string left_behind;   ///< message about processes that it left and that cannot be killed
   std::string last_words;    ///< the last lines that it wrote to standard error, or else to standard output
 
   [[nodiscard]] bool well() const { return end.exit_code == 0; }
 };
 
-/// When this process ends, even by a kill −9, so does all that is left in its process group, and every
-/// process that was started to write its profile in that folder: what a program has started would hold the
-/// device. Only for a process that leads a group of its own.
+/// Makes sure that when this process ends, even by a kill −9, every process of its group is killed, and every
+/// process that was started to write a profile in that folder: processes that a program started would keep
+/// the device busy. Only for the leader of a process group.
 void guard_group(const std::filesystem::path& profiles);
 
-/// Runs a program to its end, without a shell, in this process's group: whoever kills the group kills it too,
-/// and it dies with this process. Its standard input is empty. What it started and left behind is killed, for
-/// it would hold the device: of what has left the group only where adopt_orphans() was called.
-/// EnvironmentError when there is no such program, IoError when it cannot be started.
+/// Runs a program to its end, without a shell, in this process's group, with empty standard input. It is
+/// killed with the group and with this process. Processes that it left behind are killed, since they would
+/// keep the device busy; those that have left the group only if adopt_orphans() was called. Throws
+/// EnvironmentError if there is no such program, IoError if it cannot be started.
 ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment);
 
 }  // namespace peakmark

@@ -54,7 +54,7 @@ std::string why_nothing(const std::vector<std::string>& command, const std::vect
 }
 
 std::string with_last_words(const std::string& what, const ProgramEnd& end) {
-  return end.last_words.empty() ? what : what + "; the last it said: " + end.last_words;
+  return end.last_words.empty() ? what : what + "; its last message: " + end.last_words;
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ std::string with_last_words(const std::string& what, const ProgramEnd& end) {
 struct ProgramTrial::Pass {
   ProgramEnd end;
   std::optional<ProgramRecord> record;  ///< null where nothing was recorded
-  std::string trouble;                  ///< why the recording is not whole; empty where it is
+  std::string failure;                  ///< why the recording is incomplete; else empty
   std::string note_on_marks;            ///< what is to be said of the phases that it marked
   std::string no_device_time;           ///< why the work in the profiles is not all; empty where it is
 };
@@ -85,7 +85,7 @@ std::vector<std::string> ProgramTrial::environment_for(const Parameters& paramet
   return environment;
 }
 
-ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, Look look, const std::string& label) {
+ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind, const std::string& label) {
   const FreshFolder scratch(folder_ / (label + "-scratch"));
   const FreshFolder profiles(folder_ / label);
   const fs::path profile = profiles.path() / "program.profile";
@@ -97,13 +97,13 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, Look look, co
   places.device = options_.device;
   places.scratch_folder = scratch.path().string();
   std::vector<std::string> environment = environment_for(parameters, places);
-  add_recorders(environment, libraries_, profile, look == Look::synced_peak);
-  set_variable(environment, "PEAKMARK_WORK", look == Look::device_time ? "1" : "0");
+  add_recorders(environment, libraries_, profile, kind == PassKind::synced_peak);
+  set_variable(environment, "PEAKMARK_WORK", kind == PassKind::device_time ? "1" : "0");
   add_ranges(environment, libraries_);
   set_variable(environment, "PEAKMARK_RANGES", "words");
 
-  const ErrorFile troubles(profile);
-  set_variable(environment, "PEAKMARK_ERROR_FILE", troubles.path().string());
+  const ErrorFile errors(profile);
+  set_variable(environment, "PEAKMARK_ERROR_FILE", errors.path().string());
 
   Pass pass;
   const std::vector<std::string> command = make_command(program_, parameters, places);
@@ -111,24 +111,24 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, Look look, co
     const ExitWatcher ends(profile);  // until all that the program has started has ended
     pass.end = run_program(command, environment);
   }
-  pass.trouble = troubles.first_line();
+  pass.failure = errors.first_line();
   if (!unwritten_beside(profile).empty()) {
-    pass.trouble = fmt::format("the recorder came up and could not write into {}: {}; make room there",
-                               profiles.path().string(), troubles.why_stopped());
+    pass.failure = fmt::format("the recorder came up and could not write into {}: {}; make room there",
+                               profiles.path().string(), errors.why_stopped());
     return pass;
   }
   if (profiles_beside(profile).empty()) {
-    if (pass.trouble.empty()) pass.trouble = why_nothing(command, environment, libraries_);
+    if (pass.failure.empty()) pass.failure = why_nothing(command, environment, libraries_);
     return pass;
   }
   const RecordedTree tree = read_tree(profile);
   for (const RecordedProcess& process : tree.processes) {
     if (const std::string why = why_not_whole(process, invalid_note(process.events)); !why.empty())
-      pass.trouble = why;
+      pass.failure = why;
   }
   pass.record = record_of_program(merge_by_time(tree), summarise_together(tree));
   pass.no_device_time = why_work_is_lost(tree);
-  pass.note_on_marks = note_on_marks(pass.record->phases, troubles.ranges_left_out());
+  pass.note_on_marks = note_on_marks(pass.record->phases, errors.ranges_left_out());
   return pass;
 }
 
@@ -141,12 +141,12 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
   const WorkerEnd& end = pass.end.end;
   if (end.exit_code == kExitUnsupported) {
     return fail(Outcome::unsupported, pass.end.last_words.empty()
-                                          ? "the program says that it cannot do this here"
+                                          ? "the program reports that it cannot run this case here"
                                           : pass.end.last_words);
   }
   if (end.exit_code == kExitWrongAnswer) {
     return fail(Outcome::wrong_answer, pass.end.last_words.empty()
-                                           ? "the program says that its result is wrong"
+                                           ? "the program reports that its result is wrong"
                                            : pass.end.last_words);
   }
   if (!pass.end.well()) {
@@ -159,10 +159,10 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
       how += fmt::format(" after {} failed, the last with error {}, which is no want of memory",
                          quantity(pass.record->failed_allocations, "allocation"), *pass.record->last_failure);
     }
-    if (end.signal == SIGKILL) how += ": somebody, or the system for want of memory, killed it";
+    if (end.signal == SIGKILL) how += ": killed by the system, out of memory, or by someone else";
     return fail(out_of_memory ? Outcome::out_of_memory : Outcome::crashed, with_last_words(how, pass.end));
   }
-  if (!pass.trouble.empty()) return fail(Outcome::crashed, with_last_words(pass.trouble, pass.end));
+  if (!pass.failure.empty()) return fail(Outcome::crashed, with_last_words(pass.failure, pass.end));
   if (!pass.end.left_behind.empty()) {
     return fail(Outcome::crashed, "the program ended and left a process behind: " + pass.end.left_behind);
   }
@@ -170,10 +170,10 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
 }
 
 bool ProgramTrial::measure_memory(Observation& observation) {
-  const Look look = program_.sync ? Look::synced_peak : Look::peak;
-  const Pass first = run(observation.axes, look, "first");
+  const PassKind kind = program_.sync ? PassKind::synced_peak : PassKind::peak;
+  const Pass first = run(observation.axes, kind, "first");
   if (!judge(first, observation)) return false;
-  const Pass second = run(observation.axes, look, "second");
+  const Pass second = run(observation.axes, kind, "second");
   if (!judge(second, observation)) return false;
   note_memory(first.record->memory_pass(), second.record->memory_pass(), observation);
   observation.leaked_bytes = first.record->leaked_bytes;
@@ -185,7 +185,7 @@ void ProgramTrial::measure_time(Observation& observation) {
   std::vector<std::vector<double>> blocks;
   for (int repetition = 0; repetition < options_.repetitions; ++repetition) {
     const Pass pass =
-        run(observation.axes, program_.device_time ? Look::device_time : Look::host_time, "time");
+        run(observation.axes, program_.device_time ? PassKind::device_time : PassKind::host_time, "time");
     if (!judge(pass, observation)) return;
     const std::vector<std::int64_t>& calls = pass.record->calls_ns;
     if (program_.device_time) {

@@ -15,18 +15,18 @@ struct ProgramTrialOptions {
   std::string device;   ///< its index
   bool memory_only = false;
   int repetitions = 1;      ///< runs that are timed
-  bool times_only = false;  ///< its memory was measured before
+  bool times_only = false;  ///< memory was measured before
 };
 
-/// Exit codes by which a program says what became of it (peakmark.UNSUPPORTED, peakmark.WRONG_ANSWER).
+/// Exit codes by which a program reports its outcome (peakmark.UNSUPPORTED, peakmark.WRONG_ANSWER).
 inline constexpr int kExitUnsupported = 77;
 inline constexpr int kExitWrongAnswer = 78;
 
-/// One case of a program of a suite: it runs twice under the recorder for its memory, and again for its time;
-/// either can be left out. Nothing that goes wrong with the program is thrown: it becomes the outcome.
+/// Measures one case of a program of a suite: runs it twice under the recorder for its memory, and again for
+/// its time; either can be left out. A failure of the program is not thrown, but is the outcome.
 class ProgramTrial {
  public:
-  /// Profiles and scratch folders are made in `folder`.
+  /// Creates profiles and scratch folders in `folder`.
   ProgramTrial(const ProgramDescription& program, const RecorderLibraries& libraries,
                std::filesystem::path folder, ProgramTrialOptions options);
 
@@ -34,9 +34,9 @@ class ProgramTrial {
 
  private:
   struct Pass;
-  enum class Look { peak, synced_peak, host_time, device_time };
-  Pass run(const Parameters& parameters, Look look, const std::string& label);
-  /// False when the pass did not go well, which is in the observation then.
+  enum class PassKind { peak, synced_peak, host_time, device_time };
+  Pass run(const Parameters& parameters, PassKind kind, const std::string& label);
+  /// Returns false for a pass that failed; the observation then has the outcome.
   static bool judge(const Pass& pass, Observation& observation);
   /// As judge().
   bool measure_memory(Observation& observation);

@@ -61,7 +61,7 @@ Vocabulary programs_of(const std::vector<std::string>& suites) {
   return gather_vocabulary(documents, nothing);
 }
 
-/// Killed with its supervisor, however that ends, and with it the program that runs.
+/// Has this process killed when its supervisor ends, and with it the program that runs.
 void die_with_supervisor() {
   const pid_t supervisor = ::getppid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -123,7 +123,7 @@ int run(int argc, char** argv) {
   } else {
     adopt_orphans();
     const ScratchFolder folder;
-    // The supervisor gave us a group of our own.
+    // The supervisor started this process in its own group.
     if (options.observations_fd >= 0) guard_group(folder.path());
     measure(vocabulary, options, folder.path());
   }

@@ -282,8 +282,7 @@ RunRecord to_record(const Run& run) {
   record.build = run.context.build;
   record.host_name = run.context.host_name;
   set_planned(record, run.context.planned);
-  Json context = to_json_without_planned(run.context);
-  context.erase("planned");
+  Json context = to_json(run.context);
   record.context = json_fields::one_line(context);
   record.observations.reserve(run.observations.size());
   for (const Observation& observation : run.observations) {

@@ -11,34 +11,36 @@
 
 namespace peakmark {
 
-/// Which cases of two lists are the same work.
+/// The cases of two lists that do the same work.
 struct CasePairs {
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;  ///< places in base and new, in the order of new
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;  ///< indices in base and new, in the order of new
   std::vector<std::size_t> only_base;
   std::vector<std::size_t> only_new;
 };
 
-/// Whether the variant is part of what must be alike.
+/// What must be equal in a pair.
 enum class PairBy { variant_and_axes, axes };
 
-/// Cases are paired by backend and all axes, defaults included; what is left, by name, since a variant may
-/// have got an axis, or have one that the other has not: as long as no axis that both have differs.
+/// Pairs cases by backend and all axes, defaults included. The rest is paired by name if the axes that both
+/// cases have are equal: a variant may have an axis that the other lacks.
 CasePairs pair_cases(const std::vector<const Observation*>& base, const std::vector<const Observation*>& next,
                      PairBy by);
 
-/// In the context of a run with several labelled workers a text has the form `old=A, new=B` where they
-/// differ. Returns the part of the worker that measured `variant` (A for `sum/fast.old`), or the text itself.
+/// Returns the part of a text that belongs to the labelled worker of `variant`. The context of a run with
+/// several workers has texts such as `old=A, new=B`, of which A belongs to `sum/fast.old`. Returns any other
+/// text as it is.
 std::string of_worker(const std::string& text, std::string_view variant);
 
-/// The pairs of cases, by name, whose first look gives reason for a second (statistics/time_change.hpp).
+/// Returns the pairs of cases, by name, that may differ after the screening pass, and so are measured again
+/// in the confirmation pass (statistics/time_change.hpp).
 std::vector<std::pair<std::string, std::string>> candidates(const std::vector<const Observation*>& base,
                                                             const std::vector<const Observation*>& next,
                                                             const Rounds& rounds, PairBy by);
 
-/// Of a run that compares two variants: the cases of both, that it measures again.
+/// Returns the cases of both variants that the confirmation pass of a run with two variants measures.
 std::vector<std::string> candidates_of_variants(const Run& run);
 
-/// The observations of one variant.
+/// Returns the observations of one variant, or of all.
 std::vector<const Observation*> observations_of(const Run& run, const std::string& variant);
 std::vector<const Observation*> observations_of(const Run& run);
 

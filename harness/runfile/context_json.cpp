@@ -10,55 +10,95 @@ namespace peakmark {
 
 using namespace json_fields;
 
-namespace {
+// Field lists of the structures in a run's context. `planned` is written and read apart: it may have millions
+// of elements.
 
-Json to_json(const Clocks& clocks) {
-  return Json{{"sm_mhz", or_null(clocks.sm_mhz)},
-              {"most_sm_mhz", or_null(clocks.most_sm_mhz)},
-              {"memory_mhz", or_null(clocks.memory_mhz)},
-              {"most_memory_mhz", or_null(clocks.most_memory_mhz)},
-              {"memory_bus_bits", or_null(clocks.memory_bus_bits)}};
+template <EitherConst<Clocks> T, typename Fields>
+void for_each_field(T& clocks, Fields& fields) {
+  fields("sm_mhz", clocks.sm_mhz);
+  fields("most_sm_mhz", clocks.most_sm_mhz);
+  fields("memory_mhz", clocks.memory_mhz);
+  fields("most_memory_mhz", clocks.most_memory_mhz);
+  fields.younger("memory_bus_bits", clocks.memory_bus_bits);
 }
 
-void read(const Json& json, Clocks& clocks) {
-  field(json, "sm_mhz", clocks.sm_mhz);
-  field(json, "most_sm_mhz", clocks.most_sm_mhz);
-  field(json, "memory_mhz", clocks.memory_mhz);
-  field(json, "most_memory_mhz", clocks.most_memory_mhz);
-  if (json.contains("memory_bus_bits")) {  // younger than the format
-    field(json, "memory_bus_bits", clocks.memory_bus_bits);
-  }
+template <EitherConst<Shard> T, typename Fields>
+void for_each_field(T& shard, Fields& fields) {
+  fields("index", shard.index);
+  fields("count", shard.count);
 }
 
-Json to_json(const Rounds& rounds) {
-  Json variants(nullptr);
-  if (rounds.variants) variants = {rounds.variants->first, rounds.variants->second};
-  return Json{{"job", rounds.job},
-              {"rounds", rounds.rounds},
-              {"seed", rounds.seed},
-              {"variants", variants},
-              {"two_looks", rounds.two_passes},
-              {"second_look", or_null(rounds.confirmation_pass)}};
+template <EitherConst<Rounds> T, typename Fields>
+void for_each_field(T& rounds, Fields& fields) {
+  fields("job", rounds.job);
+  fields("rounds", rounds.rounds);
+  fields("seed", rounds.seed);
+  fields("variants", rounds.variants);
+  fields("two_looks", rounds.two_passes);
+  fields("second_look", rounds.confirmation_pass);
 }
 
-Rounds rounds_from_json(const Json& json) {
-  Rounds rounds;
-  field(json, "job", rounds.job);
-  field(json, "rounds", rounds.rounds);
+template <EitherConst<PlannedCase> T, typename Fields>
+void for_each_field(T& planned, Fields& fields) {
+  fields("case", planned.name);
+  fields("variant", planned.sweep_case.variant);
+  fields("backend", planned.sweep_case.backend);
+  fields("axes", planned.sweep_case.parameters);
+  fields("window", planned.window);
+  fields("expected_outcome", planned.expected_outcome);
+  fields("judged_estimators", planned.judged_estimators);
+  fields.null_if_empty("figure", planned.figure);
+}
+
+template <EitherConst<RunContext> T, typename Fields>
+void for_each_field(T& context, Fields& fields) {
+  fields("id", context.id);
+  fields("date", context.date);
+  fields("host_name", context.host_name);
+  fields("complete", context.complete);
+  fields("suite", context.suite);
+  fields("fingerprint", context.fingerprint);
+  fields.younger("filter", context.filter);
+  fields.younger("asked_backend", context.asked_backend);
+  fields.younger("asked_cache", context.asked_cache);
+  fields("shard", context.shard);
+  fields("commit", context.commit);
+  fields("build", context.build);
+  fields("worker", context.worker);
+  fields("backend", context.backend);
+  fields("device", context.device);
+  fields("driver", context.driver);
+  fields("platform", context.platform);
+  fields("device_is_cpu", context.device_is_cpu);
+  fields("device_memory_bytes", context.device_memory_bytes);
+  fields.younger("largest_allocation_bytes", context.largest_allocation_bytes);
+  fields.younger("clocks", context.clocks, "largest_allocation_bytes");
+  fields("memory_only", context.memory_only);
+  fields("environment", context.environment);
+  fields("warnings", context.warnings);
+  fields("reference", context.reference);
+  fields.younger("rounds", context.rounds);
+}
+
+// What those lists cannot express. Found by json_fields.hpp through the types.
+
+Json to_json(const Window& window) {
+  return Json{window.lo, window.hi};
+}
+
+void read(const Json& json, Window& window) {
+  std::vector<double> bounds;
+  json_fields::read(json, bounds);
+  if (bounds.size() != 2) wrong_type(json, "two numbers");
+  window = {bounds[0], bounds[1]};
+}
+
+void read(const Json& json, Rounds& rounds) {
+  read_fields(json, rounds);
   if (rounds.rounds < 1 || rounds.rounds > kMaxRounds) wrong_type(json.at("rounds"), "from 1 to 1000");
-  if (!json.at("seed").is_number_unsigned())
-    wrong_type(json.at("seed"), "an integer of 64 bits, not below 0");
-  rounds.seed = json.at("seed").get<std::uint64_t>();
-  if (const Json& variants = json.at("variants"); !variants.is_null()) {
-    std::vector<std::string> names;
-    json_fields::read(variants, names);
-    if (names.size() != 2) wrong_type(variants, "two names");
-    rounds.variants.emplace(names[0], names[1]);
-  }
-  field(json, "two_looks", rounds.two_passes);
-  field(json, "second_look", rounds.confirmation_pass);
-  return rounds;
 }
+
+namespace {
 
 void check_version(const Json& json) {
   int version = 0;
@@ -73,14 +113,13 @@ void check_version(const Json& json) {
 }  // namespace
 
 Json to_json(const PlannedCase& planned) {
-  return Json{{"case", planned.name},
-              {"variant", planned.sweep_case.variant},
-              {"backend", planned.sweep_case.backend},
-              {"axes", json_fields::to_json(planned.sweep_case.parameters)},
-              {"window", {planned.window.lo, planned.window.hi}},
-              {"expected_outcome", planned.expected_outcome},
-              {"judged_estimators", planned.judged_estimators},
-              {"figure", planned.figure.empty() ? Json(nullptr) : Json(planned.figure)}};
+  return fields_json(planned);
+}
+
+PlannedCase planned_case_from_json(const Json& json) {
+  PlannedCase planned;
+  read_fields(json, planned);
+  return planned;
 }
 
 std::string line_start(int indent, int depth) {
@@ -117,114 +156,22 @@ void write_with_planned(std::string_view text, const std::vector<PlannedCase>& p
   sink(text.substr(list_end));
 }
 
-Json to_json_without_planned(const RunContext& context) {
-  Json shard(nullptr);
-  if (context.shard) shard = Json{{"index", context.shard->index}, {"count", context.shard->count}};
-  return Json{{"version", format::kRunFile.major},
-              {"minor", format::kRunFile.minor},
-              {"id", context.id},
-              {"date", context.date},
-              {"host_name", context.host_name},
-              {"complete", context.complete},
-              {"suite", context.suite},
-              {"fingerprint", context.fingerprint},
-              {"filter", or_null(context.filter)},
-              {"asked_backend", or_null(context.asked_backend)},
-              {"asked_cache", or_null(context.asked_cache)},
-              {"shard", shard},
-              {"commit", context.commit},
-              {"build", context.build},
-              {"worker", context.worker},
-              {"backend", context.backend},
-              {"device", context.device},
-              {"driver", context.driver},
-              {"platform", context.platform},
-              {"device_is_cpu", context.device_is_cpu},
-              {"device_memory_bytes", or_null(context.device_memory_bytes)},
-              {"largest_allocation_bytes", or_null(context.largest_allocation_bytes)},
-              {"clocks", to_json(context.clocks)},
-              {"memory_only", context.memory_only},
-              {"environment", Json(context.environment)},
-              {"warnings", context.warnings},
-              {"reference", Json{{"first_ns", or_null(context.reference.first_ns)},
-                                 {"last_ns", or_null(context.reference.last_ns)},
-                                 {"copy_bytes", or_null(context.reference.copy_bytes)},
-                                 {"copy_ns", context.reference.copy_ns},
-                                 {"arithmetic_ns", context.reference.arithmetic_ns}}},
-              {"rounds", context.rounds ? to_json(*context.rounds) : Json(nullptr)},
-              {"planned", Json::array()}};
-}
-
-PlannedCase planned_case_from_json(const Json& json) {
-  PlannedCase planned;
-  field(json, "case", planned.name);
-  field(json, "variant", planned.sweep_case.variant);
-  field(json, "backend", planned.sweep_case.backend);
-  field(json, "axes", planned.sweep_case.parameters);
-  std::vector<double> window;
-  field(json, "window", window);
-  if (window.size() != 2) wrong_type(json.at("window"), "two numbers");
-  planned.window = {window[0], window[1]};
-  field(json, "expected_outcome", planned.expected_outcome);
-  field(json, "judged_estimators", planned.judged_estimators);
-  if (const Json& figure = json.at("figure"); !figure.is_null()) planned.figure = figure.get<std::string>();
-  return planned;
+Json to_json(const RunContext& context) {
+  Json json = begin(format::kRunFile);
+  json.update(fields_json(context));
+  return json;
 }
 
 RunContext run_context_from_json(const Json& json) {
   check_version(json);
   RunContext context;
-  field(json, "id", context.id);
-  field(json, "date", context.date);
-  field(json, "host_name", context.host_name);
-  field(json, "complete", context.complete);
-  field(json, "suite", context.suite);
-  field(json, "fingerprint", context.fingerprint);
-  if (json.contains("filter")) field(json, "filter", context.filter);  // younger than the format
-  if (json.contains("asked_backend")) field(json, "asked_backend", context.asked_backend);  // so is this
-  if (json.contains("asked_cache")) field(json, "asked_cache", context.asked_cache);        // and this
-  if (const Json& shard = json.at("shard"); !shard.is_null()) {
-    context.shard.emplace();
-    field(shard, "index", context.shard->index);
-    field(shard, "count", context.shard->count);
-  }
-  field(json, "commit", context.commit);
-  field(json, "build", context.build);
-  field(json, "worker", context.worker);
-  field(json, "backend", context.backend);
-  field(json, "device", context.device);
-  field(json, "driver", context.driver);
-  field(json, "platform", context.platform);
-  field(json, "device_is_cpu", context.device_is_cpu);
-  field(json, "device_memory_bytes", context.device_memory_bytes);
-  if (json.contains("largest_allocation_bytes")) {  // younger than the format
-    field(json, "largest_allocation_bytes", context.largest_allocation_bytes);
-    read(json.at("clocks"), context.clocks);
-  }
-  field(json, "memory_only", context.memory_only);
-  field(json, "environment", context.environment);
+  read_fields(json, context);
   // Run files and histories of earlier versions hold every CUDA_ and NVIDIA_ variable.
   std::erase_if(context.environment,
                 [](const auto& fact) { return !is_public_fact(fact.first, fact.second); });
-  field(json, "warnings", context.warnings);
-  field(json.at("reference"), "first_ns", context.reference.first_ns);
-  field(json.at("reference"), "last_ns", context.reference.last_ns);
-  if (json.at("reference").contains("copy_ns")) {  // younger than the format
-    field(json.at("reference"), "copy_ns", context.reference.copy_ns);
-    field(json.at("reference"), "arithmetic_ns", context.reference.arithmetic_ns);
-  }
-  if (json.at("reference").contains("copy_bytes")) {  // younger than the format
-    field(json.at("reference"), "copy_bytes", context.reference.copy_bytes);
-  }
-  if (json.contains("rounds") && !json.at("rounds").is_null()) {  // younger than the format
-    context.rounds = rounds_from_json(json.at("rounds"));
-  }
-  if (!json.at("planned").is_array()) wrong_type(json.at("planned"), "a list");
-  for (const Json& planned : json.at("planned")) context.planned.push_back(planned_case_from_json(planned));
+  field(json, "planned", context.planned);
   return context;
 }
-
-using json_fields::Json;
 
 std::string list_json(const Suite& suite, const std::vector<PlannedCase>& cases) {
   Json json = json_fields::begin(format::kCases);

@@ -10,72 +10,57 @@ namespace peakmark {
 
 using namespace json_fields;
 
-namespace {
-
 using EstimatorDescription = VariantDescription::EstimatorDescription;
 
-Json to_json(const AxisDescription& axis) {
-  return Json{{"name", axis.name},
-              {"type", std::holds_alternative<Size>(axis.default_value) ? "integer" : "word"},
-              {"default", json_fields::to_json(axis.default_value)},
-              {"choices", axis.choices},
-              {"least", axis.least},
-              {"help", axis.help}};
+template <EitherConst<AxisDescription> T, typename Fields>
+void for_each_field(T& axis, Fields& fields) {
+  fields("name", axis.name);
+  fields.derived("type", std::holds_alternative<Size>(axis.default_value) ? "integer" : "word");
+  fields("default", axis.default_value);
+  fields("choices", axis.choices);
+  fields("least", axis.least);
+  fields("help", axis.help);
 }
 
-void read(const Json& json, AxisDescription& axis) {
-  field(json, "name", axis.name);
-  field(json, "default", axis.default_value);
-  field(json, "choices", axis.choices);
-  field(json, "least", axis.least);
-  field(json, "help", axis.help);
+template <EitherConst<EstimatorDescription> T, typename Fields>
+void for_each_field(T& estimator, Fields& fields) {
+  fields("name", estimator.name);
+  fields("form", estimator.form);
 }
 
-Json to_json(const VariantDescription& variant) {
-  Json axes = Json::array();
-  for (const AxisDescription& axis : variant.axes) axes.push_back(to_json(axis));
-  Json estimators = Json::array();
-  for (const EstimatorDescription& estimator : variant.estimators) {
-    estimators.push_back(Json{{"name", estimator.name}, {"form", estimator.form}});
-  }
-  return Json{{"name", variant.name},
-              {"help", variant.help},
-              {"backends", variant.backends},
-              {"axes", axes},
-              {"slice_axis", variant.slice_axis},
-              {"slice_dimension", variant.slice_dimension},
-              {"destroys_input", variant.destroys_input},
-              {"estimators", estimators}};
+template <EitherConst<VariantDescription> T, typename Fields>
+void for_each_field(T& variant, Fields& fields) {
+  fields("name", variant.name);
+  fields("help", variant.help);
+  fields("backends", variant.backends);
+  fields("axes", variant.axes);
+  fields("slice_axis", variant.slice_axis);
+  fields("slice_dimension", variant.slice_dimension);
+  fields("destroys_input", variant.destroys_input);
+  fields("estimators", variant.estimators);
 }
 
-const Json& list_at(const Json& json, const char* key) {
-  const Json& list = json.at(key);
-  if (!list.is_array()) wrong_type(list, "a list");
-  return list;
+template <EitherConst<Description> T, typename Fields>
+void for_each_field(T& description, Fields& fields) {
+  fields("protocol", description.protocol);
+  fields.null_if_empty("api", description.api, true);
+  fields("worker", description.worker);
+  fields("build", description.build);
+  fields("commit", description.commit);
+  fields.younger("checks_cases", description.checks_cases);
+  fields.younger("takes_blocks", description.takes_blocks);
+  fields.younger("tells_steps", description.reports_steps);
+  fields.younger("takes_cache", description.takes_cache);
+  fields("variants", description.variants);
 }
 
-void read(const Json& json, VariantDescription& variant) {
-  field(json, "name", variant.name);
-  field(json, "help", variant.help);
-  field(json, "backends", variant.backends);
-  for (const Json& axis : list_at(json, "axes")) read(axis, variant.axes.emplace_back());
-  field(json, "slice_axis", variant.slice_axis);
-  field(json, "slice_dimension", variant.slice_dimension);
-  field(json, "destroys_input", variant.destroys_input);
-  for (const Json& estimator : list_at(json, "estimators")) {
-    EstimatorDescription& read_one = variant.estimators.emplace_back();
-    field(estimator, "name", read_one.name);
-    field(estimator, "form", read_one.form);
-  }
-}
+namespace {
 
-/// Other versions of one MAJOR understand each other; the library of a worker speaks for all of its minors.
-void read_api(const Json& json, Description& description) {
+/// Checks the version of the public API. Versions of one MAJOR understand each other.
+void check_api(const Json& json) {
   std::optional<std::string> api;
-  field(json, "api", api);
-  if (!api) return;
-  description.api = *api;
-  if (api->substr(0, api->find('.')) == std::to_string(Description::kApiMajor)) return;
+  if (json.contains("api")) field(json, "api", api);
+  if (!api || api->substr(0, api->find('.')) == std::to_string(Description::kApiMajor)) return;
   throw ProtocolError(
       "the worker was built on version " + *api + " of peakmark's API, this peakmark serves " +
       std::to_string(Description::kApiMajor) +
@@ -102,19 +87,7 @@ std::string why_unreadable(std::string_view text, const Json::parse_error& error
 }  // namespace
 
 std::string to_json_text(const Description& description) {
-  Json variants = Json::array();
-  for (const VariantDescription& variant : description.variants) variants.push_back(to_json(variant));
-  return one_line(Json{{"protocol", description.protocol},
-                       {"api", description.api.empty() ? Json() : Json(description.api)},
-                       {"worker", description.worker},
-                       {"build", description.build},
-                       {"commit", description.commit},
-                       {"checks_cases", description.checks_cases},
-                       {"takes_blocks", description.takes_blocks},
-                       {"tells_steps", description.reports_steps},
-                       {"takes_cache", description.takes_cache},
-                       {"variants", variants}}) +
-         "\n";
+  return one_line(json_fields::to_json(description)) + "\n";
 }
 
 Description description_from_json(std::string_view text) {
@@ -127,15 +100,8 @@ Description description_from_json(std::string_view text) {
                           " of the protocol, this peakmark version " +
                           std::to_string(Description::kProtocol) + "; build both from the same sources");
     }
-    if (json.contains("api")) read_api(json, description);
-    field(json, "worker", description.worker);
-    field(json, "build", description.build);
-    field(json, "commit", description.commit);
-    if (json.contains("checks_cases")) field(json, "checks_cases", description.checks_cases);
-    if (json.contains("takes_blocks")) field(json, "takes_blocks", description.takes_blocks);
-    if (json.contains("tells_steps")) field(json, "tells_steps", description.reports_steps);
-    if (json.contains("takes_cache")) field(json, "takes_cache", description.takes_cache);
-    for (const Json& variant : list_at(json, "variants")) read(variant, description.variants.emplace_back());
+    check_api(json);
+    json_fields::read(json, description);
   } catch (const Json::parse_error& error) {
     throw ProtocolError("what the worker says of itself is no description: " + why_unreadable(text, error));
   } catch (const Json::exception& error) {

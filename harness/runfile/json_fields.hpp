@@ -1,11 +1,12 @@
 #pragma once
 
-// For .cpp files only: nlohmann's header costs seconds. JSON_DIAGNOSTICS makes its messages name the place,
-// and must be set alike wherever this room includes it.
+// For .cpp files, and headers that only they include: nlohmann's header takes seconds to compile.
+// JSON_DIAGNOSTICS lets nlohmann's messages name the place in the document.
 #ifndef JSON_DIAGNOSTICS
 #define JSON_DIAGNOSTICS 1
 #endif
 #include <algorithm>
+#include <concepts>
 #include <functional>
 #include <limits>
 #include <map>
@@ -13,16 +14,21 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/format_version.hpp"
 #include "base/size.hpp"
+#include "runfile/field_list.hpp"
 #include "sweep/parameters.hpp"
 
-// How the fields of peakmark's formats are read and written: what is unknown is null, never left out and
-// never 0; an integer is never taken from a fraction. Mistakes throw nlohmann's exceptions, which name the
-// place.
+// Reads and writes the fields of peakmark's formats. An unknown value is null: never left out, and never 0.
+// An integer is never read from a fraction. Errors are nlohmann's exceptions, which name the place.
+//
+// to_json(value) and read(json, value) write and read a structure with a field list (field_list.hpp) by that
+// list.
 namespace peakmark::json_fields {
 
 using Json = nlohmann::ordered_json;
@@ -32,7 +38,7 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-/// What every format begins with.
+/// Returns the fields that every format begins with.
 inline Json begin(FormatVersion version) {
   return Json{{"version", version.major}, {"minor", version.minor}};
 }
@@ -42,6 +48,15 @@ inline Json begin(FormatVersion version) {
                                  &json);
 }
 
+class FieldReader;
+class FieldWriter;
+
+/// True for structures with a field list.
+template <typename T>
+concept HasFieldList = requires(T& value, FieldReader& fields) {
+  for_each_field(value, fields);
+};
+
 inline void read(const Json& json, Size& value) {
   if (!json.is_number_integer()) wrong_type(json, "an integer");
   if (json.is_number_unsigned() &&
@@ -49,6 +64,10 @@ inline void read(const Json& json, Size& value) {
     wrong_type(json, "an integer that fits 64 bits");
   }
   value = json.get<Size>();
+}
+inline void read(const Json& json, std::uint64_t& value) {
+  if (!json.is_number_unsigned()) wrong_type(json, "an integer of 64 bits, not below 0");
+  value = json.get<std::uint64_t>();
 }
 inline void read(const Json& json, int& value) {
   Size wide = 0;
@@ -79,8 +98,18 @@ inline void read(const Json& json, AxisValue& value) {
   read(json, number);
   value = number;
 }
+inline void read(const Json& json, Parameters& parameters) {
+  if (!json.is_object()) wrong_type(json, "an object");
+  std::vector<std::pair<std::string, AxisValue>> values;
+  values.reserve(json.size());
+  for (const auto& [name, value] : json.items()) read(value, values.emplace_back(name, AxisValue{}).second);
+  parameters = Parameters(std::move(values));
+}
+inline void read(const Json& json, std::pair<std::string, std::string>& pair);
 template <typename T>
 void read(const Json& json, std::vector<T>& values);
+template <HasFieldList T>
+void read(const Json& json, T& value);
 template <typename T>
 void read(const Json& json, std::optional<T>& value) {
   if (json.is_null()) {
@@ -104,6 +133,70 @@ void read(const Json& json, std::map<std::string, T>& values) {
   for (const auto& [key, item] : json.items()) read(item, values[key]);
 }
 
+/// Reads a field that must be there.
+template <typename T>
+void field(const Json& json, const char* key, T& value) {
+  read(json.at(key), value);
+}
+
+/// Reads each field of a field list from an object.
+class FieldReader {
+ public:
+  explicit FieldReader(const Json& json) : json_(json) {}
+
+  template <typename T>
+  void operator()(const char* key, T& value) {
+    field(json_, key, value);
+  }
+  void bytes(const char* key, std::optional<Size>& bytes) {
+    field(json_, key, bytes);
+    if (bytes && *bytes < 0) {
+      throw UsageError(std::string(key) + " is " + std::to_string(*bytes) + "; bytes are 0 or more");
+    }
+  }
+  template <typename T>
+  void younger(const char* key, T& value) {
+    younger(key, value, key);
+  }
+  template <typename T>
+  void younger(const char* key, T& value, const char* as) {
+    if (json_.contains(as)) field(json_, key, value);
+  }
+  template <typename T>
+  void written_if(const char* key, T& value, bool /*is_written*/) {
+    younger(key, value);
+  }
+  void null_if_empty(const char* key, std::string& text, bool is_younger = false) {
+    if (is_younger && !json_.contains(key)) return;
+    const Json& value = json_.at(key);
+    if (!value.is_null()) read(value, text);
+  }
+  void derived(const char* /*key*/, std::string_view /*text*/) {}
+
+ private:
+  const Json& json_;
+};
+
+/// Reads a structure by its field list alone: for read() of a type whose list needs a check besides.
+template <HasFieldList T>
+void read_fields(const Json& json, T& value) {
+  FieldReader fields(json);
+  for_each_field(value, fields);
+}
+
+template <HasFieldList T>
+void read(const Json& json, T& value) {
+  read_fields(json, value);
+}
+
+/// Reads a list of two names.
+inline void read(const Json& json, std::pair<std::string, std::string>& pair) {
+  std::vector<std::string> names;
+  read(json, names);
+  if (names.size() != 2) wrong_type(json, "two names");
+  pair = {std::move(names[0]), std::move(names[1])};
+}
+
 inline Json to_json(const AxisValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
@@ -112,31 +205,93 @@ inline Json to_json(const Parameters& parameters) {
   for (const auto& [name, value] : parameters.values()) json[name] = to_json(value);
   return json;
 }
-inline void read(const Json& json, Parameters& parameters) {
-  if (!json.is_object()) wrong_type(json, "an object");
-  std::vector<std::pair<std::string, AxisValue>> values;
-  values.reserve(json.size());
-  for (const auto& [name, value] : json.items()) read(value, values.emplace_back(name, AxisValue{}).second);
-  parameters = Parameters(std::move(values));
-}
 
-/// A field that must be there.
 template <typename T>
-void field(const Json& json, const char* key, T& value) {
-  read(json.at(key), value);
+concept PlainValue = std::is_arithmetic_v<T> || std::same_as<T, std::string>;
+
+template <PlainValue T>
+Json to_json(const T& value) {
+  return Json(value);
+}
+template <HasFieldList T>
+Json to_json(const T& value);
+inline Json to_json(const std::pair<std::string, std::string>& pair) {
+  return Json{pair.first, pair.second};
+}
+template <typename T>
+Json to_json(const std::map<std::string, T>& values) {
+  return Json(values);
+}
+template <typename T>
+Json to_json(const std::vector<T>& values);
+template <typename T>
+Json to_json(const std::optional<T>& value) {
+  return value ? to_json(*value) : Json(nullptr);
+}
+template <typename T>
+Json to_json(const std::vector<T>& values) {
+  if constexpr (PlainValue<T>) return Json(values);
+  Json::array_t list;
+  list.reserve(values.size());
+  for (const T& value : values) list.push_back(to_json(value));
+  return Json(std::move(list));
 }
 
-/// `json`'s text on one line; bytes that are no UTF-8 (a device's name) are replaced, never thrown over.
+/// Writes each field of a field list into an object, in the order of the list.
+class FieldWriter {
+ public:
+  template <typename T>
+  void operator()(const char* key, const T& value) {
+    object_.emplace_back(key, to_json(value));  // no search for the key: a list names it once
+  }
+  template <typename T>
+  void bytes(const char* key, const T& value) {
+    (*this)(key, value);
+  }
+  template <typename T>
+  void younger(const char* key, const T& value, const char* /*as*/ = nullptr) {
+    (*this)(key, value);
+  }
+  template <typename T>
+  void written_if(const char* key, const T& value, bool is_written) {
+    if (is_written) (*this)(key, value);
+  }
+  void null_if_empty(const char* key, const std::string& text, bool /*is_younger*/ = false) {
+    object_.emplace_back(key, text.empty() ? Json(nullptr) : Json(text));
+  }
+  void derived(const char* key, std::string_view text) { object_.emplace_back(key, text); }
+
+  /// Returns the object. Call it once, at the end.
+  Json take() { return Json(std::move(object_)); }
+
+ private:
+  Json::object_t object_;
+};
+
+/// Returns the object of a structure by its field list alone.
+template <HasFieldList T>
+Json fields_json(const T& value) {
+  FieldWriter fields;
+  for_each_field(value, fields);
+  return fields.take();
+}
+
+template <HasFieldList T>
+Json to_json(const T& value) {
+  return fields_json(value);
+}
+
+/// Returns the text of `json` on one line. Bytes that are not UTF-8 (a device's name) are replaced.
 inline std::string one_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// `json`'s text for people and files, ended by a newline; the same of bytes that are no UTF-8.
+/// Returns the indented text of `json` with a newline at its end. Bytes that are not UTF-8 are replaced.
 inline std::string pretty(const Json& json, int indent = 2) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// An exception's message without nlohmann's own number in front.
+/// Returns the message of an exception without the number that nlohmann puts in front.
 inline std::string message_of(const Json::exception& error) {
   const std::string text = error.what();
   const auto end = text.find("] ");

@@ -51,11 +51,12 @@ Parts parts_of(std::vector<NamedRun>& shards) {
   Parts parts;
   for (NamedRun& shard : shards) {
     if (!shard.run.context.shard) {
-      throw UsageError(shard.path.string() + " is no shard: it was measured without --shard");
+      throw UsageError(shard.path.string() + " is not a shard: it was measured without --shard");
     }
     if (shard.run.context.rounds) {
       throw UsageError(shard.path.string() +
-                       " was measured in rounds; two shards were not, in turns, so such runs are not merged");
+                       " was measured in rounds; shards are not interleaved with each other, so such runs "
+                       "cannot be merged");
     }
     check_alike(shards.front(), shard);
     const auto [place, is_new] = parts.emplace(shard.run.context.shard->index, &shard);
@@ -74,8 +75,8 @@ Parts parts_of(std::vector<NamedRun>& shards) {
   return parts;
 }
 
-/// Each shard has every N-th case, so the suite's order is one of each in turn. Takes them out of the shards.
-std::vector<PlannedCase> in_turn(const Parts& parts) {
+/// Returns the cases in the order of the suite: each shard has every N-th case. Moves them out of the shards.
+std::vector<PlannedCase> take_planned_cases(const Parts& parts) {
   std::size_t all = 0;
   for (const auto& [index, part] : parts) all += part->run.context.planned.size();
   std::vector<PlannedCase> planned;
@@ -103,7 +104,7 @@ void add_new(std::vector<T>& all, const std::vector<T>& more) {
   }
 }
 
-/// The same for the same shards: a CI job that is repeated makes no second run for the history.
+/// Returns an id that is equal for equal shards: a repeated CI job does not add a second run to a history.
 std::string id_of_merged(const Parts& parts, std::string date) {
   Fingerprint ids;
   for (const auto& [index, part] : parts) ids.add(part->run.context.id);
@@ -115,14 +116,14 @@ std::string passes_of(const RunContext& context) {
   return context.memory_only ? "memory only" : "memory and time";
 }
 
-/// Seed and job of a run to go on with are its own.
+/// Seed and job are left out: a resumed run keeps its own.
 std::string rounds_of(const RunContext& context) {
   if (!context.rounds) return "none";
   std::string text = std::to_string(context.rounds->rounds);
   if (context.rounds->variants) {
     text += " with --variants " + context.rounds->variants->first + " " + context.rounds->variants->second;
   }
-  return text + (context.rounds->two_passes ? " in two looks" : "");
+  return text + (context.rounds->two_passes ? " in two passes" : "");
 }
 
 }  // namespace
@@ -130,12 +131,12 @@ std::string rounds_of(const RunContext& context) {
 Run merge_runs(std::vector<NamedRun> shards) {
   const Parts parts = parts_of(shards);
   Run merged;
-  std::vector<PlannedCase> planned_in_turn = in_turn(parts);
+  std::vector<PlannedCase> planned = take_planned_cases(parts);
   for (const auto& [index, part] : parts) std::vector<PlannedCase>().swap(part->run.context.planned);
   merged.context = parts.begin()->second->run.context;
   merged.context.shard.reset();
   merged.context.reference = {};
-  merged.context.planned = std::move(planned_in_turn);
+  merged.context.planned = std::move(planned);
   std::unordered_map<std::string_view, Observation*> observations;
   std::vector<std::string> hosts;
   for (const auto& [index, part] : parts) {
@@ -146,7 +147,7 @@ Run merge_runs(std::vector<NamedRun> shards) {
     add_new(merged.context.warnings, context.warnings);
     add_new(hosts, {context.host_name});
     merged.context.date = std::min(merged.context.date, context.date);
-    // What differs between the machines of the shards is not true of the whole.
+    // Facts that differ between the machines of the shards are unknown for the merged run.
     if (merged.context.device_memory_bytes != context.device_memory_bytes)
       merged.context.device_memory_bytes.reset();
     if (merged.context.largest_allocation_bytes != context.largest_allocation_bytes)

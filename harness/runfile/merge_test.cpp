@@ -87,7 +87,7 @@ TEST(Merge, RefusesGaps) {
               AllOf(HasSubstr("part2.json"), HasSubstr("d; finish it")));
   NamedRun whole = shard(1, 1, {"a"});
   whole.run.context.shard.reset();
-  EXPECT_THAT(error_of({whole}), HasSubstr("is no shard"));
+  EXPECT_THAT(error_of({whole}), HasSubstr("is not a shard"));
   EXPECT_THAT(error_of({}), HasSubstr("nothing to merge"));
 }
 

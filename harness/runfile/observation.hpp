@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "base/size.hpp"
+#include "runfile/field_list.hpp"
 #include "sweep/description.hpp"
 
 namespace peakmark {
 
-/// What became of a case.
+/// How a case ended.
 enum class Outcome : std::uint8_t { ok, wrong_answer, out_of_memory, timeout, crashed, unsupported };
 std::string_view to_string(Outcome outcome);
 /// Throws UsageError that lists the outcomes.
@@ -23,14 +24,26 @@ struct EstimateObservation {
   std::string estimator;
   std::string form;
   Size slices_used = 0;
-  std::optional<Size> slices_estimated;  ///< asked with the recorded peak as available memory
+  std::optional<Size> slices_estimated;  ///< for the recorded peak as available memory
   std::optional<Size> bytes_estimated;   ///< for the slices used
-  std::optional<std::string> dtype;      ///< of the output, as the estimator says
+  std::optional<std::string> dtype;      ///< of the output, according to the estimator
   std::optional<std::string> error;
-  bool is_asked = true;  ///< false: the run ended before, and --resume asks it
+  bool is_asked = true;  ///< false: the run stopped before; --resume asks the estimator
 };
 
-/// One allocation live at the peak; equal names and kinds are one entry each, not summed.
+template <EitherConst<EstimateObservation> T, typename Fields>
+void for_each_field(T& estimate, Fields& fields) {
+  fields("estimator", estimate.estimator);
+  fields("form", estimate.form);
+  fields("slices_used", estimate.slices_used);
+  fields("slices_estimated", estimate.slices_estimated);
+  fields("bytes_estimated", estimate.bytes_estimated);
+  fields("dtype", estimate.dtype);
+  fields("error", estimate.error);
+  fields.written_if("asked", estimate.is_asked, estimate.error.has_value());
+}
+
+/// One allocation that is live at the peak. Allocations of one name and kind are separate entries.
 struct PeakEntry {
   std::string name;
   std::string kind;
@@ -39,31 +52,87 @@ struct PeakEntry {
   bool operator==(const PeakEntry&) const = default;
 };
 
+template <EitherConst<PeakEntry> T, typename Fields>
+void for_each_field(T& entry, Fields& fields) {
+  fields("name", entry.name);
+  fields("kind", entry.kind);
+  fields("bytes", entry.bytes);
+}
+
+/// The launches of one kernel, and their time together.
 struct KernelTime {
   std::string name;
   std::int64_t count = 0;
   std::int64_t ns = 0;
 };
 
+template <EitherConst<KernelTime> T, typename Fields>
+void for_each_field(T& kernel, Fields& fields) {
+  fields("name", kernel.name);
+  fields("count", kernel.count);
+  fields("ns", kernel.ns);
+}
+
 struct GpuTime {
   double median_ns = 0;
   double min_ns = 0;
   double max_ns = 0;
-  std::vector<std::vector<double>> blocks;  ///< ns a call, in the order measured
-  /// Which round each block was taken in (rounds.hpp); none where the blocks are of one process.
+  std::vector<std::vector<double>> blocks;  ///< ns per call, in the order measured
+  /// The round (rounds.hpp) of each block. Null where all blocks are from one process.
   std::optional<std::vector<int>> rounds = std::nullopt;
 };
 
-/// Median, least and most over all samples of the blocks, of which there is at least one.
+template <EitherConst<GpuTime> T, typename Fields>
+void for_each_field(T& time, Fields& fields) {
+  fields("median", time.median_ns);
+  fields("min", time.min_ns);
+  fields("max", time.max_ns);
+  fields("blocks", time.blocks);
+  fields.written_if("rounds", time.rounds, time.rounds.has_value());
+}
+
+/// Returns median, minimum and maximum over all samples of the blocks, which have at least one.
 GpuTime summarise_blocks(std::vector<std::vector<double>> blocks);
 
-/// What the last-level cache held when a timed call began.
+/// The reference case, timed once: ns of a device copy, and of a kernel that only computes. Null where it was
+/// not timed.
+struct ReferenceTime {
+  std::optional<double> copy_ns;
+  std::optional<double> arithmetic_ns;
+  std::optional<Size> copy_bytes = std::nullopt;  ///< read and written by the copy
+  friend bool operator==(const ReferenceTime&, const ReferenceTime&) = default;
+};
+
+/// The reference case over a run: shows how fast the machine was, and whether its speed drifted.
+struct ReferenceTimes {
+  std::optional<double> first_ns;  ///< the copy, before the cases
+  std::optional<double> last_ns;   ///< the copy, after them
+  /// All times in the order measured: before, between and after the cases.
+  std::vector<double> copy_ns;
+  std::vector<double> arithmetic_ns;
+  std::optional<Size> copy_bytes = std::nullopt;  ///< read and written by one copy; null without one
+
+  void add(const ReferenceTime& time);
+  /// Returns the medians over the run; null where it has no times.
+  [[nodiscard]] ReferenceTime median() const;
+};
+
+template <EitherConst<ReferenceTimes> T, typename Fields>
+void for_each_field(T& times, Fields& fields) {
+  fields("first_ns", times.first_ns);
+  fields("last_ns", times.last_ns);
+  fields.younger("copy_bytes", times.copy_bytes);
+  fields.younger("copy_ns", times.copy_ns);
+  fields.younger("arithmetic_ns", times.arithmetic_ns, "copy_ns");
+}
+
+/// What the last-level cache holds when a timed call begins.
 namespace cache_state {
 inline constexpr std::string_view cold = "cold";  ///< nothing of the case: flushed before each call
-inline constexpr std::string_view hot = "hot";    ///< what the call before left: calls one after the other
+inline constexpr std::string_view hot = "hot";    ///< what the previous call left: calls back to back
 }  // namespace cache_state
 
-/// What a time is the time of.
+/// The clock that a time was taken with.
 namespace time_source {
 inline constexpr std::string_view device = "device";  ///< the device's own events
 inline constexpr std::string_view marks = "marks";    ///< the host's clock, between marks of the program
@@ -75,39 +144,39 @@ struct Observation;
 /// Returns the cache state of the times for comparisons: `hot` where the observation has none.
 std::string cache_of(const Observation& observation);
 
-/// What one case gave, whatever became of it: facts only. Unknown is nullopt, never 0.
+/// Everything that was measured of one case: facts only. An unknown value is nullopt, never 0.
 struct Observation {
   std::string case_name;
   Parameters axes;  ///< defaults included
   std::string variant;
   std::string backend;
   Outcome outcome = Outcome::ok;
-  /// Why, where it is not `ok`. Of one that is, what to know of its figures: `measured whole: …`, `no time:
-  /// …`.
+  /// The reason of an outcome other than `ok`. With `ok`, a note on the figures: `measured whole: …`, `no
+  /// time: …`.
   std::string message;
   std::optional<Size> requested_peak_bytes;
   std::optional<Size> first_call_peak_bytes;
   std::optional<Size> setup_bytes;
-  std::optional<Size> input_bytes;  ///< live at the end of inputs, without set-up: half of the floor
+  std::optional<Size> input_bytes;  ///< live at the end of inputs, without setup: half of the floor
   std::optional<Size> output_bytes;
   std::optional<Size> leaked_bytes;
   std::optional<std::int64_t> allocations;
   std::vector<PeakEntry> at_peak;
-  std::map<std::string, Size> by_kind;  ///< peak of each kind, the kinds beside the peak too
+  std::map<std::string, Size> by_kind;  ///< peak of each kind, also of kinds that the peak does not count
   std::optional<Size> pool_reserved_peak_bytes;
-  /// The memory pass was made twice: the other peak and what moved, when they differ.
+  /// The memory pass is made twice. Where the passes differ: the other peak, and the allocations that moved.
   std::optional<Size> second_pass_peak_bytes;
   std::vector<std::string> moved_allocations;
   bool destroys_input = false;
   std::optional<GpuTime> gpu_time;
-  /// Of a case that looked suspicious against a history: measured again at the end of the same run.
+  /// Of a case that looked suspicious against a history: timed again at the end of the same run.
   std::optional<GpuTime> gpu_time_again;
   std::optional<std::string> time_source;  ///< null without a time
-  /// Of `gpu_time` (cache_state). Null without a time, and of programs, whose calls peakmark does not make.
+  /// Of `gpu_time` (cache_state). Null without a time, and for programs, whose calls peakmark does not make.
   std::optional<std::string> cache;
-  std::optional<GpuTime> gpu_time_hot;  ///< beside a cold `gpu_time`, where both were asked for
-  /// Blocks that were taken while the device's clocks were held down, repeated ones too. Null where nothing
-  /// reports clocks.
+  std::optional<GpuTime> gpu_time_hot;  ///< beside a cold `gpu_time`, where both were requested
+  /// Blocks that were taken while the device's clocks were held down, repeated ones included. Null where no
+  /// clocks are reported.
   std::optional<std::int64_t> throttled_blocks;
   std::vector<KernelTime> kernels;
   std::optional<Size> bytes_moved;
@@ -117,29 +186,43 @@ struct Observation {
   std::vector<EstimateObservation> other_estimates;
 };
 
+template <EitherConst<Observation> T, typename Fields>
+void for_each_field(T& observation, Fields& fields) {
+  fields("case", observation.case_name);
+  fields("axes", observation.axes);
+  fields("variant", observation.variant);
+  fields("backend", observation.backend);
+  fields("outcome", observation.outcome);
+  fields("message", observation.message);
+  fields.bytes("requested_peak_bytes", observation.requested_peak_bytes);
+  fields.bytes("first_call_peak_bytes", observation.first_call_peak_bytes);
+  fields.bytes("setup_bytes", observation.setup_bytes);
+  // What these steps added: below 0 where one released more, for example something that setup had allocated.
+  fields("input_bytes", observation.input_bytes);
+  fields("output_bytes", observation.output_bytes);
+  fields.bytes("leaked_bytes", observation.leaked_bytes);
+  fields("allocations", observation.allocations);
+  fields("at_peak", observation.at_peak);
+  fields("by_kind", observation.by_kind);
+  fields.bytes("pool_reserved_peak_bytes", observation.pool_reserved_peak_bytes);
+  fields.bytes("second_pass_peak_bytes", observation.second_pass_peak_bytes);
+  fields("moved_allocations", observation.moved_allocations);
+  fields("destroys_input", observation.destroys_input);
+  fields("gpu_time_ns", observation.gpu_time);
+  fields.younger("gpu_time_again_ns", observation.gpu_time_again);
+  fields.younger("time_source", observation.time_source);
+  fields.younger("cache", observation.cache);
+  fields.younger("gpu_time_hot_ns", observation.gpu_time_hot, "cache");
+  fields.younger("throttled_blocks", observation.throttled_blocks, "cache");
+  fields("kernels", observation.kernels);
+  fields("bytes_moved", observation.bytes_moved);
+  fields.younger("flops", observation.flops);
+  fields("output_dtype", observation.output_dtype);
+  fields("estimate", observation.estimate);
+  fields("other_estimates", observation.other_estimates);
+}
+
 /// True while an estimator has not been asked about this case (EstimateObservation::is_asked).
 bool is_unasked(const Observation& observation);
-
-/// The reference case, once: ns of a device copy and of a kernel that only computes. Null where not timed.
-struct ReferenceTime {
-  std::optional<double> copy_ns;
-  std::optional<double> arithmetic_ns;
-  std::optional<Size> copy_bytes = std::nullopt;  ///< read and written by the copy
-  friend bool operator==(const ReferenceTime&, const ReferenceTime&) = default;
-};
-
-/// The reference case over a run: whether the machine kept its pace, and what pace it was.
-struct ReferenceTimes {
-  std::optional<double> first_ns;  ///< the copy, before the cases
-  std::optional<double> last_ns;   ///< the copy, after them
-  /// All times in the order measured: before, between and after the cases.
-  std::vector<double> copy_ns;
-  std::vector<double> arithmetic_ns;
-  std::optional<Size> copy_bytes = std::nullopt;  ///< read and written by one copy; null without one
-
-  void add(const ReferenceTime& time);
-  /// Medians over the run; null where it has none.
-  [[nodiscard]] ReferenceTime median() const;
-};
 
 }  // namespace peakmark

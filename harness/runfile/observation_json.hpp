@@ -4,14 +4,16 @@
 #include "runfile/observation.hpp"
 #include "runfile/throughput.hpp"
 
+// For .cpp files only.
 namespace peakmark {
 
-/// The object `peakmark` of a case's row in a run file, which is also the line that a worker writes.
-nlohmann::ordered_json to_json(const Observation& observation);
+/// Returns the object `peakmark` of a case's row in a run file, which is also the line that a worker writes.
+json_fields::Json to_json(const Observation& observation);
 /// Throws nlohmann's exceptions, naming the field, and UsageError for an unknown outcome.
-Observation observation_from_json(const nlohmann::ordered_json& json);
+Observation observation_from_json(const json_fields::Json& json);
 
-/// The object `throughput` of a case: in its row of a run file, and wherever a case is reported as JSON.
-nlohmann::ordered_json to_json(const Throughput& throughput);
+/// Returns the object `throughput` of a case: in its row of a run file, and in every report of a case as
+/// JSON.
+json_fields::Json to_json(const Throughput& throughput);
 
 }  // namespace peakmark

@@ -22,7 +22,8 @@ using json_fields::Json;
 
 constexpr std::size_t kMinNameBytes = 3;
 
-/// Names by which cases, runs and devices are found: a part of a suite, which is published as it is.
+/// Returns true for keys whose values name cases, runs and devices: parts of a suite, which is published as
+/// it is.
 bool is_name(const std::string& key) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"aggregate_name", "axes",   "backend",   "base_case",   "case",     "commit", "date",
@@ -52,11 +53,11 @@ bool is_private_change(const Json& json) {
 void redact(Json& json, const PrivateTexts& texts);
 
 void redact_environment(Json& environment) {
-  std::vector<std::string> kept_not;
+  std::vector<std::string> removed;
   for (const auto& [name, value] : environment.items()) {
-    if (!value.is_string() || !is_public_fact(name, value.get<std::string>())) kept_not.push_back(name);
+    if (!value.is_string() || !is_public_fact(name, value.get<std::string>())) removed.push_back(name);
   }
-  for (const std::string& name : kept_not) environment.erase(name);
+  for (const std::string& name : removed) environment.erase(name);
 }
 
 /// A command line, of words or as one text, becomes the name of its program.
@@ -107,7 +108,7 @@ void each_line(const std::string& text, const std::function<void(const std::stri
   }
 }
 
-/// Documents of a file: one, or one a line.
+/// Returns the documents of a file: one, or one per line.
 std::vector<Json> documents(const std::string& text) {
   Json whole = Json::parse(text, nullptr, false);
   if (!whole.is_discarded()) return {std::move(whole)};
@@ -203,7 +204,7 @@ std::string redacted_profile(std::string bytes, const PrivateTexts& given) {
   ProfileHeader header{};
   if (bytes.size() < sizeof header ||
       std::memcmp(bytes.data(), ProfileHeader::kMagic, sizeof header.magic) != 0) {
-    throw UsageError("it is no profile of peakmark");
+    throw UsageError("it is not a profile of peakmark");
   }
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.version != ProfileHeader::kVersion || header.header_bytes != sizeof header) {
@@ -230,7 +231,7 @@ std::string redacted_profile(std::string bytes, const PrivateTexts& given) {
     const std::string before = text_of(events, at);
     std::string after = public_text(before, texts);
     if (after == before) continue;
-    // A name that is longer than the secret is cut: the slots of a text are what they are.
+    // A replacement that is longer than the secret is cut: a text has a fixed number of slots.
     after.resize(std::min(after.size(), before.size()));
     event.text_bytes = static_cast<std::uint16_t>(after.size());
     for (std::size_t slot = 0, done = 0; done < before.size(); ++slot, done += sizeof event.text) {

@@ -18,12 +18,12 @@ bool has_round(const Observation& observation, int round) {
   return rounds && std::ranges::find(*rounds, round) != rounds->end();
 }
 
-/// Whether blocks of the case can still be taken.
+/// Returns true if more blocks of the case can be taken.
 bool can_be_timed(const Observation& observation) {
   return observation.outcome == Outcome::ok && observation.gpu_time.has_value();
 }
 
-/// All samples become one block, of this round.
+/// Makes one block of this round from all samples.
 void make_one_block(std::optional<GpuTime>& time, int round) {
   if (!time) return;
   std::vector<double> samples;
@@ -45,7 +45,7 @@ void append_blocks(GpuTime& known, const GpuTime& later) {
   known.rounds = std::move(rounds);
 }
 
-/// Of the blocks that count and hold something, in their order.
+/// Returns the medians of the blocks that are not empty and for which `counts` is true, in their order.
 template <typename Counts>
 std::vector<double> medians_of(const GpuTime& time, Counts counts) {
   std::vector<double> medians;
@@ -61,7 +61,7 @@ std::vector<PlannedCase> in_order_of_round(std::vector<PlannedCase> cases, std::
   std::seed_seq words{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
                       static_cast<std::uint32_t>(round)};
   std::mt19937_64 random(words);
-  // std::shuffle is another one in each library. The modulo is uneven by less than 2⁻⁴⁰ here.
+  // std::shuffle differs between libraries. The bias of the modulo is below 2⁻⁴⁰ here.
   for (std::size_t left = cases.size(); left > 1; --left) std::swap(cases[left - 1], cases[random() % left]);
   return cases;
 }
@@ -86,7 +86,7 @@ void add_round(Observation& known, const Observation& later) {
     known.throttled_blocks = later.throttled_blocks;
     return;
   }
-  // A case that had no room for the buffer of the flush in one round: cold and hot are never one time.
+  // The flush buffer may not have fitted in one of the rounds: cold and hot times are never mixed.
   if (cache_of(known) != cache_of(later)) return;
   append_blocks(*known.gpu_time, *later.gpu_time);
   if (known.gpu_time_hot && later.gpu_time_hot && later.gpu_time_hot->rounds) {
@@ -104,25 +104,25 @@ bool shares_a_round(const Observation& one, const Observation& other) {
 
 std::vector<PlannedCase> left_in_round(const Run& run, int round) {
   const Rounds& rounds = run.context.rounds.value();
-  const bool second = round > rounds.rounds;
-  if (second && !rounds.confirmation_pass) return {};
+  const bool is_confirmation = round > rounds.rounds;
+  if (is_confirmation && !rounds.confirmation_pass) return {};
   std::unordered_set<std::string_view> chosen;
-  if (second) chosen.insert(rounds.confirmation_pass->begin(), rounds.confirmation_pass->end());
+  if (is_confirmation) chosen.insert(rounds.confirmation_pass->begin(), rounds.confirmation_pass->end());
   std::unordered_map<std::string_view, const Observation*> observations;
   for (const Observation& one : run.observations) observations.emplace(one.case_name, &one);
   std::vector<PlannedCase> left;
   for (const PlannedCase& planned : run.context.planned) {
-    if (second && !chosen.contains(planned.name)) continue;
+    if (is_confirmation && !chosen.contains(planned.name)) continue;
     const auto found = observations.find(planned.name);
     const bool is_left = found == observations.end()
-                             ? !second
+                             ? !is_confirmation
                              : can_be_timed(*found->second) && !has_round(*found->second, round);
     if (is_left) left.push_back(planned);
   }
   return left;
 }
 
-bool rounds_are_through(const Run& run) {
+bool has_all_rounds(const Run& run) {
   const Rounds& rounds = run.context.rounds.value();
   if (rounds.two_passes && !rounds.confirmation_pass) return false;
   const int last = rounds.two_passes ? 2 * rounds.rounds : rounds.rounds;
@@ -137,12 +137,12 @@ std::vector<double> block_medians(const GpuTime& time) {
 }
 
 std::vector<double> block_medians(const Observation& observation, const std::optional<Rounds>& rounds,
-                                  int look) {
+                                  int pass) {
   if (!observation.gpu_time) return {};
   const GpuTime& time = *observation.gpu_time;
   return medians_of(time, [&](std::size_t block) {
     const bool has_a_round = rounds && time.rounds && block < time.rounds->size();
-    return look == (has_a_round && (*time.rounds)[block] > rounds->rounds ? 2 : 1);
+    return pass == (has_a_round && (*time.rounds)[block] > rounds->rounds ? 2 : 1);
   });
 }
 

@@ -125,13 +125,13 @@ TEST(RoundsAreThrough, WhenEveryLookIs) {
     run.observations.push_back(timed(name, {1}, 1));
     for (const int round : {2, 3}) add_round(run.observations.back(), timed(name, {1}, round));
   }
-  EXPECT_FALSE(rounds_are_through(run)) << "the second look is not chosen";
+  EXPECT_FALSE(has_all_rounds(run)) << "the second look is not chosen";
   run.context.rounds->confirmation_pass.emplace();
-  EXPECT_TRUE(rounds_are_through(run)) << "nobody needs one";
+  EXPECT_TRUE(has_all_rounds(run)) << "nobody needs one";
   run.context.rounds->confirmation_pass = {"b"};
-  EXPECT_FALSE(rounds_are_through(run));
+  EXPECT_FALSE(has_all_rounds(run));
   for (const int round : {4, 5, 6}) add_round(run.observations[1], timed("b", {1}, round));
-  EXPECT_TRUE(rounds_are_through(run));
+  EXPECT_TRUE(has_all_rounds(run));
 }
 
 TEST(BlockMedians, AreOfTheLookAskedFor) {

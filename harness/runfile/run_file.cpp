@@ -24,8 +24,8 @@ using namespace json_fields;
 
 namespace {
 
-// compare.py matches rows by name and trips over one without a time, so this row has a name of its own, made
-// as Google Benchmark makes those of its aggregates.
+// compare.py matches rows by name and fails on one without a time. So this row has another name, formed as
+// Google Benchmark forms those of its aggregates.
 constexpr const char* kAggregateName = "peakmark";
 
 Json row_of(const std::string& name, std::size_t family, const std::string& case_name) {
@@ -33,7 +33,7 @@ Json row_of(const std::string& name, std::size_t family, const std::string& case
       {"name", name}, {"family_index", family}, {"per_family_instance_index", 0}, {"run_name", case_name}};
 }
 
-/// One row a block. compare.py asks for a CPU time too: a device has none, so both say the device's time.
+/// Adds one row per block. compare.py needs a CPU time too; it is set to the device's time.
 void add_repetitions(Json& rows, const Observation& observation, std::size_t family) {
   if (!observation.gpu_time) return;
   const auto& blocks = observation.gpu_time->blocks;
@@ -81,7 +81,7 @@ Json parse_run_file(FileBuffer& file, const std::function<void(const Json& row)>
   return parse_with_long_lists(text, lists);
 }
 
-/// Whether a file is a run file, whole or cut short. Nothing of it is kept in memory.
+/// Returns true for a run file, whole or cut short. Keeps nothing of it in memory.
 bool is_run_file(const std::filesystem::path& path) {
   FileBuffer file(path);
   std::istream text(&file);
@@ -101,23 +101,23 @@ bool is_run_file(const std::filesystem::path& path) {
   return has_run;
 }
 
-/// The first sign that is no space; 0 where there is none.
-char first_sign_of(const std::filesystem::path& path) {
-  char sign = 0;
-  return std::ifstream(path) >> sign ? sign : '\0';
+/// Returns the first character that is not a space; 0 if there is none.
+char first_character(const std::filesystem::path& path) {
+  char first = 0;
+  return std::ifstream(path) >> first ? first : '\0';
 }
 
-bool is_a_partial_run_there(const std::filesystem::path& run_file) {
+bool has_partial_run(const std::filesystem::path& run_file) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(partial_of(run_file), error);
   return !error && bytes > 0;
 }
 
-/// What to do where a run file is no good and its run stands beside it; else `otherwise`.
+/// Returns how to recover an unreadable run file from its partial run, if there is one; else `otherwise`.
 std::string advice_for(const std::filesystem::path& run_file, const std::string& otherwise) {
-  if (!is_a_partial_run_there(run_file)) return otherwise;
-  return "; the run stands in " + partial_of(run_file).string() +
-         ", unfinished: `peakmark run` with --resume finishes it";
+  if (!has_partial_run(run_file)) return otherwise;
+  return "; the unfinished run is in " + partial_of(run_file).string() +
+         ": finish it with `peakmark run --resume`";
 }
 
 Run run_from_file(FileBuffer& file) {
@@ -130,7 +130,7 @@ Run run_from_file(FileBuffer& file) {
     try {
       read();
     } catch (const Json::exception& error) {
-      mistake = fmt::format("not as a run file must be: {}/{}: {}", list, index, message_of(error));
+      mistake = fmt::format("not a valid run file: {}/{}: {}", list, index, message_of(error));
     } catch (const UsageError& error) {
       mistake = error.what();
     }
@@ -151,12 +151,12 @@ Run run_from_file(FileBuffer& file) {
   };
   const Json json = parse_run_file(file, on_row, on_planned);
   if (!is_run(json)) {
-    throw UsageError("it is JSON, but no run of peakmark: context.peakmark is missing");
+    throw UsageError("it is JSON, but not a run of peakmark: context.peakmark is missing");
   }
   run.context = run_context_from_json(json.at("context").at("peakmark"));
   if (!json.at("benchmarks").is_array()) wrong_type(json.at("benchmarks"), "a list");
   if (mistake) throw UsageError(*mistake);
-  // What is left in the JSON's list is no object, and has been refused.
+  // What the JSON's list still has is not an object, and has been refused.
   run.context.planned = std::move(planned);
   return run;
 }
@@ -168,24 +168,24 @@ std::filesystem::path partial_of(const std::filesystem::path& run_file) {
 }
 
 std::string later_run_warning(const std::filesystem::path& run_file) {
-  if (!is_a_partial_run_there(run_file)) return "";
+  if (!has_partial_run(run_file)) return "";
   std::error_code error;
   const auto partial_time = std::filesystem::last_write_time(partial_of(run_file), error);
   if (error) return "";
   const auto time = std::filesystem::last_write_time(run_file, error);
   if (error || partial_time < time) return "";
-  return run_file.string() + " is of an earlier run: a later one stands in " + partial_of(run_file).string() +
-         ", unfinished; `peakmark run` with --resume finishes it";
+  return run_file.string() + " is of an earlier run: a later, unfinished one is in " +
+         partial_of(run_file).string() + "; finish it with `peakmark run --resume`";
 }
 
 void check_run_file_replaceable(const std::filesystem::path& path) {
   check_replaceable(path);
-  // The first sign tells most files apart, however large they are.
-  const char first = std::filesystem::exists(path) ? first_sign_of(path) : '\0';
+  // The first character is enough for most files, however large they are.
+  const char first = std::filesystem::exists(path) ? first_character(path) : '\0';
   if (first == '\0' || (first == '{' && is_run_file(path))) return;
   throw UsageError(
       path.string() +
-      ": is no run file of peakmark, and is not replaced; name another file with -o, or remove it");
+      ": is not a run file of peakmark, so it is not replaced; choose another file with -o, or remove it");
 }
 
 namespace {
@@ -210,7 +210,7 @@ bool set_run_file_aside(const std::filesystem::path& path) {
   check_run_file_replaceable(previous_of(path));
   std::filesystem::rename(target_of(path), previous_of(path), error);
   if (!error) return true;
-  throw io_error(path, "cannot be replaced", error.value(), "name another file with -o");
+  throw io_error(path, "cannot be replaced", error.value(), "choose another file with -o");
 }
 
 void remove_run_set_aside(const std::filesystem::path& path) {
@@ -225,13 +225,14 @@ void take_back_run_set_aside(const std::filesystem::path& path) {
 
 Run read_run(const std::filesystem::path& path) {
   std::error_code none;
-  if (!std::filesystem::exists(path, none) && is_a_partial_run_there(path)) {
-    throw UsageError(path.string() + ": cannot open: it is not there" + advice_for(path, ""));
+  if (!std::filesystem::exists(path, none) && has_partial_run(path)) {
+    throw UsageError(path.string() + ": cannot open: no such file" + advice_for(path, ""));
   }
   if (!std::filesystem::exists(path, none) && std::filesystem::exists(previous_of(path), none)) {
-    throw UsageError(path.string() +
-                     ": cannot open: it is not there: the last command that was to write it failed; " +
-                     previous_of(path).string() + " is the run before");
+    throw UsageError(
+        path.string() +
+        ": cannot open: no such file: the last command that wrote it failed; the run before is in " +
+        previous_of(path).string());
   }
   FileBuffer file(path);
   const auto fail = [&path](const std::string& why) { throw UsageError(path.string() + ": " + why); };
@@ -245,7 +246,7 @@ Run read_run(const std::filesystem::path& path) {
     }
     fail("not JSON: " + file.place_of(error.byte) + ": " + message_of(error));
   } catch (const Json::exception& error) {
-    fail("not as a run file must be: " + message_of(error));
+    fail("not a valid run file: " + message_of(error));
   } catch (const UsageError& error) {
     fail(error.what());
   }
@@ -259,12 +260,14 @@ std::string run_file_text(const Run& run, int indent) {
 }
 
 void write_run_text(const Run& run, int indent, const TextSink& sink) {
+  Json peakmark = to_json(run.context);
+  peakmark["planned"] = Json::array();
   const Json context{{"date", run.context.date},
                      {"host_name", run.context.host_name},
                      {"executable", run.context.worker},
                      {"num_cpus", std::thread::hardware_concurrency()},
                      {"library_build_type", run.context.build},
-                     {"peakmark", to_json_without_planned(run.context)}};
+                     {"peakmark", std::move(peakmark)}};
   const auto line_of = [indent](int depth) { return line_start(indent, depth); };
   const std::string colon = indent < 0 ? ":" : ": ";
   write_with_planned("{" + line_of(1) + "\"context\"" + colon + nested_text(context, indent, 1),

@@ -42,106 +42,6 @@ class RunFile : public testing::Test {
   const std::filesystem::path path_ = temporary_.path() / "run.json";
 };
 
-TEST(ObservationLine, ComesBackAsItWas) {
-  const Observation observation = example_observation("a/b/dry");
-  const std::string line = to_json_line(observation);
-  EXPECT_EQ(line.find('\n'), std::string::npos);
-  const Json json = Json::parse(line);
-  EXPECT_EQ(to_json_line(observation_from_json_line(line)), line);
-
-  // Field by field, since a field forgotten in both directions would not show above.
-  EXPECT_EQ(json.at("case"), "a/b/dry");
-  EXPECT_EQ(json.at("axes"), Json({{"n", 20}, {"ny", 512}, {"mode", "edge"}}));
-  EXPECT_EQ(json.at("outcome"), "wrong_answer");
-  EXPECT_EQ(json.at("requested_peak_bytes"), 1099511627776);
-  EXPECT_EQ(json.at("first_call_peak_bytes"), 12);
-  EXPECT_EQ(json.at("setup_bytes"), 0);
-  EXPECT_EQ(json.at("leaked_bytes"), 3);
-  EXPECT_EQ(json.at("allocations"), 5);
-  EXPECT_EQ(json.at("at_peak").size(), 3u);
-  EXPECT_EQ(json.at("at_peak").at(2), Json({{"name", "output"}, {"kind", "image"}, {"bytes", 8}}));
-  EXPECT_EQ(json.at("by_kind"), Json({{"buffer", 20}, {"host_pointer", 4}}));
-  EXPECT_EQ(json.at("pool_reserved_peak_bytes"), 21);
-  EXPECT_FALSE(json.contains("resident_peak_bytes"));
-  EXPECT_EQ(json.at("destroys_input"), true);
-  EXPECT_EQ(json.at("gpu_time_ns").at("median"), 105.0);
-  EXPECT_EQ(json.at("gpu_time_ns").at("blocks"), Json({{100.0, 90.0, 110.0}, {130.0, 100.0}}));
-  EXPECT_EQ(json.at("kernels").at(0), Json({{"name", "pad"}, {"count", 4}, {"ns", 400}}));
-  EXPECT_EQ(json.at("cache"), "cold");
-  EXPECT_EQ(json.at("gpu_time_hot_ns").at("median"), 70.0);
-  EXPECT_EQ(json.at("throttled_blocks"), 2);
-  EXPECT_EQ(json.at("bytes_moved"), 4096);
-  EXPECT_EQ(json.at("flops"), 1024.0);
-  EXPECT_EQ(json.at("estimate").at("slices_estimated"), 19);
-  EXPECT_TRUE(json.at("estimate").at("error").is_null());
-  EXPECT_EQ(json.at("other_estimates").at(0).at("error"), "no such");
-  EXPECT_TRUE(json.at("other_estimates").at(0).at("bytes_estimated").is_null());
-}
-
-TEST(ObservationLine, WhatIsUnknownIsNull) {
-  const Json json = Json::parse(to_json_line(Observation{}));
-  for (const char* key :
-       {"requested_peak_bytes", "first_call_peak_bytes", "setup_bytes", "leaked_bytes", "allocations",
-        "pool_reserved_peak_bytes", "gpu_time_ns", "cache", "gpu_time_hot_ns",
-        "throttled_blocks", "bytes_moved", "flops", "estimate"}) {
-    EXPECT_TRUE(json.at(key).is_null()) << key;
-  }
-  const Observation back = observation_from_json_line(json.dump());
-  EXPECT_FALSE(back.requested_peak_bytes);
-  EXPECT_FALSE(back.gpu_time);
-  EXPECT_FALSE(back.estimate);
-}
-
-TEST(ObservationLine, SaysWhichEstimatorWasNotAsked) {
-  Observation observation = example_observation("a");
-  observation.estimate->error = "not_asked: the run ended before";
-  observation.estimate->is_asked = false;
-  EXPECT_FALSE(observation_from_json_line(to_json_line(observation)).estimate->is_asked);
-  Json before_1_3 = Json::parse(to_json_line(observation));
-  before_1_3["estimate"].erase("asked");
-  EXPECT_FALSE(observation_from_json_line(before_1_3.dump()).estimate->is_asked);
-  // What an estimator answers decides nothing.
-  observation.estimate->is_asked = true;
-  EXPECT_TRUE(observation_from_json_line(to_json_line(observation)).estimate->is_asked);
-  observation.estimate->error.reset();
-  EXPECT_FALSE(Json::parse(to_json_line(observation))["estimate"].contains("asked"));
-}
-
-TEST(ObservationLine, NamesWhatIsWrong) {
-  Json json = Json::parse(to_json_line(Observation{}));
-  const auto message = [](const std::string& line) -> std::string {
-    try {
-      observation_from_json_line(line);
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "none";
-  };
-  EXPECT_THAT(message("{\"case\": \"x\""), HasSubstr("no observation"));
-  json["requested_peak_bytes"] = 1.5;
-  EXPECT_THAT(message(json.dump()),
-              AllOf(HasSubstr("/requested_peak_bytes"), HasSubstr("must be an integer")));
-  json["requested_peak_bytes"] = 18446744073709551615u;
-  EXPECT_THAT(message(json.dump()), HasSubstr("fits 64 bits"));
-  json["requested_peak_bytes"] = -5;
-  EXPECT_THAT(message(json.dump()), HasSubstr("requested_peak_bytes is -5; bytes are 0 or more"));
-  json["requested_peak_bytes"] = 1;
-  json["outcome"] = "fine";
-  EXPECT_THAT(message(json.dump()), AllOf(HasSubstr("'fine'"), HasSubstr("out_of_memory")));
-  json.erase("outcome");
-  EXPECT_THAT(message(json.dump()), HasSubstr("'outcome' not found"));
-}
-
-// PassRecord tells of such a step, and the run file of it is to be read again.
-TEST(ObservationLine, InputsMayReleaseMoreThanTheyAdd) {
-  Observation observation;
-  observation.input_bytes = -30;
-  observation.output_bytes = -1;
-  const Observation back = observation_from_json_line(to_json_line(observation));
-  EXPECT_EQ(back.input_bytes, -30);
-  EXPECT_EQ(back.output_bytes, -1);
-}
-
 TEST_F(RunFile, ComesBackAsItWas) {
   const Json first = written(example_run());
   const peakmark::Run back = read_run(path_);
@@ -262,9 +162,9 @@ TEST_F(RunFile, ReaderSaysWhatIsWrong) {
   EXPECT_THAT(message_of_reading(""), AllOf(StartsWith(path_.string()), HasSubstr("empty")));
   EXPECT_THAT(message_of_reading(good.substr(0, good.size() / 2)), HasSubstr("cut short: it ends at line"));
   EXPECT_THAT(message_of_reading("{\n\"context\": oops}"), HasSubstr("not JSON: line 2, column 1"));
-  EXPECT_THAT(message_of_reading("[1, 2]"), HasSubstr("no run of peakmark"));
+  EXPECT_THAT(message_of_reading("[1, 2]"), HasSubstr("not a run of peakmark"));
   EXPECT_THAT(message_of_reading(R"({"context": {"date": "today"}, "benchmarks": []})"),
-              HasSubstr("no run of peakmark"));
+              HasSubstr("not a run of peakmark"));
 
   Json json = Json::parse(good);
   json["context"]["peakmark"]["version"] = format::kRunFile.major + 1;
@@ -368,7 +268,7 @@ TEST_F(RunFile, ListsOfOtherThingsAreRefused) {
               }),
               HasSubstr("must be a list"));
   EXPECT_THAT(message([](Json& json) { json["context"]["peakmark"]["planned"].push_back(7); }),
-              HasSubstr("not as a run file must be"));
+              HasSubstr("not a valid run file"));
   EXPECT_THAT(message([](Json& json) { json["context"]["peakmark"].erase("planned"); }),
               HasSubstr("'planned' not found"));
   EXPECT_THAT(message([](Json& json) {
@@ -384,8 +284,8 @@ TEST_F(RunFile, ReplacesRunFilesAndEmptyOnesOnly) {
       write_run(example_run(), path_);
       return true;
     } catch (const UsageError& error) {
-      EXPECT_THAT(error.what(), AllOf(StartsWith(path_.string()), HasSubstr("is no run file of peakmark"),
-                                      HasSubstr("name another file")));
+      EXPECT_THAT(error.what(), AllOf(StartsWith(path_.string()), HasSubstr("is not a run file of peakmark"),
+                                      HasSubstr("choose another file")));
       EXPECT_EQ(read_text_file(path_), text);
       return false;
     }

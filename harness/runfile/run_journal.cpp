@@ -40,7 +40,7 @@ std::filesystem::path checked(std::filesystem::path run_file) {
 
 constexpr std::string_view kContextStart = R"({"context":)";
 
-/// Calls `take` with each line of a file; it returns whether it wants more of them.
+/// Calls `take` with each line of a file until it returns false.
 void each_line_of(const std::filesystem::path& path, const std::function<bool(const std::string&)>& take) {
   FileBuffer file(path);
   std::istream lines(&file);
@@ -50,7 +50,7 @@ void each_line_of(const std::filesystem::path& path, const std::function<bool(co
   }
 }
 
-/// Whether a partial run has more than its context, which every run writes anew.
+/// Returns true if a partial run has more than its context, which every run writes again.
 bool has_observation(const std::filesystem::path& partial) {
   bool has = false;
   each_line_of(partial, [&](const std::string& line) {
@@ -68,10 +68,11 @@ std::filesystem::path free_name_beside(const std::filesystem::path& path) {
   }
 }
 
-/// As it comes back from a file: a device's name may hold bytes that are no UTF-8.
+/// Returns the context as it is read back: a device's name may have bytes that are not UTF-8.
 RunContext as_written(const RunContext& context) {
-  RunContext read =
-      run_context_from_json(Json::parse(json_fields::one_line(to_json_without_planned(context))));
+  Json json = to_json(context);
+  json["planned"] = Json::array();
+  RunContext read = run_context_from_json(Json::parse(json_fields::one_line(json)));
   read.planned = context.planned;  // of which only the names are compared
   return read;
 }
@@ -83,20 +84,20 @@ void check_same_run(const RunContext& recorded, const RunContext& context,
   if (const auto difference = first_difference(recorded, context)) {
     throw UsageError(file.string() + " was measured with another " + difference->what + " ('" +
                      difference->one + "', now '" + difference->other +
-                     "'); resume with that one, or measure anew without --resume");
+                     "'); resume with that one, or measure again without --resume");
   }
   if (names_of(recorded.planned) != names_of(context.planned)) {
     throw UsageError(file.string() + " was measured with another --filter, --shard or --backend (" +
                      quantity(recorded.planned.size(), "case") + ", now " +
                      std::to_string(context.planned.size()) +
-                     "); resume with the same, or measure anew without --resume");
+                     "); resume with the same, or measure again without --resume");
   }
 }
 
 RunJournal::RunJournal(std::filesystem::path run_file)
     : run_file_(checked(std::move(run_file))),
       partial_(partial_of(run_file_), run_file_,
-               "another peakmark measures into it; wait for it, or name another file with -o"),
+               "another peakmark measures into it; wait for it, or choose another file with -o"),
       private_texts_(private_texts(current_environment())) {}
 
 RunJournal::~RunJournal() {
@@ -161,7 +162,7 @@ void RunJournal::read_partial() {
     ++number;
     const auto fail = [&](const std::string& why) {
       throw UsageError(partial_.path().string() + ": line " + std::to_string(number) + ": " + why +
-                       "; measure anew without --resume");
+                       "; measure again without --resume");
     };
     try {
       const bool is_long = line.starts_with(kContextStart);
@@ -181,7 +182,7 @@ void RunJournal::read_partial() {
     return true;
   });
   if (!has_context)
-    throw UsageError(partial_.path().string() + ": no run of peakmark; remove it to measure anew");
+    throw UsageError(partial_.path().string() + ": not a run of peakmark; remove it to measure again");
   check_observations();
 }
 
@@ -190,8 +191,8 @@ void RunJournal::check_observations() const {
   for (const PlannedCase& one : run_.context.planned) planned.insert(one.name);
   for (const Observation& observation : run_.observations) {
     if (planned.erase(observation.case_name) == 1) continue;
-    throw UsageError("the run to resume holds the case " + observation.case_name +
-                     " twice, or was not to measure it; measure anew without --resume");
+    throw UsageError("the run to resume has the case " + observation.case_name +
+                     " twice, or has not planned it; measure again without --resume");
   }
 }
 
@@ -211,7 +212,8 @@ Observation RunJournal::published(Observation observation) const {
   return observation;
 }
 
-/// A line that rewrites what is known of a case, of which more was known later, and not a further round.
+/// Reads one observation. A line may replace an earlier one of its case, written when less was known; else it
+/// is a new case or a further round.
 void RunJournal::read_one(const Observation& observation) {
   const auto known = places_.find(observation.case_name);
   if (known != places_.end()) {
@@ -241,7 +243,7 @@ void RunJournal::replace_earlier_by(const Observation& observation) {
     write_all();
     partial_.append(to_json_line(observation));
   } catch (const IoError&) {
-    // There was room for the earlier run; for the new one there is less.
+    // The disk had space for the earlier run, and has less for the new one.
     earlier.pop_back();  // the newline, which append() adds
     partial_.clear();
     partial_.append(earlier);
@@ -284,7 +286,9 @@ std::vector<Observation> RunJournal::unasked() const {
 }
 
 void RunJournal::append_context() {
-  const std::string line = json_fields::one_line(Json{{"context", to_json_without_planned(run_.context)}});
+  Json context = to_json(run_.context);
+  context["planned"] = Json::array();
+  const std::string line = json_fields::one_line(Json{{"context", std::move(context)}});
   partial_.append([&](const TextSink& sink) { write_with_planned(line, run_.context.planned, -1, 0, sink); });
 }
 
@@ -299,7 +303,7 @@ std::vector<PlannedCase> RunJournal::missing() const {
 }
 
 bool RunJournal::is_complete() const {
-  return missing().empty() && unasked().empty() && (!run_.context.rounds || rounds_are_through(run_));
+  return missing().empty() && unasked().empty() && (!run_.context.rounds || has_all_rounds(run_));
 }
 
 void RunJournal::finish() {

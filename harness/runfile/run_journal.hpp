@@ -13,54 +13,55 @@
 
 namespace peakmark {
 
-/// A run being measured. Beside the run file stands `RUN.partial`: its context and each observation as it
-/// came, a line each, so that nothing is lost when we are killed. One process at a time holds it. At the end
-/// the run file is written and the partial one goes.
+/// A run that is being measured. Its context and each observation are appended to `RUN.partial`, next to the
+/// run file, one per line, so that nothing is lost when this process is killed. One process at a time has it
+/// open. At the end the run file is written and the partial one is removed.
 class RunJournal {
  public:
-  /// UsageError when another process measures into this run file, IoError when it cannot be written: here,
-  /// before anything is measured.
+  /// Throws UsageError when another process measures into this run file, and IoError when it cannot be
+  /// written: before anything is measured.
   explicit RunJournal(std::filesystem::path run_file);
-  /// Leaves the partial run for --resume, be it this run's or an earlier one's, unless nothing was measured.
+  /// Leaves the partial run for --resume, this run's or an earlier one's, unless nothing was measured.
   ~RunJournal();
   RunJournal(const RunJournal&) = delete;
   RunJournal& operator=(const RunJournal&) = delete;
 
-  /// The run file of an earlier run gets the name RUN.previous until finish() writes the new one: if this run
-  /// fails, nobody takes the earlier one for its result. Not for a run that resumes.
+  /// Renames the run file of an earlier run to RUN.previous until finish() writes the new one. If this run
+  /// fails, the earlier one is not mistaken for its result. Not for a run that resumes.
   void set_earlier_run_aside();
 
-  /// Begins a new run. A partial one that was there, with a case that was measured, is kept under the name
-  /// returned, `RUN.partial.1` or the next that is free, once a case of this run is measured: a run that
-  /// comes to nothing leaves it as it was. Empty where there was none.
+  /// Starts a new run. An earlier partial run with a measured case is kept: it is renamed once a case of this
+  /// run is measured, so that a run that measures nothing leaves it as it was. Returns its new name,
+  /// `RUN.partial.1` or the next that is free; empty where there was none.
   std::filesystem::path start(RunContext context);
 
-  /// Goes on with the run that is there, in part or whole, if it is the same: suite and cases, device,
-  /// driver, build, passes. UsageError, naming the difference, when it is another. False when there is none.
+  /// Continues the existing run, partial or complete. Returns false if there is none. Throws UsageError,
+  /// naming the difference, if suite, cases, device, driver, build or passes differ.
   bool resume(const RunContext& context);
 
-  /// A case was measured; in a run of rounds, in one more of them.
+  /// Adds the observation of a case; in a run of rounds, of one more round.
   void add(const Observation& observation);
-  /// An observation that needs no device. Of these alone no partial run is kept.
+  /// Adds an observation that needed no device. A partial run with only these is not kept.
   void note(const Observation& observation);
-  /// Context that has changed since: warnings, reference times.
+  /// Changes the context: warnings, reference times.
   void change(const std::function<void(RunContext&)>& edit);
 
   [[nodiscard]] const Run& run() const { return run_; }
-  /// A case of this run is measured, and stands in the partial run.
+  /// Returns true once a case of this run is measured.
   [[nodiscard]] bool has_measured() const { return measured_; }
-  /// Returns what was measured of a case. Null where nothing was.
+  /// Returns the observation of a case, or null.
   [[nodiscard]] const Observation* find(const std::string& case_name) const;
-  /// A case that was measured before, of which more is known now.
+  /// Replaces the observation of a case that was measured before.
   void change(const Observation& observation);
-  /// Those of which an external estimator was not asked yet.
+  /// Returns the observations about which an external estimator was not asked yet.
   [[nodiscard]] std::vector<Observation> unasked() const;
-  /// Planned, but without an observation.
+  /// Returns the planned cases without an observation.
   [[nodiscard]] std::vector<PlannedCase> missing() const;
-  /// Nothing is missing, every estimator is asked, and every round is through.
+  /// Returns true if no case is missing, every estimator was asked, and every round was measured.
   [[nodiscard]] bool is_complete() const;
 
-  /// Writes the run file, complete or not, and removes the partial one. Observations in the order planned.
+  /// Writes the run file, complete or not, with the observations in the planned order, and removes the
+  /// partial one.
   void finish();
 
  private:
@@ -71,22 +72,22 @@ class RunJournal {
   void keep(const Observation& observation);
   void read_one(const Observation& observation);
   void replace_earlier_by(const Observation& observation);
-  /// With messages as they may be published.
+  /// Returns the observation with messages as they may be published.
   [[nodiscard]] Observation published(Observation observation) const;
 
   std::filesystem::path run_file_;
   LineFile partial_;
   PrivateTexts private_texts_;
   bool started_ = false;
-  bool earlier_stays_ = false;  ///< until a case is measured
-  std::filesystem::path kept_;  ///< where the earlier one goes then
+  bool earlier_stays_ = false;  ///< an earlier partial run is in the file, until a case is measured
+  std::filesystem::path kept_;  ///< the new name of the earlier run then
   bool measured_ = false;
   bool is_set_aside_ = false;
   Run run_;
-  std::unordered_map<std::string, std::size_t> places_;  ///< of the observations, by case
+  std::unordered_map<std::string, std::size_t> places_;  ///< index of the observation of each case
 };
 
-/// UsageError, naming what differs, when `context` is not one to go on with as `recorded`.
+/// Throws UsageError, naming the difference, when `context` cannot continue the run `recorded`.
 void check_same_run(const RunContext& recorded, const RunContext& context, const std::filesystem::path& file);
 
 }  // namespace peakmark

@@ -40,7 +40,7 @@ bool any_of(const Run& run, Property* property) {
   });
 }
 
-// As many as can be read at a glance; `check` shows them all.
+// `check` lists all of them.
 constexpr std::size_t kMaxNamed = 5;
 
 }  // namespace
@@ -129,8 +129,8 @@ std::string kernel_time_warning(const Run& run) {
   if (apart == 0) return {};
   if (apart > kMaxNamed) names += fmt::format("\n  and {} more", apart - kMaxNamed);
   return fmt::format(
-      "{}: kernel records and device events are more than 5 % apart, so these times are not to be "
-      "trusted (records over events):{}",
+      "{}: kernel records and device events differ by more than 5 %, so these times are not "
+      "reliable (records over events):{}",
       quantity(apart, "case"), names);
 }
 

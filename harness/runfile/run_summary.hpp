@@ -12,7 +12,7 @@
 
 namespace peakmark {
 
-/// How a case ended, as every output calls it.
+/// How a case ended, in the words of every output.
 enum class CaseEnd : std::uint8_t {
   measured,     ///< `ok`: its figures can be judged
   as_expected,  ///< another outcome, which the suite expects
@@ -24,41 +24,41 @@ CaseEnd end_of(const PlannedCase& planned, const Observation& observation);
 /// `ok`, `as expected (crashed)`, `skipped (unsupported)`, `timeout`.
 std::string text_of(CaseEnd end, Outcome outcome);
 
-/// `unsupported: no f64 here`: the outcome, and why.
+/// Returns outcome and reason: `unsupported: no f64 here`.
 std::string reason_of(const Observation& observation);
 
-/// The planned cases of a run by their names.
+/// Returns the planned cases of a run by name.
 std::unordered_map<std::string_view, const PlannedCase*> planned_by_name(const Run& run);
 
-/// A measurement that failed (crashed, timeout, wrong_answer), and its suite does not expect that.
+/// Returns true for a case that crashed, timed out or was wrong, if its suite does not expect that.
 bool is_failure(const PlannedCase& planned, const Observation& observation);
 
-/// Whether any case of the run was measured, that is not skipped.
+/// Returns true if any case of the run was measured, that is, not skipped.
 bool has_measurement(const Run& run);
 
-/// Whether a command on this run ends with exit code 4: nothing was measured. Never of a shard, which is a
-/// part of a run: `merge` of all shards judges.
+/// Returns true if a command on this run ends with exit code 4: nothing was measured. Always false for a
+/// shard, which `merge` judges together with the others.
 bool is_unmeasured(const Run& run);
 
 /// `12 cases: 9 ok, 1 crashed, 2 skipped (1 out_of_memory, 1 unsupported)`
 std::string summary(const Run& run);
 
-/// clean, nothing (is_unmeasured()) or measurement.
+/// Returns clean, nothing (is_unmeasured()) or measurement.
 ExitCode exit_code_of(const Run& run);
 
-/// Where the device's own records and its events may lie apart, records over events.
+/// The ratio of the device's records to its events that counts as agreement.
 inline constexpr Window kRecordsAgree{0.95, 1.05};
 
-/// Shorter than this, the marks of the events and the launch between them weigh some per cent themselves.
+/// In shorter calls, the events and the launch between them take some per cent of the time.
 inline constexpr double kMinComparedNs = 200e3;
 
-/// The time of a call by the device's own records over the median by its events. Null where the two say
-/// different things of a good measurement: a call of several launches, copies or fills (their gaps, and the
-/// host's waits, are in the events alone; what runs side by side is twice in the records), one shorter than
-/// kMinComparedNs, and one without records or events.
+/// Returns the time of a call by the device's kernel records, divided by the median by its events. Null where
+/// the two may differ in a good measurement: calls of several launches, copies or fills (gaps are in the
+/// events only; what runs concurrently is twice in the records), calls shorter than kMinComparedNs, and calls
+/// without records or events.
 std::optional<double> records_over_events(const Observation& observation);
 
-/// The cases whose records and events do not agree, for the end of a run; empty where there is none.
+/// Returns a warning that lists the cases whose records and events disagree; empty if there is none.
 std::string kernel_time_warning(const Run& run);
 
 }  // namespace peakmark

@@ -7,12 +7,11 @@
 
 namespace peakmark {
 
-/// How fast a case moves its bytes, of its median time. Each figure is null where something that it needs is
-/// unknown.
+/// The throughput of a case, from its median time. A figure is null if something that it needs is unknown.
 struct Throughput {
-  std::optional<double> bytes_per_second;  ///< `bytes_moved` a call
-  std::optional<double> share_of_copy;     ///< of the run's own reference copy; above 1: faster than it
-  std::optional<double> share_of_peak;     ///< of the device's theoretical bandwidth
+  std::optional<double> bytes_per_second;  ///< from `bytes_moved` of a call
+  std::optional<double> share_of_copy;     ///< relative to the run's reference copy
+  std::optional<double> share_of_peak;     ///< relative to the device's theoretical bandwidth
   std::optional<double> flops_per_second;  ///< of variants that declare their flops
 
   bool operator==(const Throughput&) const = default;

@@ -13,14 +13,30 @@ namespace peakmark {
 
 using json_fields::Json;
 
+struct CaseStart {
+  std::string case_name;
+  std::optional<Size> bytes;
+};
+
+template <EitherConst<CaseStart> T, typename Fields>
+void for_each_field(T& start, Fields& fields) {
+  fields("start", start.case_name);
+  fields.younger("bytes", start.bytes);
+}
+
+template <EitherConst<ReferenceTime> T, typename Fields>
+void for_each_field(T& time, Fields& fields) {
+  fields("reference_ns", time.copy_ns);
+  fields.younger("arithmetic_ns", time.arithmetic_ns);
+  fields.younger("copy_bytes", time.copy_bytes);
+}
+
 std::string to_json_line(const ReferenceTime& time) {
-  return json_fields::one_line({{"reference_ns", json_fields::or_null(time.copy_ns)},
-                                {"arithmetic_ns", json_fields::or_null(time.arithmetic_ns)},
-                                {"copy_bytes", json_fields::or_null(time.copy_bytes)}});
+  return json_fields::one_line(json_fields::to_json(time));
 }
 
 void ObservationWriter::start(std::string_view case_name, std::optional<Size> bytes) {
-  line(json_fields::one_line({{"start", case_name}, {"bytes", json_fields::or_null(bytes)}}));
+  line(json_fields::one_line(json_fields::to_json(CaseStart{std::string(case_name), bytes})));
 }
 
 void ObservationWriter::step(std::string_view text) {
@@ -40,7 +56,7 @@ void ObservationWriter::line(std::string text) {
   text += '\n';
   std::string_view rest = text;
   while (!rest.empty()) {
-    const ssize_t written = write(descriptor_, rest.data(), rest.size());
+    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) throw io_error("", "observations cannot be written", errno);
     rest.remove_prefix(static_cast<std::size_t>(written));
@@ -52,22 +68,21 @@ WorkerLine parse_worker_line(std::string_view line) {
     const Json json = Json::parse(line);
     WorkerLine parsed;
     if (json.contains("start")) {
-      json_fields::field(json, "start", parsed.start.emplace());
-      if (json.contains("bytes")) json_fields::field(json, "bytes", parsed.bytes);
+      CaseStart start;
+      json_fields::read(json, start);
+      parsed.start = std::move(start.case_name);
+      parsed.bytes = start.bytes;
     } else if (json.contains("step")) {
       json_fields::field(json, "step", parsed.step.emplace());
     } else if (json.contains("reference_ns")) {
-      ReferenceTime& time = parsed.reference.emplace();
-      json_fields::field(json, "reference_ns", time.copy_ns);
-      if (json.contains("arithmetic_ns")) json_fields::field(json, "arithmetic_ns", time.arithmetic_ns);
-      if (json.contains("copy_bytes")) json_fields::field(json, "copy_bytes", time.copy_bytes);
+      json_fields::read(json, parsed.reference.emplace());
     } else {
       parsed.observation = observation_from_json(json);
     }
     return parsed;
   } catch (const Json::exception& error) {
     throw ProtocolError(json_fields::message_of(error));
-  } catch (const UsageError& error) {  // of an observation, which run files hold too
+  } catch (const UsageError& error) {  // from an observation, which run files have too
     throw ProtocolError(error.what());
   }
 }

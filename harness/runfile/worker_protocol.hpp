@@ -6,42 +6,43 @@
 
 #include "runfile/observation.hpp"
 
+// The lines that a worker writes to its observation descriptor (docs/formats.md), for both ends.
 namespace peakmark {
 
-/// {"reference_ns": …, "arithmetic_ns": …, "copy_bytes": …}, on one line.
+/// Returns {"reference_ns": …, "arithmetic_ns": …, "copy_bytes": …} on one line.
 std::string to_json_line(const ReferenceTime& time);
 
-/// Writes lines to the supervisor's descriptor, each with one write where the pipe lets it, so that a worker
-/// that dies has left whole lines. A descriptor of −1 swallows them.
+/// Writes lines to the supervisor's descriptor, each with one write() if the pipe allows it, so that a worker
+/// that crashes leaves whole lines. With a descriptor of −1 it writes nothing.
 class ObservationWriter {
  public:
   explicit ObservationWriter(int descriptor) : descriptor_(descriptor) {}
 
-  /// {"start": NAME, "bytes": …}: from here on, NAME is to blame when this process dies. `bytes` is what the
-  /// case needs; null where that is unknown.
+  /// {"start": NAME, "bytes": …}: a crash from here on is attributed to the case NAME. `bytes` is the memory
+  /// that the case needs; null where it is unknown.
   void start(std::string_view case_name, std::optional<Size> bytes = std::nullopt);
-  /// {"step": TEXT}: what of that case begins now, as "`verify`".
+  /// {"step": TEXT}: the step of that case that begins now, such as "`verify`".
   void step(std::string_view text);
   void observation(const Observation& observation);
   /// The reference case, timed before or between cases.
   void reference(const ReferenceTime& time);
-  /// A line made elsewhere, without its newline. Throws IoError when the supervisor is gone.
+  /// Any line, without its newline. Throws IoError when the supervisor is gone.
   void line(std::string text);
 
  private:
   int descriptor_;
 };
 
-/// One line on a worker's observation descriptor: exactly one of these.
+/// One line of a worker: exactly one of these, and `bytes` with `start`.
 struct WorkerLine {
-  std::optional<std::string> start;        ///< `{"start": "<case>", "bytes": …}`
-  std::optional<Size> bytes;               ///< what that case needs, where the worker knows
-  std::optional<std::string> step;         ///< `{"step": "`verify`"}`: of the case that was started
-  std::optional<ReferenceTime> reference;  ///< `{"reference_ns": …, "arithmetic_ns": …}`
+  std::optional<std::string> start;  ///< the case that starts
+  std::optional<Size> bytes;         ///< the memory that it needs, if the worker knows
+  std::optional<std::string> step;   ///< of the case that was started
+  std::optional<ReferenceTime> reference;
   std::optional<Observation> observation;
 };
 
-/// ProtocolError when it is none of them.
+/// Throws ProtocolError for any other line.
 WorkerLine parse_worker_line(std::string_view line);
 
 }  // namespace peakmark

@@ -17,7 +17,7 @@ namespace peakmark {
 
 namespace {
 
-// A terminal and a wrapper that passes signals on give one Ctrl-C twice.
+// With a terminal and a wrapper that forwards signals, one Ctrl-C arrives twice.
 constexpr std::chrono::seconds kOneKeyPress{1};
 
 constexpr std::string_view kSecond =
@@ -32,12 +32,12 @@ sigset_t watched_signals() {
   return set;
 }
 
-/// From a terminal they reach the whole group.
+/// Returns true for signals that a terminal sends to the whole group.
 bool is_of_a_terminal(int signal) {
   return signal == SIGINT || signal == SIGQUIT || signal == SIGHUP || signal == SIGWINCH;
 }
 
-/// What this process itself did, not what somebody wants of it.
+/// Returns true for signals that this process caused itself.
 bool is_our_own(int signal) {
   return signal == SIGPIPE || signal == SIGXFSZ || signal == SIGURG;
 }
@@ -51,7 +51,7 @@ SignalWatch::SignalWatch(const sigset_t& watched)
       raised_(::eventfd(0, EFD_CLOEXEC)),
       stop_(::eventfd(0, EFD_CLOEXEC)) {
   if (signals_.get() < 0 || raised_.get() < 0 || stop_.get() < 0) {
-    throw io_error("", "no signal can be watched", errno);
+    throw io_error("", "signals cannot be watched", errno);
   }
   file_size_handler_ = std::signal(SIGXFSZ, SIG_IGN);
   pipe_handler_ = std::signal(SIGPIPE, SIG_IGN);
@@ -62,7 +62,7 @@ SignalWatch::SignalWatch(const sigset_t& watched)
 SignalWatch::~SignalWatch() {
   ::eventfd_write(stop_.get(), 1);
   thread_.join();
-  // What has come has been answered; left pending, it would end the process when the mask is put back.
+  // A signal that is still pending would end the process when the mask is restored.
   signalfd_siginfo pending{};
   while (::read(signals_.get(), &pending, sizeof pending) > 0) {
   }
@@ -84,7 +84,7 @@ void SignalWatch::watch() const {
       first = Clock::now();
       ::eventfd_write(raised_.get(), 1);
     } else if (signal.ssi_signo != SIGHUP && Clock::now() - *first >= kOneKeyPress) {
-      // Nobody has answered the first: this process itself may hang in a driver. The workers die with it.
+      // The first signal had no effect: this process may hang in a driver. The workers are killed with it.
       [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, kSecond.data(), kSecond.size());
       ::_exit(static_cast<int>(ExitCode::interrupted));
     }
@@ -99,7 +99,7 @@ bool SignalWatch::raised() const {
 SignalForwarder::SignalForwarder() {
   sigfillset(&set_);
   for (const int signal : {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT}) sigdelset(&set_, signal);
-  // Whoever started us may have it ignored, and then no child can be waited for.
+  // The parent may have set it to be ignored, and then no child could be waited for.
   std::signal(SIGCHLD, SIG_DFL);
   pthread_sigmask(SIG_BLOCK, &set_, &before_);
 }

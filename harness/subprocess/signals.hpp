@@ -11,19 +11,19 @@
 
 namespace peakmark {
 
-/// As long as it lives, SIGINT, SIGTERM and SIGHUP do not end the process but make `descriptor` readable, and
-/// a full disk or a closed pipe is an error, not a signal. A further SIGINT or SIGTERM, a second or more
-/// after the first, ends the process at once with exit code 130. To be made before the first call into a
-/// driver: the threads that it starts must inherit the mask, and PoCL installs a handler for SIGTERM.
+/// While it exists, SIGINT, SIGTERM and SIGHUP make `descriptor` readable instead of ending the process, and
+/// a full disk or a closed pipe is an error instead of a signal. Another SIGINT or SIGTERM, at least a second
+/// after the first, ends the process at once with exit code 130. Create it before the first call into a
+/// driver: threads that the driver starts must inherit the mask, and PoCL installs a handler for SIGTERM.
 class SignalWatch {
  public:
-  /// Throws Error if the system gives no descriptor; then signals are handled as before.
+  /// Throws Error if the system has no descriptors left; signals are then handled as before.
   SignalWatch();
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
-  /// For poll().
+  /// Returns a descriptor for poll(), readable once a signal has come.
   [[nodiscard]] int descriptor() const { return raised_.get(); }
   /// True once a signal has come.
   [[nodiscard]] bool raised() const;
@@ -41,8 +41,8 @@ class SignalWatch {
   std::thread thread_;
 };
 
-/// As long as it lives, no signal that can be held back ends this process: whoever waits for a program passes
-/// them on to it. What stops and continues (Ctrl-Z) stays as it is.
+/// While it exists, signals that can be blocked do not end this process, which waits for a program and
+/// forwards them to it. Signals that stop and continue (Ctrl-Z) work as usual.
 class SignalForwarder {
  public:
   SignalForwarder();
@@ -50,14 +50,13 @@ class SignalForwarder {
   SignalForwarder& operator=(const SignalForwarder&) = delete;
   ~SignalForwarder();
 
-  /// The mask of before, for the program.
+  /// Returns the signal mask from before, for the program.
   [[nodiscard]] const sigset_t& before() const { return before_; }
 
-  /// The next one; si_signo is 0 where none came in that time.
+  /// Returns the next signal; si_signo is 0 if none came in time.
   [[nodiscard]] siginfo_t wait(std::optional<std::chrono::milliseconds> limit) const;
 
-  /// Forgets those that have come and that nobody waits for any more: the program has ended. True where one
-  /// of them tells to end.
+  /// Discards pending signals, once the program has ended. Returns true if one of them asks a process to end.
   bool forget() const;
 
  private:
@@ -65,11 +64,11 @@ class SignalForwarder {
   sigset_t before_{};
 };
 
-/// Whether a signal tells a process to end, as users and terminals do.
+/// Returns true for signals by which users and terminals ask a process to end.
 bool tells_to_end(int signal);
 
-/// Passes a signal that this process got on to the program, with the value that came with it; not those that
-/// the program got itself (Ctrl-C of a terminal), or that tell of this process alone.
+/// Forwards a signal to the program, with its value. Leaves out signals that the program got itself (Ctrl-C
+/// in a terminal) and those that concern this process only.
 void pass_on(const siginfo_t& info, pid_t program);
 
 }  // namespace peakmark

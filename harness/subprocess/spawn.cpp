@@ -19,7 +19,8 @@
 namespace peakmark {
 namespace {
 
-/// In the child: between fork and exec only what is safe there, for drivers keep threads in the parent.
+/// Becomes the program, in the child. Only calls that are safe between fork and exec: drivers have threads in
+/// the parent.
 [[noreturn]] void become(const char* program, char** arguments, char** environment,
                          const std::array<int, 4>& descriptors, int report, pid_t parent, bool own_group) {
   const auto fail = [report] {
@@ -28,7 +29,7 @@ namespace {
     ::_exit(127);
   };
   if (own_group) ::setpgid(0, 0);
-  // posix_spawn cannot ask for this, and without it a kill −9 of the supervisor would leave a worker behind.
+  // posix_spawn cannot do this. Without it, a kill −9 of the supervisor would leave a worker behind.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail();
   if (::getppid() != parent) ::_exit(127);
   for (int signal = 1; signal < NSIG; ++signal) {
@@ -37,7 +38,7 @@ namespace {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // First above the numbers wanted, so that none is overwritten before it is moved.
+  // Moved above the final numbers first, so that none is overwritten.
   std::array<int, 5> moved{};
   for (std::size_t i = 0; i < moved.size(); ++i) {
     const int wanted = i < 4 ? descriptors[i] : report;
@@ -61,8 +62,8 @@ namespace {
   ::_exit(127);
 }
 
-/// Returns what the child reports: 0 when exec has closed the pipe, else why it could not become the program.
-/// Null when neither comes before `until`.
+/// Returns the error that the child reports, or 0 when exec has closed the pipe. Null when neither happens
+/// before `until`.
 std::optional<int> wait_for_exec(int report, ChildWatch::Clock::time_point until) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - ChildWatch::Clock::now()).count();
@@ -77,7 +78,7 @@ std::optional<int> wait_for_exec(int report, ChildWatch::Clock::time_point until
   }
 }
 
-/// Of a child that has not become the program.
+/// Kills and reaps a child that has not become the program.
 void end_failed_child(pid_t child) {
   ::kill(child, SIGKILL);
   ChildWatch watch(child);
@@ -112,9 +113,10 @@ pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
   if (error == 0) return pid;
   if (pid > 0) end_failed_child(pid);
   if (!error) {
-    throw StartTimeout(fmt::format(
-        "{}: cannot be started: the system has not begun it after {:g} s; check that its file system answers",
-        command.program.string(), static_cast<double>(options.limit.count()) / 1000));
+    throw StartTimeout(
+        fmt::format("{}: cannot be started: the system has not started it after {:g} s; check that its file "
+                    "system answers",
+                    command.program.string(), static_cast<double>(options.limit.count()) / 1000));
   }
   throw IoError(command.program.string() + ": cannot be started: " + exec_failure(command.program, *error),
                 *error);

@@ -9,8 +9,8 @@
 
 namespace peakmark {
 
-/// How long the system may take to begin a program. Only one on a file system that does not answer takes
-/// longer.
+/// How long the system may take to start a program. Only a program on a file system that does not answer
+/// takes longer.
 inline constexpr std::chrono::milliseconds kStartLimit{60'000};
 
 struct SpawnOptions {
@@ -18,9 +18,10 @@ struct SpawnOptions {
   std::chrono::milliseconds limit = kStartLimit;
 };
 
-/// Starts a program with `descriptors` as its 0, 1, 2 and 3 and no others; a negative one is left out. It is
-/// killed when this process ends. Throws IoError when it cannot be started, and StartTimeout when the system
-/// has not begun it within the limit; then the process is killed, or given up (child_end.hpp).
+/// Starts a program with `descriptors` as its descriptors 0, 1, 2 and 3 and no others; a negative one stays
+/// closed. The program is killed when this process ends. Throws IoError when it cannot be started, and
+/// StartTimeout when the system has not started it within the limit; the process is then killed, or given up
+/// (processes.hpp).
 pid_t spawn(const WorkerCommand& command, const std::array<int, 4>& descriptors,
             const SpawnOptions& options = {});
 

@@ -41,7 +41,7 @@ TEST(Spawn, AProgramThatTheSystemDoesNotBeginIsATimeout) {
     FAIL() << "it was begun";
   } catch (const StartTimeout& error) {
     EXPECT_THAT(error.what(),
-                HasSubstr("program: cannot be started: the system has not begun it after 0.1 s"));
+                HasSubstr("program: cannot be started: the system has not started it after 0.1 s"));
   }
   EXPECT_THAT(given_up_children(), IsEmpty());
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "it is killed and reaped";

@@ -18,9 +18,8 @@
 namespace peakmark {
 namespace {
 
-// A worker that writes without newlines must not fill our memory.
-constexpr std::size_t kLongestLine = std::size_t{64} << 20;
-// Neither must one that answers without end.
+// Limits for a worker that writes without newlines, or without end.
+constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxAnswerBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxErrorBytes = std::size_t{1} << 20;
 
@@ -28,7 +27,7 @@ constexpr std::size_t kMaxErrorBytes = std::size_t{1} << 20;
   throw io_error("", what, errno);
 }
 
-/// The worker's input as a file in memory: whatever its size, nobody waits for the other.
+/// Returns a file in memory with the worker's input: unlike a pipe it never blocks, whatever its size.
 int input_descriptor(const std::string& input) {
   Descriptor file(::memfd_create("peakmark-cases", MFD_CLOEXEC));
   if (file.get() < 0) fail("memfd_create");
@@ -56,11 +55,11 @@ std::string_view without_last_line_end(std::string_view text) {
 std::string no_answer_text(const WorkerCommand& command, std::chrono::milliseconds limit,
                            std::string_view errors) {
   const std::string_view said = without_last_line_end(errors);
-  return fmt::format("{}{}{} has not ended within {:g} s and was killed{}{}", command.program.string(),
+  return fmt::format("{}{}{} did not end within {:g} s and was killed{}{}", command.program.string(),
                      command.arguments.empty() ? "" : " ",
                      command.arguments.empty() ? "" : command.arguments.back(),
                      static_cast<double>(limit.count()) / 1000,
-                     said.empty() ? "" : "; the last it said: ", said.substr(said.rfind('\n') + 1));
+                     said.empty() ? "" : "; its last message: ", said.substr(said.rfind('\n') + 1));
 }
 
 }  // namespace
@@ -82,7 +81,8 @@ void WorkerProcess::spawn(const WorkerCommand& command) {
   Pipe observations, output, errors;
   pid_ = peakmark::spawn(
       command, {input.get(), output.write_end.get(), errors.write_end.get(), observations.write_end.get()});
-  // From here nothing throws: the destructor, which ends the process, runs only after a whole constructor.
+  // Nothing below throws: the destructor, which kills the process, does not run for a constructor that
+  // throws.
   const std::array<Pipe*, 3> pipes{&observations, &output, &errors};
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     streams_[i].descriptor = pipes[i]->read_end.release();
@@ -105,12 +105,12 @@ void WorkerProcess::take_lines(Stream& stream, std::string_view bytes) {
     bytes.remove_prefix(end + 1);
   }
   stream.rest += bytes;
-  if (stream.rest.size() > kLongestLine) events_.push_back({stream.kind, std::exchange(stream.rest, {})});
+  if (stream.rest.size() > kMaxLineBytes) events_.push_back({stream.kind, std::exchange(stream.rest, {})});
 }
 
 void WorkerProcess::drain(Stream& stream) {
   char bytes[16384];
-  // As much as a full pipe holds, no more: one that writes without end must not keep us here.
+  // At most what a full pipe holds: a worker that writes without end must not block this loop.
   for (int piece = 0; piece < 64 && stream.descriptor >= 0; ++piece) {
     const ssize_t got = ::read(stream.descriptor, bytes, sizeof bytes);
     if (got > 0) {
@@ -124,13 +124,13 @@ void WorkerProcess::drain(Stream& stream) {
 }
 
 void WorkerProcess::finish() {
-  // What the worker started may hold its pipes and the device: no waiting for the end of the file, and none
-  // of them survives. The group's number stays taken as long as its dead leader is not reaped.
+  // Processes that the worker started may hold its pipes and the device: do not wait for the end of the file,
+  // and kill them. The group's number stays in use as long as its dead leader is not reaped.
   for (Stream& stream : streams_) drain(stream);
   ::kill(-pid_, SIGKILL);
   end_ = watch_->reap().value_or(WorkerEnd{});
   for (Stream& stream : streams_) {
-    // Half an observation is none; half a line of a message is worth reading.
+    // Half an observation is useless, but half a message is worth reading.
     if (stream.kind != WorkerEvent::Kind::observation && !stream.rest.empty()) {
       events_.push_back({stream.kind, std::exchange(stream.rest, {})});
     }
@@ -160,8 +160,8 @@ WorkerEvent WorkerProcess::next(std::optional<Clock::time_point> until, int inte
     } else {
       for (Stream& stream : streams_) drain(stream);
     }
-    // What has been measured counts, however late it is read: but of a worker that goes on writing only what
-    // its pipes held. Messages put nothing off.
+    // Observations from before the deadline count even if they are read after it; of a worker that keeps
+    // writing, only what its pipes held. Messages do not delay anything.
     const bool read_before = std::exchange(overdue_, late || interrupted);
     if (has_observation() && !(overdue_ && read_before)) break;
     if (interrupted || (late && !ended_)) {
@@ -175,7 +175,7 @@ WorkerEvent WorkerProcess::next(std::optional<Clock::time_point> until, int inte
 }
 
 bool WorkerProcess::kill(std::chrono::milliseconds limit) {
-  // Whoever is given up may be reaped elsewhere, and then its number, and its group's, are another's.
+  // A process that was given up may have been reaped since, and its number may belong to another process.
   if (ended_ || given_up_) return ended_;
   ::kill(-pid_, SIGKILL);
   if (watch_->wait_until(Clock::now() + limit)) {
@@ -197,7 +197,7 @@ Answer ask(const WorkerCommand& command, std::chrono::milliseconds limit, int in
       case WorkerEvent::Kind::output:
         answer.output += event.text + '\n';
         if (answer.output.size() > kMaxAnswerBytes)
-          throw NoAnswer(command.program.string() + " answers without end and was killed", answer.output);
+          throw NoAnswer(command.program.string() + " writes without end and was killed", answer.output);
         break;
       case WorkerEvent::Kind::error:
         answer.errors += event.text + '\n';

@@ -33,14 +33,14 @@ std::string as_file_name(std::string text) {
   return text;
 }
 
-bool is_ours(const fs::path& folder, mode_t closed) {
+bool is_own_folder(const fs::path& folder, mode_t closed) {
   struct stat status {};
   return ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
          (status.st_mode & closed) == 0;
 }
 
-/// What the holder writes into the file: its process, when it took the lock, and what it measures. Read while
-/// it is written, or before, it is not whole: empty then.
+/// Returns what the holder wrote into the file: its process, when it took the lock, and what it measures.
+/// Empty while the text is incomplete.
 std::string holder_in(int lock) {
   std::array<char, 4096> text{};
   const ssize_t got = ::pread(lock, text.data(), text.size(), 0);
@@ -54,7 +54,7 @@ void write_holder(int lock, const std::string& suite) {
   const std::string text =
       fmt::format("process {} measures {} on it since {:%Y-%m-%d %H:%M:%S} UTC\n", ::getpid(),
                   peakmark::one_line(shortened(suite, kMaxSuiteBytes)), fmt::gmtime(std::time(nullptr)));
-  // Without a name a waiting run waits all the same.
+  // A waiting run works without the text, too.
   if (::ftruncate(lock, 0) != 0) return;
   [[maybe_unused]] const ssize_t written = ::pwrite(lock, text.data(), text.size(), 0);
 }
@@ -74,16 +74,17 @@ std::string lock_name(const DeviceInfo& device) {
 
 fs::path lock_folder() {
   const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
-  const bool has_runtime = runtime != nullptr && runtime[0] == '/' && is_ours(runtime, S_IWGRP | S_IWOTH);
+  const bool has_runtime =
+      runtime != nullptr && runtime[0] == '/' && is_own_folder(runtime, S_IWGRP | S_IWOTH);
   fs::path folder = has_runtime ? fs::path(runtime) / "peakmark"
                                 : temporary_files_folder() / ("peakmark-" + std::to_string(::geteuid()));
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    throw io_error(folder, "cannot be made, for locks of devices", errno);
-  if (is_ours(folder, S_IRWXG | S_IRWXO)) return folder;
+    throw io_error(folder, "cannot be created for device locks", errno);
+  if (is_own_folder(folder, S_IRWXG | S_IRWXO)) return folder;
   throw EnvironmentError(
       folder.string() +
-      ": is not a folder of this user alone, and locks of devices in it are not safe; remove it, "
-      "or set XDG_RUNTIME_DIR or TMPDIR to a folder of yours");
+      ": other users have access to this folder, so device locks in it are not safe; remove it, "
+      "or set XDG_RUNTIME_DIR or TMPDIR to another folder");
 }
 
 DeviceLock::DeviceLock(const DeviceInfo& device, const DeviceLockOptions& options,
@@ -97,16 +98,17 @@ DeviceLock::DeviceLock(const DeviceInfo& device, const DeviceLockOptions& option
   std::string said;
   for (int attempt = 0; ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0; ++attempt) {
     if (errno != EWOULDBLOCK && errno != EINTR) fail();
-    // One that has just taken the lock has not written its name yet.
+    // A holder that has just taken the lock may not have written its text yet.
     const std::string holder = holder_in(lock.get());
     if (const bool is_named = !holder.empty(); is_named || attempt > 0) {
       const std::string text =
           (is_named ? holder : "another run measures on it") + " (" + path.string() + ")";
-      if (options.no_wait) throw DeviceError("the device is in use: " + text + "; --no-wait does not wait");
+      if (options.no_wait)
+        throw DeviceError("the device is in use: " + text + "; leave out --no-wait to wait for it");
       if (text != said) waiting(text);
       said = text;
     }
-    // The system does not tell when a lock is free, but to a thread that blocks for it.
+    // Only a thread that blocks in flock() would learn when the lock is free.
     ::poll(nullptr, 0, 200);
     still_wanted();
   }

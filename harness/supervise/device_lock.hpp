@@ -8,23 +8,23 @@
 
 namespace peakmark {
 
-/// What a run says of itself to those that wait for it, and what it wants of the lock.
+/// How a run locks its device, and what other runs are shown while they wait.
 struct DeviceLockOptions {
   std::string suite;         ///< what is measured
   bool memory_only = false;  ///< takes no times
-  bool no_wait = false;      ///< DeviceError, which names the holder, instead of waiting
+  bool no_wait = false;      ///< throw DeviceError, which names the holder, instead of waiting
 };
 
-/// Keeps two runs on one device apart: they would spoil each other's times and eat each other's memory. A
-/// flock on a file in a folder of the user, which ends with the process. It names the device by its PCI
-/// address, so that OpenCL and CUDA on one GPU exclude each other, whatever index a run sees it under; all
-/// CPU devices are one device. No lock is taken where runs do not disturb each other: on `dry`, which holds
-/// no memory, and for memory alone on a CPU.
+/// Prevents two runs on one device at the same time, which would disturb each other's times and memory. It is
+/// a flock on a file in a folder of the user, and ends with the process. The file is named after the PCI
+/// address, so that OpenCL and CUDA on one GPU exclude each other whatever the device's index; all CPU
+/// devices count as one. No lock is taken where runs do not disturb each other: on `dry`, and for memory
+/// alone on a CPU.
 class DeviceLock {
  public:
-  /// Waits as long as another run holds the device: shards and parallel jobs of one machine then simply
-  /// queue. Calls `waiting` for each holder that it waits for, with what to say, and `still_wanted` every
-  /// 200 ms, which throws to give up.
+  /// Waits while another run has the device, so that shards and parallel jobs on one machine queue. Calls
+  /// `waiting` with the description of each holder that it waits for, and `still_wanted` every 200 ms, which
+  /// throws to give up.
   DeviceLock(const DeviceInfo& device, const DeviceLockOptions& options,
              const std::function<void(const std::string& holder)>& waiting,
              const std::function<void()>& still_wanted);
@@ -36,11 +36,12 @@ class DeviceLock {
   int descriptor_ = -1;
 };
 
-/// The name of the lock: `pci-0000_3b_00`, `cpu`, or, where the driver tells no address, of the device.
+/// Returns the name of the lock: `pci-0000_3b_00`, `cpu`, or the device's name if the driver reports no
+/// address.
 std::string lock_name(const DeviceInfo& device);
 
-/// $XDG_RUNTIME_DIR/peakmark, else `peakmark-UID` in the folder for temporary files; made where it is not
-/// there. EnvironmentError where it is not this user's alone, IoError where it cannot be made.
+/// Returns $XDG_RUNTIME_DIR/peakmark, else `peakmark-UID` in the folder for temporary files; creates it.
+/// Throws EnvironmentError if others have access to it, IoError if it cannot be created.
 std::filesystem::path lock_folder();
 
 }  // namespace peakmark

@@ -58,7 +58,7 @@ EstimateReply parse_estimate_reply(const std::string& line) {
     }
   } catch (const Json::exception& error) {
     throw ProtocolError(
-        "what the worker answers is no estimate (and nothing else may be printed to standard output): " +
+        "the worker's answer is not an estimate (it must print nothing else to standard output): " +
         json_fields::message_of(error));
   }
   return reply;

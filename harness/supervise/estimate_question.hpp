@@ -19,43 +19,43 @@ struct EstimateTerm {
   Size fixed_bytes = 0;
 };
 
-/// What a worker answered to one question. Unknown is nullopt.
+/// The answer to one question. Unknown values are null.
 struct EstimateReply {
   std::optional<Size> slices;
   std::optional<Size> bytes;
   std::optional<std::string> dtype;
   std::vector<EstimateTerm> terms;
-  std::vector<Size> output_dimensions;  ///< of external estimators that tell them
-  std::vector<Size> padding;            ///< slices before and after, likewise
+  std::vector<Size> output_dimensions;  ///< from external estimators that report them
+  std::vector<Size> padding;            ///< slices before and after; likewise
   std::optional<std::string> error;
 };
 
-/// The values of a variant's axes from `key=value` texts, those not given at their default; sizes in bytes or
-/// elements, as the axis has it. UsageError that names the axis: unknown (with
-/// the nearest), given twice, or of a value that it cannot have.
+/// Returns the values of a variant's axes from `key=value` texts; axes without one have their default. Throws
+/// UsageError for an axis that is unknown (with the nearest name), given twice, or has an invalid value.
 Parameters parse_parameters(const VariantDescription& variant, const std::vector<std::string>& texts);
 
-/// The line that asks `WORKER --estimate`: how many slices fit `available_bytes`, or, without, how many bytes
-/// the parameters need. `estimator` null: the variant's own.
+/// Returns the line that asks `WORKER --estimate` how many slices fit `available_bytes` or, if that is null,
+/// how many bytes the parameters need. `estimator` null: the variant's own.
 std::string estimate_question(const VariantDescription& variant, const Parameters& parameters,
                               std::optional<Size> available_bytes,
                               const std::optional<std::string>& estimator);
 
-/// ProtocolError when the line is no answer.
+/// Throws ProtocolError if the line is not an answer.
 EstimateReply parse_estimate_reply(const std::string& line);
 
-/// The keyword arguments of a Python function from `key=value` texts, as a JSON object: a value that is JSON
-/// is what it says (3, 0.5, true, null, [3, 3]), any other is a text. UsageError for what is no key=value.
+/// Returns the keyword arguments of a Python function from `key=value` texts, as a JSON object. A value that
+/// is valid JSON (3, 0.5, true, null, [3, 3]) is read as JSON, any other as a string. Throws UsageError for a
+/// text without `=`.
 std::string parse_arguments(const std::vector<std::string>& texts);
 
-/// `parameters` as such a JSON object.
+/// Returns `parameters` as such a JSON object.
 std::string to_arguments(const Parameters& parameters);
 
-/// Question and answer for `estimate --json`. `parameters`: a JSON object.
+/// Returns the output of `estimate --json`. `parameters`: a JSON object.
 std::string estimate_json(const std::string& variant, const std::string& parameters,
                           std::optional<Size> available_bytes, const EstimateReply& reply);
 
-/// Asks. ProtocolError when the worker gives no answer within `limit`, with how to ask by hand.
+/// Asks the worker. Throws ProtocolError, with how to ask by hand, if it does not answer within `limit`.
 EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question,
                             std::chrono::milliseconds limit = kAnswerLimit);
 

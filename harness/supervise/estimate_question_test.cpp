@@ -60,7 +60,7 @@ TEST(EstimateQuestion, ReadsTheAnswer) {
   EXPECT_EQ(reply.dtype, "f32");
   EXPECT_EQ(reply.terms.at(0).fixed_bytes, 3);
   EXPECT_FALSE(reply.error);
-  EXPECT_THAT(error_of([] { parse_estimate_reply("nonsense"); }), HasSubstr("no estimate"));
+  EXPECT_THAT(error_of([] { parse_estimate_reply("nonsense"); }), HasSubstr("not an estimate"));
   EXPECT_THAT(error_of([] { parse_estimate_reply("{}"); }), HasSubstr("'slices' not found"));
 }
 

@@ -22,7 +22,7 @@ using json_fields::Json;
 
 namespace {
 
-constexpr std::size_t kMaxWordsBytes = 400;
+constexpr std::size_t kMaxMessageBytes = 400;
 
 std::string request_line(const ExternalEstimator& estimator, const EstimatorQuestion& question,
                          std::optional<Size> available_bytes, const std::string& parameters) {
@@ -50,19 +50,19 @@ PythonEnvironment python_of(const ExternalEstimator& estimator) {
   }
 }
 
-// Python puts the working folder first in its path, and files there would replace modules of its library. Not
-// -P, which is younger than 3.10.
+// Python puts the working folder first in its path, and files there would replace modules of its library. The
+// option -P needs Python 3.11.
 constexpr const char* kEstimatorsOfPython =
     "import sys\n"
     "sys.path[:] = [path for path in sys.path if path not in ('', '.')]\n"
     "from peakmark.estimators import main\n"
     "main()";
 
-/// The program that answers, ready to be started. NoEstimateError where it is not there.
+/// Returns the command that starts the estimator. Throws NoEstimateError if its program is missing.
 WorkerCommand command_for(const ExternalEstimator& estimator, const std::string& request) {
   WorkerCommand command;
   command.environment = current_environment();
-  // A URL in it may hold a password, and no estimator needs it.
+  // Its URL may have a password, and no estimator needs it.
   std::erase_if(command.environment,
                 [](const std::string& entry) { return entry.starts_with("PEAKMARK_HISTORY="); });
   command.input = request;
@@ -79,7 +79,7 @@ WorkerCommand command_for(const ExternalEstimator& estimator, const std::string&
   } else {
     words = estimator_command_words(estimator.call.substr(estimator.call.find(':') + 1));
   }
-  // A path of a command is seen from the suite, wherever peakmark was started.
+  // The path of a command is relative to the suite.
   std::string program = words.front();
   if (program.find('/') != std::string::npos) program = (estimator.suite_folder / program).string();
   const std::string trouble = program_failure(command.environment, program);
@@ -95,7 +95,8 @@ ExternalAnswer failed(std::string error) {
   return answer;
 }
 
-/// What the process answers on one line; its last words where it does not.
+/// Returns the line that the process answers. Throws NoEstimateError, with its last message, if it does not
+/// answer.
 std::string answer_of(const WorkerCommand& command, double seconds, const AskLimits& limits) {
   using Clock = WorkerProcess::Clock;
   const auto check_deadline = [&limits] {
@@ -105,24 +106,25 @@ std::string answer_of(const WorkerCommand& command, double seconds, const AskLim
   WorkerProcess process(command);
   auto until = Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
   if (limits.deadline) until = std::min(until, *limits.deadline);
-  std::string last_words;
+  std::string last_message;
   for (;;) {
     const WorkerEvent event = process.next(until, limits.interrupt);
     switch (event.kind) {
       case WorkerEvent::Kind::output:
         return event.text;
       case WorkerEvent::Kind::error:
-        if (!event.text.empty()) last_words = "; the last it said: " + shortened(event.text, kMaxWordsBytes);
+        if (!event.text.empty())
+          last_message = "; its last message: " + shortened(event.text, kMaxMessageBytes);
         break;
       case WorkerEvent::Kind::observation:
         break;
       case WorkerEvent::Kind::ended:
         throw NoEstimateError(NoEstimate::died,
-                              "its process ended with " + process.end().text() + last_words);
+                              "its process ended with " + process.end().text() + last_message);
       case WorkerEvent::Kind::late:
         check_deadline();
         throw NoEstimateError(NoEstimate::no_answer_in_time,
-                              fmt::format("nothing within {:g} s{}", seconds, last_words));
+                              fmt::format("nothing within {:g} s{}", seconds, last_message));
       case WorkerEvent::Kind::interrupted:
         throw Interrupted("interrupted");
     }
@@ -148,11 +150,11 @@ EstimateObservation observe(const ExternalEstimator& estimator, const VariantDes
   return observed;
 }
 
-/// Room for a traceback: what an estimator says stands in run files, tables and JUnit.
+/// Enough for a traceback. The error of an estimator is in run files, tables and JUnit reports.
 constexpr std::size_t kMaxErrorBytes = 16'000;
 constexpr std::size_t kMaxQuotedBytes = 400;
 
-/// A number of an answer, or what is wrong with it.
+/// Reads a number. Throws NoEstimateError if it is invalid.
 std::optional<Size> read_number(const Json& answer, const char* key) {
   const Json& value = answer.contains(key) ? answer.at(key) : Json(nullptr);
   if (value.is_null()) return std::nullopt;
@@ -195,7 +197,7 @@ void read_padding(const Json& answer, std::vector<Size>& padding) {
   }
 }
 
-/// Ours (`f32`) where we have it.
+/// Returns our name of a dtype (`f32`) if it has one.
 std::string read_dtype(const std::string& name) {
   try {
     return std::string(to_string(parse_dtype(name)));
@@ -204,7 +206,7 @@ std::string read_dtype(const std::string& name) {
   }
 }
 
-/// What a command answers nobody has shown to numpy.
+/// Checks the dtype of a command, which numpy has not checked.
 void check_dtype(const std::string& name) {
   try {
     check_estimator_dtype(name);
@@ -217,10 +219,10 @@ ExternalAnswer read_object(const Json& json, const AnswerRules& rules) {
   ExternalAnswer answer;
   if (!json.is_object())
     throw NoEstimateError(NoEstimate::wrong_type,
-                          "the answer is no JSON object: " + shortened(json.dump(), kMaxQuotedBytes));
+                          "the answer is not a JSON object: " + shortened(json.dump(), kMaxQuotedBytes));
   if (json.contains("error")) json_fields::read(json.at("error"), answer.error);
   if (answer.error && answer.error->empty())
-    throw NoEstimateError(NoEstimate::no_answer, "its error says nothing");
+    throw NoEstimateError(NoEstimate::no_answer, "its error is empty");
   if (answer.error) {
     answer.error = shortened(*answer.error, kMaxErrorBytes);
     return answer;
@@ -234,8 +236,9 @@ ExternalAnswer read_object(const Json& json, const AnswerRules& rules) {
   }
   read_list(json, "output_dimensions", answer.output_dimensions);
   read_padding(json, answer.padding);
-  if (rules.asked_slices && !answer.slices) throw NoEstimateError(NoEstimate::no_answer, "it told no slices");
-  if (!answer.bytes) throw NoEstimateError(NoEstimate::no_answer, "it told no bytes");
+  if (rules.asked_slices && !answer.slices)
+    throw NoEstimateError(NoEstimate::no_answer, "it reports no slices");
+  if (!answer.bytes) throw NoEstimateError(NoEstimate::no_answer, "it reports no bytes");
   if (rules.slices > 0 && answer.bytes == 0) {
     throw NoEstimateError(NoEstimate::zero_per_slice, "the slices need 0 bytes, so any number would fit");
   }
@@ -259,7 +262,7 @@ ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQ
                     "answer max(0, slices): 0 says that not even one slice fits",
                     error.what(), available_bytes.value_or(0), fmt::join(question.other_dimensions, ", "),
                     question.slice_dimension, question.dtype));
-  } catch (const UsageError& error) {  // what it is called with
+  } catch (const UsageError& error) {  // invalid arguments
     return failed(error.what());
   } catch (const IoError& error) {  // it cannot be started
     return failed(error.what());
@@ -276,7 +279,7 @@ void note_external_estimates(const PlannedCase& planned, const Vocabulary& vocab
     EstimateObservation estimate;
     estimate.estimator = estimator->name;
     estimate.form = estimator->form;
-    estimate.error = "not_asked: the run ended before; `peakmark run --resume` asks it";
+    estimate.error = "not_asked: the run stopped before; `peakmark run --resume` asks it";
     estimate.is_asked = false;
     return estimate;
   };
@@ -333,7 +336,7 @@ ExternalAnswer read_external_answer(const std::string& line, const AnswerRules& 
   try {
     return read_object(Json::parse(line), rules);
   } catch (const Json::exception& error) {
-    throw NoEstimateError(NoEstimate::wrong_type, "the answer is none (" + json_fields::message_of(error) +
+    throw NoEstimateError(NoEstimate::wrong_type, "the answer is invalid (" + json_fields::message_of(error) +
                                                       "): " + line.substr(0, 200));
   }
 }

@@ -18,7 +18,7 @@ namespace peakmark {
 /// Why an external estimator has no answer (docs/estimators.md).
 enum class NoEstimate : std::uint8_t {
   not_found,          ///< no such program or environment
-  no_answer,          ///< its answer lacks a number that was asked for
+  no_answer,          ///< its answer lacks a number
   no_answer_in_time,  ///< its process wrote nothing within its time
   died,               ///< its process ended before it answered
   negative,
@@ -31,8 +31,8 @@ enum class NoEstimate : std::uint8_t {
 /// The name in messages: `no_answer_in_time`.
 std::string_view to_string(NoEstimate reason);
 
-/// An external estimator has no answer. The message begins with the name of the reason, as the documented
-/// `error` of an estimate does.
+/// An external estimator has no answer. The message starts with the name of the reason, as the documented
+/// `error` of an estimate.
 class NoEstimateError : public ProtocolError {
  public:
   NoEstimateError(NoEstimate reason, const std::string& message);
@@ -46,42 +46,42 @@ class NoEstimateError : public ProtocolError {
 struct ExternalAnswer {
   std::optional<Size> slices;        ///< that fit the available bytes
   std::optional<Size> bytes;         ///< that the slices need
-  std::optional<std::string> dtype;  ///< of the output: ours (`f32`) where we have it, else as it was told
+  std::optional<std::string> dtype;  ///< of the output; by our name (`f32`) if it has one
   std::vector<Size> output_dimensions;
   std::vector<Size> padding;         ///< slices before and after
-  std::optional<std::string> error;  ///< begins with its name: `negative: …`, `no_answer_in_time: …`
+  std::optional<std::string> error;  ///< starts with the reason: `negative: …`, `no_answer_in_time: …`
 };
 
-/// What its process is to be held to.
+/// How an answer is checked.
 struct AnswerRules {
-  bool by_command = false;    ///< not by our server of Python's, which has shown a dtype to numpy
-  bool asked_slices = false;  ///< how many fit was asked too
-  Size slices = 0;            ///< whose bytes were asked
+  bool by_command = false;    ///< from a command: the dtype was not checked by numpy in our Python server
+  bool asked_slices = false;  ///< the question was also how many slices fit
+  Size slices = 0;            ///< the question was for the bytes of these
 };
 
-/// From one line (docs/formats.md). Throws NoEstimateError for what is no answer.
+/// Reads an answer from one line (docs/formats.md). Throws NoEstimateError for an invalid one.
 ExternalAnswer read_external_answer(const std::string& line, const AnswerRules& rules);
 
-/// What ends the asking before its time.
+/// What stops a question early.
 struct AskLimits {
   int interrupt = -1;                                        ///< readable: throws Interrupted
   std::optional<WorkerProcess::Clock::time_point> deadline;  ///< past: throws DeadlineError
 };
 
-/// Asks in a process of the estimator's own, which is killed after `estimator.seconds`: what it allocates,
-/// breaks or never ends does so there. Nothing that goes wrong with it is thrown. `parameters`: a JSON
-/// object; empty, those of the question.
+/// Asks an estimator in a separate process, which is killed after `estimator.seconds`, so that its
+/// allocations, crashes and endless loops do not affect this one. Its failures are not thrown, but are in
+/// `error`. `parameters`: a JSON object; empty: those of the question.
 ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,
                             std::optional<Size> available_bytes, const std::string& parameters = "",
                             const AskLimits& limits = {});
 
-/// Notes in the observation of a case that was measured which external estimators are to be asked about it,
-/// the program's own and those that the suite names, each with `is_asked` false. A case that did not
-/// go well has no peak to hold them against.
+/// Adds the external estimators that must be asked about a measured case to its observation: the program's
+/// own and those that the suite names, each with `is_asked` false. Does nothing for a case that failed, which
+/// has no peak.
 void note_external_estimates(const PlannedCase& planned, const Vocabulary& vocabulary,
                              Observation& observation);
 
-/// Asks them, and notes what they answer. Where it throws (`limits`), those that are left stay as they were.
+/// Asks them, and adds their answers. If `limits` make it throw, the estimators that are left stay unasked.
 void ask_external_estimates(const Vocabulary& vocabulary, Observation& observation, const AskLimits& limits);
 
 }  // namespace peakmark

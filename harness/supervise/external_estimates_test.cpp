@@ -83,8 +83,8 @@ TEST_F(ExternalEstimates, ACommandMayHoldBlanks) {
 }
 
 TEST_F(ExternalEstimates, WhatIsNoAnswerIsAnErrorWithAName) {
-  EXPECT_THAT(error_of("nine"), StartsWith("wrong_type: the answer is none"));
-  EXPECT_THAT(error_of("[9]"), StartsWith("wrong_type: the answer is no JSON object"));
+  EXPECT_THAT(error_of("nine"), StartsWith("wrong_type: the answer is invalid"));
+  EXPECT_THAT(error_of("[9]"), StartsWith("wrong_type: the answer is not a JSON object"));
   EXPECT_THAT(error_of(R"({"slices": "9", "bytes": 1})"), StartsWith("wrong_type: slices is"));
   EXPECT_THAT(error_of(R"({"slices": 1.5, "bytes": 1})"), StartsWith("wrong_type: slices is 1.5"));
   EXPECT_THAT(error_of(R"({"slices": -1, "bytes": 1})"), StartsWith("negative: slices is -1, for "));
@@ -95,9 +95,9 @@ TEST_F(ExternalEstimates, WhatIsNoAnswerIsAnErrorWithAName) {
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 1e19})"), StartsWith("too_large: bytes"));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 9223372036854775808})"), StartsWith("too_large: bytes"));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 0})"), StartsWith("zero_per_slice: "));
-  EXPECT_THAT(error_of(R"({"slices": null, "bytes": 1})"), StartsWith("no_answer: it told no slices"));
-  EXPECT_THAT(error_of(R"({"slices": 1})"), StartsWith("no_answer: it told no bytes"));
-  EXPECT_THAT(error_of(R"({"slices": 1, "bytes": NaN})"), StartsWith("wrong_type: the answer is none"));
+  EXPECT_THAT(error_of(R"({"slices": null, "bytes": 1})"), StartsWith("no_answer: it reports no slices"));
+  EXPECT_THAT(error_of(R"({"slices": 1})"), StartsWith("no_answer: it reports no bytes"));
+  EXPECT_THAT(error_of(R"({"slices": 1, "bytes": NaN})"), StartsWith("wrong_type: the answer is invalid"));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 1, "dtype": "flaot32"})"),
               StartsWith("wrong_dtype: no dtype of numpy is 'flaot32'; did you mean 'float32'?"));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 1, "dtype": ""})"), StartsWith("wrong_dtype: "));
@@ -107,12 +107,12 @@ TEST_F(ExternalEstimates, WhatIsNoAnswerIsAnErrorWithAName) {
               StartsWith("wrong_type: padding is [1]"));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 1, "output_dimensions": [-10, 20]})"),
               StartsWith("negative: output_dimensions is [-10,20]"));
-  EXPECT_EQ("no_answer: its error says nothing", error_of(R"({"error": ""})"));
+  EXPECT_EQ("no_answer: its error is empty", error_of(R"({"error": ""})"));
   EXPECT_EQ("exception: as it says", error_of(R"({"error": "exception: as it says"})"));
 }
 
 TEST_F(ExternalEstimates, AProcessThatDiesOrNeverAnswersIsAnErrorWithAName) {
-  EXPECT_EQ("died: its process ended with exit code 3; the last it said: no such card",
+  EXPECT_EQ("died: its process ended with exit code 3; its last message: no such card",
             asked("echo no such card >&2; exit 3").error);
   EXPECT_THAT(asked("kill -9 $$").error.value_or(""),
               StartsWith("died: its process ended with signal SIGKILL"));
@@ -129,7 +129,7 @@ TEST_F(ExternalEstimates, OneThatCannotBeCalledSaysSo) {
   estimator.call = "python:m:f";
   estimator.python = "/no/such/environment";
   EXPECT_THAT(ask_external(estimator, {}, 1).error.value_or(""),
-              AllOf(StartsWith("not_found: "), HasSubstr("is not there; make it with: ")));
+              AllOf(StartsWith("not_found: "), HasSubstr("is missing; create it with: ")));
 }
 
 }  // namespace

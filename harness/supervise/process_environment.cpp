@@ -32,7 +32,7 @@ fs::path folder_of(const std::string& name, const fs::path& suite_folder) {
 
 RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment)
     : variables_(std::move(environment)) {
-  // A URL in it may hold a password, and no worker needs it.
+  // Its URL may have a password, and no worker needs it.
   std::erase_if(variables_, [](const std::string& entry) { return entry.starts_with("PEAKMARK_HISTORY="); });
   if (device.backend == Backend::dry) return;
   const RecorderLibraries libraries = find_recorder_libraries();
@@ -40,7 +40,7 @@ RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector
   folder_.emplace();
   add_recorders(variables_, libraries, folder_->path() / "worker.profile", false);
   set_variable(variables_, "PEAKMARK_RECORDER_LIBRARY", recorder.string());
-  // PoCL keeps compiled kernels in the user's cache folder; without any it would compile every case anew.
+  // PoCL caches compiled kernels in the user's cache folder; without one it would compile for every case.
   if (!find_variable(variables_, "POCL_CACHE_DIR") && !find_variable(variables_, "XDG_CACHE_HOME") &&
       !find_variable(variables_, "HOME")) {
     variables_.push_back("POCL_CACHE_DIR=" + (folder_->path() / "pocl-cache").string());
@@ -61,7 +61,7 @@ PythonEnvironment find_python(const std::string& name, const fs::path& suite_fol
                                            : fmt::format("python3 -m venv {} && {}/bin/pip install PACKAGES",
                                                          folder.string(), folder.string());
   throw EnvironmentError(
-      fmt::format("the Python environment {} is not there; make it with: {}", folder.string(), how));
+      fmt::format("the Python environment {} is missing; create it with: {}", folder.string(), how));
 }
 
 void add_python(std::vector<std::string>& environment, const PythonEnvironment& python) {

@@ -11,14 +11,14 @@
 
 namespace peakmark {
 
-/// The environment in which a worker's allocations on a device are recorded. The profiles, which only the
-/// worker itself reads, stand in a folder for temporary files and go with this object.
+/// The environment in which a worker's allocations on a device are recorded. Its profiles, which only the
+/// worker reads, are in a temporary folder, which is removed with this object.
 class RecordingEnvironment {
  public:
-  /// RecorderError when there is no recorder for this device. `dry` keeps its own allocation_log.
+  /// Throws RecorderError if there is no recorder for this device. `dry` has its own allocation log.
   RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment);
 
-  /// NAME=value each.
+  /// Returns the variables, each NAME=value.
   [[nodiscard]] const std::vector<std::string>& variables() const { return variables_; }
 
  private:
@@ -26,20 +26,20 @@ class RecordingEnvironment {
   std::optional<ScratchFolder> folder_;
 };
 
-/// A Python that runs programs or estimators of a suite.
+/// The Python that runs programs or estimators of a suite.
 struct PythonEnvironment {
   std::filesystem::path interpreter;
-  std::optional<std::filesystem::path> folder;  ///< none: the system's own
+  std::optional<std::filesystem::path> folder;  ///< null: the system's own
 };
 
-/// `name`: a folder under $PEAKMARK_ENVIRONMENTS (build/environments where that is not set), with a `/` one
-/// from `suite_folder`; empty: python3 of $PATH. EnvironmentError when it is not there, with the command that
-/// makes it: `made_by`, or else the general one.
+/// Finds a Python environment. `name`: a folder in $PEAKMARK_ENVIRONMENTS (by default build/environments);
+/// with a `/` it is relative to `suite_folder`; empty: python3 from $PATH. Throws EnvironmentError if it is
+/// missing, with the command that creates it: `made_by`, else the general one.
 PythonEnvironment find_python(const std::string& name, const std::filesystem::path& suite_folder,
                               const std::string& made_by);
 
-/// Lets a process be of this Python: its programs come first in PATH. The module `peakmark` comes first in
-/// PYTHONPATH: marks and recorder are then of one release.
+/// Adds a Python to the environment of a process: its programs come first in PATH, and the module `peakmark`
+/// in PYTHONPATH, so that marks and recorder are from one release.
 void add_python(std::vector<std::string>& environment, const PythonEnvironment& python);
 
 }  // namespace peakmark

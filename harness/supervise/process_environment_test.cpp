@@ -47,11 +47,11 @@ std::string python_mistake(const std::string& name, const std::string& made_by) 
 
 TEST(PythonEnvironment, ThatIsMissingSaysWhatMakesIt) {
   ::setenv("PEAKMARK_ENVIRONMENTS", "/no/such/folder", 1);
-  EXPECT_EQ("the Python environment /no/such/folder/nabu is not there; make it with: make nabu",
+  EXPECT_EQ("the Python environment /no/such/folder/nabu is missing; create it with: make nabu",
             python_mistake("nabu", "make nabu"));
   EXPECT_THAT(python_mistake("nabu", ""),
-              HasSubstr("make it with: python3 -m venv /no/such/folder/nabu && "));
-  EXPECT_THAT(python_mistake("./mine", ""), StartsWith("the Python environment /suites/mine is not there"));
+              HasSubstr("create it with: python3 -m venv /no/such/folder/nabu && "));
+  EXPECT_THAT(python_mistake("./mine", ""), StartsWith("the Python environment /suites/mine is missing"));
   ::unsetenv("PEAKMARK_ENVIRONMENTS");
 }
 

@@ -23,7 +23,7 @@ std::size_t terminal_width(std::FILE* stream) {
   return size.ws_col;
 }
 
-std::string format_duration(std::chrono::seconds duration) {
+std::string clock_text(std::chrono::seconds duration) {
   const auto seconds = std::max<std::chrono::seconds::rep>(duration.count(), 0);
   if (seconds < 3600) return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
   return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -50,11 +50,11 @@ Progress::~Progress() {
 
 std::string Progress::text(Clock::time_point now) const {
   const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(now - begin_);
-  std::string text = fmt::format("{}/{}, {}", done_, quantity(total_, "case"), format_duration(elapsed));
+  std::string text = fmt::format("{}/{}, {}", done_, quantity(total_, "case"), clock_text(elapsed));
   if (const std::size_t measured = done_ - already_; measured > 0 && done_ < total_) {
     const std::chrono::duration<double> spent = now - begin_;
     const double left = spent.count() / static_cast<double>(measured) * static_cast<double>(total_ - done_);
-    text += fmt::format(", {} left", format_duration(std::chrono::seconds(static_cast<std::int64_t>(left))));
+    text += fmt::format(", {} left", clock_text(std::chrono::seconds(static_cast<std::int64_t>(left))));
   }
   if (failed_ > 0) text += fmt::format(", {} failed", failed_);
   if (!starting_.empty()) text += ", " + starting_;
@@ -69,7 +69,7 @@ std::string Progress::line(Clock::time_point now, std::size_t width) const {
   }
   line += text(now);
   if (!case_name_.empty()) line += "  " + case_name_;
-  // The last column stays free: some terminals go to the next line once it is written.
+  // The last column stays empty: some terminals wrap the line once it is written.
   return line.substr(0, width - 1);
 }
 

@@ -24,11 +24,11 @@ class ProgressTest : public testing::Test {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{std::tmpfile(), std::fclose};
 };
 
-TEST(FormatDuration, ReadsAsAClock) {
-  EXPECT_EQ(format_duration(7s), "0:07");
-  EXPECT_EQ(format_duration(750s), "12:30");
-  EXPECT_EQ(format_duration(3725s), "1:02:05");
-  EXPECT_EQ(format_duration(-3s), "0:00");
+TEST(ClockText, ReadsAsAClock) {
+  EXPECT_EQ(clock_text(7s), "0:07");
+  EXPECT_EQ(clock_text(750s), "12:30");
+  EXPECT_EQ(clock_text(3725s), "1:02:05");
+  EXPECT_EQ(clock_text(-3s), "0:00");
 }
 
 TEST_F(ProgressTest, SaysWhatIsDoneAndWhatRemains) {

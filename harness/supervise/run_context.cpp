@@ -14,6 +14,8 @@
 
 #include "base/private_text.hpp"
 #include "base/text.hpp"
+#include "runfile/run_journal.hpp"
+#include "supervise/case_listeners.hpp"
 
 namespace peakmark {
 namespace {
@@ -103,9 +105,42 @@ std::string reference_warning(const ReferenceTimes& times) {
   const double change = *times.last_ns / *times.first_ns - 1;
   if (std::abs(change) <= kReferenceTolerance) return {};
   return fmt::format(
-      "the reference case took {:.4g} us first and {:.4g} us last, {:+.1f} %: the machine did not keep its "
-      "pace, so times of this run are not to be trusted to less than that",
+      "reference copy drifted by {2:+.1f} %, from {0:.4g} us to {1:.4g} us: smaller time changes in this run "
+      "are "
+      "not reliable",
       *times.first_ns / 1e3, *times.last_ns / 1e3, change * 100);
+}
+
+void say_device(const DeviceInfo& device, bool memory_only) {
+  say(fmt::format("device: {} {}: {}{}", to_string(device.backend), device.index, device.name,
+                  device.driver.empty() ? "" : fmt::format(" (driver {})", device.driver)));
+  if (device.is_cpu && device.backend != Backend::dry && !memory_only) {
+    say("  it is a CPU: bytes are as on a GPU, but times are not comparable with a GPU");
+  }
+}
+
+void say_checking(std::size_t cases) {
+  constexpr std::size_t kMinCases = 10'000;  // fewer take less than a second
+  if (cases >= kMinCases) say(fmt::format("  {} cases: the worker checks whether it can run them", cases));
+}
+
+void start_journal(RunJournal& journal, RunContext context, const std::filesystem::path& run_file) {
+  const std::filesystem::path kept = journal.start(std::move(context));
+  if (kept.empty()) return;
+  say(fmt::format(
+      "  {} is of an earlier run that did not finish; it is kept as {} when the first case is measured. To "
+      "continue that run instead, stop now and add --resume",
+      partial_of(run_file).string(), kept.filename().string()));
+}
+
+void note_findings(const MachineFacts& facts, const DeviceInfo& device, RunContext& context) {
+  add_machine_facts(context, facts, device);
+  for (const Finding& finding : diagnose(facts, &device)) {
+    if (context.memory_only && finding.effect == Effect::timing) continue;
+    const std::string warning = finding.fix.empty() ? finding.what : finding.what + ": " + finding.fix;
+    say("  " + warning);
+    context.warnings.push_back(warning);
+  }
 }
 
 }  // namespace peakmark

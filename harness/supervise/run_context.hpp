@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -9,22 +10,35 @@
 
 namespace peakmark {
 
-/// A new run of this selection: an id of its own, now, here, with this worker.
-/// `host_name`: with this machine's name, not its mark.
+class RunJournal;
+
+/// Returns the context of a new run of this selection, with a new id and the current date. `host_name`: with
+/// this machine's name instead of its mark.
 RunContext make_run_context(const Selection& selection, const Description& description, bool memory_only,
                             bool host_name = false);
 
-/// Clocks, memory in use and what else the machine tells, into the run's environment. What is unknown is not
-/// there.
+/// Adds clocks, memory in use and other facts of the machine to the context. Unknown facts are left out.
 void add_machine_facts(RunContext& context, const MachineFacts& facts, const DeviceInfo& device);
 
-/// `20260131T020000Z-0123456789abcdef`: sorts by time, and no two are alike.
+/// Returns a unique id that sorts by time: `20260131T020000Z-0123456789abcdef`.
 std::string make_run_id();
 
-/// Variables that bear on measurements and may be published, and the kernel and CPU of this machine.
+/// Returns the environment variables that affect measurements and may be published, and this machine's kernel
+/// and CPU.
 std::map<std::string, std::string> measurement_environment();
 
-/// How far two reference times are apart, as a part of the first, told when it is more than 5 %; else empty.
+/// Returns a warning if the first and the last reference time differ by more than 5 %; else empty.
 std::string reference_warning(const ReferenceTimes& times);
+
+/// Reports the device that is measured on.
+void say_device(const DeviceInfo& device, bool memory_only);
+/// Reports that the worker checks the cases, where they are so many that this takes a while.
+void say_checking(std::size_t cases);
+
+/// Reports what may spoil this run, and adds it to the warnings of the context.
+void note_findings(const MachineFacts& facts, const DeviceInfo& device, RunContext& context);
+
+/// Starts a new run; reports where an earlier one that was cut short is kept.
+void start_journal(RunJournal& journal, RunContext context, const std::filesystem::path& run_file);
 
 }  // namespace peakmark

@@ -12,7 +12,7 @@
 
 namespace peakmark {
 
-/// What a user asks to be measured, and on what.
+/// What the user selects to be measured, and on which device.
 struct SelectionOptions {
   std::vector<std::filesystem::path> suites;
   std::optional<std::string> filter;   ///< a regular expression (ECMAScript); see filtered()
@@ -25,26 +25,26 @@ struct SelectionOptions {
 
 /// What is measured.
 struct Selection {
-  DeviceInfo device;  ///< `dry` where every case is
-  Suite suite;        ///< without its cases: those that are left of them are `planned`
+  DeviceInfo device;  ///< `dry` if every case is
+  Suite suite;        ///< without its cases: the selected ones are `planned`
   /// After filter, then shard: empty where there are fewer cases than shards.
   std::vector<PlannedCase> planned;
   std::optional<std::string> filter;
-  std::optional<std::string> asked_backend;  ///< which took the place of the suites' own
+  std::optional<std::string> asked_backend;  ///< that replaces the suites' own
   std::optional<Shard> shard;
 };
 
-/// The cases in whose name, or full name, the expression is found. UsageError when it is none, or leaves no
-/// case.
+/// Returns the cases in whose name, or full name, the expression is found. Throws UsageError for an invalid
+/// expression, and if no case is left.
 std::vector<PlannedCase> filtered(std::vector<PlannedCase> cases, const std::string& expression);
 
-/// Chooses device and cases among what is here. `check` sees every case of the suites, before filter and
-/// shard, and before a missing device is an error. Throws UsageError for mistakes, DeviceError when the
-/// device, or what is required, is missing: it names what is, and why the rest is not.
+/// Selects device and cases. `check` gets every case of the suites, before filter and shard, and before a
+/// missing device is an error. Throws UsageError for errors of options and suites, and DeviceError, which
+/// lists the devices, if the device or the requirement is missing.
 Selection select(const SelectionOptions& options, const Description& description, const DeviceList& devices,
                  const CaseCheck& check = nullptr);
 
-/// What `list` shows: as `select`, but where there is no device the backend of cases that leave it open is
+/// The cases that `list` shows: as select(), but without a device the backend of cases that leave it open is
 /// `auto`.
 struct Listing {
   Suite suite;  ///< without its cases
@@ -54,10 +54,10 @@ struct Listing {
 Listing list_cases(const SelectionOptions& options, const Description& description, const DeviceList& devices,
                    const CaseCheck& check = nullptr);
 
-/// A regular expression that finds exactly this text.
+/// Returns a regular expression that matches exactly this text.
 std::string exactly(const std::string& text);
 
-/// A case whose backend is not that of the run's device. `dry` runs beside any device.
+/// Returns true if the backend of a case is not that of the run's device. `dry` runs with any device.
 bool is_of_another_backend(const PlannedCase& planned, const DeviceInfo& device);
 
 }  // namespace peakmark

@@ -7,12 +7,13 @@
 
 #include "base/error.hpp"
 #include "base/program.hpp"
+#include "runfile/observation.hpp"
 #include "supervise/worker_program.hpp"
 
 namespace peakmark {
 namespace {
 
-/// `old=a, new=b`; where all are alike, that alone.
+/// Appends `LABEL=one` to a list like `old=a, new=b`.
 void join(std::string& all, const std::string& label, const std::string& one, bool is_first) {
   all += fmt::format("{}{}={}", is_first ? "" : ", ", label, one);
 }
@@ -23,6 +24,26 @@ std::string with_underlines(std::string label) {
 }
 
 }  // namespace
+
+void set_cache(const std::vector<std::pair<WorkerCall*, const Description*>>& workers,
+               const std::optional<std::string>& asked) {
+  const auto old = std::ranges::find_if(workers, [](const auto& one) { return !one.second->takes_cache; });
+  if (old != workers.end() && asked && *asked != cache_state::hot) {
+    throw UsageError(
+        fmt::format("--cache {}: {} was built with an older peakmark and takes hot times only; rebuild it",
+                    *asked, old->first->program.string()));
+  }
+  for (const auto& [call, description] : workers) {
+    if (!description->takes_cache) continue;
+    call->cache = old == workers.end() ? asked : std::optional(std::string(cache_state::hot));
+  }
+}
+
+WorkerCall WorkerCall::for_times_only() const {
+  WorkerCall call = *this;
+  call.arguments.emplace_back("--times-only");
+  return call;
+}
 
 RunWorkers::RunWorkers(const SweepOptions& options, int interrupt) {
   if (options.labelled_workers.empty()) {
@@ -67,16 +88,16 @@ void RunWorkers::add(const LabelledWorker& worker, int interrupt) {
   try {
     description = describe_worker(calls_.back().program, interrupt, calls_.back().arguments);
   } catch (const ProtocolError& error) {
-    throw ProtocolError(
-        fmt::format("--worker {}: {} (each of several must know --label: an older one is built anew against "
-                    "this peakmark)",
-                    typed, error.what()));
+    throw ProtocolError(fmt::format(
+        "--worker {}: {} (each of several workers must support --label; rebuild an older one against "
+        "this peakmark)",
+        typed, error.what()));
   }
   calls_.back().reports_steps = description.reports_steps;
   for (VariantDescription& variant : description.variants) {
     if (!variant.name.ends_with("." + worker.label)) {
       throw ProtocolError(
-          fmt::format("{}: told --label {}, it still calls a variant {}; it cannot be one of several",
+          fmt::format("{}: with --label {}, it still names a variant {}; it cannot be one of several workers",
                       calls_.back().program.string(), worker.label, variant.name));
     }
     variant.label = worker.label;
@@ -87,7 +108,8 @@ std::string RunWorkers::warning() const {
   for (const Description& one : descriptions_) {
     if (one.build == descriptions_.front().build) continue;
     return fmt::format(
-        "the workers are builds of several kinds ({}): that alone makes times differ; build them alike, as "
+        "the workers are builds of different types ({}), which makes times differ; build them alike, for "
+        "example "
         "with -DCMAKE_BUILD_TYPE=Release",
         description_.build);
   }
@@ -101,20 +123,13 @@ void RunWorkers::check(const std::vector<PlannedCase>& cases, int interrupt) con
 }
 
 std::size_t RunWorkers::index_of(const PlannedCase& planned) const {
+  if (descriptions_.size() == 1) return 0;
   const auto found = std::ranges::find_if(descriptions_, [&](const Description& one) {
     return one.variant(planned.sweep_case.variant) != nullptr;
   });
   if (found == descriptions_.end())
     throw UsageError("no worker has the variant " + planned.sweep_case.variant);
   return static_cast<std::size_t>(found - descriptions_.begin());
-}
-
-std::vector<PlannedCase> RunWorkers::cases_of(std::size_t index,
-                                              const std::vector<PlannedCase>& cases) const {
-  std::vector<PlannedCase> kept;
-  std::ranges::copy_if(cases, std::back_inserter(kept),
-                       [&](const PlannedCase& planned) { return index_of(planned) == index; });
-  return kept;
 }
 
 std::filesystem::path find_worker_for(const SweepOptions& options) {
@@ -134,23 +149,23 @@ void set_workers(SweepOptions& options, const std::vector<std::string>& typed) {
     if (!is_axis_name(label)) {  // a path may hold a `=` too
       if (typed.size() > 1) {
         throw UsageError(fmt::format(
-            "--worker {}: one of several has a label: --worker old={} --worker new=…", word, word));
+            "--worker {}: several workers need labels; write --worker old={} --worker new=…", word, word));
       }
       options.worker = word;
       return;
     }
     if (sign + 1 == word.size()) {
-      throw UsageError(
-          fmt::format("--worker {}: no program stands behind the label; write {}PROGRAM", word, word));
+      throw UsageError(fmt::format("--worker {}: no program after the label; write {}PROGRAM", word, word));
     }
     if (label.find('.') != std::string::npos) {
-      throw UsageError(fmt::format(
-          "--worker {}: a label has no point, for one stands before it in the names of variants; write {}",
-          word, with_underlines(label)));
+      throw UsageError(
+          fmt::format("--worker {}: a label must not contain a point, which separates it from the variant's "
+                      "name; write {}",
+                      word, with_underlines(label)));
     }
     for (const LabelledWorker& other : options.labelled_workers) {
       if (other.label == label)
-        throw UsageError(fmt::format("--worker {}: the label {} stands twice", word, label));
+        throw UsageError(fmt::format("--worker {}: the label {} is used twice", word, label));
     }
     options.labelled_workers.push_back({label, word.substr(sign + 1)});
   }

@@ -2,37 +2,53 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "supervise/measuring.hpp"
 #include "supervise/sweep_run.hpp"
 #include "sweep/description.hpp"
 
 namespace peakmark {
 
+/// A worker program and its extra arguments.
+struct WorkerCall {
+  std::filesystem::path program;
+  std::vector<std::string> arguments;
+  /// The worker supports --report-steps, so a crash can be attributed to a step.
+  bool reports_steps = false;
+  /// Its `--cache`; null: the worker decides by the kind of its device.
+  std::optional<std::string> cache = std::nullopt;
+  /// Returns the same call with `--times-only`: memory and results were measured before.
+  [[nodiscard]] WorkerCall for_times_only() const;
+};
+
+/// Sets the `--cache` of each worker. If one is too old to have the option and the user has not set it, all
+/// take hot times, as that one does. Throws UsageError if one cannot do what the user has set.
+void set_cache(const std::vector<std::pair<WorkerCall*, const Description*>>& workers,
+               const std::optional<std::string>& asked);
+
 /// The workers of one run: one, or several with a label each, such as the builds of two commits. The names of
-/// a labelled worker's variants end with its label, so that the same variant of both stands in one run file,
-/// and `compare RUN --variants sum/fast.old sum/fast.new` takes them.
+/// a labelled worker's variants end with its label. So one run file can hold the same variant of both, and
+/// `compare RUN --variants sum/fast.old sum/fast.new` compares them.
 class RunWorkers {
  public:
-  /// Finds and asks them. UsageError for one that is not there or does not answer, a label that is none or
-  /// stands twice, and a worker that cannot be labelled.
+  /// Finds the workers and asks each for its description. Throws UsageError for a missing worker, one that
+  /// does not answer, an invalid or repeated label, and a worker that does not support labels.
   RunWorkers(const SweepOptions& options, int interrupt);
 
-  /// Of all together: what suites may name.
+  /// Returns the variants of all workers: what suites may name.
   [[nodiscard]] const Description& description() const { return description_; }
-  /// What spoils a comparison of their times: builds of several kinds. Empty where nothing does.
+  /// Returns a warning if the workers are builds of different types, whose times cannot be compared; else
+  /// empty.
   [[nodiscard]] std::string warning() const;
-  /// Has each look at its cases (case_check.hpp).
+  /// Has each worker check its cases: check_cases().
   void check(const std::vector<PlannedCase>& cases, int interrupt) const;
 
   [[nodiscard]] const std::vector<WorkerCall>& calls() const { return calls_; }
-  /// Which of the calls measures a case that is none of a program.
+  /// Returns the index of the call that measures a case. Not for cases of programs.
   [[nodiscard]] std::size_t index_of(const PlannedCase& planned) const;
-  /// Only the cases of one of them.
-  [[nodiscard]] std::vector<PlannedCase> cases_of(std::size_t index,
-                                                  const std::vector<PlannedCase>& cases) const;
 
  private:
   void add(const LabelledWorker& worker, int interrupt);
@@ -42,16 +58,16 @@ class RunWorkers {
   Description description_;
 };
 
-/// The one worker of a run: `options.worker`, or else the one that its suites name, or else the default one.
-/// UsageError where it is not there.
+/// Returns the worker of a run with one worker: `options.worker`, else the one that the suites name, else the
+/// default one. Throws UsageError if it is missing.
 std::filesystem::path find_worker_for(const SweepOptions& options);
 
-/// `--worker` as it was typed: PROGRAM, once, or LABEL=PROGRAM, once or more, into `options`. UsageError for
-/// a mixture, a label with a point (of_worker() could not tell it from a variant's name) or without a
-/// program.
+/// Reads the values of `--worker` into `options`: one PROGRAM, or one or more LABEL=PROGRAM. Throws
+/// UsageError for a mixture, a label with a point (a point separates variant and label in names) and a label
+/// without a program.
 void set_workers(SweepOptions& options, const std::vector<std::string>& typed);
 
-/// The other way round: what to type.
+/// Returns the values of `--worker` that set these options.
 std::vector<std::string> typed_workers(const SweepOptions& options);
 
 }  // namespace peakmark

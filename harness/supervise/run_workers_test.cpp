@@ -50,9 +50,10 @@ std::string refused(const std::vector<std::string>& typed) {
 }
 
 TEST(RunWorkers, ALabelHasAProgramAndNoPoint) {
-  EXPECT_EQ(refused({"old="}), "--worker old=: no program stands behind the label; write old=PROGRAM");
-  EXPECT_THAT(refused({"v1.2=./a", "new=./b"}),
-              AllOf(StartsWith("--worker v1.2=./a: a label has no point"), EndsWith("write v1_2")));
+  EXPECT_EQ(refused({"old="}), "--worker old=: no program after the label; write old=PROGRAM");
+  EXPECT_THAT(
+      refused({"v1.2=./a", "new=./b"}),
+      AllOf(StartsWith("--worker v1.2=./a: a label must not contain a point"), EndsWith("write v1_2")));
   EXPECT_EQ(workers({"./build.d=fast/bench"}).worker, "./build.d=fast/bench");
 }
 

@@ -62,7 +62,7 @@ TEST_F(StuckWorker, ThatCannotBeReapedIsLeftBehind) {
   EXPECT_THAT(listener_.outcomes(), ElementsAre("timeout", "ok"));
   EXPECT_THAT(listener_.observations_.at(0).message,
               AllOf(HasSubstr("no result after 0.5 s"), HasSubstr("cannot be killed"),
-                    HasSubstr("the run goes on without it")));
+                    HasSubstr("the run continues without it")));
   EXPECT_EQ(given_up_children().size(), 1U);
   EXPECT_THAT(end_orphans(), testing::IsEmpty()) << "and nobody waits for it again";
 }
@@ -126,7 +126,7 @@ TEST(Ask, AnAnswerWithoutEndIsGivenUp) {
     ask(endless, 600s);
     FAIL();
   } catch (const NoAnswer& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/bin/sh answers without end"));
+    EXPECT_THAT(error.what(), HasSubstr("/bin/sh writes without end"));
   }
 }
 

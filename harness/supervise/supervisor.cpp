@@ -13,9 +13,9 @@ namespace peakmark {
 namespace {
 
 constexpr int kMaxFailedStarts = 3;
-// A worker gets its cases in batches. A replaced worker gets its cases again, which is quadratic in the size
-// of a batch, and each start costs as much as some hundred cases: a batch grows as long as workers come to
-// its end.
+// A worker gets its cases in batches. When a worker is replaced, the new one gets the rest of the batch
+// again, which is quadratic in its size; but each start costs as much as some hundred cases. So a batch grows
+// while workers complete theirs.
 constexpr std::size_t kFirstBatch = 1000;
 constexpr std::size_t kMaxBatch = 8000;
 constexpr std::chrono::seconds kTick{1};
@@ -46,51 +46,51 @@ WorkerCommand command_for(const SupervisorOptions& options, std::vector<std::str
   return command;
 }
 
-/// What a worker says beside its observations. The last line is held back until more is heard of the worker:
-/// where it dies of what it said, the error says it, once.
+/// The output of a worker besides its observations. The last line is buffered until the worker does something
+/// else, so that a fatal line appears once, in the error.
 class WorkerStderr {
  public:
   WorkerStderr(const SupervisorOptions& options, SupervisorListener& listener)
       : name_(options.worker.program.filename().string() + ": "), listener_(listener) {}
 
-  void hear(const std::string& text) {
-    tell();
-    // Programs begin their messages with their name; whoever hears them through us knows who speaks.
-    held_ = text.starts_with(name_) ? text.substr(name_.size()) : text;
-    if (!held_->empty()) last_ = *held_;
+  void add(const std::string& text) {
+    flush();
+    // Programs start their messages with their name, which the listener adds itself.
+    buffered_ = text.starts_with(name_) ? text.substr(name_.size()) : text;
+    if (!buffered_->empty()) last_ = *buffered_;
   }
-  /// Tells the listener what is held back.
-  void tell() {
-    if (held_) listener_.said(*held_);
-    held_.reset();
+  /// Passes the buffered line to the listener.
+  void flush() {
+    if (buffered_) listener_.said(*buffered_);
+    buffered_.reset();
   }
-  void forget() { last_.clear(); }
-  void stand_for(const std::string& text) { last_ = text; }
+  void clear_last() { last_.clear(); }
+  /// Replaces the last line by a reason that says more.
+  void set_last(const std::string& text) { last_ = text; }
   [[nodiscard]] const std::string& last() const { return last_; }
 
-  /// A worker that has ended in the middle of nothing. Throws RecorderError where its recorder did not come
-  /// up.
+  /// Handles the end of a worker between two cases. Throws RecorderError if its recorder did not start.
   void end(const WorkerEnd& end) {
     if (end.exit_code == static_cast<int>(ExitCode::recorder)) {
       throw_error_of_exit_code(*end.exit_code,
-                               last_.empty() ? "the recorder did not come up in the worker" : last_);
+                               last_.empty() ? "the recorder did not start in the worker" : last_);
     }
-    tell();
+    flush();
   }
 
  private:
   std::string name_;
   SupervisorListener& listener_;
-  std::optional<std::string> held_;
+  std::optional<std::string> buffered_;
   std::string last_;
 };
 
-/// The cases of a run that have no observation yet, and the one being measured.
+/// Measures cases by workers, one after the other.
 class Supervision {
  public:
   Supervision(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
               SupervisorListener& listener)
-      : options_(options), listener_(listener), words_(options, listener) {
+      : options_(options), listener_(listener), stderr_(options, listener) {
     for (const PlannedCase& planned : cases) pending_.push_back(&planned);
   }
 
@@ -103,8 +103,8 @@ class Supervision {
       WorkerProcess worker(command());
       current_ = nullptr;
       progressed_ = false;
-      words_.forget();
-      limit_from(options_.start_limit);
+      stderr_.clear_last();
+      set_limit(options_.start_limit);
       const std::optional<Stop> stop = serve(worker);
       listener_.ended();
       if (stop) return *stop;
@@ -130,38 +130,38 @@ class Supervision {
     return command;
   }
 
-  void limit_from(std::chrono::milliseconds limit) { limit_ = Clock::now() + limit; }
+  void set_limit(std::chrono::milliseconds limit) { limit_ = Clock::now() + limit; }
 
-  /// Until the worker has ended, or the run is to stop.
+  /// Handles the events of a worker until it has ended, or returns why the run must stop.
   std::optional<Stop> serve(WorkerProcess& worker) {
     for (;;) {
       const auto until = options_.deadline ? std::min(limit_, *options_.deadline) : limit_;
       const WorkerEvent event = worker.next(std::min(until, Clock::now() + kTick), options_.interrupt);
       if (event.kind == Kind::late && Clock::now() < until) {
-        words_.tell();
+        stderr_.flush();
         listener_.waiting();
         continue;
       }
       switch (event.kind) {
         case Kind::observation:
-          words_.tell();
-          if (!take(event.text, worker)) return std::nullopt;
+          stderr_.flush();
+          if (!take_line(event.text, worker)) return std::nullopt;
           break;
         case Kind::output:
         case Kind::error:
-          words_.hear(event.text);
+          stderr_.add(event.text);
           break;
         case Kind::ended:
           note_end(worker.end());
           return std::nullopt;
         case Kind::interrupted:
-          words_.tell();
+          stderr_.flush();
           if (const std::string left = kill(worker); !left.empty()) listener_.said(left);
           return Stop::interrupted;
         case Kind::late: {
-          words_.tell();
+          stderr_.flush();
           const std::string left = kill(worker);
-          // A worker that hangs when all is measured costs nothing but its own end.
+          // When all cases are measured, a worker that hangs only has to be killed.
           if (options_.deadline && Clock::now() >= *options_.deadline && !pending_.empty()) {
             if (!left.empty()) listener_.said(left);
             return Stop::deadline;
@@ -173,8 +173,8 @@ class Supervision {
     }
   }
 
-  /// False when the worker was not understood and is dead now.
-  bool take(const std::string& text, WorkerProcess& worker) {
+  /// Returns false when the line is malformed; the worker is killed then.
+  bool take_line(const std::string& text, WorkerProcess& worker) {
     try {
       WorkerLine line = parse_worker_line(text);
       if (line.start) start(*line.start, line.bytes);
@@ -183,43 +183,43 @@ class Supervision {
       if (line.reference) note_reference(*line.reference);
       return true;
     } catch (const ProtocolError& error) {
-      not_understood(error.what(), worker);
+      fail_malformed(error.what(), worker);
     }
     return false;
   }
 
   void start(const std::string& name, std::optional<Size> bytes) {
-    if (current_ != nullptr) throw ProtocolError("it starts a case in the middle of another");
+    if (current_ != nullptr) throw ProtocolError("it starts a case in the middle of another one");
     const auto found = std::ranges::find_if(pending_, [&](const auto* one) { return one->name == name; });
     if (found == pending_.end())
       throw ProtocolError("it starts the case " + name + ", which it was not given");
     current_ = *found;
     step_.clear();
     progressed_ = true;
-    words_.forget();
+    stderr_.clear_last();
     bytes_ = bytes;
-    limit_from(options_.case_limit.limit(bytes));
+    set_limit(options_.case_limit.limit(bytes));
     listener_.started(**found);
   }
 
   void begin_step(const std::string& step) {
-    if (current_ == nullptr) throw ProtocolError("it tells a step of no case");
+    if (current_ == nullptr) throw ProtocolError("it reports a step outside a case");
     step_ = step;
   }
 
   void note_reference(const ReferenceTime& time) {
-    if (current_ != nullptr) throw ProtocolError("it times the reference in the middle of a case");
+    if (current_ != nullptr) throw ProtocolError("it reports the reference case in the middle of a case");
     listener_.reference(time);
-    limit_from(options_.start_limit);
+    set_limit(options_.start_limit);
   }
 
   void finish(Observation& observation) {
     if (current_ == nullptr || current_->name != observation.case_name) {
-      throw ProtocolError("it observes the case " + observation.case_name + ", which it has not started");
+      throw ProtocolError("it reports the case " + observation.case_name + ", which it has not started");
     }
     observation.axes.share(current_->sweep_case.parameters);
     record(observation);
-    limit_from(options_.start_limit);
+    set_limit(options_.start_limit);
   }
 
   void record(const Observation& observation) {
@@ -234,44 +234,44 @@ class Supervision {
   }
 
   std::string with_last_words(const std::string& message) const {
-    return words_.last().empty() ? message : message + "; the last it said: " + words_.last();
+    return stderr_.last().empty() ? message : message + "; its last message: " + stderr_.last();
   }
 
-  /// `60 s (--timeout)`; with what it is made of, where it depends on the case.
+  /// Returns `60 s (--timeout)`, or how the limit was computed if it depends on the case.
   std::string limit_text() const {
     const CaseLimit& limit = options_.case_limit;
     const std::string seconds = seconds_text(limit.limit(bytes_));
     if (!bytes_ || limit.per_gib.count() == 0) return seconds + " (--timeout)";
-    return fmt::format("{} ({} and {} a GiB for {}; --timeout sets another limit)", seconds,
+    return fmt::format("{} ({} and {} per GiB for {}; --timeout sets another limit)", seconds,
                        seconds_text(limit.base), seconds_text(limit.per_gib), format_size(*bytes_));
   }
 
-  /// Whose code it was, where the worker has told.
+  /// Returns `, in STEP` if the worker has reported a step.
   std::string in_step() const { return step_.empty() ? "" : ", in " + step_; }
 
-  /// Empty, or what to say of a worker that cannot be killed.
+  /// Kills the worker. Returns a message if it cannot be killed, else an empty text.
   [[nodiscard]] std::string kill(WorkerProcess& worker) const {
     return worker.kill(options_.kill_limit) ? ""
-                                            : given_up_text(worker.pid()) + "; the run goes on without it";
+                                            : given_up_text(worker.pid()) + "; the run continues without it";
   }
 
-  void not_understood(const std::string& why, WorkerProcess& worker) {
+  void fail_malformed(const std::string& why, WorkerProcess& worker) {
     const std::string left = kill(worker);
-    words_.stand_for(why);
+    stderr_.set_last(why);
     if (current_ != nullptr) {
       fail_current(Outcome::crashed,
-                   "the worker writes what nobody understands: " + why + (left.empty() ? "" : "; " + left));
+                   "malformed output from worker: " + why + (left.empty() ? "" : "; " + left));
     }
   }
 
   void note_end(const WorkerEnd& end) {
     if (current_ != nullptr) {
-      words_.tell();
+      stderr_.flush();
       std::string how = "the worker ended in the middle of the case" + in_step() + ": " + end.text();
-      if (end.signal == SIGKILL) how += ": somebody, or the system for want of memory, killed it";
+      if (end.signal == SIGKILL) how += ": killed by the system, out of memory, or by someone else";
       fail_current(Outcome::crashed, with_last_words(how));
     } else {
-      words_.end(end);
+      stderr_.end(end);
     }
   }
 
@@ -281,7 +281,7 @@ class Supervision {
       fail_current(Outcome::timeout, with_last_words("no result after " + limit_text() + in_step() + "; " +
                                                      (left.empty() ? "the worker was killed" : left)));
     } else if (!pending_.empty()) {
-      words_.stand_for("it started no case within " + seconds_text(options_.start_limit) +
+      stderr_.set_last("it started no case within " + seconds_text(options_.start_limit) +
                        (left.empty() ? "" : "; " + left));
     }
   }
@@ -296,12 +296,12 @@ class Supervision {
 
   const SupervisorOptions& options_;
   SupervisorListener& listener_;
-  WorkerStderr words_;
+  WorkerStderr stderr_;
   std::list<const PlannedCase*> pending_;
   std::size_t batch_ = kFirstBatch;
   const PlannedCase* current_ = nullptr;
   std::string step_;           ///< of the current case
-  std::optional<Size> bytes_;  ///< that it needs, where the worker has told
+  std::optional<Size> bytes_;  ///< that it needs, if the worker has reported them
   bool progressed_ = false;
   int failed_starts_ = 0;
   Clock::time_point limit_;
@@ -317,16 +317,16 @@ Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>&
 ReferenceTime measure_reference(const SupervisorOptions& options, SupervisorListener& listener) {
   auto until = Clock::now() + options.start_limit;
   if (options.deadline) until = std::min(until, *options.deadline);
-  WorkerStderr words(options, listener);
+  WorkerStderr output(options, listener);
   WorkerProcess worker(command_for(options, {"--reference"}));
   for (;;) {
     const WorkerEvent event = worker.next(until, options.interrupt);
     switch (event.kind) {
       case Kind::observation:
-        words.tell();
+        output.flush();
         try {
           if (const auto line = parse_worker_line(event.text); line.reference) {
-            if (!line.reference->copy_ns) listener.said("the reference case: the device gave it no time");
+            if (!line.reference->copy_ns) listener.said("the reference case: the device reported no time");
             return *line.reference;
           }
         } catch (const ProtocolError& error) {
@@ -336,20 +336,20 @@ ReferenceTime measure_reference(const SupervisorOptions& options, SupervisorList
         break;
       case Kind::output:
       case Kind::error:
-        words.hear(event.text);
+        output.add(event.text);
         break;
       case Kind::ended:
-        words.end(worker.end());
-        listener.said("the reference case gave no time: the worker ended with " + worker.end().text());
+        output.end(worker.end());
+        listener.said("the reference case has no time: the worker ended with " + worker.end().text());
         return {};
       case Kind::late:
-        words.tell();
+        output.flush();
         listener.said(options.deadline && Clock::now() >= *options.deadline
-                          ? "the reference case gave no time before the deadline"
-                          : "the reference case gave no time within " + seconds_text(options.start_limit));
+                          ? "the reference case had no time before the deadline"
+                          : "the reference case had no time within " + seconds_text(options.start_limit));
         return {};
       case Kind::interrupted:
-        words.tell();
+        output.flush();
         return {};
     }
   }

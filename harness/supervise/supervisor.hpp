@@ -12,13 +12,14 @@
 
 namespace peakmark {
 
-/// How long a case may take: more where it needs more memory, since inputs, calls and verification take time
-/// in proportion to that. An exact limit, as `--timeout` sets it, has `per_gib` 0.
+/// The time limit of a case. It grows with the memory of the case, since inputs, calls and verification take
+/// time in proportion to it. An exact limit (`--timeout`) has `per_gib` 0.
 struct CaseLimit {
   std::chrono::milliseconds base{60'000};
   std::chrono::milliseconds per_gib{10'000};
 
-  /// Of a case that needs `bytes`; the base where that is unknown. At most a day more than the base.
+  /// Returns the limit of a case that needs `bytes`; the base if they are unknown. At most a day more than
+  /// the base.
   [[nodiscard]] std::chrono::milliseconds limit(std::optional<Size> bytes) const {
     constexpr std::chrono::milliseconds kMaxExtra = std::chrono::hours(24);
     const double extra =
@@ -35,13 +36,13 @@ struct SupervisorOptions {
   CaseLimit case_limit;
   /// From a worker's start to its first case: drivers load and kernels compile.
   std::chrono::milliseconds start_limit{120'000};
-  /// For the end of a worker after SIGKILL; then the run goes on without it.
+  /// From SIGKILL to the end of a worker; after that the run continues without it.
   std::chrono::milliseconds kill_limit = kKillLimit;
   std::optional<WorkerProcess::Clock::time_point> deadline;  ///< of the whole run
   int interrupt = -1;                                        ///< readable: stop now
 };
 
-/// Hears of everything as it happens.
+/// Is called for everything that happens while workers measure.
 class SupervisorListener {
  public:
   SupervisorListener() = default;
@@ -51,13 +52,13 @@ class SupervisorListener {
 
   virtual void started(const PlannedCase& planned) = 0;
   virtual void finished(const PlannedCase& planned, const Observation& observation) = 0;
-  /// A worker is started, for so many cases.
+  /// A worker is started for this number of cases.
   virtual void starting(std::size_t /*cases*/) {}
   /// Called about once a second while a worker works.
   virtual void waiting() {}
   /// The reference case, timed between two cases.
   virtual void reference(const ReferenceTime& time) = 0;
-  /// A worker has ended, and none runs: what is left of what it started may be ended.
+  /// A worker has ended, and no other runs: processes that it left behind may be killed.
   virtual void ended() {}
   /// A line that a worker wrote to its standard output or error.
   virtual void said(std::string_view line) = 0;
@@ -65,17 +66,17 @@ class SupervisorListener {
 
 enum class Stop { done, deadline, interrupted };
 
-/// Has workers measure `cases` until each has an observation. A worker that dies, hangs or writes nonsense is
-/// killed with its whole group and replaced; its case becomes `crashed` or `timeout`, and the run goes on.
-/// One that cannot be killed is left behind, and the outcome says so. A worker may also end by itself between
-/// two cases, to be replaced by a fresh one. A case cut short by the deadline or an interrupt has no
-/// observation. Throws RecorderError when a worker ends with exit code 5 before a case; UsageError and
-/// DeviceError with 2 and 4, or ProtocolError when three workers in a row ended before their first case.
+/// Has workers measure `cases` until each has an observation. A worker that crashes, hangs or writes
+/// malformed output is killed with its process group and replaced; its case becomes `crashed` or `timeout`,
+/// and the run continues. A worker that cannot be killed is left behind, and the outcome reports it. A worker
+/// may also exit between two cases, to be replaced by a new one. A case that the deadline or an interrupt
+/// stops has no observation. Throws RecorderError, UsageError or DeviceError when a worker ends with exit
+/// code 5, 2 or 4 before a case, and ProtocolError when three workers in a row end before their first case.
 Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
                SupervisorListener& listener);
 
-/// The reference case, by a worker of its own. Null where the worker has no answer; why goes to the listener.
-/// Throws RecorderError as `supervise` does.
+/// Measures the reference case in a separate worker. Returns null times when that fails; the listener gets
+/// the reason. Throws RecorderError as supervise().
 ReferenceTime measure_reference(const SupervisorOptions& options, SupervisorListener& listener);
 
 }  // namespace peakmark

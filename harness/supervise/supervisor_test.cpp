@@ -137,7 +137,7 @@ TEST_F(Supervisor, AGrandchildThatHoldsThePipeDoesNotHoldTheRun) {
 TEST_F(Supervisor, GarbageIsACrash) {
   const Observation observation = failing("garbage");
   EXPECT_EQ(observation.outcome, Outcome::crashed);
-  EXPECT_THAT(observation.message, HasSubstr("nobody understands"));
+  EXPECT_THAT(observation.message, HasSubstr("malformed output from worker"));
 }
 
 TEST_F(Supervisor, HalfALineIsACrash) {
@@ -164,7 +164,7 @@ TEST_F(Supervisor, AHangIsATimeout) {
 TEST_F(Supervisor, TheLimitGrowsWithTheBytesThatTheWorkerReports) {
   options_.case_limit = {500ms, 250ms};
   EXPECT_THAT(failing("hang_with_2_gib").message,
-              HasSubstr("no result after 1 s (0.5 s and 0.25 s a GiB for 2 GiB; --timeout sets another "
+              HasSubstr("no result after 1 s (0.5 s and 0.25 s per GiB for 2 GiB; --timeout sets another "
                         "limit); the worker was killed"));
 }
 
@@ -203,7 +203,7 @@ TEST_F(Supervisor, ARecorderThatDoesNotComeUpEndsTheRun) {
 }
 
 TEST_F(Supervisor, AMistakeEndsTheRunAtOnce) {
-  EXPECT_THAT(start_error("exit_2"), HasSubstr("the last it said: a mistake of yours"));
+  EXPECT_THAT(start_error("exit_2"), HasSubstr("its last message: a mistake of yours"));
   EXPECT_EQ(code_, ExitCode::usage);
   EXPECT_THAT(listener_.said_, ElementsAre("a mistake of yours")) << "without the worker's name before it";
 }

@@ -22,9 +22,9 @@ namespace fs = std::filesystem;
 constexpr const char* kDefaultWorker = "peakmark-bench";
 constexpr const char* kProgramsWorker = "peakmark-programs";
 constexpr const char* kWorkerLibrary = "libpeakmark-worker.so";
-constexpr int kNotStarted = 127;  // as the system's loader ends a program whose libraries it does not find
+constexpr int kNotStarted = 127;  // of a program whose libraries the system's loader does not find
 
-/// Where the libraries of workers stand that belong to this program.
+/// Returns the folder with the libraries of workers that belong to this program.
 std::string folder_of_libraries() {
   for (const fs::path& prefix : own_program_prefixes()) {
     const fs::path folder = prefix / "lib";
@@ -36,40 +36,40 @@ std::string folder_of_libraries() {
   return "the folder lib of an installed peakmark";
 }
 
-/// What to do where a worker ended before its main().
+/// Returns what to do about a worker that ended before its main().
 std::string remedy_for(const Answer& answer) {
   if (!answer.end.exit_code) {
-    return "; start it by hand with --describe, or under a debugger, to see where it dies";
+    return "; start it by hand with --describe, or under a debugger, to see where it fails";
   }
   if (answer.end.exit_code != kNotStarted || answer.errors.find(kWorkerLibrary) == std::string::npos)
     return "";
-  return "; was peakmark moved since the worker was built? Build that anew, or let LD_LIBRARY_PATH name " +
+  return "; was peakmark moved since the worker was built? Rebuild the worker, or set LD_LIBRARY_PATH to " +
          folder_of_libraries();
 }
 
-/// A program that knows no --describe, such as one with a window, may wait for ever.
+/// Asks for the description. A program without --describe, such as one with a window, may never end.
 Answer ask_for_description(const WorkerCommand& command, std::chrono::milliseconds limit, int interrupt) {
   try {
     return ask(command, limit, interrupt);
   } catch (const NoAnswer& late) {
     throw ProtocolError(
         std::string(late.what()) +
-        "; --describe takes a moment, for it measures nothing: look for what the program does "
+        "; --describe measures nothing, so it should end at once: check what the program does "
         "before Worker::run, in main() and in its static objects, such as opening a device or "
-        "waiting for a file, and start it by hand with --describe; or is it no worker?");
+        "waiting for a file, and start it by hand with --describe; or is it not a worker?");
   }
 }
 
-constexpr std::size_t kMaxBytesShown = 80;
-// The limit of an answer is that of a batch, so that it does not depend on the size of the suite.
-constexpr std::size_t kMaxCasesOfAQuestion = 10'000;
+constexpr std::size_t kMaxQuotedAnswerBytes = 80;
+// Cases are checked in batches, so that the time limit does not depend on the size of the suite.
+constexpr std::size_t kMaxBatchCases = 10'000;
 
-using CasesOfQuestion = std::span<const PlannedCase* const>;
+using CaseBatch = std::span<const PlannedCase* const>;
 
 struct CheckAnswer {
   std::string name;
   std::optional<std::string> error;
-  bool of_worker = false;  ///< the error is a mistake in the worker's program, not in the suite
+  bool of_worker = false;  ///< the error is in the worker's program, not in the suite
 };
 
 CheckAnswer parse_answer(const std::string& line) {
@@ -81,22 +81,22 @@ CheckAnswer parse_answer(const std::string& line) {
   return answer;
 }
 
-/// The worker ended, or was ended, mostly before it had answered for all cases.
-std::string end_text(const std::string& how, const WorkerCommand& command, CasesOfQuestion cases,
+/// Describes the end of a worker, usually before it had answered for all cases.
+std::string end_text(const std::string& how, const WorkerCommand& command, CaseBatch cases,
                      std::string_view answers) {
   const auto answered = static_cast<std::size_t>(std::ranges::count(answers, '\n'));
   if (answered >= cases.size()) {
-    return how + "; it had answered for every case: look for what it does at its end, in static objects too";
+    return how + "; it had answered for every case: check what it does at its end, in static objects too";
   }
   const PlannedCase& unanswered = *cases[answered];
   return fmt::format(
-      "{}; it gave no answer for {} ({}): look for what its variant does while a case is made, in `mistake` "
-      "and in the constructor; alone: echo {} | {} {}",
+      "{}; it gave no answer for {} ({}): check what its variant does while a case is made, in `mistake` "
+      "and in the constructor; reproduce: echo {} | {} {}",
       how, unanswered.name, unanswered.place, unanswered.name, command.program.string(),
       fmt::join(command.arguments, " "));
 }
 
-Answer ask_about(CasesOfQuestion cases, WorkerCommand command, int interrupt) {
+Answer ask_about(CaseBatch cases, WorkerCommand command, int interrupt) {
   for (const PlannedCase* planned : cases) command.input += planned->name + "\n";
   Answer answer;
   try {
@@ -111,15 +111,15 @@ Answer ask_about(CasesOfQuestion cases, WorkerCommand command, int interrupt) {
                command, cases, answer.output));
 }
 
-/// The first mistake that a worker finds, and how many more there are.
-struct Found {
+/// The first error that a worker finds, and the number of further ones.
+struct CaseErrors {
   const PlannedCase* first = nullptr;
   CheckAnswer mistake;
   int more = 0;
 };
 
-void read_answers(CasesOfQuestion cases, const std::string& output, const std::filesystem::path& worker,
-                  Found& found) {
+void read_answers(CaseBatch cases, const std::string& output, const std::filesystem::path& worker,
+                  CaseErrors& found) {
   std::istringstream lines(output);
   auto planned = cases.begin();
   for (std::string line; std::getline(lines, line); ++planned) {
@@ -127,7 +127,7 @@ void read_answers(CasesOfQuestion cases, const std::string& output, const std::f
       CheckAnswer one = parse_answer(line);
       if (planned == cases.end() || one.name != (*planned)->name) {
         throw ProtocolError(worker.string() + " --check answers for '" + one.name +
-                            "', which is not its turn");
+                            "', which is not the next case");
       }
       if (!one.error) continue;
       if (found.first != nullptr) {
@@ -137,16 +137,17 @@ void read_answers(CasesOfQuestion cases, const std::string& output, const std::f
       found.first = *planned;
       found.mistake = std::move(one);
     } catch (const Json::exception& error) {
-      throw ProtocolError(fmt::format(
-          "{} --check answers '{}', which is no answer ({}); a worker must print nothing to standard output "
-          "while a case is made",
-          worker.string(), peakmark::one_line(shortened(line, kMaxBytesShown)),
-          json_fields::message_of(error)));
+      throw ProtocolError(
+          fmt::format("{} --check answers '{}', which is not an answer ({}); a worker must print nothing to "
+                      "standard output "
+                      "while a case is made",
+                      worker.string(), peakmark::one_line(shortened(line, kMaxQuotedAnswerBytes)),
+                      json_fields::message_of(error)));
     }
   }
 }
 
-/// Where the suite is right and the worker wrong, nobody should look at the suite.
+/// Names the suite, or the worker where the error is in the worker.
 std::string mistake_text(const WorkerCommand& command, const PlannedCase& planned, const CheckAnswer& answer,
                          int more) {
   const std::string others = more == 0 ? "" : fmt::format(" (and {} more such cases)", more);
@@ -154,37 +155,81 @@ std::string mistake_text(const WorkerCommand& command, const PlannedCase& planne
     return fmt::format("{}: sweep: gives the case {}: {}{}", planned.place, planned.name, *answer.error,
                        others);
   return fmt::format(
-      "{}: {}{}; the mistake is in the worker's program and not in the suite: mend it there and build it "
-      "anew. It was met at {} ({})",
+      "{}: {}{}; the error is in the worker's program, not in the suite: fix it there and rebuild it. "
+      "It was found at {} ({})",
       command.program.string(), *answer.error, others, planned.name, planned.place);
+}
+
+/// `build/bin/blur`, `bin/blur`, `blur`, without `.` and `..`.
+std::vector<std::filesystem::path> ends_of(const std::filesystem::path& path) {
+  std::vector<std::filesystem::path> ends;
+  for (const std::filesystem::path& part : path.lexically_normal().relative_path()) {
+    if (part == ".." || part == "." || part.empty()) continue;
+    for (std::filesystem::path& end : ends) end /= part;
+    ends.push_back(part);
+  }
+  return ends;
+}
+
+/// Returns the absolute path of a worker that `--build OTHER` names. Throws UsageError if it is not a
+/// program.
+std::filesystem::path checked_worker(const std::filesystem::path& other,
+                                     const std::filesystem::path& worker) {
+  std::filesystem::path program = std::filesystem::absolute(worker);
+  const std::string failure = program_failure(current_environment(), program.string());
+  if (failure.empty()) return program;
+  throw UsageError(fmt::format("--build {}: {}{}", other.string(),
+                               other == worker ? "" : program.string() + ": ", failure));
 }
 
 }  // namespace
 
 fs::path find_programs_worker() {
   const fs::path folder = own_program_folder();
-  // In a build folder this program stands in harness/cli.
+  // In a build folder this program is in harness/cli.
   for (const fs::path& place : {folder, folder.parent_path() / "external"}) {
     if (is_executable(place / kProgramsWorker)) return place / kProgramsWorker;
   }
-  throw EnvironmentError("the suite has programs, and what measures them is missing: " +
-                         (folder / kProgramsWorker).string() + " is not there; install peakmark whole");
+  throw EnvironmentError("the suite has programs, and the worker that measures them is missing: " +
+                         (folder / kProgramsWorker).string() + " does not exist; install all of peakmark");
 }
 
 fs::path find_worker(const std::optional<std::string>& named, const std::string& typed) {
   if (named) {
     const std::vector<std::string> environment = current_environment();
-    const std::string trouble = program_failure(environment, *named);
-    if (!trouble.empty()) throw UsageError("--worker " + (typed.empty() ? *named : typed) + ": " + trouble);
+    const std::string failure = program_failure(environment, *named);
+    if (!failure.empty()) throw UsageError("--worker " + (typed.empty() ? *named : typed) + ": " + failure);
     return fs::absolute(find_program(environment, *named).value());
   }
   const fs::path folder = own_program_folder();
   fs::path beside = folder / kDefaultWorker;
   if (is_executable(beside)) return beside;
-  // In a build folder this program stands in harness/cli.
+  // In a build folder this program is in harness/cli.
   fs::path built = folder.parent_path().parent_path() / "bench" / kDefaultWorker;
   if (is_executable(built)) return built;
-  throw EnvironmentError("no worker: " + beside.string() + " is not there; name one with --worker");
+  throw EnvironmentError("no worker: " + beside.string() + " does not exist; name one with --worker");
+}
+
+std::filesystem::path find_worker_of(const std::filesystem::path& other, const std::filesystem::path& named,
+                                     bool or_default) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(other, error)) return checked_worker(other, other);
+  std::vector<std::filesystem::path> places = ends_of(named);
+  if (!places.empty()) places.push_back("bin" / named.filename());
+  if (or_default) {
+    places.insert(places.end(), {"bench/peakmark-bench", "bin/peakmark-bench", "peakmark-bench",
+                                 "build/prefix/bin/peakmark-bench", "build/release/bench/peakmark-bench"});
+  }
+  std::string looked;
+  for (const std::filesystem::path& place : places) {
+    const std::filesystem::path worker = other / place;
+    if (std::filesystem::is_regular_file(worker, error)) return checked_worker(other, worker);
+    looked += (looked.empty() ? "" : ", ") + place.string();
+  }
+  throw UsageError(
+      fmt::format("--build {}: no worker found; give a checkout, a build tree, an install prefix "
+                  "or a worker itself (looked for {})",
+                  other.string(), looked));
 }
 
 Description describe_worker(const fs::path& program, int interrupt, const std::vector<std::string>& arguments,
@@ -216,10 +261,9 @@ void check_cases(const std::filesystem::path& worker, const Description& descrip
   if (cases.empty()) return;
   WorkerCommand command{worker, arguments, {}, ""};
   command.arguments.emplace_back("--check");
-  Found found;
-  for (std::size_t begin = 0; begin < cases.size(); begin += kMaxCasesOfAQuestion) {
-    const CasesOfQuestion batch =
-        CasesOfQuestion(cases).subspan(begin, std::min(kMaxCasesOfAQuestion, cases.size() - begin));
+  CaseErrors found;
+  for (std::size_t begin = 0; begin < cases.size(); begin += kMaxBatchCases) {
+    const CaseBatch batch = CaseBatch(cases).subspan(begin, std::min(kMaxBatchCases, cases.size() - begin));
     read_answers(batch, ask_about(batch, command, interrupt).output, worker, found);
   }
   if (found.first != nullptr) {

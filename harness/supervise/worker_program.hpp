@@ -13,35 +13,41 @@
 
 namespace peakmark {
 
-/// The worker that is meant: `named` as a shell would find it, or else `peakmark-bench` beside this program
-/// (in a build folder: in `bench`). EnvironmentError when there is none, UsageError for one that was named,
-/// with what was typed: `typed`, or `named`.
+/// Returns the worker `named`, found as a shell would, else `peakmark-bench` next to this program (in a build
+/// folder: in `bench`). Throws EnvironmentError if there is none, and UsageError for a named one, with the
+/// text `typed` or `named`.
 std::filesystem::path find_worker(const std::optional<std::string>& named, const std::string& typed = "");
 
-/// The worker of the programs of suites: `peakmark-programs` beside this program (in a build folder: in
-/// `harness/external`). EnvironmentError when it is not there.
+/// Returns the worker of the programs of suites: `peakmark-programs` next to this program (in a build folder:
+/// in `harness/external`). Throws EnvironmentError if it is missing.
 std::filesystem::path find_programs_worker();
 
-/// How long a worker may take for an answer that needs no measurement.
+/// Returns the worker of another build. `other` is the program itself, or a folder that has `named` or the
+/// end of that path: for `build/bin/blur` also `bin/blur` and `blur`. With `or_default` (no suite names a
+/// worker) it may also have `peakmark-bench`: a build tree, an install prefix or a checkout in which
+/// `ci/nightly` ran. Throws UsageError that lists where it looked.
+std::filesystem::path find_worker_of(const std::filesystem::path& other,
+                                     const std::filesystem::path& named = {}, bool or_default = true);
+
+/// The time limit for an answer of a worker that needs no measurement.
 inline constexpr std::chrono::seconds kAnswerLimit{60};
 
-/// Asks a worker what it can do. ProtocolError when it does not answer, with what it said instead.
-/// `arguments` come before `--describe`.
+/// Asks a worker for its description, with `arguments` before `--describe`. Throws ProtocolError with its
+/// output when it does not answer.
 Description describe_worker(const std::filesystem::path& program, int interrupt = -1,
                             const std::vector<std::string>& arguments = {},
                             std::chrono::milliseconds limit = kAnswerLimit);
 
-/// Has the worker look at the cases of a suite, without a device: shapes that no machine can count are
-/// mistakes of the suite. UsageError with the place of the sweep, the case and what is wrong with it; or,
-/// where the worker says that it is itself wrong, or ends without an answer, with the worker first. Cases of
-/// variants that the worker does not describe are another's (a program of the suite). A worker that does not
-/// say `checks_cases` is not asked; it refuses such a case when it is to measure it. `arguments`: of the
-/// worker, beside `--check`.
+/// Has the worker check the cases of a suite without a device: a shape whose bytes overflow is an error of
+/// the suite. Throws UsageError with the place of the sweep, the case and the error; or with the worker
+/// first, if the error is in the worker. Throws ProtocolError if it does not answer. Skips cases of variants
+/// that the worker does not describe: they belong to another worker. Does nothing for a worker without
+/// `checks_cases`, which refuses such a case when it measures it. `arguments` come before `--check`.
 void check_cases(const std::filesystem::path& worker, const Description& description,
                  const std::vector<PlannedCase>& cases, int interrupt = -1,
                  const std::vector<std::string>& arguments = {});
 
-/// The same, to be called with the cases of a suite.
+/// A check of the cases of a suite, such as check_cases().
 using CaseCheck = std::function<void(const std::vector<PlannedCase>&)>;
 
 }  // namespace peakmark

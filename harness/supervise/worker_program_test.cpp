@@ -37,35 +37,36 @@ const std::string kMissing =
     "or "
     "directory\" >&2; exit 127";
 
-TEST(DescribeWorker, WhoseLibraryIsNotFoundIsToldWhereOneIs) {
+TEST(DescribeWorker, NamesTheFolderOfAMissingWorkerLibrary) {
   std::string script = kMissing;
   script.replace(script.find("LIBRARY"), 7, "libpeakmark-worker.so.1");
   EXPECT_THAT(
       said_of(script),
-      AllOf(HasSubstr("ended with exit code 127: "), HasSubstr("libpeakmark-worker.so.1: cannot open"),
-            HasSubstr(
-                "No such file or directory; was peakmark moved since the worker was built? Build that anew, "
-                "or let LD_LIBRARY_PATH name ")));
+      AllOf(
+          HasSubstr("ended with exit code 127: "), HasSubstr("libpeakmark-worker.so.1: cannot open"),
+          HasSubstr(
+              "No such file or directory; was peakmark moved since the worker was built? Rebuild the worker, "
+              "or set LD_LIBRARY_PATH to ")));
 }
 
-TEST(DescribeWorker, WhatElseItLacksIsItsOwnAffair) {
+TEST(DescribeWorker, ReportsOtherMissingLibrariesWithoutAdvice) {
   EXPECT_THAT(said_of(kMissing), AllOf(HasSubstr("LIBRARY: cannot open"), Not(HasSubstr("LD_LIBRARY_PATH"))));
   EXPECT_THAT(said_of("echo libpeakmark-worker.so.1 >&2; exit 3"),
               AllOf(HasSubstr("exit code 3"), Not(HasSubstr("LD_LIBRARY_PATH"))));
 }
 
-// It waits for what never comes, so any limit is too short for it; in this one a busy machine starts a shell.
-TEST(DescribeWorker, OneThatHangsIsToldTheLimitAndWhatToLookFor) {
+// It waits for ever, so any limit works; a busy machine can start a shell within this one.
+TEST(DescribeWorker, ReportsLimitAndAdviceForOneThatHangs) {
   const TemporaryFolder folder;
   const std::filesystem::path fifo = folder.path() / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   EXPECT_THAT(said_of("echo opening the device >&2; exec cat " + fifo.string(), std::chrono::seconds(1)),
-              AllOf(HasSubstr("worker --describe has not ended within 1 s and was killed; the last it said: "
+              AllOf(HasSubstr("worker --describe did not end within 1 s and was killed; its last message: "
                               "opening the device; "),
                     HasSubstr("before Worker::run, in main() and in its static objects")));
 }
 
-TEST(DescribeWorker, WhatIsNoWorkerIsToldSo) {
+TEST(DescribeWorker, RecognisesProgramsThatAreNotWorkers) {
   EXPECT_THAT(said_of("exit 0"), HasSubstr("is it a worker?"));
   EXPECT_THAT(said_of("kill -SEGV $$"), HasSubstr("under a debugger"));
 }
@@ -87,7 +88,7 @@ TEST(FindWorker, WhatIsNoProgramIsNamedAsItWasTyped) {
   for (const auto permissions : {std::filesystem::perms::owner_read, std::filesystem::perms::owner_all}) {
     std::filesystem::permissions(source, permissions);
     EXPECT_THAT(not_found(source), AllOf(StartsWith("--worker " + source + ": is not a program: "),
-                                         HasSubstr("build it, and name the program that comes of it")));
+                                         HasSubstr("build it, and name the program that was built")));
   }
 }
 
@@ -136,12 +137,12 @@ std::string mistake_of(const std::vector<std::string>& deeds, bool checks_cases 
   return "";
 }
 
-TEST(CaseCheck, AProgramOfTheSuiteIsNoBusinessOfTheWorkers) {
+TEST(CaseCheck, SkipsProgramsOfTheSuite) {
   EXPECT_EQ(mistake_of({"program"}), "");
   EXPECT_THAT(mistake_of({"program", "overflow"}), HasSubstr("s.toml:2: sweep: gives the case"));
 }
 
-TEST(CaseCheck, AMistakeIsToldWithThePlaceOfItsSweep) {
+TEST(CaseCheck, ReportsThePlaceOfTheSweep) {
   EXPECT_EQ(mistake_of({"ok", "overflow", "ok"}),
             "s.toml:2: sweep: gives the case fake/case/dry/does:overflow: n * 4 does not fit 64 bits");
   EXPECT_THAT(mistake_of({"ok", "overflow", "overflow"}), HasSubstr("64 bits (and 1 more such cases)"));
@@ -149,36 +150,37 @@ TEST(CaseCheck, AMistakeIsToldWithThePlaceOfItsSweep) {
   EXPECT_EQ(mistake_of({}), "");
 }
 
-TEST(CaseCheck, AWorkerThatDoesNotCheckIsNotAsked) {
+TEST(CaseCheck, DoesNotAskWorkersWithoutCheck) {
   EXPECT_EQ(mistake_of({"overflow"}, false), "");
 }
 
-TEST(CaseCheck, AnAnswerThatIsNoneIsAMistakeOfTheWorker) {
+TEST(CaseCheck, RejectsMalformedAnswers) {
   EXPECT_THAT(mistake_of({"garbage"}),
-              AllOf(HasSubstr("--check answers 'no JSON at all', which is no answer ("),
+              AllOf(HasSubstr("--check answers 'no JSON at all', which is not an answer ("),
                     HasSubstr("must print nothing to standard output while a case is made")));
 }
 
-TEST(CaseCheck, AMistakeOfTheWorkerIsNoneOfTheSuite) {
+TEST(CaseCheck, NamesTheWorkerForErrorsOfTheWorker) {
   EXPECT_THAT(
       mistake_of({"ok", "mistaken", "mistaken"}),
-      AllOf(StartsWith(PEAKMARK_FAKE_WORKER ": variant fake/case is wrong (and 1 more such cases); the "
-                                            "mistake is in the worker's program and not in the suite"),
-            HasSubstr("build it anew. It was met at fake/case/dry/does:mistaken (s.toml:2)")));
+      AllOf(
+          StartsWith(PEAKMARK_FAKE_WORKER ": variant fake/case is wrong (and 1 more such cases); the "
+                                          "error is in the worker's program, not in the suite"),
+          HasSubstr("fix it there and rebuild it. It was found at fake/case/dry/does:mistaken (s.toml:2)")));
 }
 
-TEST(CaseCheck, ACaseThatEndsTheWorkerIsNamedWithHowItEnded) {
+TEST(CaseCheck, NamesTheCaseThatCrashesTheWorker) {
   EXPECT_THAT(mistake_of({"ok", "abort", "ok"}),
               AllOf(HasSubstr("--check ended with signal SIGABRT (Aborted): giving up; it gave no answer for "
-                              "fake/case/dry/does:abort (s.toml:2): look for"),
-                    EndsWith("alone: echo fake/case/dry/does:abort | " PEAKMARK_FAKE_WORKER " --check")));
+                              "fake/case/dry/does:abort (s.toml:2): check what"),
+                    EndsWith("reproduce: echo fake/case/dry/does:abort | " PEAKMARK_FAKE_WORKER " --check")));
   EXPECT_THAT(mistake_of({"ok", "half_line"}),
               HasSubstr("ended with exit code 0; it gave no answer for fake/case/dry/does:half_line"));
 }
 
-TEST(CaseCheck, AWorkerThatFailsWhenAllIsAnsweredIsToldWithoutACase) {
+TEST(CaseCheck, NamesNoCaseIfAllWereAnswered) {
   EXPECT_THAT(mistake_of({"exit_3", "ok"}),
-              AllOf(HasSubstr("--check ended with exit code 3; it had answered for every case: look for what "
+              AllOf(HasSubstr("--check ended with exit code 3; it had answered for every case: check what "
                               "it does at its end"),
                     Not(HasSubstr("fake/case"))));
 }

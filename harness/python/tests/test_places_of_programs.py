@@ -199,7 +199,7 @@ def test_a_missing_environment_says_what_makes_it(folder):
     (case,) = cases.values()
     assert case["outcome"] == "unsupported"
     # A run file may be published: it names the environment, not the folder.
-    assert "the Python environment old-1.0 is not there; make it with: make old-1.0" in case["message"]
+    assert "the Python environment old-1.0 is missing; create it with: make old-1.0" in case["message"]
 
 
 def test_a_python_environment_comes_with_its_interpreter(folder):

@@ -34,7 +34,7 @@ def test_bytes_and_times_of_a_program_with_marks(folder):
 @pytest.mark.parametrize(
     ("what", "outcome", "message", "code"),
     [
-        ("crash", "crashed", "exit code 1; the last it said: ", 3),
+        ("crash", "crashed", "exit code 1; its last message: ", 3),
         ("crash", "crashed", "RuntimeError: as it happens", 3),
         ("signal", "crashed", "the program ended with signal SIGSEGV", 3),
         ("memory", "out_of_memory", "after 1 allocation was refused", 4),
@@ -52,7 +52,7 @@ def test_what_becomes_of_a_program_is_the_outcome(folder, what, outcome, message
     assert message in case["message"]
     assert case["requested_peak_bytes"] is None
     if code == 3:
-        assert "alone: peakmark run s.toml --filter '^toy/marked/opencl/what:" + what + "$'" in result.stderr
+        assert "reproduce: peakmark run s.toml --filter '^toy/marked/opencl/what:" + what + "$'" in result.stderr
 
 
 def test_the_time_is_the_devices_where_the_suite_says_so(folder):

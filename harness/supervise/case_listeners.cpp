@@ -1,0 +1,138 @@
+#include "supervise/case_listeners.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/text.hpp"
+#include "runfile/run_summary.hpp"
+#include "subprocess/processes.hpp"
+#include "supervise/external_estimates.hpp"
+#include "supervise/run_workers.hpp"
+
+namespace peakmark {
+namespace {
+
+std::string starting_text(std::size_t cases) {
+  return "starting the worker for " + quantity(cases, "case");
+}
+
+}  // namespace
+
+void say(const std::string& line) {
+  print_message(stderr, "{}\n", line);
+  std::fflush(stderr);
+}
+
+JournalListener::JournalListener(RunJournal& journal, const SweepOptions& options, const Selection& selection,
+                                 std::size_t total, std::size_t done, std::optional<int> round)
+    : journal_(journal),
+      options_(options),
+      device_(selection.device),
+      vocabulary_(selection.suite.vocabulary),
+      round_(round),
+      progress_(stderr, is_terminal(stderr), total, done) {}
+
+void JournalListener::starting(std::size_t cases) {
+  progress_.starting(starting_text(cases));
+}
+
+void JournalListener::ended() {
+  for (const pid_t child : end_orphans()) {
+    progress_.message(given_up_text(child) + "; a worker left it behind, and the run goes on without it");
+  }
+}
+
+void JournalListener::write_references() {
+  if (references_.empty()) return;
+  journal_.change([&](RunContext& context) {
+    for (const ReferenceTime& time : references_) context.reference.add(time);
+  });
+  references_.clear();
+}
+
+void JournalListener::finished(const PlannedCase& planned, const Observation& measured) {
+  Observation observation = round_ ? as_round(measured, *round_) : measured;
+  note_external_estimates(planned, vocabulary_, observation);
+  journal_.add(observation);
+  progress_.finished(is_failure(planned, observation));
+  const bool is_first_round = !round_ || *round_ == 1;
+  if (is_first_round && observation.outcome == Outcome::ok && !observation.message.empty() &&
+      reported_.emplace(observation.variant, observation.message).second) {
+    progress_.message(fmt::format("{}: {}", planned.name, observation.message));
+  }
+  const CaseEnd end = end_of(planned, observation);
+  if (end == CaseEnd::failed) {
+    progress_.message(planned.name + ": " + reason_of(observation));
+    progress_.message("  reproduce: " + reproduce_command(options_, device_, planned));
+  } else if (end == CaseEnd::skipped && is_first_round &&
+             reported_.emplace(observation.variant, reason_of(observation)).second) {
+    progress_.message(planned.name + ": skipped: " + reason_of(observation));
+  }
+}
+
+std::vector<PlannedCase> cases_to_confirm(const Run& run, const std::vector<std::string>& names) {
+  std::unordered_set<std::string> wanted(names.begin(), names.end());
+  for (const Observation& observation : run.observations) {
+    const bool is_timed = observation.outcome == Outcome::ok && observation.gpu_time.has_value();
+    if (!is_timed || observation.gpu_time_again) wanted.erase(observation.case_name);
+  }
+  std::vector<PlannedCase> cases;
+  std::ranges::copy_if(run.context.planned, std::back_inserter(cases),
+                       [&](const PlannedCase& planned) { return wanted.contains(planned.name); });
+  return cases;
+}
+
+ConfirmationListener::ConfirmationListener(RunJournal& journal, std::size_t cases)
+    : journal_(journal), progress_(stderr, is_terminal(stderr), cases, 0) {}
+
+void ConfirmationListener::starting(std::size_t cases) {
+  progress_.starting(starting_text(cases));
+}
+
+void ConfirmationListener::ended() {
+  end_orphans();
+}
+
+void ConfirmationListener::finished(const PlannedCase& planned, const Observation& measured) {
+  const bool is_good = measured.outcome == Outcome::ok && measured.gpu_time.has_value();
+  progress_.finished(!is_good);
+  if (!is_good) {
+    progress_.message(planned.name + ": not confirmed: " + std::string(to_string(measured.outcome)) + ": " +
+                      measured.message);
+    return;
+  }
+  Observation observation = *journal_.find(planned.name);
+  if (cache_of(observation) != cache_of(measured)) {
+    progress_.message(planned.name + ": not confirmed: its times are " + cache_of(observation) +
+                      ", the second ones " + cache_of(measured));
+    return;
+  }
+  observation.gpu_time_again = measured.gpu_time;
+  journal_.change(observation);
+}
+
+std::string reproduce_command(const SweepOptions& options, const DeviceInfo& device,
+                              const PlannedCase& planned) {
+  std::string command = "peakmark run";
+  for (const auto& suite : options.selection.suites) command += " " + shell_word(suite.string());
+  command += " --filter " + shell_word(exactly(planned.name));
+  // An index counts the devices of one backend. A `dry` case needs no device, also where the run had one, and
+  // --backend of another would make another case of it.
+  if (planned.sweep_case.backend != to_string(Backend::dry)) {
+    command += fmt::format(" --device {} --backend {}", device.index, to_string(device.backend));
+  } else if (options.selection.backend) {
+    command += " --backend " + *options.selection.backend;
+  }
+  for (const std::string& worker : typed_workers(options)) command += " --worker " + shell_word(worker);
+  if (options.cache) command += " --cache " + *options.cache;
+  if (options.memory_only) command += " --memory-only";
+  if (options.case_limit != CaseLimit{}) {
+    command += fmt::format(" --timeout {:g}", static_cast<double>(options.case_limit.base.count()) / 1000);
+  }
+  if (options.repetitions) command += fmt::format(" --repetitions {}", *options.repetitions);
+  return command + " -o alone.json";
+}
+
+}  // namespace peakmark

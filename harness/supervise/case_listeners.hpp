@@ -1,0 +1,78 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runfile/run_journal.hpp"
+#include "supervise/progress.hpp"
+#include "supervise/supervisor.hpp"
+#include "supervise/sweep_run.hpp"
+
+namespace peakmark {
+
+/// Prints a line to standard error.
+void say(const std::string& line);
+
+/// Journals observations and reports progress.
+class JournalListener final : public SupervisorListener {
+ public:
+  /// `total`: cases of this run or round, of which `done` are measured already. `round`: the round in which
+  /// the others are measured.
+  JournalListener(RunJournal& journal, const SweepOptions& options, const Selection& selection,
+                  std::size_t total, std::size_t done, std::optional<int> round = std::nullopt);
+
+  void started(const PlannedCase& planned) override { progress_.started(planned.name); }
+  void finished(const PlannedCase& planned, const Observation& measured) override;
+  void reference(const ReferenceTime& time) override { references_.push_back(time); }
+  void starting(std::size_t cases) override;
+  void waiting() override { progress_.tick(); }
+  void ended() override;
+  void said(std::string_view line) override { progress_.message("worker: " + std::string(line)); }
+
+  /// Writes the reference times that have come so far into the run's context. The context is long: call it
+  /// once per round, not per time.
+  void write_references();
+
+ private:
+  RunJournal& journal_;
+  const SweepOptions& options_;
+  const DeviceInfo& device_;
+  const Vocabulary& vocabulary_;
+  std::optional<int> round_;
+  Progress progress_;
+  std::vector<ReferenceTime> references_;
+  /// Variant and message: each is reported once, not for every case.
+  std::set<std::pair<std::string, std::string>> reported_;
+};
+
+/// Of `names`, returns the planned cases that have a time and no second one yet.
+std::vector<PlannedCase> cases_to_confirm(const Run& run, const std::vector<std::string>& names);
+
+/// Journals second times of cases that are measured already. A case that fails the second time keeps its
+/// observation.
+class ConfirmationListener final : public SupervisorListener {
+ public:
+  ConfirmationListener(RunJournal& journal, std::size_t cases);
+  void started(const PlannedCase& planned) override { progress_.started(planned.name); }
+  void finished(const PlannedCase& planned, const Observation& measured) override;
+  void reference(const ReferenceTime& /*time*/) override {}  // the run has its own
+  void starting(std::size_t cases) override;
+  void waiting() override { progress_.tick(); }
+  void ended() override;
+  void said(std::string_view line) override { progress_.message("worker: " + std::string(line)); }
+
+ private:
+  RunJournal& journal_;
+  Progress progress_;
+};
+
+/// Returns the command line, quoted for a shell, that measures one case again on the same device, into a run
+/// file of its own.
+std::string reproduce_command(const SweepOptions& options, const DeviceInfo& device,
+                              const PlannedCase& planned);
+
+}  // namespace peakmark

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runfile/run_journal.hpp"
+#include "subprocess/signals.hpp"
+#include "supervise/external_estimates.hpp"
+#include "supervise/run_workers.hpp"
+#include "supervise/supervisor.hpp"
+#include "supervise/sweep_run.hpp"
+
+namespace peakmark {
+
+class RecordingEnvironment;
+
+/// One side of a measurement: a run, and the workers that measure it.
+struct MeasuredSide {
+  std::string name;  ///< for messages: `base`; empty where there is one side
+  const SweepOptions& options;
+  RunJournal& journal;
+  const Selection& selection;
+  std::vector<WorkerCall> workers;
+  /// Returns the index in `workers` of the one that measures a case. Not called for cases of programs.
+  std::function<std::size_t(const PlannedCase&)> worker_of;
+  bool takes_blocks = false;  ///< every worker understands `--blocks` and `--times-only`
+};
+
+/// True for a case of a program that the suite names, which `peakmark-programs` measures. It takes no number
+/// of blocks: a run of the program is one block.
+bool is_program_of(const Selection& selection, const PlannedCase& planned);
+
+/// Measures one run, or the sides of a comparison, on one device.
+///
+/// In rounds, every round measures each side once, and each case once, in a random order of its own. Sides
+/// and their workers swap their order from round to round (A B, B A, A B), so that an even drift of the
+/// machine affects all alike. Where runs take two passes, the confirmation pass repeats only the cases that
+/// may have changed.
+class Measurement {
+ public:
+  /// The deadline of the options counts from here. Create it before the first call into a driver:
+  /// SignalWatch.
+  explicit Measurement(const SweepOptions& options);
+
+  [[nodiscard]] const SignalWatch& signals() const { return signals_; }
+
+  using Conclude = std::function<void(Stop stop, std::chrono::seconds spent)>;
+  /// Locks the device, measures what the journals lack, asks the estimators, and calls `conclude`. When
+  /// something throws, prints which partial files hold what was measured.
+  void run(const std::vector<MeasuredSide>& sides, const Conclude& conclude);
+
+ private:
+  Stop measure(const std::vector<MeasuredSide>& sides);
+  Stop measure_once(const MeasuredSide& side);
+  Stop measure_rounds(const std::vector<MeasuredSide>& sides);
+  Stop measure_pass(const std::vector<MeasuredSide>& sides, int first, int last);
+  Stop measure_round(const MeasuredSide& side, int round, bool takes_blocks);
+  Stop confirm(const MeasuredSide& side);
+  Stop supervise_each(const MeasuredSide& side, const std::vector<PlannedCase>& cases,
+                      SupervisorListener& listener, bool times_only);
+  void note_reference(const MeasuredSide& side, bool is_last);
+  [[nodiscard]] SupervisorOptions supervisor_options(const MeasuredSide& side, const WorkerCall& call) const;
+  void check_time() const;
+
+  const SweepOptions& options_;
+  SignalWatch signals_;
+  std::vector<std::string> environment_;  ///< as it was before drivers changed it
+  const RecordingEnvironment* recording_ = nullptr;
+  std::optional<WorkerProcess::Clock::time_point> deadline_;
+};
+
+/// Asks the suite's external estimators about the cases that are measured. Call it when nothing is measured
+/// any more: their work would disturb the times. Each answer is journalled as it comes. Estimators that have
+/// not answered when a limit stops it stay `not_asked`, and --resume asks them. Reports progress on standard
+/// error.
+Stop ask_estimators(RunJournal& journal, const Vocabulary& vocabulary, const AskLimits& limits);
+
+}  // namespace peakmark
