@@ -131,8 +131,9 @@ TEST_F(Init, LeavesNothingOfAProjectForWhichThereIsNoRoom) {
       "cd '" + here_.string() + "' && trap '' XFSZ && ulimit -f 8 && exec '" PEAKMARK_PROGRAM "' init";
   const Answer answer = ask({"/bin/sh", {"-c", go}, current_environment(), ""}, kLimit);
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("init: suite.schema.json: cannot write: File too large. Nothing was "
-                                       "written; go to a folder that you may write to and that has room"));
+  EXPECT_THAT(answer.errors,
+              HasSubstr("init: suite.schema.json: cannot write: File too large. Nothing was "
+                        "written; use a folder that you may write to and that has free space"));
   EXPECT_THAT(answer.output, IsEmpty());
   EXPECT_THAT(files(), IsEmpty());
   EXPECT_TRUE(std::filesystem::exists(here_ / ".github"));
