@@ -73,10 +73,7 @@ TEST_F(SuiteVerdicts, FailsOnARunInWhichNothingWasMeasured) {
   const std::string path = run_file([](nlohmann::json& run) { run["benchmarks"] = nlohmann::json::array(); });
   const Answer answer = verdicts({path});
   expect_failed(answer, "nothing was measured", "3 FAILED TESTS");
-  EXPECT_THAT(
-      answer.output,
-      HasSubstr(
-          "no observation in the run: finish it with `peakmark run --resume`"));
+  EXPECT_THAT(answer.output, HasSubstr("no observation in the run: finish it with `peakmark run --resume`"));
 }
 
 TEST_F(SuiteVerdicts, FailsOnARunWithoutCases) {

@@ -172,11 +172,10 @@ TEST_F(ApiTest, AMistakeInTheProgramIsToldToBeThere) {
     SCOPED_TRACE(mistake);
     const Answer answer = run(std::string(kDry) + "\"bad/one\"\n", {}, mistake);
     EXPECT_EQ(answer.end.exit_code, 2);
-    EXPECT_THAT(
-        answer.errors,
-        AllOf(HasSubstr(std::string("peakmark: ") + PEAKMARK_API_WORKER + ": variant bad/one: "),
-              HasSubstr(message), HasSubstr("the mistake is in the worker's program and not in the suite"),
-              HasSubstr("It was met at bad/one/dry (")));
+    EXPECT_THAT(answer.errors,
+                AllOf(HasSubstr(std::string("peakmark: ") + PEAKMARK_API_WORKER + ": variant bad/one: "),
+                      HasSubstr(message), HasSubstr("the error is in the worker's program, not in the suite"),
+                      HasSubstr("It was found at bad/one/dry (")));
     EXPECT_FALSE(std::filesystem::exists(run_file_));
   }
   const Answer unverified = run(std::string(kDry) + "\"throws/no_verify\"\n");

@@ -58,8 +58,7 @@ TEST_F(BaselineCommand, WhatIsNoneIsNamed) {
   EXPECT_THAT(missing.errors, HasSubstr(baseline_));
   std::ofstream(baseline_) << "hello";
   EXPECT_EQ(check({"--baseline", baseline_}).end.exit_code, 2);
-  EXPECT_THAT(check({"--update-baseline", baseline_}).errors,
-              HasSubstr("not a baseline, and not replaced"));
+  EXPECT_THAT(check({"--update-baseline", baseline_}).errors, HasSubstr("not a baseline, and not replaced"));
   EXPECT_EQ(check({"--baseline", ""}).end.exit_code, 2);
   EXPECT_EQ(check({run_file_.string(), "--baseline", run_file_.string()}).end.exit_code, 2);
 }

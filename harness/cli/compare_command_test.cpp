@@ -311,7 +311,7 @@ TEST_F(CompareCommand, AnotherBuildMustBeThere) {
   ASSERT_EQ(compare_builds("base", "new").end.exit_code, 0);
   const Answer answer = compare_builds("nowhere", "new");
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("no worker is there"));
+  EXPECT_THAT(answer.errors, HasSubstr("no worker found"));
   for (const char* const file : {"two.base.json", "two.new.json"}) {
     const std::string path = folder_.path() / file;
     EXPECT_FALSE(std::filesystem::exists(path)) << "an earlier run is not the result of one that fails";

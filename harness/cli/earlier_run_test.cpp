@@ -117,7 +117,7 @@ TEST_F(EarlierRun, IsNotTakenForTheResultOfARunThatFails) {
     const Answer check = peakmark({"check", run_file_.string(), "--junit", path("junit.xml")});
     EXPECT_EQ(check.end.exit_code, 2);
     EXPECT_THAT(check.errors,
-                AllOf(HasSubstr(run_file_.string()), HasSubstr(previous + " is the run before")));
+                AllOf(HasSubstr(run_file_.string()), HasSubstr("the run before is in " + previous)));
     EXPECT_FALSE(std::filesystem::exists(path("junit.xml")));
     std::filesystem::rename(previous, run_file_);
   };

@@ -29,7 +29,8 @@ class ExitCodes : public CommandTest {
 TEST_F(ExitCodes, AMissingSuiteIsTheUsersMistake) {
   const Answer answer = run();
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_EQ(message(answer), "peakmark: cannot read suite '" + file("suite.toml") + "': check that it exists");
+  EXPECT_EQ(message(answer),
+            "peakmark: cannot read suite '" + file("suite.toml") + "': check that it exists");
 }
 
 TEST_F(ExitCodes, AMissingFileIsNamedWithItsReason) {
@@ -74,7 +75,7 @@ TEST_F(ExitCodes, AMalformedLineOfAWorkerFailsItsCase) {
   EXPECT_EQ(answer.end.exit_code, 3);
   EXPECT_THAT(outcomes(), ElementsAre("ok", "crashed", "ok"));
   EXPECT_THAT(read_run(run_file_).observations.at(1).message,
-              HasSubstr("it observes the case another, which it has not started"));
+              HasSubstr("it reports the case another, which it has not started"));
 }
 
 TEST_F(ExitCodes, AMissingDeviceIsNothingMeasured) {

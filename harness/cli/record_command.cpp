@@ -24,7 +24,6 @@
 #include "launch/record_program.hpp"
 #include "profile/profile.hpp"
 #include "profile/profile_files.hpp"
-#include "profile/profile_files.hpp"
 #include "show/process_tree.hpp"
 
 namespace peakmark::cli {

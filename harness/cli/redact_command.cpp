@@ -37,7 +37,8 @@ constexpr std::string_view kSqlite("SQLite format 3\0", 16);
 
 void redact_history(const std::string& place, const PrivateTexts& texts) {
   history::History history(history::parse_address(place), history::History::Purpose::change);
-  print_message(stderr, "{}: {} redacted\n", history.address().name(), quantity(history.redact(texts), "run"));
+  print_message(stderr, "{}: {} redacted\n", history.address().name(),
+                quantity(history.redact(texts), "run"));
 }
 
 /// Writes into the file itself, because a new file would not be locked.

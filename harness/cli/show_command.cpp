@@ -19,8 +19,8 @@
 #include "runfile/run_file.hpp"
 #include "runfile/run_summary.hpp"
 #include "runfile/throughput.hpp"
-#include "show/profile_reports.hpp"
 #include "show/process_tree.hpp"
+#include "show/profile_reports.hpp"
 #include "supervise/progress.hpp"
 
 namespace peakmark::cli {

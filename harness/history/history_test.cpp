@@ -220,8 +220,8 @@ TEST_P(HistoryTest, ARenamedDeviceIsOneSeriesOnceThatIsSaid) {
   open().add(sample_history_run(1, 1, 1000, "GPU").run);
   const Added renamed = open().add(sample_history_run(2, 1, 1000, "GPU 0").run);
   EXPECT_THAT(renamed.notes,
-              ElementsAre(testing::AllOf(HasSubstr("new device 'GPU 0'"),
-                                         HasSubstr("(known: 'GPU')"), HasSubstr("rename-device"))));
+              ElementsAre(testing::AllOf(HasSubstr("new device 'GPU 0'"), HasSubstr("(known: 'GPU')"),
+                                         HasSubstr("rename-device"))));
   EXPECT_EQ(renamed.runs_of_device, 1);
   EXPECT_EQ(open().read().size(), 2U);
   EXPECT_THAT(message_of([&] { open().rename_device("GPU 0", "CPU"); }), HasSubstr("no device 'CPU'"));
@@ -235,7 +235,8 @@ TEST_P(HistoryTest, ARenamedDeviceIsOneSeriesOnceThatIsSaid) {
   EXPECT_THAT(open().latest(), ElementsAre("GPU 0-02"));
   EXPECT_EQ(open().log()[1].device, "GPU");
   EXPECT_EQ(open().add(sample_history_run(3, 1, 1000, "GPU 0").run).runs_of_device, 3);
-  EXPECT_THAT(message_of([&] { open().rename_device("GPU", "GPU 0"); }), HasSubstr("is already another name of"));
+  EXPECT_THAT(message_of([&] { open().rename_device("GPU", "GPU 0"); }),
+              HasSubstr("is already another name of"));
 }
 
 TEST_P(HistoryTest, AcceptancesAreKeptOnce) {
@@ -262,10 +263,7 @@ TEST_P(HistoryTest, AcceptancesAreAddedAndRemovedTogether) {
   peak.metric = "requested_peak_bytes";
   trend::Acceptance wrong = time;
   wrong.case_name = "op/z";
-  EXPECT_THAT(message_of([&] {
-                open().add_acceptances({time, peak, wrong});
-              }),
-              HasSubstr("no case 'op/z'"));
+  EXPECT_THAT(message_of([&] { open().add_acceptances({time, peak, wrong}); }), HasSubstr("no case 'op/z'"));
   EXPECT_THAT(open().acceptances(), IsEmpty()) << "all or none";
   open().add_acceptances({time, peak});
   EXPECT_EQ(open().acceptances().size(), 2U);
@@ -311,9 +309,8 @@ TEST_P(HistoryTest, ARefusedRunLeavesNothing) {
 }
 
 TEST_P(HistoryTest, AHistoryThatIsNotThereIsNotRead) {
-  EXPECT_THAT(
-      message_of([&] { open_to_read().log(); }),
-      HasSubstr("no history here: check the name, or create one: peakmark history create"));
+  EXPECT_THAT(message_of([&] { open_to_read().log(); }),
+              HasSubstr("no history here: check the name, or create one: peakmark history create"));
 }
 
 TEST_P(HistoryTest, ANewerVersionIsRefused) {

@@ -67,12 +67,12 @@ TEST_P(Writers, ALockThatIsHeldTooLongIsTold) {
   const pid_t process = start([&] { hold_lock(holds[1]); });
   char word = 0;
   ASSERT_EQ(::read(holds[0], &word, 1), 1);
-  EXPECT_THAT(message_of([&] {
-                History(address(), History::Purpose::write, std::chrono::milliseconds(20))
-                    .add(sample_history_run(2).run);
-              }),
-              testing::AllOf(HasSubstr("locked by another process for more than 20 ms"),
-                             HasSubstr("try again")));
+  EXPECT_THAT(
+      message_of([&] {
+        History(address(), History::Purpose::write, std::chrono::milliseconds(20))
+            .add(sample_history_run(2).run);
+      }),
+      testing::AllOf(HasSubstr("locked by another process for more than 20 ms"), HasSubstr("try again")));
   ::kill(process, SIGKILL);
   end_of(process);
   EXPECT_EQ(open().add(sample_history_run(2).run).runs_of_device, 2);

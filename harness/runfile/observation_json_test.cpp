@@ -51,10 +51,9 @@ TEST(ObservationLine, ComesBackAsItWas) {
 
 TEST(ObservationLine, WhatIsUnknownIsNull) {
   const Json json = Json::parse(to_json_line(Observation{}));
-  for (const char* key :
-       {"requested_peak_bytes", "first_call_peak_bytes", "setup_bytes", "leaked_bytes", "allocations",
-        "pool_reserved_peak_bytes", "gpu_time_ns", "cache", "gpu_time_hot_ns",
-        "throttled_blocks", "bytes_moved", "flops", "estimate"}) {
+  for (const char* key : {"requested_peak_bytes", "first_call_peak_bytes", "setup_bytes", "leaked_bytes",
+                          "allocations", "pool_reserved_peak_bytes", "gpu_time_ns", "cache",
+                          "gpu_time_hot_ns", "throttled_blocks", "bytes_moved", "flops", "estimate"}) {
     EXPECT_TRUE(json.at(key).is_null()) << key;
   }
   const Observation back = observation_from_json_line(json.dump());

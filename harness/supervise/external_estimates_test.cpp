@@ -99,7 +99,7 @@ TEST_F(ExternalEstimates, WhatIsNoAnswerIsAnErrorWithAName) {
   EXPECT_THAT(error_of(R"({"slices": 1})"), StartsWith("no_answer: it reports no bytes"));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": NaN})"), StartsWith("wrong_type: the answer is invalid"));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 1, "dtype": "flaot32"})"),
-              StartsWith("wrong_dtype: no dtype of numpy is 'flaot32'; did you mean 'float32'?"));
+              StartsWith("wrong_dtype: unknown dtype 'flaot32'; did you mean 'float32'?"));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 1, "dtype": ""})"), StartsWith("wrong_dtype: "));
   EXPECT_THAT(error_of(R"({"slices": 1, "bytes": 1, "padding": [1, -2]})"),
               StartsWith("negative: padding is [1,-2]"));

@@ -45,15 +45,15 @@ TEST(AxisValue, IsReadByTheTypeOfItsAxis) {
 
 TEST(AxisValue, IsRefusedWithTheReason) {
   const AxisDescription& nx = axis("padding/coords1d", "nx");
-  EXPECT_THAT(reading(nx, "wide"),
-              ThrowsMessage<UsageError>(HasSubstr("'nx' is an integer: 'wide' is not")));
+  EXPECT_THAT(reading(nx, "wide"), ThrowsMessage<UsageError>(HasSubstr("'nx' is an integer: 'wide' is not")));
   EXPECT_THAT(reading(nx, "51.5"), ThrowsMessage<UsageError>(HasSubstr("'51.5' is not")));
   EXPECT_THAT(reading(nx, ""), ThrowsMessage<UsageError>(HasSubstr("'' is not")));
   EXPECT_THAT(reading(nx, "9223372036854775808"),
               ThrowsMessage<OverflowError>(HasSubstr("does not fit 64 bits")));
   EXPECT_THAT(reading(nx, "0"), ThrowsMessage<UsageError>(HasSubstr("at least 1, not 0")));
-  EXPECT_THAT(reading(axis("padding/coords1d", "mode"), "egde"),
-              ThrowsMessage<UsageError>(HasSubstr("unknown word of axis 'mode': 'egde'; did you mean 'edge'?")));
+  EXPECT_THAT(
+      reading(axis("padding/coords1d", "mode"), "egde"),
+      ThrowsMessage<UsageError>(HasSubstr("unknown word of axis 'mode': 'egde'; did you mean 'edge'?")));
   const AxisDescription& shift = axis("vertical_shift/fused", "shift");
   EXPECT_THAT(reading(shift, ""), ThrowsMessage<UsageError>(HasSubstr("empty")));
   for (const char* word : {"a/b", "a:b", "a b", "a\nb"}) {
@@ -129,13 +129,13 @@ TEST(CaseName, MistakesAreNamedWithTheNearestWord) {
                   HasSubstr("unknown variant 'padding/coord1d'; did you mean 'padding/coords")));
   EXPECT_THAT(parsing("padding/coords1d/opncl"),
               ThrowsMessage<UsageError>(HasSubstr("unknown backend 'opncl'; did you mean 'opencl'?")));
-  EXPECT_THAT(
-      parsing("padding/coords1d/n:20"),
-      ThrowsMessage<UsageError>(HasSubstr("no backend: write 'padding/coords1d/BACKEND'")));
+  EXPECT_THAT(parsing("padding/coords1d/n:20"),
+              ThrowsMessage<UsageError>(HasSubstr("no backend: write 'padding/coords1d/BACKEND'")));
   EXPECT_THAT(parsing("padding/coords1d/dry/nxx:20"),
               ThrowsMessage<UsageError>(HasSubstr("has no axis 'nxx'; did you mean 'nx'?")));
-  EXPECT_THAT(parsing("padding/coords1d/dry/mode:egde"),
-              ThrowsMessage<UsageError>(HasSubstr("unknown word of axis 'mode': 'egde'; did you mean 'edge'?")));
+  EXPECT_THAT(
+      parsing("padding/coords1d/dry/mode:egde"),
+      ThrowsMessage<UsageError>(HasSubstr("unknown word of axis 'mode': 'egde'; did you mean 'edge'?")));
   EXPECT_THAT(parsing("padding/coords1d/dry/nx:wide"),
               ThrowsMessage<UsageError>(HasSubstr("'nx' is an integer: 'wide' is not")));
   EXPECT_THAT(parsing("padding/coords1d/dry/nx:-5"),

@@ -129,7 +129,8 @@ TEST(ExternalEstimator, MistakesNameFileLineAndKey) {
       {call + "padding = 'm:'\n", "/suites/s.toml:3: padding: malformed function 'm:'"},
       {call + "seconds = 0\n", "/suites/s.toml:3: seconds: must be at least 1, not 0"},
       {call + "pading = 'm:g'\n", "/suites/s.toml:3: pading: unknown key; did you mean 'padding'?"},
-      {call + call, "/suites/s.toml:3: estimator: duplicate estimator 'python:m:f': it is already in /suites/s.toml:1"},
+      {call + call,
+       "/suites/s.toml:3: estimator: duplicate estimator 'python:m:f': it is already in /suites/s.toml:1"},
   };
   for (const auto& [text, message] : mistakes) {
     EXPECT_THAT(estimator_mistake(text + kEstimatedSweep), testing::StartsWith(message)) << text;

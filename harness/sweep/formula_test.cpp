@@ -75,7 +75,8 @@ TEST(Formula, MistakesHaveTextAndColumn) {
   EXPECT_THAT(making("maxx(ny, 2)"),
               ThrowsMessage<UsageError>(HasSubstr("column 1: unknown function 'maxx'; did you mean 'max'?")));
   EXPECT_THAT(making("pow2(1, 2)"), ThrowsMessage<UsageError>(HasSubstr("pow2 takes one value")));
-  EXPECT_THAT(making("min()"), ThrowsMessage<UsageError>(HasSubstr("column 5: expected a number or an axis")));
+  EXPECT_THAT(making("min()"),
+              ThrowsMessage<UsageError>(HasSubstr("column 5: expected a number or an axis")));
   EXPECT_THAT(making(std::string(100'000, '(')), ThrowsMessage<UsageError>(HasSubstr("nested too deeply")));
   EXPECT_THAT(making("ny / (n - 20)"),
               ThrowsMessage<UsageError>(HasSubstr("column 4: 512 / 0 has no value")));

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "device/nvml.hpp"
 #include "device/device.hpp"
+#include "device/nvml.hpp"
 #include "runfile/observation.hpp"
 #include "worker/stopping_rule.hpp"
 

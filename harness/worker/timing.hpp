@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "device/nvml.hpp"
 #include "device/device.hpp"
+#include "device/nvml.hpp"
 #include "runfile/observation.hpp"
 #include "worker/cache_flush.hpp"
 #include "worker/stopping_rule.hpp"
