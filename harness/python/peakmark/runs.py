@@ -57,7 +57,7 @@ def plot_memory(run: pandas.DataFrame | str | os.PathLike[str], operation: str |
             if operation not in there:
                 raise RunError(f"there is no operation {operation!r} in it; there are: {', '.join(there) or 'none'}")
             cases = cases[cases["operation"] == operation]
-        figures = series.figures_of(run_file.Run(cases.attrs["peakmark"], cases))
+        figures = series.figures(run_file.Run(cases.attrs["peakmark"], cases))
         if not figures:
             raise RunError("there is nothing to draw: a line needs three shapes of one operation that went well")
         if len(figures) > 1:

@@ -40,7 +40,7 @@ def test_bytes_and_times_of_a_program_with_marks(folder):
         ("memory", "out_of_memory", "after 1 allocation was refused", 4),
         ("flags", "crashed", "after 1 allocation failed, the last with error -30", 3),
         ("wrong", "wrong_answer", "3 pixels are off", 3),
-        ("unsupported", "unsupported", "cannot do this here", 4),
+        ("unsupported", "unsupported", "the program reports that it cannot run this case here", 4),
         ("hang", "timeout", "no result after 3 s", 3),
     ],
 )
