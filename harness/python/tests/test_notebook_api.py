@@ -153,5 +153,5 @@ def test_what_cannot_be_drawn_is_told(run_file, tmp_path):
         module.plot_memory(pandas.DataFrame({"peak": [1]}))
     other = tmp_path / "other.json"
     other.write_text("{}")
-    with pytest.raises(module.RunError, match="no run of peakmark"):
+    with pytest.raises(module.RunError, match="not a run file of peakmark"):
         module.load(other)
