@@ -62,13 +62,14 @@ void check_folder(const std::filesystem::path& file) {
   }
 }
 
-/// Checks the magic number: SQLite reports a wrong file late and vaguely.
+/// Checks the magic number: SQLite reports a wrong file late and vaguely. Another process may write the first
+/// page of a new file meanwhile: what was read once decides.
 void check_is_sqlite(const std::filesystem::path& file) {
   constexpr std::string_view magic("SQLite format 3\0", 16);
   std::array<char, magic.size()> start{};
   std::ifstream stream(file, std::ios::binary);
   stream.read(start.data(), start.size());
-  if (stream.gcount() == 0 && std::filesystem::file_size(file) == 0) return;
+  if (stream.is_open() && stream.gcount() == 0) return;  // a new file
   if (stream && std::string_view(start.data(), start.size()) == magic) return;
   throw UsageError(fmt::format("{}: not a history: not an SQLite file; nothing was changed", file.string()));
 }
