@@ -20,9 +20,11 @@ namespace peakmark {
 // types.
 //
 // Operations that are not yet written against the public API define PEAKMARK_KERNELS_ON_HARNESS_DEVICE: what
-// they share with the others is then compiled for harness/device.
+// they share with the others is then compiled for harness/device. One program has both, so each has a
+// namespace: the linker would take either for a function whose parameters are the same.
 
 #ifdef PEAKMARK_KERNELS_ON_HARNESS_DEVICE
+inline namespace on_harness_device {
 
 using DeviceArray = Array;
 
@@ -68,6 +70,7 @@ inline void require_dtype(const DeviceInfo& device, DType dtype) {
 }
 
 #else
+inline namespace on_public_device {
 
 /// Returns an array of zeros.
 inline DeviceArray create(Device& device, const std::string& name, const Shape& shape, DType dtype) {
@@ -131,4 +134,5 @@ inline Argument floating_argument(DType dtype, double value) {
   return with_floating(dtype, [&](auto zero) { return Argument(static_cast<decltype(zero)>(value)); });
 }
 
+}  // namespace on_harness_device or on_public_device
 }  // namespace peakmark
