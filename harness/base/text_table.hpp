@@ -68,6 +68,7 @@ struct Field {
 template <typename Row>
 std::vector<TextTable::Column> columns(const std::vector<Field<Row>>& fields) {
   std::vector<TextTable::Column> all;
+  all.reserve(fields.size());
   for (const Field<Row>& field : fields) all.push_back(field.column);
   return all;
 }
@@ -75,6 +76,7 @@ std::vector<TextTable::Column> columns(const std::vector<Field<Row>>& fields) {
 template <typename Row>
 std::vector<std::string> cells(const std::vector<Field<Row>>& fields, const Row& row) {
   std::vector<std::string> all;
+  all.reserve(fields.size());
   for (const Field<Row>& field : fields) all.push_back(field.cell(row));
   return all;
 }

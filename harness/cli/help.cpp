@@ -103,6 +103,7 @@ std::string sentence(std::string text) {
 
 std::string names_of(const std::set<CLI::Option*>& options) {
   std::vector<std::string> names;
+  names.reserve(options.size());
   for (const CLI::Option* option : options) {
     names.push_back(option->get_positional() ? placeholder(*option) : option_names(*option).back());
   }

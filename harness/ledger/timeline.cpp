@@ -112,8 +112,10 @@ std::vector<ThinnedValues::Value> ThinnedValues::values() const {
     if (!span.has_values) continue;
     std::array<Value, 4> kept{span.first, span.lowest, span.highest, span.last};
     std::ranges::sort(kept, {}, &Value::number);
-    const auto repeated = std::ranges::unique(kept, {}, &Value::number);
-    values.insert(values.end(), kept.begin(), repeated.begin());
+    // Not std::ranges::unique: clang 14 knows no std::ranges::subrange of GCC 12.
+    const auto repeated = std::unique(kept.begin(), kept.end(),
+                                      [](const Value& a, const Value& b) { return a.number == b.number; });
+    kept.erase(repeated, kept.end());
   }
   return values;
 }
