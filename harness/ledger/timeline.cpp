@@ -115,7 +115,7 @@ std::vector<ThinnedValues::Value> ThinnedValues::values() const {
     // Not std::ranges::unique: clang 14 knows no std::ranges::subrange of GCC 12.
     const auto repeated = std::unique(kept.begin(), kept.end(),
                                       [](const Value& a, const Value& b) { return a.number == b.number; });
-    kept.erase(repeated, kept.end());
+    values.insert(values.end(), kept.begin(), repeated);
   }
   return values;
 }
