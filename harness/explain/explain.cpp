@@ -1,0 +1,351 @@
+#include "explain/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <set>
+#include <tuple>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+// Fewer shapes than this say too little: a line through two points is no proof.
+constexpr std::size_t kMinShapes = 6;
+// Every fourth shape is held out, and the last where that is less than a quarter.
+std::vector<std::size_t> held_out_shapes(std::size_t count) {
+  std::vector<std::size_t> shapes;
+  for (std::size_t shape = 3; shape < count; shape += 4) shapes.push_back(shape);
+  if (shapes.size() * 4 < count && count > 1) shapes.push_back(count - 1);
+  return shapes;
+}
+
+using Key = std::tuple<std::string, std::string, std::string>;  // phase, name, where
+
+// Allocations that play one part: of each shape the indices into its sequence, in order.
+struct Group {
+  Key key;
+  std::vector<std::vector<std::size_t>> members;  // one a shape
+};
+
+// Groups by key; allocations of a key that come equally often at every shape get a group each, by their
+// order.
+std::vector<Group> group(const std::vector<AllocationSequence>& sequences) {
+  std::vector<Key> order;
+  std::map<Key, std::vector<std::vector<std::size_t>>> by_key;
+  for (std::size_t shape = 0; shape < sequences.size(); ++shape) {
+    for (std::size_t i = 0; i < sequences[shape].size(); ++i) {
+      const SequencedAllocation& allocation = sequences[shape][i];
+      const Key key{allocation.phase, allocation.name, allocation.where};
+      auto [found, is_new] = by_key.try_emplace(key, sequences.size());
+      if (is_new) order.push_back(key);
+      found->second[shape].push_back(i);
+    }
+  }
+  std::vector<Group> groups;
+  for (const Key& key : order) {
+    const auto& members = by_key.at(key);
+    const std::size_t count = members.front().size();
+    const bool is_fixed = std::ranges::all_of(members, [&](const auto& one) { return one.size() == count; });
+    bool is_uniform = true;
+    for (std::size_t shape = 0; shape < members.size(); ++shape) {
+      for (const std::size_t i : members[shape])
+        is_uniform =
+            is_uniform && sequences[shape][i].bytes == sequences[shape][members[shape].front()].bytes;
+    }
+    if (is_uniform) {
+      groups.push_back({key, members});
+    } else if (is_fixed) {
+      for (std::size_t ordinal = 0; ordinal < count; ++ordinal) {
+        Group one{key, {}};
+        for (const auto& all : members) one.members.push_back({all[ordinal]});
+        groups.push_back(std::move(one));
+      }
+    } else {
+      // A loop whose last round is smaller: the rest of a chunked axis.
+      Group rounds{key, {}};
+      Group last{key, {}};
+      for (const auto& all : members) {
+        rounds.members.emplace_back(all.begin(), all.empty() ? all.end() : all.end() - 1);
+        last.members.emplace_back(all.empty() ? all.end() : all.end() - 1, all.end());
+      }
+      groups.push_back(std::move(rounds));
+      groups.push_back(std::move(last));
+    }
+  }
+  return groups;
+}
+
+// Fitters of subsets of the shapes, each prepared once.
+class Fitters {
+ public:
+  explicit Fitters(const Shapes& shapes) : shapes_(shapes) {}
+
+  Figure fit(const std::vector<std::size_t>& at, const std::vector<Size>& sizes) {
+    Figure figure{std::nullopt, sizes, sizes.empty() ? 0 : std::ranges::max(sizes)};
+    if (at.size() < kMinShapes) return figure;
+    auto& entry = fitters_[at];
+    if (!entry.fitter) {
+      Shapes part;
+      for (const Shapes::Axis& axis : shapes_.axes) {
+        part.axes.push_back({axis.name, {}});
+        for (const std::size_t shape : at) part.axes.back().values.push_back(axis.values[shape]);
+      }
+      entry.fitter = std::make_unique<Fitter>(std::move(part), held_out_shapes(at.size()));
+    }
+    const auto [found, is_new] = entry.known.try_emplace(sizes);
+    if (is_new) found->second = entry.fitter->fit(sizes);
+    if (found->second) figure.formula = found->second->formula;
+    return figure;
+  }
+
+ private:
+  struct Entry {
+    std::unique_ptr<Fitter> fitter;
+    std::map<std::vector<Size>, std::optional<Fit>> known;
+  };
+  const Shapes& shapes_;
+  std::map<std::vector<std::size_t>, Entry> fitters_;
+};
+
+// What is live at a moment: how many allocations of each group.
+using Live = std::vector<Size>;
+
+struct Moment {
+  Live live;
+  Size bytes = 0;
+};
+
+// The moments of a sequence that no later moment without a release between exceeds: just before each run of
+// releases, and the end.
+std::vector<Moment> high_points(const AllocationSequence& sequence, const std::vector<std::size_t>& group_of,
+                                std::size_t groups) {
+  std::map<Size, std::pair<bool, std::size_t>> steps;  // step → (is release, allocation)
+  for (std::size_t i = 0; i < sequence.size(); ++i) {
+    steps[sequence[i].allocated_at] = {false, i};
+    if (sequence[i].released_at) steps[*sequence[i].released_at] = {true, i};
+  }
+  std::vector<Moment> found;
+  Moment now{Live(groups, 0), 0};
+  bool is_rising = false;
+  for (const auto& [step, what] : steps) {
+    const auto& [is_release, i] = what;
+    if (is_release) {
+      if (is_rising) found.push_back(now);
+      is_rising = false;
+      --now.live[group_of[i]];
+      now.bytes -= sequence[i].bytes;
+    } else {
+      is_rising = true;
+      ++now.live[group_of[i]];
+      now.bytes = checked_add(now.bytes, sequence[i].bytes);
+    }
+  }
+  if (is_rising) found.push_back(now);
+  return found;
+}
+
+// Which groups are live, whatever their number.
+std::vector<bool> pattern(const Live& live) {
+  std::vector<bool> result;
+  for (const Size count : live) result.push_back(count > 0);
+  return result;
+}
+
+class Explainer {
+ public:
+  Explainer(const Shapes& shapes, const std::vector<AllocationSequence>& sequences)
+      : shapes_(shapes), sequences_(sequences), fitters_(shapes), groups_(group(sequences)) {}
+
+  Explanation explain() {
+    Explanation result;
+    result.held_out = held_out_shapes(shapes_.count()).size();
+    result.fitted = shapes_.count() - result.held_out;
+    for (const Group& one : groups_) result.allocations.push_back(explain_group(one));
+    result.unexplained_bytes = unexplained(result);
+    find_moments(result);
+    add_notes(result);
+    return result;
+  }
+
+ private:
+  ExplainedAllocation explain_group(const Group& one) {
+    std::vector<Size> counts;
+    std::vector<Size> bytes;
+    std::vector<std::size_t> at;
+    for (std::size_t shape = 0; shape < one.members.size(); ++shape) {
+      counts.push_back(static_cast<Size>(one.members[shape].size()));
+      if (one.members[shape].empty()) continue;
+      at.push_back(shape);
+      bytes.push_back(sequences_[shape][one.members[shape].front()].bytes);
+    }
+    const auto& [phase, name, where] = one.key;
+    return {name, phase, where, fitters_.fit(all(), counts), fitters_.fit(at, bytes)};
+  }
+
+  [[nodiscard]] std::vector<std::size_t> all() const {
+    std::vector<std::size_t> shapes(shapes_.count());
+    for (std::size_t i = 0; i < shapes.size(); ++i) shapes[i] = i;
+    return shapes;
+  }
+
+  [[nodiscard]] Size unexplained(const Explanation& result) const {
+    Size most = 0;
+    for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
+      Size sum = 0;
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        if (result.allocations[g].bytes.formula && result.allocations[g].count.formula) continue;
+        for (const std::size_t i : groups_[g].members[shape])
+          sum = checked_add(sum, sequences_[shape][i].bytes);
+      }
+      most = std::max(most, sum);
+    }
+    return most;
+  }
+
+  void find_moments(Explanation& result) {
+    // Of each shape the most bytes of every pattern of live groups, and which pattern is its peak.
+    std::vector<std::map<std::vector<bool>, Moment>> moments(shapes_.count());
+    std::map<std::vector<bool>, std::vector<std::size_t>> winners;
+    std::vector<Size> peaks;
+    for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
+      std::vector<std::size_t> group_of(sequences_[shape].size());
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        for (const std::size_t i : groups_[g].members[shape]) group_of[i] = g;
+      }
+      const Moment* peak = nullptr;
+      for (Moment& moment : high_points(sequences_[shape], group_of, groups_.size())) {
+        auto [found, is_new] = moments[shape].try_emplace(pattern(moment.live), moment);
+        if (!is_new && moment.bytes > found->second.bytes) found->second = moment;
+      }
+      for (const auto& [live, moment] : moments[shape]) {
+        if (peak == nullptr || moment.bytes > peak->bytes) peak = &moment;
+      }
+      peaks.push_back(peak == nullptr ? 0 : peak->bytes);
+      if (peak != nullptr) winners[pattern(peak->live)].push_back(shape);
+    }
+    std::vector<std::pair<std::vector<bool>, std::vector<std::size_t>>> by_wins(winners.begin(),
+                                                                                winners.end());
+    std::ranges::stable_sort(by_wins, std::greater{}, [](const auto& one) { return one.second.size(); });
+
+    std::vector<bool> is_explained(shapes_.count(), false);
+    for (const auto& [live, shapes] : by_wins) {
+      if (std::ranges::all_of(shapes, [&](std::size_t shape) { return is_explained[shape]; })) continue;
+      auto moment = formula(result, live, moments);
+      if (!moment || exceeds(*moment, peaks)) continue;
+      for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
+        if (at(moment->bytes, shape) != peaks[shape]) continue;
+        if (!is_explained[shape]) moment->shapes.push_back(shape);
+        is_explained[shape] = true;
+      }
+      result.moments.push_back(std::move(*moment));
+    }
+    if (std::ranges::find(is_explained, false) != is_explained.end()) {
+      result.moments.clear();
+    } else if (!result.moments.empty()) {
+      result.worst_bytes_off = 0;
+    }
+  }
+
+  std::optional<PeakMoment> formula(const Explanation& result, const std::vector<bool>& live,
+                                    const std::vector<std::map<std::vector<bool>, Moment>>& moments) {
+    std::vector<std::size_t> shapes;
+    for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
+      if (moments[shape].contains(live)) shapes.push_back(shape);
+    }
+    PeakMoment moment;
+    std::vector<Expression> terms;
+    std::vector<Expression> guards;  // 1 where the moment occurs, else 0
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      if (!live[g]) continue;
+      if (std::ranges::any_of(groups_[g].members, [](const auto& one) { return one.empty(); })) {
+        const auto& how_many = result.allocations[g].count.formula;
+        if (!how_many) return std::nullopt;
+        Expression guard = Expression::apply(Expression::Operation::min, {*how_many, Expression(Size{1})});
+        if (std::ranges::find(guards, guard) == guards.end()) guards.push_back(std::move(guard));
+      }
+      std::vector<Size> counts;
+      counts.reserve(shapes.size());
+      for (const std::size_t shape : shapes) counts.push_back(moments[shape].at(live).live[g]);
+      const Figure count = fitters_.fit(shapes, counts);
+      const bool is_once = std::ranges::all_of(counts, [](Size one) { return one == 1; });
+      if (!result.allocations[g].bytes.formula || !(count.formula || is_once)) return std::nullopt;
+      terms.push_back(Expression::multiply(
+          {is_once ? Expression(Size{1}) : *count.formula, *result.allocations[g].bytes.formula}));
+      moment.allocations.push_back(g);
+    }
+    guards.push_back(Expression::add(std::move(terms)));
+    moment.bytes = Expression::multiply(std::move(guards));
+    return moment;
+  }
+
+  // A formula that is above a recorded peak somewhere is no moment of that shape.
+  [[nodiscard]] bool exceeds(const PeakMoment& moment, const std::vector<Size>& peaks) const {
+    for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
+      if (at(moment.bytes, shape) > peaks[shape]) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] Size at(const Expression& formula, std::size_t shape) const {
+    return formula.evaluate([&](const std::string& name) {
+      return std::ranges::find(shapes_.axes, name, &Shapes::Axis::name)->values[shape];
+    });
+  }
+
+  void add_notes(Explanation& result) const {
+    if (shapes_.count() < kMinShapes) {
+      result.notes.push_back(fmt::format(
+          "{} recorded: at least {} are needed for formulas",
+          shapes_.count() == 1 ? "1 shape" : fmt::format("{} shapes", shapes_.count()), kMinShapes));
+    }
+    for (const Shapes::Axis& axis : shapes_.axes) {
+      if (!axis.values.empty() &&
+          std::ranges::adjacent_find(axis.values, std::not_equal_to{}) == axis.values.end()) {
+        result.notes.push_back(
+            fmt::format("axis {} is {} at every shape: formulas do not show its part; vary it", axis.name,
+                        axis.values.front()));
+      }
+    }
+  }
+
+  const Shapes& shapes_;
+  const std::vector<AllocationSequence>& sequences_;
+  Fitters fitters_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace
+
+std::optional<Expression> Explanation::peak() const {
+  if (moments.empty()) return std::nullopt;
+  Expression formula = moments.front().bytes;
+  for (std::size_t i = 1; i < moments.size(); ++i)
+    formula = Expression::apply(Expression::Operation::max, {formula, moments[i].bytes});
+  return formula;
+}
+
+Size peak_bytes(const AllocationSequence& sequence) {
+  std::map<Size, Size> steps;
+  for (const SequencedAllocation& allocation : sequence) {
+    steps[allocation.allocated_at] = allocation.bytes;
+    if (allocation.released_at) steps[*allocation.released_at] = -allocation.bytes;
+  }
+  Size live = 0;
+  Size peak = 0;
+  for (const auto& [step, change] : steps) peak = std::max(peak, live = checked_add(live, change));
+  return peak;
+}
+
+Explanation explain(const Shapes& shapes, const std::vector<AllocationSequence>& sequences) {
+  if (shapes.count() != sequences.size())
+    throw UsageError(fmt::format("{} sequences for {} shapes: give one sequence a shape", sequences.size(),
+                                 shapes.count()));
+  if (sequences.empty()) throw UsageError("no shape was recorded: nothing can be explained");
+  return Explainer(shapes, sequences).explain();
+}
+
+}  // namespace peakmark

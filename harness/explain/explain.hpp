@@ -1,0 +1,73 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explain/fit.hpp"
+
+namespace peakmark {
+
+/// One allocation of a recorded case: what it is and how long it was live. Steps count the allocations and
+/// releases of the case from 0.
+struct SequencedAllocation {
+  std::string name;   ///< as the program named it; empty where it did not
+  std::string phase;  ///< in which it was made
+  std::string where;  ///< call site, `FILE:LINE`; empty where stacks were not recorded
+  Size bytes = 0;
+  Size allocated_at = 0;            ///< step
+  std::optional<Size> released_at;  ///< step; nothing: live at the end
+};
+using AllocationSequence = std::vector<SequencedAllocation>;
+
+/// A bytes figure as a formula, or as the recorded numbers where none was found.
+struct Figure {
+  std::optional<Expression> formula;
+  std::vector<Size> recorded;  ///< one a shape that has it
+  Size max_recorded = 0;
+};
+
+/// Allocations of one name, phase and call site that play the same part at every shape.
+struct ExplainedAllocation {
+  std::string name;
+  std::string phase;
+  std::string where;
+  Figure count;  ///< how many a case makes; 1 for most
+  Figure bytes;  ///< of each
+};
+
+/// A moment that is the peak of some shapes.
+struct PeakMoment {
+  Expression bytes;
+  std::vector<std::size_t> allocations;  ///< live then: indices into Explanation::allocations
+  std::vector<std::size_t> shapes;       ///< of which it is the peak
+};
+
+/// What the memory of a variant is made of.
+struct Explanation {
+  std::vector<ExplainedAllocation> allocations;  ///< in the order of their first use
+  /// The peak is the maximum of these; empty where it could not be derived for every shape.
+  std::vector<PeakMoment> moments;
+  std::size_t fitted = 0;    ///< shapes that formulas were found with
+  std::size_t held_out = 0;  ///< shapes that they were tested on only
+  /// Of the allocations without a formula: most bytes at one shape. 0: every byte is explained.
+  Size unexplained_bytes = 0;
+  /// How far the peak's formula is off at the shapes held out: 0, since no other is returned; nothing where
+  /// the peak has no formula.
+  std::optional<Size> worst_bytes_off;
+  std::vector<std::string> notes;  ///< what is not known, and which shapes would help
+
+  /// The formula of the peak; nothing where it could not be derived.
+  [[nodiscard]] std::optional<Expression> peak() const;
+};
+
+/// Explains the allocations of cases of one variant that differ in their axes only: `sequences[i]` was
+/// recorded at shape i. Every fourth shape is held out. Pure; throws UsageError where the numbers of shapes
+/// and sequences differ.
+Explanation explain(const Shapes& shapes, const std::vector<AllocationSequence>& sequences);
+
+/// Returns the most bytes that are live at one time.
+Size peak_bytes(const AllocationSequence& sequence);
+
+}  // namespace peakmark

@@ -1,0 +1,193 @@
+#include "explain/explain.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A program that works on a stack by chunks of slices, as pipelines do: its allocations, and its peak by its
+// own account.
+struct Shape {
+  Size n = 0;
+  Size chunk = 0;
+  Size ny = 0;
+  Size nx = 0;
+};
+
+struct Recorded {
+  AllocationSequence sequence;
+  Size peak = 0;
+};
+
+class Program {
+ public:
+  std::size_t allocate(const char* name, const char* phase, Size bytes) {
+    live_ += bytes;
+    recorded_.peak = std::max(recorded_.peak, live_);
+    recorded_.sequence.push_back({name, phase, "", bytes, step_++, std::nullopt});
+    return recorded_.sequence.size() - 1;
+  }
+  void release(std::size_t allocation) {
+    recorded_.sequence[allocation].released_at = step_++;
+    live_ -= recorded_.sequence[allocation].bytes;
+  }
+  Recorded take() { return std::move(recorded_); }
+
+ private:
+  Recorded recorded_;
+  Size step_ = 0;
+  Size live_ = 0;
+};
+
+Recorded record(const Shape& shape) {
+  const auto& [n, chunk, ny, nx] = shape;
+  Size padded = 1;
+  while (padded < 2 * nx) padded *= 2;
+  Program program;
+  program.allocate("stack", "inputs", 4 * n * ny * nx);
+  program.allocate("result", "outputs", 4 * ny * nx);
+  program.allocate("plan", "set-up", 8 * padded);
+  for (Size done = 0; done < n; done += chunk) {
+    const Size slices = std::min(chunk, n - done);
+    const auto lines = program.allocate("chunk", "call 1", 8 * slices * ny * padded);
+    const auto spectrum = program.allocate("spectrum", "call 1", 8 * slices * ny * (padded / 2 + 1));
+    program.release(lines);
+    program.release(spectrum);
+  }
+  if (nx % 2 == 1) program.release(program.allocate("odd columns", "call 1", 16 * n * ny * nx));
+  return program.take();
+}
+
+std::vector<Shape> chosen_shapes() {
+  const Shape base{17, 3, 31, 41};
+  std::vector<Shape> shapes{base};
+  const std::array<Size Shape::*, 4> axes{&Shape::n, &Shape::chunk, &Shape::ny, &Shape::nx};
+  for (const auto axis : axes) {
+    for (const Size step : {1, 3, 4, 11, 29, 60}) {
+      shapes.push_back(base);
+      shapes.back().*axis += step;
+    }
+  }
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    for (std::size_t b = a + 1; b < axes.size(); ++b) {
+      shapes.push_back(base);
+      shapes.back().*axes[a] += 13;
+      shapes.back().*axes[b] += 22;
+    }
+  }
+  std::mt19937_64 random(7);
+  const auto draw = [&](Size min, Size count) {
+    return min + static_cast<Size>(random() % static_cast<std::uint64_t>(count));
+  };
+  for (int i = 0; i < 12; ++i) shapes.push_back({draw(5, 60), draw(1, 9), draw(3, 100), draw(3, 100)});
+  return shapes;
+}
+
+Shapes as_axes(const std::vector<Shape>& shapes) {
+  Shapes result{{{"n", {}}, {"chunk", {}}, {"ny", {}}, {"nx", {}}}};
+  for (const Shape& shape : shapes) {
+    result.axes[0].values.push_back(shape.n);
+    result.axes[1].values.push_back(shape.chunk);
+    result.axes[2].values.push_back(shape.ny);
+    result.axes[3].values.push_back(shape.nx);
+  }
+  return result;
+}
+
+Explanation explained(const std::vector<Shape>& shapes) {
+  std::vector<AllocationSequence> sequences;
+  sequences.reserve(shapes.size());
+  for (const Shape& shape : shapes) sequences.push_back(record(shape).sequence);
+  return explain(as_axes(shapes), sequences);
+}
+
+Size at(const Expression& formula, const Shape& shape) {
+  return formula.evaluate([&](const std::string& axis) {
+    if (axis == "n") return shape.n;
+    if (axis == "chunk") return shape.chunk;
+    return axis == "ny" ? shape.ny : shape.nx;
+  });
+}
+
+std::vector<std::string> bytes_of(const Explanation& explanation, std::string_view name) {
+  std::vector<std::string> texts;
+  for (const ExplainedAllocation& allocation : explanation.allocations) {
+    if (allocation.name == name)
+      texts.push_back(allocation.bytes.formula ? to_text(*allocation.bytes.formula) : "?");
+  }
+  return texts;
+}
+
+TEST(Explain, EveryAllocationOfAChunkedProgramHasItsFormula) {
+  const Explanation explanation = explained(chosen_shapes());
+  EXPECT_EQ(explanation.unexplained_bytes, 0);
+  EXPECT_THAT(bytes_of(explanation, "stack"), ElementsAre("4 * n * ny * nx"));
+  EXPECT_THAT(bytes_of(explanation, "result"), ElementsAre("4 * ny * nx"));
+  EXPECT_THAT(bytes_of(explanation, "plan"), ElementsAre("16 * next_pow2(nx)"));
+  EXPECT_THAT(bytes_of(explanation, "odd columns"), ElementsAre("16 * n * ny * nx"));
+  EXPECT_EQ(bytes_of(explanation, "chunk").size(), 2) << "those of whole chunks, and the last";
+  EXPECT_THAT(explanation.notes, IsEmpty());
+}
+
+TEST(Explain, ThePeakIsDerivedAndExactAtShapesThatWereNotRecorded) {
+  const Explanation explanation = explained(chosen_shapes());
+  const auto peak = explanation.peak();
+  ASSERT_TRUE(peak);
+  EXPECT_EQ(explanation.worst_bytes_off, 0);
+  EXPECT_GE(explanation.held_out * 3, explanation.fitted);
+  std::mt19937_64 random(1);
+  const auto draw = [&](std::uint64_t count) { return 1 + static_cast<Size>(random() % count); };
+  for (int i = 0; i < 10'000; ++i) {
+    const Shape shape{draw(200), draw(30), draw(2000), draw(2000)};
+    ASSERT_EQ(at(*peak, shape), record(shape).peak)
+        << shape.n << " slices by " << shape.chunk << ", " << shape.ny << " x " << shape.nx << ": "
+        << to_text(*peak);
+  }
+}
+
+TEST(Explain, WhatHasNoFormulaStaysANumber) {
+  const std::vector<Shape> shapes = chosen_shapes();
+  std::mt19937_64 random(9);
+  std::vector<AllocationSequence> sequences;
+  Size largest = 0;
+  for (const Shape& shape : shapes) {
+    sequences.push_back(record(shape).sequence);
+    const Size bytes = 1 + static_cast<Size>(random() % 1000);
+    largest = std::max(largest, bytes);
+    const Size step = sequences.back().back().released_at.value_or(sequences.back().back().allocated_at) + 1;
+    sequences.back().push_back({"workspace", "call 1", "", bytes, step, std::nullopt});
+  }
+  const Explanation explanation = explain(as_axes(shapes), sequences);
+  EXPECT_THAT(bytes_of(explanation, "workspace"), ElementsAre("?"));
+  EXPECT_EQ(explanation.unexplained_bytes, largest);
+}
+
+TEST(Explain, NamesAnAxisThatNeverVaries) {
+  std::vector<Shape> shapes = chosen_shapes();
+  for (Shape& shape : shapes) shape.chunk = 3;
+  EXPECT_THAT(explained(shapes).notes, ElementsAre(HasSubstr("axis chunk is 3 at every shape")));
+}
+
+TEST(Explain, TooFewShapesGiveNumbersOnly) {
+  const Explanation explanation = explained({{5, 2, 30, 40}, {6, 2, 30, 40}});
+  EXPECT_FALSE(explanation.peak());
+  EXPECT_THAT(explanation.notes, Contains(HasSubstr("2 shapes recorded: at least 6 are needed")));
+}
+
+TEST(Explain, RefusesSequencesOfOtherShapes) {
+  EXPECT_THROW(explain({{{"n", {1, 2}}}}, {AllocationSequence{}}), UsageError);
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,300 @@
+#include "explain/expression.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+using Operation = Expression::Operation;
+
+Size floor_quotient(Size a, Size b) {
+  if (b <= 0) throw UsageError(fmt::format("division of {} by {}: the divisor must be positive", a, b));
+  const Size quotient = a / b;
+  return a % b < 0 ? quotient - 1 : quotient;
+}
+
+Size next_power(Size least) {
+  Size power = 1;
+  while (power < least) power = checked_multiply(power, 2);
+  return power;
+}
+
+// All integers up to 2^62 without a prime factor above `largest_prime`, ascending.
+std::vector<Size> smooth_integers(Size largest_prime) {
+  constexpr std::array<Size, 6> kPrimes{2, 3, 5, 7, 11, 13};
+  constexpr Size kMax = Size{1} << 62;
+  std::vector<Size> numbers{1};
+  for (const Size prime : kPrimes) {
+    if (prime > largest_prime) break;
+    // Elements that are added are visited as well, so that every power of the prime is reached.
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] <= kMax / prime) numbers.push_back(numbers[i] * prime);
+    }
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+}  // namespace
+
+Size next_smooth(Size length, Size largest_prime) {
+  static std::mutex mutex;
+  static std::map<Size, std::vector<Size>> lists;
+  const std::scoped_lock lock(mutex);
+  auto& list = lists[largest_prime];
+  if (list.empty()) list = smooth_integers(largest_prime);
+  const auto found = std::ranges::lower_bound(list, length);
+  if (found == list.end()) throw OverflowError(fmt::format("next_smooth({}) does not fit 64 bits", length));
+  return *found;
+}
+
+Expression::Expression(Size integer)
+    : node_(std::make_shared<Node>(Node{Operation::integer, integer, {}, {}})) {}
+
+Expression Expression::axis(std::string name) {
+  return Expression(std::make_shared<Node>(Node{Operation::axis, 0, std::move(name), {}}));
+}
+
+Expression Expression::add(std::vector<Expression> operands) {
+  std::vector<Expression> terms;
+  Size constant = 0;
+  const std::function<void(const Expression&)> take = [&](const Expression& operand) {
+    if (operand.operation() == Operation::integer) {
+      constant = checked_add(constant, operand.integer());
+    } else if (operand.operation() == Operation::add) {
+      for (const Expression& inner : operand.operands()) take(inner);
+    } else {
+      terms.push_back(operand);
+    }
+  };
+  for (const Expression& operand : operands) take(operand);
+  if (constant != 0 || terms.empty()) terms.emplace_back(constant);
+  if (terms.size() == 1) return terms.front();
+  return Expression(std::make_shared<Node>(Node{Operation::add, 0, {}, std::move(terms)}));
+}
+
+Expression Expression::multiply(std::vector<Expression> operands) {
+  std::vector<Expression> factors;
+  Size constant = 1;
+  for (const Expression& operand : operands) {
+    if (operand.operation() == Operation::integer) {
+      constant = checked_multiply(constant, operand.integer());
+    } else if (operand.operation() == Operation::multiply) {
+      for (const Expression& inner : operand.operands()) {
+        if (inner.operation() == Operation::integer) {
+          constant = checked_multiply(constant, inner.integer());
+        } else {
+          factors.push_back(inner);
+        }
+      }
+    } else {
+      factors.push_back(operand);
+    }
+  }
+  if (constant == 0 || factors.empty()) return Expression(constant);
+  if (constant != 1) factors.insert(factors.begin(), Expression(constant));
+  if (factors.size() == 1) return factors.front();
+  return Expression(std::make_shared<Node>(Node{Operation::multiply, 0, {}, std::move(factors)}));
+}
+
+Expression Expression::apply(Operation operation, std::vector<Expression> operands) {
+  return Expression(std::make_shared<Node>(Node{operation, 0, {}, std::move(operands)}));
+}
+
+Size Expression::evaluate(const std::function<Size(const std::string& axis)>& value_of) const {
+  const auto operand = [&](std::size_t index) { return operands().at(index).evaluate(value_of); };
+  switch (operation()) {
+    case Operation::integer:
+      return integer();
+    case Operation::axis:
+      return value_of(name());
+    case Operation::add: {
+      Size sum = 0;
+      for (std::size_t i = 0; i < operands().size(); ++i) sum = checked_add(sum, operand(i));
+      return sum;
+    }
+    case Operation::multiply: {
+      Size product = 1;
+      for (std::size_t i = 0; i < operands().size(); ++i) product = checked_multiply(product, operand(i));
+      return product;
+    }
+    case Operation::divide_down:
+      return floor_quotient(operand(0), operand(1));
+    case Operation::divide_up:
+      return -floor_quotient(-operand(0), operand(1));
+    case Operation::remainder:
+      return operand(0) - floor_quotient(operand(0), operand(1)) * operand(1);
+    case Operation::next_pow2:
+      return next_power(operand(0));
+    case Operation::next_smooth:
+      return peakmark::next_smooth(operand(0), operand(1));
+    case Operation::min:
+      return std::min(operand(0), operand(1));
+    case Operation::max:
+      return std::max(operand(0), operand(1));
+  }
+  return 0;
+}
+
+std::vector<std::string> Expression::axes() const {
+  std::vector<std::string> found;
+  const std::function<void(const Expression&)> visit = [&](const Expression& expression) {
+    if (expression.operation() == Operation::axis &&
+        std::ranges::find(found, expression.name()) == found.end())
+      found.push_back(expression.name());
+    for (const Expression& operand : expression.operands()) visit(operand);
+  };
+  visit(*this);
+  return found;
+}
+
+Size Expression::complexity() const {
+  Size sum = 1;
+  for (const Expression& operand : operands()) sum += operand.complexity();
+  return sum;
+}
+
+bool Expression::operator==(const Expression& other) const {
+  return node_ == other.node_ || (operation() == other.operation() && integer() == other.integer() &&
+                                  name() == other.name() && operands() == other.operands());
+}
+
+namespace {
+
+// How tightly an expression binds: a part that binds less than its place is put in parentheses.
+enum class Binding : unsigned char { sum, product, single };
+
+class Writer {
+ public:
+  explicit Writer(ExpressionStyle style) : style_(style) {}
+
+  std::string write(const Expression& expression, Binding place) const {
+    switch (expression.operation()) {
+      case Operation::integer:
+        return expression.integer() < 0
+                   ? parentheses(std::to_string(expression.integer()), place != Binding::sum)
+                   : std::to_string(expression.integer());
+      case Operation::axis:
+        return axis(expression.name());
+      case Operation::add:
+        return parentheses(sum(expression), place != Binding::sum);
+      case Operation::multiply:
+        return parentheses(product(expression), place == Binding::single);
+      case Operation::divide_down:
+      case Operation::divide_up:
+        return quotient(expression, place);
+      case Operation::remainder:
+        return style_ == ExpressionStyle::latex
+                   ? parentheses(write(expression.operands()[0], Binding::single) + " \\bmod " +
+                                     write(expression.operands()[1], Binding::single),
+                                 place != Binding::sum)
+                   : parentheses(write(expression.operands()[0], Binding::single) + " % " +
+                                     write(expression.operands()[1], Binding::single),
+                                 place != Binding::sum);
+      case Operation::next_pow2:
+        return call("next_pow2", {write(expression.operands()[0], Binding::sum)});
+      case Operation::next_smooth:
+        return call("next_smooth", {write(expression.operands()[0], Binding::sum),
+                                    write(expression.operands()[1], Binding::sum)});
+      case Operation::min:
+        return call(style_ == ExpressionStyle::cpp ? "std::min" : "min", both(expression));
+      case Operation::max:
+        return call(style_ == ExpressionStyle::cpp ? "std::max" : "max", both(expression));
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::string parentheses(std::string text, bool needed) const {
+    if (!needed) return text;
+    return style_ == ExpressionStyle::latex ? "\\left(" + text + "\\right)" : "(" + text + ")";
+  }
+  [[nodiscard]] std::string axis(const std::string& name) const {
+    if (style_ != ExpressionStyle::latex) return name;
+    std::string text;
+    for (const char c : name) text += c == '_' ? std::string("\\_") : std::string(1, c);
+    return "\\mathrm{" + text + "}";
+  }
+  [[nodiscard]] std::string sum(const Expression& expression) const {
+    std::string text;
+    for (const Expression& operand : expression.operands()) {
+      const bool is_negative =
+          (operand.operation() == Operation::integer && operand.integer() < 0) ||
+          (operand.operation() == Operation::multiply &&
+           operand.operands()[0].operation() == Operation::integer && operand.operands()[0].integer() < 0);
+      std::string part;
+      if (is_negative) {
+        part = write(Expression::multiply({Expression(Size{-1}), operand}), Binding::product);
+      } else {
+        part = write(operand, Binding::product);
+      }
+      if (text.empty()) {
+        text = is_negative ? "-" + part : part;
+      } else {
+        text += (is_negative ? " - " : " + ") + part;
+      }
+    }
+    return text;
+  }
+  [[nodiscard]] std::string product(const Expression& expression) const {
+    const std::string_view between = style_ == ExpressionStyle::latex ? " \\cdot " : " * ";
+    std::string text;
+    for (const Expression& factor : expression.operands()) {
+      if (!text.empty()) text += between;
+      text += write(factor, text.empty() ? Binding::product : Binding::single);
+    }
+    return text;
+  }
+  [[nodiscard]] std::vector<std::string> both(const Expression& expression) const {
+    return {write(expression.operands()[0], Binding::sum), write(expression.operands()[1], Binding::sum)};
+  }
+  [[nodiscard]] std::string quotient(const Expression& expression, Binding place) const {
+    const bool up = expression.operation() == Operation::divide_up;
+    const Expression& above = expression.operands()[0];
+    const Expression& below = expression.operands()[1];
+    switch (style_) {
+      case ExpressionStyle::latex:
+        return fmt::format("{} \\frac{{{}}}{{{}}} {}", up ? "\\left\\lceil" : "\\left\\lfloor",
+                           write(above, Binding::sum), write(below, Binding::sum),
+                           up ? "\\right\\rceil" : "\\right\\rfloor");
+      case ExpressionStyle::python: {
+        // A minus turns the rounding round: -(-a // b) rounds up.
+        const std::string text =
+            up ? fmt::format("-(-{} // {})", write(above, Binding::single), write(below, Binding::single))
+               : fmt::format("{} // {}", write(above, Binding::product), write(below, Binding::single));
+        return parentheses(text, place != Binding::sum);
+      }
+      case ExpressionStyle::cpp:
+      case ExpressionStyle::plain:
+        if (up) return call("ceil_div", both(expression));
+        return parentheses(
+            fmt::format("{} / {}", write(above, Binding::single), write(below, Binding::single)),
+            place != Binding::sum);
+    }
+    return {};
+  }
+  [[nodiscard]] std::string call(std::string_view function, const std::vector<std::string>& arguments) const {
+    if (style_ != ExpressionStyle::latex) return fmt::format("{}({})", function, fmt::join(arguments, ", "));
+    std::string name;
+    for (const char c : function) name += c == '_' ? std::string("\\_") : std::string(1, c);
+    return fmt::format("\\operatorname{{{}}}\\left({}\\right)", name, fmt::join(arguments, ", "));
+  }
+
+  ExpressionStyle style_;
+};
+
+}  // namespace
+
+std::string to_text(const Expression& expression, ExpressionStyle style) {
+  return Writer(style).write(expression, Binding::sum);
+}
+
+}  // namespace peakmark

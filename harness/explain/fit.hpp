@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/size.hpp"
+#include "explain/expression.hpp"
+
+namespace peakmark {
+
+/// Shapes at which sizes were recorded: the value of each axis in each shape. All axes have the same number
+/// of values. Words (`mode`) are no axes here: each word is fitted alone.
+struct Shapes {
+  struct Axis {
+    std::string name;
+    std::vector<Size> values;  ///< one a shape
+  };
+  std::vector<Axis> axes;
+  [[nodiscard]] std::size_t count() const { return axes.empty() ? 0 : axes.front().values.size(); }
+};
+
+/// A formula that gives every recorded size exactly.
+struct Fit {
+  Expression formula;
+  /// Another formula of about the same complexity that is exact as well but differs elsewhere; and a shape,
+  /// values in the order of the axes, at which the two differ: recording it decides.
+  std::optional<Expression> rival;
+  std::vector<Size> deciding_shape;
+};
+
+/// Finds formulas for sizes by exact integer arithmetic: nothing is approximated, a formula is right at every
+/// shape or it is not returned.
+///
+/// It tries, simplest first: a constant; a product of up to three factors; a polynomial in the axes; a
+/// polynomial in the axes and one or two rounded lengths. A factor is a sum of axes, or such a sum divided
+/// and rounded, or rounded to a power of two or to a length for an FFT, or a minimum or maximum.
+///
+/// Preparing costs some milliseconds for a set of shapes; a fit costs microseconds to milliseconds. Not
+/// thread-safe.
+class Fitter {
+ public:
+  /// `held_out`: indices of shapes that are never used to find a formula, only to test it. Throws UsageError
+  /// where axes have different numbers of values.
+  Fitter(Shapes shapes, std::vector<std::size_t> held_out);
+  ~Fitter();
+  Fitter(const Fitter&) = delete;
+  Fitter& operator=(const Fitter&) = delete;
+
+  /// Returns the simplest formula found for `sizes`, one a shape; nothing where none is exact at every shape.
+  std::optional<Fit> fit(std::span<const Size> sizes);
+
+ private:
+  class Search;
+  std::unique_ptr<Search> search_;
+};
+
+}  // namespace peakmark

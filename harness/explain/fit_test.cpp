@@ -1,0 +1,216 @@
+#include "explain/fit.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <numeric>
+#include <random>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::HasSubstr;
+
+// Axes of a stack of projections, as the suites have them.
+constexpr std::array<const char*, 6> kAxisNames{"n_a", "w", "n_z", "pad", "ny", "nx"};
+constexpr std::size_t kAxes = kAxisNames.size();
+constexpr std::size_t kShapes = 110;
+constexpr std::size_t kHeldOut = 28;
+using AxisValues = std::array<Size, kAxes>;
+enum : std::size_t { n_a, w, n_z, pad, ny, nx };
+
+// One axis at a time, then pairs, then any.
+std::vector<AxisValues> fitted_shapes() {
+  const AxisValues base{37, 101, 5, 7, 61, 83};
+  std::vector<AxisValues> shapes{base};
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    for (const Size step : {3, 11, 24, 29, 64, 100}) {
+      shapes.push_back(base);
+      shapes.back()[axis] += step;
+    }
+  }
+  for (std::size_t a = 0; a < kAxes; ++a) {
+    for (std::size_t b = a + 1; b < kAxes; ++b) {
+      shapes.push_back(base);
+      shapes.back()[a] += 13;
+      shapes.back()[b] += 22;
+    }
+  }
+  std::mt19937_64 random(5);
+  while (shapes.size() < kShapes) {
+    AxisValues shape{};
+    for (Size& value : shape) value = 3 + static_cast<Size>(random() % 200);
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+Shapes fitted_axes(const std::vector<AxisValues>& shapes) {
+  Shapes result;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    result.axes.push_back({kAxisNames[axis], {}});
+    for (const AxisValues& shape : shapes) result.axes.back().values.push_back(shape[axis]);
+  }
+  return result;
+}
+
+// Every second of the last: the others show how more than two axes act together.
+std::vector<std::size_t> held_out() {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < kHeldOut; ++i) indices.push_back(kShapes - 1 - 2 * i);
+  return indices;
+}
+
+Size value_at(const Expression& formula, const AxisValues& shape) {
+  return formula.evaluate([&](const std::string& name) {
+    return shape[static_cast<std::size_t>(std::ranges::find(kAxisNames, name) - kAxisNames.begin())];
+  });
+}
+
+class FitterTest : public testing::Test {
+ protected:
+  using Bytes = std::function<Size(const AxisValues&)>;
+
+  std::optional<Fit> fit(const Bytes& bytes) {
+    std::vector<Size> sizes;
+    for (const AxisValues& shape : shapes_) sizes.push_back(bytes(shape));
+    return fitter_.fit(sizes);
+  }
+
+  // The formula is that of `bytes` at 10,000 shapes that nobody fitted, up to those of a full detector.
+  void expect_found(const Bytes& bytes) {
+    const auto found = fit(bytes);
+    ASSERT_TRUE(found);
+    std::mt19937_64 random(11);
+    for (int i = 0; i < 10'000; ++i) {
+      AxisValues shape{};
+      for (Size& value : shape) value = 1 + static_cast<Size>(random() % 5000);
+      ASSERT_EQ(value_at(found->formula, shape), bytes(shape))
+          << to_text(found->formula) << " at " << testing::PrintToString(shape);
+    }
+  }
+
+  const std::vector<AxisValues> shapes_ = fitted_shapes();
+  Fitter fitter_{fitted_axes(shapes_), held_out()};
+};
+
+// Outside references for what is rounded: by search, not by the functions under test.
+Size power_from(Size least) {
+  Size power = 1;
+  while (power < least) power *= 2;
+  return power;
+}
+Size smooth_from(Size length, Size largest_prime) {
+  for (;; ++length) {
+    Size rest = length;
+    for (Size prime = 2; prime <= largest_prime; ++prime) {
+      while (rest % prime == 0) rest /= prime;
+    }
+    if (rest == 1) return length;
+  }
+}
+Size blocks(Size a, Size b) {
+  return a / b + (a % b == 0 ? 0 : 1);
+}
+
+TEST_F(FitterTest, FindsImagesAndPaddedImages) {
+  expect_found([](const AxisValues&) { return Size{4096}; });
+  expect_found([](const AxisValues& s) { return 4 * s[ny] * s[nx]; });
+  expect_found([](const AxisValues& s) { return 4 * s[n_z] * s[ny] * s[nx]; });
+  expect_found([](const AxisValues& s) { return 4 * (s[ny] + 2 * s[pad]) * (s[nx] + 2 * s[pad]); });
+  expect_found([](const AxisValues& s) { return 4 * (s[ny] + s[pad] + s[n_z]) * (s[nx] + 2 * s[pad]); });
+  expect_found([](const AxisValues& s) { return 4 * (s[ny] + 2 * s[pad]) + 4 * (s[nx] + 2 * s[pad]); });
+}
+
+TEST_F(FitterTest, FindsLengthsOfFouriersTransforms) {
+  expect_found([](const AxisValues& s) { return 8 * s[n_a] * (s[w] + 1); });
+  expect_found([](const AxisValues& s) { return 8 * s[n_a] * (power_from(2 * s[w]) / 2 + 1); });
+  expect_found([](const AxisValues& s) { return 8 * s[n_z] * s[n_a] * smooth_from(2 * s[w], 7); });
+  expect_found([](const AxisValues& s) {
+    return 4 * smooth_from(s[ny] + 2 * s[pad], 13) * smooth_from(s[nx] + 2 * s[pad], 13) * s[n_z];
+  });
+}
+
+TEST_F(FitterTest, FindsAlignmentAndPitch) {
+  expect_found([](const AxisValues& s) { return 512 * blocks(4 * s[ny] * s[nx], 512); });
+  expect_found([](const AxisValues& s) { return 256 * blocks(4 * s[nx], 256) * s[ny]; });
+}
+
+TEST_F(FitterTest, FindsSumsOfTerms) {
+  expect_found([](const AxisValues& s) { return 4 * s[ny] * s[nx] + 8 * s[n_a] * power_from(s[w]); });
+  expect_found([](const AxisValues& s) { return 4 * s[n_z] * s[ny] * s[nx] + 4 * s[n_a] * s[w] + 1024; });
+  expect_found([](const AxisValues& s) { return 8 * power_from(s[ny]) + 8 * power_from(s[nx]); });
+  expect_found([](const AxisValues& s) { return s[ny] * s[ny] * s[nx]; });
+}
+
+TEST_F(FitterTest, FindsTheLastChunkAndWhatIsThereForOddLengthsOnly) {
+  expect_found([](const AxisValues& s) { return s[n_a] - s[n_z] * (blocks(s[n_a], s[n_z]) - 1); });
+  expect_found(
+      [](const AxisValues& s) { return 4 * s[ny] * (s[n_a] - s[n_z] * (blocks(s[n_a], s[n_z]) - 1)); });
+  expect_found([](const AxisValues& s) { return blocks(s[n_a], s[n_z]); });
+  expect_found([](const AxisValues& s) { return 4 * s[ny] * (s[nx] % 2); });
+  expect_found([](const AxisValues& s) { return 4 * std::min(s[n_a], s[n_z]) * s[ny] * s[nx]; });
+}
+
+TEST_F(FitterTest, WritesProductsAsProducts) {
+  const auto found = fit([](const AxisValues& s) { return 4 * (s[ny] + 2 * s[pad]) * (s[nx] + 2 * s[pad]); });
+  ASSERT_TRUE(found);
+  EXPECT_EQ(to_text(found->formula), "4 * (ny + 2 * pad) * (nx + 2 * pad)");
+}
+
+TEST_F(FitterTest, FindsNothingInRandomSizes) {
+  std::mt19937_64 random(3);
+  EXPECT_FALSE(fit([&](const AxisValues&) { return static_cast<Size>(random() % 100'000); }));
+}
+
+TEST_F(FitterTest, ASizeThatIsOffByOneByteAtAShapeHeldOutHasNoFormula) {
+  const AxisValues& tested = shapes_.back();
+  EXPECT_FALSE(fit([&](const AxisValues& s) { return 4 * s[ny] * s[nx] + (s == tested ? 1 : 0); }));
+}
+
+// Formulas drawn from a seed: up to three factors of sums and rounded sums, and at times a second term.
+TEST_F(FitterTest, FindsFormulasDrawnAtRandom) {
+  std::mt19937_64 random(2026);
+  const auto pick = [&](std::size_t count) { return static_cast<std::size_t>(random() % count); };
+  for (int i = 0; i < 60; ++i) {
+    std::vector<std::size_t> order(kAxes);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::shuffle(order, random);
+    std::vector<Bytes> factors;
+    for (std::size_t factor = 0; factor <= pick(3); ++factor) {
+      const std::size_t a = order[2 * factor];
+      const std::size_t b = order[2 * factor + 1];
+      const std::array<Bytes, 7> forms{[=](const AxisValues& s) { return s[a]; },
+                                       [=](const AxisValues& s) { return s[a] + s[b]; },
+                                       [=](const AxisValues& s) { return s[a] + 2 * s[b]; },
+                                       [=](const AxisValues& s) { return 16 * blocks(s[a], 16); },
+                                       [=](const AxisValues& s) { return power_from(s[a]); },
+                                       [=](const AxisValues& s) { return smooth_from(2 * s[a], 7); },
+                                       [=](const AxisValues& s) { return power_from(2 * s[a]) / 2 + 1; }};
+      factors.push_back(forms[pick(forms.size())]);
+    }
+    const Size element = Size{1} << pick(4);
+    const Size constant = pick(3) == 0 ? 1024 : 0;
+    SCOPED_TRACE(i);
+    expect_found([&](const AxisValues& s) {
+      Size product = element;
+      for (const Bytes& factor : factors) product *= factor(s);
+      return product + constant;
+    });
+  }
+}
+
+TEST(Fitter, RefusesAxesOfDifferentLength) {
+  EXPECT_THAT(
+      [] {
+        Fitter({{{"ny", {1, 2}}, {"nx", {1}}}}, {});
+      },
+      testing::ThrowsMessage<UsageError>(HasSubstr("axis 'nx' has 1 values, but 'ny' has 2")));
+}
+
+}  // namespace
+}  // namespace peakmark
