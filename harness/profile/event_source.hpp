@@ -9,7 +9,7 @@
 namespace peakmark {
 
 /// The events of this process, and the marks that a trial adds: from the recorder that is loaded into this
-/// process, or from the allocation_log of the `dry` backend.
+/// process, or from the allocation log of the `dry` backend.
 class EventSource {
  public:
   EventSource() = default;

@@ -10,7 +10,7 @@
 namespace peakmark {
 namespace {
 
-/// What one case allocation_log from set-up to the end of its second call.
+/// What one case allocates from setup to the end of its second call.
 LedgerSummary booked(const Variant& variant, const Parameters& parameters, bool is_cpu) {
   const auto device = open_dry({.is_cpu = is_cpu});
   device->set_event_source(&device->allocation_log());
