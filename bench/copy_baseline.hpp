@@ -9,6 +9,9 @@
 
 namespace peakmark {
 
+/// Returns the first OpenCL device. Throws DeviceError if there is none.
+Device& bench_device();
+
 /// What a kernel that moves bytes is held against: copies of as many bytes, on the same device, in the same
 /// run. Holds two arrays of `bytes` each.
 class CopyBaseline {

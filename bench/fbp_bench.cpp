@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "interleaved.hpp"
 #include "kernels/fbp/problem.hpp"
 #include "kernels/operations.hpp"
@@ -35,8 +36,7 @@ struct Scan {
   }
 };
 
-Parameters parameters_of(const Variant& variant, const Scan& scan) {
-  Parameters parameters = variant.description.defaults();
+void set_axes(Parameters& parameters, const Scan& scan) {
   parameters.set("n_a", scan.n_a);
   parameters.set("w", scan.w);
   parameters.set("n_z", scan.n_z);
@@ -46,14 +46,11 @@ Parameters parameters_of(const Variant& variant, const Scan& scan) {
     parameters.set("rotation_axis", std::string("90%"));
     parameters.set("angles", std::string("full_turn"));
   }
-  return parameters;
 }
 
 void compare(benchmark::State& state, const Scan& scan) {
-  Registry registry;
-  add_fbp(registry);
-  const auto turns = time_interleaved(state, registry, {"fbp/whole", "fbp/inplace", "fbp/kept"},
-                                      [&](const Variant& variant) { return parameters_of(variant, scan); });
+  const auto turns = time_interleaved(state, add_fbp, {"fbp/whole", "fbp/inplace", "fbp/kept"},
+                                      [&](Parameters& parameters) { set_axes(parameters, scan); });
   if (!turns) return;
   state.counters["whole_ms"] = turns->median_ns(0) * 1e-6;
   state.counters["inplace_ms"] = turns->median_ns(1) * 1e-6;
@@ -68,7 +65,7 @@ Size lines_of_own(const Scan& scan, Size percent) {
   FbpOptions options;
   options.mode = parse_padding_mode(scan.mode);
   LineAllowance allowance{.percent = percent, .floor_bytes = floor_bytes(shape, options)};
-  for (const Term& term : angle_terms(shape, options)) allowance.table_bytes += term.fixed_bytes;
+  for (const Part& part : angle_parts(shape, options)) allowance.table_bytes += part.fixed_bytes;
   try {
     return batch_within(filter_problem(shape, options), allowance).lines;
   } catch (const UsageError&) {
@@ -77,8 +74,6 @@ Size lines_of_own(const Scan& scan, Size percent) {
 }
 
 void compare_allowances(benchmark::State& state, const Scan& scan) {
-  Registry registry;
-  add_fbp(registry);
   std::vector<Size> batches{lines_of_own(scan, 5), 0};
   std::vector<Size> percents;
   for (const Size percent : {1, 2, 20}) {
@@ -90,10 +85,9 @@ void compare_allowances(benchmark::State& state, const Scan& scan) {
   }
   std::size_t next = 0;
   const std::vector<std::string> variants(batches.size(), "fbp/inplace");
-  const auto turns = time_interleaved(state, registry, variants, [&](const Variant& variant) {
-    Parameters parameters = parameters_of(variant, scan);
+  const auto turns = time_interleaved(state, add_fbp, variants, [&](Parameters& parameters) {
+    set_axes(parameters, scan);
     parameters.set("batch", batches[next++]);
-    return parameters;
   });
   if (!turns) return;
   state.counters["lines_5"] = static_cast<double>(batches[0]);

@@ -2,9 +2,10 @@
 
 #include <memory>
 
+#include "api/user_variant_adapter.hpp"
 #include "base/quantile.hpp"
 #include "copy_baseline.hpp"
-#include "opencl_bench.hpp"
+#include "kernels/common/variants.hpp"
 
 namespace peakmark {
 
@@ -20,14 +21,18 @@ double Turns::over_first(std::size_t variant, double q) const {
   return quantile(ratios, q);
 }
 
-std::optional<Turns> time_interleaved(benchmark::State& state, const Registry& registry,
+std::optional<Turns> time_interleaved(benchmark::State& state, void (*add)(Worker&),
                                       const std::vector<std::string>& variants,
-                                      const std::function<Parameters(const Variant&)>& parameters_of) {
+                                      const std::function<void(Parameters&)>& set) {
+  Registry registry;
+  add_own_variants(registry, variants_of(add));
   std::vector<std::unique_ptr<Computation>> computations;
   for (const std::string& name : variants) {
     const Variant& variant = *registry.find(name);
+    Parameters parameters = variant.description.defaults();
+    set(parameters);
     std::unique_ptr<Computation>& computation =
-        computations.emplace_back(variant.make(bench_device(), parameters_of(variant)));
+        computations.emplace_back(variant.make(bench_device(), parameters));
     computation->set_up();
     computation->create_inputs();
     computation->create_outputs();

@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "worker/variant.hpp"
+#include "sweep/parameters.hpp"
 
 namespace peakmark {
+inline namespace api_1 {
+class Worker;
+}
 
 /// The device's time of one call of each variant in each block, in ns: [variant][block].
 class Turns {
@@ -25,13 +28,13 @@ class Turns {
   std::vector<std::vector<double>> ns_;
 };
 
-/// Makes each variant with its parameters and verifies an answer. Then each iteration is a block: one call of
-/// each, one after the other, so that all see the same machine, on inputs that were restored outside the
-/// timer. The iteration's time is that of the second variant, and so are the counters `ratio`, its
-/// `over_first`, and `spread`, the relative width of the middle half of that. Nothing, and the benchmark is
-/// skipped with an error, where an answer is wrong.
-std::optional<Turns> time_interleaved(benchmark::State& state, const Registry& registry,
+/// Makes a case of each of the named `variants` that `add` adds, with the axes that `set` sets, and verifies
+/// an answer. Then each iteration is a block: one call of each, one after the other, so that all see the same
+/// machine, on inputs that were restored outside the timer. The iteration's time is that of the second
+/// variant, and so are the counters `ratio`, its `over_first`, and `spread`, the relative width of the middle
+/// half of that. Nothing, and the benchmark is skipped with an error, where an answer is wrong.
+std::optional<Turns> time_interleaved(benchmark::State& state, void (*add)(Worker&),
                                       const std::vector<std::string>& variants,
-                                      const std::function<Parameters(const Variant&)>& parameters_of);
+                                      const std::function<void(Parameters&)>& set);
 
 }  // namespace peakmark

@@ -3,7 +3,9 @@
 #include <iostream>
 #include <memory>
 
+#include "api/abi_device.hpp"
 #include "base/error.hpp"
+#include "copy_baseline.hpp"
 
 namespace peakmark {
 
@@ -11,6 +13,11 @@ Device& bench_device() {
   static const std::unique_ptr<Device> opened =
       open_device(choose_device({.backend = Backend::opencl, .device = ""}, list_devices()));
   return *opened;
+}
+
+const peakmark_device& bench_abi_device() {
+  static const peakmark_device abi = abi_device(bench_device());
+  return abi;
 }
 
 void register_blocks([[maybe_unused]] const std::string& name,

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "device/device.hpp"
+#include "peakmark/worker_abi.h"
 
 // What the benchmarks of kernels have in common: a device, and iterations that are blocks of calls.
 namespace peakmark {
@@ -13,8 +13,8 @@ namespace peakmark {
 /// Blocks of such a benchmark: its iterations.
 inline constexpr int kBlocks = 15;
 
-/// The first OpenCL device. Throws DeviceError where there is none.
-Device& bench_device();
+/// Returns the first OpenCL device, for a Device of the public API. Throws DeviceError if there is none.
+const peakmark_device& bench_abi_device();
 
 /// Registers one benchmark of kBlocks blocks.
 void register_blocks(const std::string& name, const std::function<void(benchmark::State&)>& run);

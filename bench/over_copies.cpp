@@ -1,14 +1,29 @@
 #include "over_copies.hpp"
 
+#include <memory>
 #include <vector>
 
 #include "base/quantile.hpp"
-#include "opencl_bench.hpp"
+#include "copy_baseline.hpp"
 
 namespace peakmark {
+namespace {
 
-void time_over_copies(benchmark::State& state, CopyBaseline& baseline, const std::function<void()>& prepare,
+/// Returns the copies of so many bytes. The last is kept: benchmarks of one size follow each other.
+CopyBaseline& baseline_of(Size bytes) {
+  static std::unique_ptr<CopyBaseline> baseline;
+  if (!baseline || baseline->bytes() != bytes) {
+    baseline.reset();
+    baseline = std::make_unique<CopyBaseline>(bench_device(), bytes);
+  }
+  return *baseline;
+}
+
+}  // namespace
+
+void time_over_copies(benchmark::State& state, Size copied_bytes, const std::function<void()>& prepare,
                       const std::function<void()>& call) {
+  CopyBaseline& baseline = baseline_of(copied_bytes);
   std::vector<double> over_command, over_kernel, over_streamed, cpu_over_streamed;
   while (state.KeepRunning()) {
     prepare();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/user_variant_adapter.hpp"
+#include "copy_baseline.hpp"
 #include "kernels/common/variants.hpp"
 #include "kernels/operations.hpp"
 #include "opencl_bench.hpp"
@@ -45,9 +46,9 @@ void shift_stack(benchmark::State& state, const Variant& variant, const Stack& s
     state.SkipWithError(verification.message.c_str());
     return;
   }
-  CopyBaseline baseline(bench_device(), Shape{stack.n_a, stack.n_z, stack.nx}.bytes(DType::f32));
+  const Size bytes = Shape{stack.n_a, stack.n_z, stack.nx}.bytes(DType::f32);
   time_over_copies(
-      state, baseline, [&] { computation->restore_inputs(); }, [&] { computation->call(); });
+      state, bytes, [&] { computation->restore_inputs(); }, [&] { computation->call(); });
 }
 
 void register_all() {
