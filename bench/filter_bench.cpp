@@ -1,16 +1,13 @@
-// How long does a sinogram take to be filtered? f32, VkFFT, on the first OpenCL device.
+// Measures the time to filter a sinogram. f32, VkFFT, first OpenCL device.
 //
 //   filter_bench [--benchmark_filter=w:1024]
 //
-// Each iteration is a block: one call of each variant, one after the other, so that both see the same
-// machine, each on inputs that were restored outside the timer. `whole_ns` and `inplace_ns` are medians over
-// the blocks of the device's time over the pixels, n_z · n_a · w; `ratio` is the median of inplace over whole
-// within a block, `spread` the relative width of its middle half. An answer is verified before it is timed.
+// Counters: `whole_ns` and `inplace_ns` are device times per pixel (n_z · n_a · w of them), medians over the
+// blocks. `ratio` is inplace over whole; see time_interleaved().
 #include <string>
 
-#include "interleaved.hpp"
+#include "kernel_bench.hpp"
 #include "kernels/operations.hpp"
-#include "opencl_bench.hpp"
 
 namespace {
 
@@ -34,12 +31,12 @@ void set_axes(Parameters& parameters, const Scan& scan) {
 }
 
 void compare(benchmark::State& state, const Scan& scan) {
-  const auto turns = time_interleaved(state, add_filter, {"filter/whole", "filter/inplace"},
+  const auto times = time_interleaved(state, add_filter, {"filter/whole", "filter/inplace"},
                                       [&](Parameters& parameters) { set_axes(parameters, scan); });
-  if (!turns) return;
+  if (!times) return;
   const auto pixels = static_cast<double>(scan.n_z * scan.n_a * scan.w);
-  state.counters["whole_ns"] = turns->median_ns(0) / pixels;
-  state.counters["inplace_ns"] = turns->median_ns(1) / pixels;
+  state.counters["whole_ns"] = times->median_ns(0) / pixels;
+  state.counters["inplace_ns"] = times->median_ns(1) / pixels;
 }
 
 void register_all() {

@@ -1,9 +1,9 @@
-// How much slower than a copy is padding? One image of 64 MiB, 4096² for f32, on the first OpenCL device.
+// Measures padding relative to a copy of the output's bytes. One image of 64 MiB (4096² for f32), first
+// OpenCL device.
 //
 //   padding_bench [--benchmark_filter=computed]
 //
-// Over copies of the output's bytes; over_copies.hpp says what the counters mean. An answer is verified
-// before it is timed.
+// time_over_copies() describes the counters. An answer is verified before it is timed.
 #include <fmt/format.h>
 
 #include <memory>
@@ -11,10 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "kernel_bench.hpp"
 #include "kernels/common/case_testing.hpp"
 #include "kernels/padding/computation.hpp"
-#include "opencl_bench.hpp"
-#include "over_copies.hpp"
 
 namespace {
 
@@ -23,7 +22,7 @@ using namespace peakmark;
 constexpr Size kSide = 4096;
 
 Device& device() {
-  static Device opened(bench_abi_device());
+  static Device opened(bench_device());
   return opened;
 }
 
@@ -61,7 +60,7 @@ PaddingProblem problem_of(PaddingMode mode, const Pads& pads, DType dtype = DTyp
   return padding_problem(make_case(parameters));
 }
 
-/// `custom` coordinates without any order, the worst there are.
+/// Returns random `custom` coordinates: the slowest case.
 PaddingProblem scattered(const Pads& pads) {
   PaddingProblem problem = problem_of(PaddingMode::custom, pads);
   std::mt19937_64 random(1);
