@@ -97,7 +97,7 @@ class Fitter::Search {
     if (found) return found;
     if (auto aligned = aligned_product()) return aligned;
     if (auto rest = without_constant(depth)) return rest;
-    return rounded_polynomial();
+    return is_without_constant_ ? std::nullopt : rounded_polynomial();
   }
 
   static bool has_rounding(const Expression& formula) {
@@ -248,8 +248,11 @@ class Fitter::Search {
       if (tried.size() > kMaxConstants) break;
       std::vector<Size> rest(sizes_.begin(), sizes_.end());
       for (Size& size : rest) size -= *constant;
-      if (auto found = fit_within(rest, depth - 1))
-        return Fit{Expression::add({found->formula, Expression(*constant)}), {}, {}};
+      // A polynomial has the constant itself, so that it is not searched for again without.
+      is_without_constant_ = true;
+      auto found = fit_within(rest, depth - 1);
+      is_without_constant_ = false;
+      if (found) return Fit{Expression::add({found->formula, Expression(*constant)}), {}, {}};
     }
     return std::nullopt;
   }
@@ -595,6 +598,34 @@ class Fitter::Search {
     return true;
   }
 
+  // Axes along which the sizes are no polynomial: a rounded length must read each.
+  [[nodiscard]] std::vector<std::size_t> rough_axes() const {
+    constexpr std::size_t kMaxDegree = 3;
+    std::vector<std::size_t> found;
+    for (const Line& line : lines_) {
+      if (line.rows.size() < 4 || std::ranges::find(found, line.axis) != found.end()) continue;
+      Elimination equations;
+      Residues power(line.rows.size(), 1);
+      Residues right;
+      for (const std::size_t row : line.rows) right.push_back(right_[row]);
+      for (std::size_t degree = 0; degree <= std::min(kMaxDegree, line.rows.size() - 2); ++degree) {
+        equations.add_column(power);
+        for (std::size_t i = 0; i < power.size(); ++i)
+          power[i] = multiply(power[i], residue(shapes_.axes[line.axis].values[fitted_[line.rows[i]]]));
+      }
+      if (!equations.solve(std::move(right))) found.push_back(line.axis);
+    }
+    return found;
+  }
+
+  static bool are_read(const std::vector<std::size_t>& axes, const std::vector<const Atom*>& lengths) {
+    return std::ranges::all_of(axes, [&](std::size_t axis) {
+      return std::ranges::any_of(lengths, [&](const Atom* length) {
+        return std::ranges::find(length->axes, axis) != length->axes.end();
+      });
+    });
+  }
+
   [[nodiscard]] std::optional<Fit> rounded_polynomial() const {
     if (auto found = rounded_polynomial(false)) return found;
     return rounded_polynomial(true);
@@ -603,14 +634,16 @@ class Fitter::Search {
   [[nodiscard]] std::optional<Fit> rounded_polynomial(bool with_axis) const {
     std::vector<const Atom*> fitting;
     std::optional<Fit> best;
+    const std::vector<std::size_t> rough = rough_axes();
     for (const Atom& atom : atoms_) {
       // The formula has the length and more: it is not simpler than one that is known.
       if (best && atom.complexity >= best->formula.complexity()) break;
       if (atom.is_linear || reads_idle_axis(atom) || !fits_lines(atom, with_axis)) continue;
+      fitting.push_back(&atom);
+      if (!are_read(rough, {&atom})) continue;
       auto found = polynomial({&atom});
       if (found && (!best || found->formula.complexity() < best->formula.complexity()))
         best = std::move(found);
-      fitting.push_back(&atom);
     }
     if (best) return best;
     // Two rounded lengths: all pairs would be millions, the simple ones of those that fit along lines are
@@ -619,6 +652,7 @@ class Fitter::Search {
     fitting.resize(std::min(fitting.size(), kMaxPaired));
     for (std::size_t a = 0; a < fitting.size(); ++a) {
       for (std::size_t b = a + 1; b < fitting.size(); ++b) {
+        if (!are_read(rough, {fitting[a], fitting[b]})) continue;
         if (auto found = polynomial({fitting[a], fitting[b]})) return found;
       }
     }
@@ -634,6 +668,7 @@ class Fitter::Search {
   Ratios by_ratio_;
   std::vector<Line> lines_;
   std::vector<bool> idle_;  // of each axis: the sizes are known not to depend on it
+  bool is_without_constant_ = false;
   std::span<const Size> sizes_;
   Residues right_;
 };

@@ -46,10 +46,14 @@ inline std::optional<Size> small_integer(std::uint64_t value) {
 
 using Residues = std::vector<std::uint64_t>;
 
+// Of some of the values: vectors are long, and those that are equal there are few.
 struct ResiduesHash {
   std::size_t operator()(const Residues& values) const {
+    constexpr std::size_t kMaxHashed = 12;
+    const std::size_t step = std::max<std::size_t>(values.size() / kMaxHashed, 1);
     std::uint64_t hash = 0x9e3779b97f4a7c15;
-    for (const std::uint64_t value : values) hash = (hash ^ value) * 0xbf58476d1ce4e5b9 + (hash >> 29);
+    for (std::size_t i = 0; i < values.size(); i += step)
+      hash = (hash ^ values[i]) * 0xbf58476d1ce4e5b9 + (hash >> 29);
     return hash;
   }
 };
