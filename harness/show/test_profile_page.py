@@ -120,6 +120,12 @@ def test_tables_are_sorted_by_their_columns(page):
     assert page.evaluate(f"{table}.querySelectorAll('[aria-sort]').length") == 0
 
 
+def test_phases_are_in_order_of_their_peaks(page):
+    rows = page.evaluate("[...document.querySelectorAll('[aria-label=Phases] tbody tr')].map((row) => row.cells[0].textContent)")
+    assert rows == ["solve", "prepare", "(no phase)"]
+    assert page.evaluate("cutInMiddle('python reconstruct.py --slices 20', 15)") == "python …ices 20"
+
+
 def test_the_timeline_is_walked_by_keys(page):
     page.evaluate(f"{TIMELINE}.querySelector('svg').focus()")
     page.press("End")
