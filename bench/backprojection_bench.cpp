@@ -1,17 +1,14 @@
-// How long does an interpolation take? f32, on the first OpenCL device.
+// Measures the time per interpolation of the back-projection variants. f32, first OpenCL device.
 //
 //   backprojection_bench [--benchmark_filter=w:1024]
 //
-// Each iteration is a block: one back-projection by each variant, one after the other, so that both see the
-// same machine. `linear_ns` and `tiled_ns` are medians over the blocks of the device's time over the
-// interpolations, n_z · n_a · pixels; `ratio` is the median of tiled over linear within a block, `spread` the
-// relative width of its middle half. An answer is verified before it is timed.
+// Counters: `linear_ns` and `tiled_ns` are device times per interpolation (n_z · n_a · pixels of them),
+// medians over the blocks. `ratio` is tiled over linear; see time_interleaved().
 #include <string>
 
-#include "interleaved.hpp"
+#include "kernel_bench.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/operations.hpp"
-#include "opencl_bench.hpp"
 
 namespace {
 
@@ -27,7 +24,7 @@ struct Scan {
   }
 };
 
-Parameters parameters_of(const Variant& variant, const Scan& scan) {
+Parameters make_parameters(const Variant& variant, const Scan& scan) {
   Parameters parameters = variant.description.defaults();
   parameters.set("n_a", scan.n_a);
   parameters.set("w", scan.w);
@@ -44,15 +41,15 @@ Parameters parameters_of(const Variant& variant, const Scan& scan) {
 void compare(benchmark::State& state, const Scan& scan) {
   Registry registry;
   add_backprojection(registry);
-  const auto parameters = [&](const Variant& variant) { return parameters_of(variant, scan); };
-  const auto turns =
+  const auto parameters = [&](const Variant& variant) { return make_parameters(variant, scan); };
+  const auto times =
       time_interleaved(state, registry, {"backprojection/linear", "backprojection/tiled"}, parameters);
-  if (!turns) return;
+  if (!times) return;
   const auto pixels = computed_pixels(geometry_of_case(parameters(*registry.find("backprojection/tiled"))));
   const double interpolations =
       static_cast<double>(scan.n_z) * static_cast<double>(scan.n_a) * static_cast<double>(pixels);
-  state.counters["linear_ns"] = turns->median_ns(0) / interpolations;
-  state.counters["tiled_ns"] = turns->median_ns(1) / interpolations;
+  state.counters["linear_ns"] = times->median_ns(0) / interpolations;
+  state.counters["tiled_ns"] = times->median_ns(1) / interpolations;
 }
 
 void register_all() {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What `compare` makes of real times, on the OpenCL device that is here: the tables of docs/statistics.md, "Comparing".
+"""Measures how `compare` judges real times on the local OpenCL device: the tables of docs/statistics.md, "Comparing".
 
     bench/compare_real.py BUILD [--rounds N] [--aa-cases N] [--slow-cases N]
 
-BUILD is a build tree with tests. Pairs of short cases of bench/compare_real.toml: of equal work (false alarms), with
-10 % more of it (found or not), with 256 bytes more (named or not). The load of the machine is told with them.
+BUILD is a build tree with tests. Compares pairs of short cases of bench/compare_real.toml: with equal work (every finding is
+a false alarm), with 10 % more work, and with 256 bytes more. Prints the load of the machine as well.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ def load():
 
 
 def pattern(cases):
-    """Every so many of the suite's 1,000 shapes, by the last digits of `rounds`; the first is the default, unnamed."""
+    """Returns the filter that selects `cases` of the suite's 1,000 shapes, by the last digits of `rounds`."""
     return {1000: "", 200: "rounds:20..[05]$", 100: "rounds:20..0$", 10: "rounds:20.00$"}[cases]
 
 
@@ -54,10 +54,10 @@ def median(values):
 
 def row(what, found):
     verdicts = Counter(one["verdict"] for one in found["times"])
-    twice = sum(one["look"] == 2 for one in found["times"])
+    confirmed = sum(one["look"] == 2 for one in found["times"])
     widths = [one["interval"][1] - one["interval"][0] for one in found["times"] if one["interval"]]
     effects = [one["relative"] for one in found["times"] if one["relative"] is not None]
-    print(f"| {what} | {len(found['times'])} | {twice} | {verdicts['slower']} | {verdicts['faster']} | "
+    print(f"| {what} | {len(found['times'])} | {confirmed} | {verdicts['slower']} | {verdicts['faster']} | "
           f"{verdicts['same']} | {verdicts['undecided']} | {100 * median(effects):+.1f} % | "
           f"{50 * median(widths):.1f} % | {found['seconds']:.0f} s | {found['load']} |", flush=True)
 
@@ -68,10 +68,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--aa-cases", type=int, default=1000, choices=[10, 100, 200, 1000])
     parser.add_argument("--slow-cases", type=int, default=200, choices=[0, 10, 100, 200, 1000],
-                        help="0: only the pairs of equal work")
+                        help="0: only pairs with equal work")
     options = parser.parse_args()
     build = options.build.resolve()
-    print("| new side | pairs | looked at twice | slower | faster | same | undecided | median effect | "
+    print("| new side | pairs | confirmation pass | slower | faster | same | undecided | median effect | "
           "median half interval | took | load |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)

@@ -1,5 +1,5 @@
-// What `compare` makes of times whose truth is known: false alarms where nothing differs, and how often a
-// planted slowdown is found. Writes the tables of docs/statistics.md, section "Comparing". Needs no device.
+// Measures how `compare` judges simulated times: false alarms if the sides are equal, and how often it finds
+// a planted slowdown. Prints the tables of docs/statistics.md, section "Comparing". Needs no device.
 //   compare_simulated [SEED]
 #include <fmt/format.h>
 
@@ -29,16 +29,16 @@ const std::vector<Family> kFamilies{
     {"clock states, 1 %", Noise::clock_states, 0.01},
 };
 
-/// Each sweep of a run has draws of its own.
+/// Returns a different seed for each sweep of a run.
 std::uint64_t next_seed(std::uint64_t seed) {
   static std::uint64_t sweeps = 0;
   return seed * 1'000'000 + ++sweeps;
 }
 
 void print_false_alarms(std::uint64_t seed) {
-  fmt::print("A against A: 10 sweeps of 1,000 cases, 9 rounds a look, seed {}\n\n", seed);
+  fmt::print("A against A: 10 sweeps of 1,000 cases, 9 rounds per pass, seed {}\n\n", seed);
   fmt::print(
-      "| noise of a block | looked at twice | flagged of 10,000 | told to be the same "
+      "| noise of a block | in confirmation pass | flagged of 10,000 | reported as same "
       "|\n|---|---:|---:|---:|\n");
   for (const Family& family : kFamilies) {
     Found sum;
@@ -60,8 +60,8 @@ void print_false_alarms(std::uint64_t seed) {
 
 void print_found(std::uint64_t seed, int rounds, int planted) {
   const std::vector<double> effects{0.01, 0.02, 0.025, 0.03, 0.04, 0.05, 0.10, 0.20};
-  fmt::print("\nA planted slowdown, found of 1,000: {} of 1,000 cases have it, {} rounds a look\n\n", planted,
-             rounds);
+  fmt::print("\nA planted slowdown, found of 1,000: {} of 1,000 cases have it, {} rounds per pass\n\n",
+             planted, rounds);
   fmt::print("| noise of a block |");
   for (const double effect : effects) fmt::print(" +{:g} % |", 100 * effect);
   fmt::print(" false alarms |\n|---|");
@@ -93,32 +93,33 @@ void print_found(std::uint64_t seed, int rounds, int planted) {
   }
 }
 
-/// One of 1,000 cases has it, so that the correction over the cases has nothing true beside it to lean on.
-void print_alone(std::uint64_t seed) {
+/// One of 1,000 cases is slower. This is the hardest case for the correction for multiple comparisons.
+void print_single(std::uint64_t seed) {
   constexpr int kSweeps = 200;
-  fmt::print("\nA lone slowdown among 1,000 cases, Gaussian noise, {} sweeps\n\n", kSweeps);
-  fmt::print("| noise of a block | rounds a look | slowdown | found | false alarms of {} |\n", kSweeps * 999);
+  fmt::print("\nA single slowdown among 1,000 cases, Gaussian noise, {} sweeps\n\n", kSweeps);
+  fmt::print("| noise of a block | rounds per pass | slowdown | found | false alarms of {} |\n",
+             kSweeps * 999);
   fmt::print("|---|---:|---:|---:|---:|\n");
-  struct Alone {
+  struct Row {
     double deviation;
     double effect;
     int rounds;
   };
-  for (const Alone& alone : {Alone{0.01, 0.03, 9}, {0.01, 0.05, 9}, {0.03, 0.10, 9}, {0.01, 0.03, 15}}) {
+  for (const Row& row : {Row{0.01, 0.03, 9}, {0.01, 0.05, 9}, {0.03, 0.10, 9}, {0.01, 0.03, 15}}) {
     Found sum;
     for (int repeat = 0; repeat < kSweeps; ++repeat) {
       Sweep sweep;
-      sweep.deviation = alone.deviation;
-      sweep.effect = alone.effect;
-      sweep.rounds = alone.rounds;
+      sweep.deviation = row.deviation;
+      sweep.effect = row.effect;
+      sweep.rounds = row.rounds;
       sweep.planted = 1;
       sweep.seed = next_seed(seed);
       const Found found = Simulation(sweep).run();
       sum.found += found.found;
       sum.false_alarms += found.false_alarms;
     }
-    fmt::print("| {:g} % | {} | +{:g} % | {:.1f} % | {} |\n", 100 * alone.deviation, alone.rounds,
-               100 * alone.effect, sum.found * 100.0 / kSweeps, sum.false_alarms);
+    fmt::print("| {:g} % | {} | +{:g} % | {:.1f} % | {} |\n", 100 * row.deviation, row.rounds,
+               100 * row.effect, sum.found * 100.0 / kSweeps, sum.false_alarms);
     std::fflush(stdout);
   }
 }
@@ -135,5 +136,5 @@ int main(int argc, char** argv) {
   print_false_alarms(seed);
   print_found(seed, 9, 250);
   print_found(seed, 15, 250);
-  print_alone(seed);
+  print_single(seed);
 }

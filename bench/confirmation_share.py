@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""What a confirmation in the same run shares of a run's noise, measured: the table of docs/statistics.md, "The noise".
+"""Measures how much noise a first time and its confirmation in the same run share: the table of docs/statistics.md, "The noise".
 
     bench/confirmation_share.py PEAKMARK [--runs 100] [--suite suites/smoke.toml] [--filter REGEX] [--backend opencl] [-o TIMES.json]
     bench/confirmation_share.py --read TIMES.json
 
-Repeats a run with `--confirm` against a history in which every case took half as long, so that each case is suspicious and is
-timed again at the end of each run, as a real candidate is. For each case, over the runs and on logarithms:
+Repeats a run with `--confirm` against a history in which every case took half as long, so that each case is suspicious and
+timed again at the end of the run. Prints for each case, over the runs, on logarithms of times:
 
-- share: correlation of the first and the second time, which is the part of the variance that they share (1: all of it)
-- share of ranks: the same of their ranks, which outliers do not move
-- lag 1, 5: autocorrelation of the first times from run to run
+- share: correlation of the first and the second time, i.e. the share of the variance that they have in common
+- share of ranks: the same for their ranks, which is robust against outliers
+- lag 1, 5: autocorrelation of the first times over the runs
 
-The load of the machine is printed with them. A run of suites/smoke.toml takes 15 to 60 s on two cores.
+Prints the load of the machine as well. A run of suites/smoke.toml takes 15 to 60 s on two cores.
 """
 
 import argparse
@@ -27,15 +27,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-NIGHTS = 30
-SLOWER = 2.0  # every case, than in the history
+HISTORY_RUNS = 30
+SLOWER = 2.0  # factor of each time over those in the history
 
 
-def earlier(run: dict, night: int, draw: random.Random) -> dict:
-    """The same run some nights ago, twice as fast."""
+def earlier(run: dict, number: int, draw: random.Random) -> dict:
+    """Returns run `number` of a history: the same run some days earlier, SLOWER times as fast."""
     other = copy.deepcopy(run)
     about = other["context"]["peakmark"]
-    date = datetime.datetime.fromisoformat(about["date"].replace("Z", "+00:00")) - datetime.timedelta(days=NIGHTS - night)
+    date = datetime.datetime.fromisoformat(about["date"].replace("Z", "+00:00")) - datetime.timedelta(days=HISTORY_RUNS - number)
     about["date"] = other["context"]["date"] = date.strftime("%Y-%m-%dT%H:%M:%SZ")
     about["id"] = f"{date.strftime('%Y%m%dT%H%M%SZ')}-{draw.getrandbits(64):016x}"
     about["commit"] = f"{draw.getrandbits(160):040x}"
@@ -50,8 +50,8 @@ def earlier(run: dict, night: int, draw: random.Random) -> dict:
     return other
 
 
-def time_of(observation: dict, key: str) -> float | None:
-    """The median of the block medians, as histories have it."""
+def median_time(observation: dict, key: str) -> float | None:
+    """Returns the median of the block medians in ns, as stored in a history; None if the case was not timed."""
     time = observation.get(key)
     return statistics.median(statistics.median(block) for block in time["blocks"]) if time else None
 
@@ -70,17 +70,17 @@ def measure(peakmark: Path, suite: Path, options: list[str], runs: int, output_f
         folder = Path(temporary)
         history = folder / "history.db"
         first = run(folder)
-        for night in range(NIGHTS):
-            (folder / "night.json").write_text(json.dumps(earlier(first, night, draw)))
-            subprocess.run([peakmark, "history", "add", folder / "night.json", "--history", history], check=True, stderr=subprocess.DEVNULL)
+        for number in range(HISTORY_RUNS):
+            (folder / "earlier.json").write_text(json.dumps(earlier(first, number, draw)))
+            subprocess.run([peakmark, "history", "add", folder / "earlier.json", "--history", history], check=True, stderr=subprocess.DEVNULL)
         for number in range(runs):
             loads.append(os.getloadavg()[0])
             for one in run(folder, "--confirm", str(history))["benchmarks"]:
                 if observation := one.get("peakmark"):
-                    pair = [time_of(observation, key) for key in ("gpu_time_ns", "gpu_time_again_ns")]
+                    pair = [median_time(observation, key) for key in ("gpu_time_ns", "gpu_time_again_ns")]
                     times.setdefault(observation["case"], []).append(pair)
             measured["runs"] = number + 1
-            if output_file:  # after each run: hours of them may be interrupted
+            if output_file:  # after each run, so that an interruption loses at most one
                 output_file.write_text(json.dumps(measured))
             print(f"\r{number + 1}/{runs} runs", end="", file=sys.stderr)
     print(file=sys.stderr)
@@ -96,13 +96,13 @@ def ranks(values: list[float]) -> list[float]:
 
 
 def correlation(a: list[float], b: list[float]) -> float | None:
-    """None where one of them does not vary, or there are fewer than five."""
+    """Returns None if one of them does not vary, or there are fewer than five values."""
     if len(a) < 5 or len(set(a)) < 2 or len(set(b)) < 2:
         return None
     return statistics.correlation(a, b)
 
 
-def figures_of(pairs: list) -> dict[str, float | None] | None:
+def case_figures(pairs: list) -> dict[str, float | None] | None:
     both = [(math.log(first), math.log(second)) for first, second in pairs if first and second]
     if len(both) < 5:
         return None
@@ -124,9 +124,9 @@ def quartiles(values: list[float]) -> str:
 
 
 def table(measured: dict) -> str:
-    by_case = {case: figures for case, pairs in measured["times"].items() if (figures := figures_of(pairs))}
+    by_case = {case: figures for case, pairs in measured["times"].items() if (figures := case_figures(pairs))}
     if not by_case:
-        return "no case was timed twice in five runs: its history does not make it suspicious"
+        return "too few data: no case was timed twice in at least five runs"
     loads = measured["loads"]
     lines = [
         f"{measured['runs']} runs, {len(by_case)} cases timed twice, load {min(loads):.1f} … {max(loads):.1f} on {os.cpu_count()} cores",
@@ -154,7 +154,7 @@ def main() -> int:
     parser.add_argument("--filter", default="")
     parser.add_argument("--backend", default="opencl")
     parser.add_argument("-o", "--output", type=Path, help="write the times there after each run, for --read")
-    parser.add_argument("--read", type=Path, help="times that were written; measure nothing")
+    parser.add_argument("--read", type=Path, help="print the table of these times instead of measuring")
     asked = parser.parse_args()
     if asked.read:
         measured = json.loads(asked.read.read_text())

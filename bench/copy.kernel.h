@@ -1,4 +1,4 @@
-/* Copies, a work-item a row of `row` elements: what kernels that move bytes are held against on CPUs. */
+/* Copies; one work-item per row of `row` elements. The baseline for kernels that move bytes on CPUs. */
 
 PM_CPU_ONLY(copy_rows)
 PM_KERNEL(copy_rows)
@@ -9,7 +9,7 @@ PM_KERNEL(copy_rows)
   for (pm_long i = first; i < end; ++i) to[i] = from[i];
 }
 
-/* The same past the caches, where the compiler can: elements of 4 bytes, rows of a multiple of 16. */
+/* The same with non-temporal stores, if the compiler has them: elements of 4 bytes, rows of a multiple of 16. */
 PM_CPU_ONLY(copy_rows_streamed)
 PM_KERNEL(copy_rows_streamed)
 (PM_GLOBAL const pm_element* PM_RESTRICT from, PM_GLOBAL pm_element* PM_RESTRICT to, pm_long count,

@@ -1,4 +1,4 @@
-"""The device code of this tree, as nvcc compiles it for one GPU: which kernels there are, and what ptxas reports of them.
+"""Compiles the kernels of this tree with nvcc for one GPU and reads registers, stack and spills from ptxas.
 
 For bench/sass_table.py and ci/kernel_budgets.py. Needs nvcc and no GPU.
 """
@@ -31,7 +31,7 @@ class Source:
     def budgets(self):
         """Returns {kernel: registers of PM_REGISTERS}; None for a kernel with PM_CPU_ONLY."""
         text = kernel_text(self.path)
-        budgets = {kernel: int(most) for kernel, most in re.findall(r"^PM_REGISTERS\((\w+), (\d+)\)", text, re.M)}
+        budgets = {kernel: int(registers) for kernel, registers in re.findall(r"^PM_REGISTERS\((\w+), (\d+)\)", text, re.M)}
         return budgets | dict.fromkeys(re.findall(r"^PM_CPU_ONLY\((\w+)\)", text, re.M))
 
 
@@ -60,7 +60,7 @@ def kernel_sources(root=ROOT):
 
 
 def find_tool(name, cuda_root=None):
-    """Returns the path of a program of the CUDA toolkit: in `cuda_root`, in PATH, or in the usual place."""
+    """Returns the path of a program of the CUDA toolkit in `cuda_root`, PATH or /usr/local/cuda; None if it is not there."""
     folders = [cuda_root and os.path.join(cuda_root, "bin"), os.environ.get("PATH"), "/usr/local/cuda/bin"]
     return shutil.which(name, path=os.pathsep.join(folder for folder in folders if folder))
 
@@ -91,11 +91,11 @@ def parse_usage(log):
     usages = {}
     entry = re.compile(r"Compiling entry function '(\w+)'(.*?)(?=Compiling entry function|\Z)", re.S)
     for kernel, text in entry.findall(log):
-        # Functions that are called and not inlined follow with properties of their own; the entry's come first.
+        # The properties of the entry come first; those of functions that are not inlined follow.
         frame = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", text)
         registers = re.search(r"Used (\d+) registers", text)
         if not frame or not registers:
-            raise SystemExit(f"ptxas -v is not understood:\n{text}")
+            raise SystemExit(f"unexpected output of ptxas -v:\n{text}")
         stack, stores, loads = map(int, frame.groups())
         usages[kernel] = Usage(int(registers[1]), stack, stores + loads)
     return usages

@@ -1,24 +1,22 @@
-// What does it cost in time to stay at the floor of memory? f32, on the first OpenCL device.
+// Measures what the memory-saving variants of filtered back-projection cost in time. f32, first OpenCL
+// device.
 //
 //   fbp_bench [--benchmark_filter=w:1024]
 //
-// Each iteration is a block: one reconstruction by each variant, one after the other, so that all see the
-// same machine. `whole_ms` and the others are medians over the blocks of the device's time; `ratio` is the
-// median of inplace over whole within a block, `kept_ratio` that of kept, `spread` the relative width of the
-// middle half of `ratio`. An answer is verified before it is timed.
+// Counters: `whole_ms`, `inplace_ms` and `kept_ms` are device times, medians over the blocks. `ratio` is
+// inplace over whole, `kept_ratio` is kept over whole; see time_interleaved().
 //
-// `allowance/…`: `inplace` as it is, whose lines are filtered in the memory of the slices, against work
-// buffers of its own that fill 1, 2, 5 and 20 percent of the floor. `ratio` is over that of 5 percent;
-// `over_5_1` is that of 1 percent over that of 5, and so on; `lines…` is how many lines are filtered at a
-// time. 0: not even one line fits.
+// `allowance/…` compares `inplace`, which filters lines in the memory of the slices, with a separate work
+// buffer of 1, 2, 5 and 20 percent of the floor (input + output). `ratio` is inplace over the buffer of 5
+// percent, `over_5_1` the buffer of 1 percent over that of 5 percent, and so on. `lines_…` is the number of
+// lines that are filtered at a time; 0 if not even one line fits.
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "interleaved.hpp"
+#include "kernel_bench.hpp"
 #include "kernels/fbp/problem.hpp"
 #include "kernels/operations.hpp"
-#include "opencl_bench.hpp"
 
 namespace {
 
@@ -35,7 +33,7 @@ struct Scan {
   }
 };
 
-Parameters parameters_of(const Variant& variant, const Scan& scan) {
+Parameters make_parameters(const Variant& variant, const Scan& scan) {
   Parameters parameters = variant.description.defaults();
   parameters.set("n_a", scan.n_a);
   parameters.set("w", scan.w);
@@ -52,18 +50,17 @@ Parameters parameters_of(const Variant& variant, const Scan& scan) {
 void compare(benchmark::State& state, const Scan& scan) {
   Registry registry;
   add_fbp(registry);
-  const auto turns = time_interleaved(state, registry, {"fbp/whole", "fbp/inplace", "fbp/kept"},
-                                      [&](const Variant& variant) { return parameters_of(variant, scan); });
-  if (!turns) return;
-  state.counters["whole_ms"] = turns->median_ns(0) * 1e-6;
-  state.counters["inplace_ms"] = turns->median_ns(1) * 1e-6;
-  state.counters["kept_ms"] = turns->median_ns(2) * 1e-6;
-  state.counters["kept_ratio"] = turns->over_first(2);
+  const auto times = time_interleaved(state, registry, {"fbp/whole", "fbp/inplace", "fbp/kept"},
+                                      [&](const Variant& variant) { return make_parameters(variant, scan); });
+  if (!times) return;
+  state.counters["whole_ms"] = times->median_ns(0) * 1e-6;
+  state.counters["inplace_ms"] = times->median_ns(1) * 1e-6;
+  state.counters["kept_ms"] = times->median_ns(2) * 1e-6;
+  state.counters["kept_ratio"] = times->over_first(2);
 }
 
-/// Lines of a batch that fills so many percent of the floor, with a work buffer of its own; 0 where none
-/// fits.
-Size lines_of_own(const Scan& scan, Size percent) {
+/// Returns how many lines a separate work buffer of `percent` of the floor holds; 0 if none fits.
+Size lines_in_buffer(const Scan& scan, Size percent) {
   const FbpShape shape{scan.n_z, scan.n_a, scan.w};
   FbpOptions options;
   options.mode = parse_padding_mode(scan.mode);
@@ -79,10 +76,10 @@ Size lines_of_own(const Scan& scan, Size percent) {
 void compare_allowances(benchmark::State& state, const Scan& scan) {
   Registry registry;
   add_fbp(registry);
-  std::vector<Size> batches{lines_of_own(scan, 5), 0};
+  std::vector<Size> batches{lines_in_buffer(scan, 5), 0};
   std::vector<Size> percents;
   for (const Size percent : {1, 2, 20}) {
-    const Size lines = lines_of_own(scan, percent);
+    const Size lines = lines_in_buffer(scan, percent);
     state.counters["lines_" + std::to_string(percent)] = static_cast<double>(lines);
     if (lines == 0) continue;
     batches.push_back(lines);
@@ -90,20 +87,20 @@ void compare_allowances(benchmark::State& state, const Scan& scan) {
   }
   std::size_t next = 0;
   const std::vector<std::string> variants(batches.size(), "fbp/inplace");
-  const auto turns = time_interleaved(state, registry, variants, [&](const Variant& variant) {
-    Parameters parameters = parameters_of(variant, scan);
+  const auto times = time_interleaved(state, registry, variants, [&](const Variant& variant) {
+    Parameters parameters = make_parameters(variant, scan);
     parameters.set("batch", batches[next++]);
     return parameters;
   });
-  if (!turns) return;
+  if (!times) return;
   state.counters["lines_5"] = static_cast<double>(batches[0]);
   FbpOptions options;
   options.mode = parse_padding_mode(scan.mode);
   state.counters["lines"] = static_cast<double>(line_batch({scan.n_z, scan.n_a, scan.w}, options).lines);
-  state.counters["own_5_ms"] = turns->median_ns(0) * 1e-6;
-  state.counters["inplace_ms"] = turns->median_ns(1) * 1e-6;
+  state.counters["own_5_ms"] = times->median_ns(0) * 1e-6;
+  state.counters["inplace_ms"] = times->median_ns(1) * 1e-6;
   for (std::size_t i = 0; i < percents.size(); ++i)
-    state.counters["over_5_" + std::to_string(percents[i])] = turns->over_first(i + 2);
+    state.counters["over_5_" + std::to_string(percents[i])] = times->over_first(i + 2);
 }
 
 void register_all() {

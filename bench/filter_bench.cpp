@@ -1,16 +1,13 @@
-// How long does a sinogram take to be filtered? f32, VkFFT, on the first OpenCL device.
+// Measures the time to filter a sinogram. f32, VkFFT, first OpenCL device.
 //
 //   filter_bench [--benchmark_filter=w:1024]
 //
-// Each iteration is a block: one call of each variant, one after the other, so that both see the same
-// machine, each on inputs that were restored outside the timer. `whole_ns` and `inplace_ns` are medians over
-// the blocks of the device's time over the pixels, n_z · n_a · w; `ratio` is the median of inplace over whole
-// within a block, `spread` the relative width of its middle half. An answer is verified before it is timed.
+// Counters: `whole_ns` and `inplace_ns` are device times per pixel (n_z · n_a · w of them), medians over the
+// blocks. `ratio` is inplace over whole; see time_interleaved().
 #include <string>
 
-#include "interleaved.hpp"
+#include "kernel_bench.hpp"
 #include "kernels/operations.hpp"
-#include "opencl_bench.hpp"
 
 namespace {
 
@@ -26,7 +23,7 @@ struct Scan {
   }
 };
 
-Parameters parameters_of(const Variant& variant, const Scan& scan) {
+Parameters make_parameters(const Variant& variant, const Scan& scan) {
   Parameters parameters = variant.description.defaults();
   parameters.set("n_a", scan.n_a);
   parameters.set("w", scan.w);
@@ -38,12 +35,12 @@ Parameters parameters_of(const Variant& variant, const Scan& scan) {
 void compare(benchmark::State& state, const Scan& scan) {
   Registry registry;
   add_filter(registry);
-  const auto turns = time_interleaved(state, registry, {"filter/whole", "filter/inplace"},
-                                      [&](const Variant& variant) { return parameters_of(variant, scan); });
-  if (!turns) return;
+  const auto times = time_interleaved(state, registry, {"filter/whole", "filter/inplace"},
+                                      [&](const Variant& variant) { return make_parameters(variant, scan); });
+  if (!times) return;
   const auto pixels = static_cast<double>(scan.n_z * scan.n_a * scan.w);
-  state.counters["whole_ns"] = turns->median_ns(0) / pixels;
-  state.counters["inplace_ns"] = turns->median_ns(1) / pixels;
+  state.counters["whole_ns"] = times->median_ns(0) / pixels;
+  state.counters["inplace_ns"] = times->median_ns(1) / pixels;
 }
 
 void register_all() {

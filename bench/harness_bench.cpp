@@ -9,9 +9,9 @@
 #include "selftest/selftest_computation.hpp"
 #include "worker/trial.hpp"
 
-// What the harness costs a case beside its kernels: a trial, memory only, against the bare steps of its
-// computation. `dry` always; OpenCL where OPENCL_LAYERS, PEAKMARK_RECORDER_LIBRARY and PEAKMARK_PROFILE are
-// set as for a worker:
+// Measures the overhead of the harness per case: a memory-only trial against the same steps of the
+// computation without it. Runs on `dry`, and on OpenCL if OPENCL_LAYERS, PEAKMARK_RECORDER_LIBRARY and
+// PEAKMARK_PROFILE are set as for a worker:
 //   L=$PWD/build/release/lib/peakmark/libpeakmark-opencl.so
 //   export OPENCL_LAYERS=$L PEAKMARK_RECORDER_LIBRARY=$L PEAKMARK_PROFILE=$PWD/build/profile
 //   build/release/bench/harness_bench

@@ -25,7 +25,7 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Times vary, and from half of the runs on one case in seven needs more memory.
+/// Returns a run with noisy times. In the second half of the runs, one case in seven needs more memory.
 SampleHistoryRun sample_run(int number, int cases, int runs) {
   SampleHistoryRun run(
       fmt::format("run-{:04}", number),
@@ -40,7 +40,7 @@ SampleHistoryRun sample_run(int number, int cases, int runs) {
 
 void measure(const std::string& name, int cases, int runs) {
   History history(peakmark::history::parse_address(name), History::Purpose::write);
-  if (!history.log().empty()) throw peakmark::UsageError(name + ": exists already; name a new one");
+  if (!history.log().empty()) throw peakmark::UsageError("history exists: " + name + "; give a new name");
   double adding = 0;
   for (int number = 0; number < runs; ++number) {
     const SampleHistoryRun one = sample_run(number, cases, runs);
@@ -59,15 +59,15 @@ void measure(const std::string& name, int cases, int runs) {
 
 int main(int argc, char** argv) {
   CLI::App app("Measures a large history: adding a run, reading everything, exporting it for reports");
-  std::string place;
+  std::string address;
   int cases = 2000;
   int runs = 365;
-  app.add_option("HISTORY", place, "File or URL; must not exist")->required();
+  app.add_option("HISTORY", address, "File or URL; must not exist")->required();
   app.add_option("CASES", cases, "Cases of each run")->check(CLI::Range(1, 1'000'000))->capture_default_str();
   app.add_option("RUNS", runs, "Number of runs")->check(CLI::Range(1, 10'000))->capture_default_str();
   try {
     app.parse(argc, argv);
-    measure(place, cases, runs);
+    measure(address, cases, runs);
     return 0;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(peakmark::ExitCode::usage);

@@ -1,11 +1,10 @@
-// Writes a profile of many events, to see how long `peakmark show` takes over it:
+// Writes a profile with many events, to measure how long `peakmark show` takes:
 //
 //     build/release/bench/large_profile large 10000000
 //     time build/release/harness/cli/peakmark show large.*
 //
-// As a program would have it: some ten thousand objects are alive at a time, addresses are re-used, every
-// hundredth allocation has a name, and a hundred phases follow each other. The same numbers every time, but
-// for the clock.
+// Up to ten thousand objects are live at a time, addresses are reused, every hundredth allocation has a name,
+// and there are a hundred phases. The events are the same every time, except for their times.
 #include <cstdint>
 #include <cstdio>
 #include <random>

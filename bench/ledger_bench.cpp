@@ -1,5 +1,4 @@
-// Events a second that the ledger replays, one thread: `ledger_bench`. The column items_per_second is the
-// figure.
+// Measures how many events per second the ledger replays in one thread (items_per_second).
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -10,7 +9,7 @@
 
 namespace {
 
-/// Programs that keep about `live` objects alive and re-use addresses as an allocator does.
+/// Returns the events of a program that keeps about `live` objects and reuses addresses like an allocator.
 std::vector<peakmark::Event> make_events(std::size_t live, std::size_t count) {
   std::mt19937_64 random(1);
   std::vector<std::uint64_t> addresses;
@@ -22,8 +21,7 @@ std::vector<peakmark::Event> make_events(std::size_t live, std::size_t count) {
                           (random() % 2 == 0 && !unused.empty());
     auto& from = allocate ? unused : addresses;
     auto& to = allocate ? addresses : unused;
-    const std::size_t place = random() % from.size();
-    std::swap(from[place], from.back());
+    std::swap(from[random() % from.size()], from.back());
     event.address = from.back();
     to.push_back(from.back());
     from.pop_back();

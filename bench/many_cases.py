@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures what each command costs for a suite of many cases: seconds, of processor too, and peak memory (RSS).
+"""Measures each command on a suite of many cases: elapsed time, CPU time and peak memory (RSS).
 
     bench/many_cases.py [CASES] [--peakmark PROGRAM] [--commands list,run,…]        default 100000 cases
 
-The cases are `dry`: no device, and almost no time of their own. What grows faster than the number of cases shows when
-two sizes are compared; on a busy machine the seconds of processor say it. The peak is that of the largest process of
-the command, workers included. Ends with exit code 1 when a command fails or does not report all cases.
+The cases are `dry`, so they need no device and hardly any time. Compare two sizes to find what grows faster than the number of
+cases; on a busy machine compare CPU times. The peak is that of the largest process of the command, workers included. Exit
+code 1 if a command fails or does not report all cases.
 """
 
 import argparse
@@ -26,7 +26,7 @@ axes.ny = {{ from = 1, to = {ny} }}
 axes.nx = {{ from = 1, to = {nx} }}
 """
 
-# `list` first: it has no run file. Each other command needs what the one before it wrote.
+# In this order, since each command but `list` reads a file that an earlier one wrote.
 COMMANDS = {
     "list": ["list", "suite.toml"],
     "run": ["run", "suite.toml", "--shard", "1/1", "-o", "part.json"],
@@ -38,7 +38,7 @@ COMMANDS = {
 
 
 def measure(program, arguments, folder, name):
-    """Seconds, seconds of processor, peak bytes and exit code of one command; its output goes to a file."""
+    """Runs a command with its output in files. Returns seconds, CPU seconds, peak bytes and exit code."""
     begin = time.perf_counter()
     process = os.fork()
     if process == 0:
@@ -52,7 +52,7 @@ def measure(program, arguments, folder, name):
 
 
 def cases_in(folder, name):
-    """How many cases the command reported; null where its output is not a list of cases."""
+    """Returns how many cases the command reported; None if its output is not a list of cases."""
     if name == "list":
         return sum(1 for _ in open(folder / "list.out", "rb"))
     file = {"run": "part.json", "merge": "run.json"}.get(name)
@@ -71,7 +71,7 @@ def main():
     program = str(Path(options.peakmark).resolve())
     ny = max(1, math.isqrt(options.cases))
     nx = max(1, round(options.cases / ny))
-    print(f"{nx * ny} cases\n\n| command | seconds | processor seconds | peak MB |\n|---|---|---|---|")
+    print(f"{nx * ny} cases\n\n| command | seconds | CPU seconds | peak MB |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "suite.toml").write_text(SUITE.format(nx=nx, ny=ny))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures what peakmark promises of its own speed and prints one table (markdown).
+"""Measures the speed and overhead that peakmark promises and prints one table (markdown).
 
     bench/measure.py [BUILD FOLDER] [-o FILE]        default build/release, standard output
 
-Each row is a figure of a benchmark in bench/, its bound, and the command that measures it. Nothing is judged by the exit
-code: times depend on the machine and on what else it does, and that is what the first lines of the table tell.
-Ratios are taken within one run of one program. Where a row stands for several benchmarks, the worst of them is shown.
+Each row has a figure of a benchmark in bench/, its bound, and the command that measures it. If several benchmarks match a row, it
+shows the worst of them. Ratios are of times of the same run. The exit code does not depend on the figures, because times depend
+on the machine and its load, which the first line prints.
 """
 
 import argparse
@@ -65,7 +65,7 @@ ROWS = [
 
 
 def run(program: Path, name_filter: str, environment: dict[str, str]) -> list[dict]:
-    """The benchmarks of one program, as its JSON tells them."""
+    """Runs benchmarks of one program and returns them as in its JSON."""
     command = [str(program), f"--benchmark_filter={name_filter}", "--benchmark_format=json"]
     answer = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if answer.returncode != 0:
@@ -79,7 +79,7 @@ def run(program: Path, name_filter: str, environment: dict[str, str]) -> list[di
 
 
 def harness_cost_ms(bench: Path, layer: Path, environment: dict[str, str]) -> float:
-    """CPU milliseconds of a trial beyond the steps of its computation, memory only, on OpenCL."""
+    """Returns the ms that a memory-only trial on OpenCL takes in addition to the steps of its computation."""
     with tempfile.TemporaryDirectory() as folder:
         recorded = environment | {
             "OPENCL_LAYERS": str(layer),

@@ -1,9 +1,9 @@
-// How much slower than a copy is padding? One image of 64 MiB, 4096² for f32, on the first OpenCL device.
+// Measures padding relative to a copy of the output's bytes. One image of 64 MiB (4096² for f32), first
+// OpenCL device.
 //
 //   padding_bench [--benchmark_filter=computed]
 //
-// Over copies of the output's bytes; over_copies.hpp says what the counters mean. An answer is verified
-// before it is timed.
+// time_over_copies() describes the counters. An answer is verified before it is timed.
 #include <fmt/format.h>
 
 #include <memory>
@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "kernel_bench.hpp"
 #include "kernels/padding/computation.hpp"
-#include "opencl_bench.hpp"
-#include "over_copies.hpp"
 
 namespace {
 
@@ -21,8 +20,8 @@ using namespace peakmark;
 
 constexpr Size kSide = 4096;
 
-/// The one that was used last is kept: benchmarks of one size follow each other.
-CopyBaseline& baseline_of(Size bytes) {
+/// Keeps the last baseline, because benchmarks of one size follow each other.
+CopyBaseline& copy_baseline(Size bytes) {
   static std::unique_ptr<CopyBaseline> baseline;
   if (!baseline || baseline->bytes() != bytes) {
     baseline.reset();
@@ -43,7 +42,7 @@ void pad_image(benchmark::State& state, Make make, const PaddingProblem& problem
     state.SkipWithError(verification.message.c_str());
     return;
   }
-  CopyBaseline& baseline = baseline_of(problem.output_shape().bytes(problem.dtype) / 4 * 4);
+  CopyBaseline& baseline = copy_baseline(problem.output_shape().bytes(problem.dtype) / 4 * 4);
   time_over_copies(
       state, baseline, [] {}, [&] { computation->call(); });
 }
@@ -66,7 +65,7 @@ PaddingProblem problem_of(PaddingMode mode, const Pads& pads, DType dtype = DTyp
   return padding_problem(parameters);
 }
 
-/// `custom` coordinates without any order, the worst there are.
+/// Returns random `custom` coordinates: the slowest case.
 PaddingProblem scattered(const Pads& pads) {
   PaddingProblem problem = problem_of(PaddingMode::custom, pads);
   std::mt19937_64 random(1);

@@ -1,11 +1,11 @@
-// What the OpenCL recorder costs a program, in ns an event.
+// Measures the overhead of the OpenCL recorder in ns per event.
 //
 //     build/release/bench/record_bench
 //
-// `layer` creates and releases a buffer, two events, on the first OpenCL device: through the loader, under
-// the recorder, and past both, by the driver's own table, in turns, so that noise strikes both alike.
-// `ns_per_event` is half the difference of the medians. `write` is the writing alone, into a file that grows.
-// The bound is 200 ns an event. What call stacks cost is the difference to
+// `layer` creates and releases a buffer (two events) on the first OpenCL device. It interleaves calls through
+// the loader and the recorder with direct calls of the driver's dispatch table. `ns_per_event` is half the
+// difference of the medians. `write` only writes events into a growing file. The bound is 200 ns per event.
+// For the cost of call stacks, compare with
 //
 //     PEAKMARK_STACKS=1 build/release/bench/record_bench --benchmark_filter=layer
 #include <CL/cl.h>
@@ -30,7 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kBytes = 4096;
-constexpr int kPairs = 500;  // a turn: long enough for the clock, short enough that noise hits both sides
+constexpr int kPairs = 500;  // in one block: long enough for the clock, short enough to interleave finely
 
 template <typename Create, typename Release>
 double ns_a_pair(Create create, Release release) {
@@ -66,7 +66,7 @@ void layer(benchmark::State& state) {
   const cl_context context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &result);
   const auto recorder = peakmark::attach_recorder(*libraries.opencl);
 
-  // A handle begins with the driver's table.
+  // An OpenCL handle starts with a pointer to the driver's dispatch table.
   const cl_icd_dispatch& driver = **reinterpret_cast<const cl_icd_dispatch* const*>(context);
   std::vector<double> with;
   std::vector<double> without;

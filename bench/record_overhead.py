@@ -1,16 +1,13 @@
-"""What `peakmark record` costs a real program.
+"""Measures the overhead of `peakmark record` on a program.
 
     python3 bench/record_overhead.py [--rounds N] [--record PEAKMARK] -- PROGRAM ARGS...
 
-Runs the program in rounds, each time in all three ways, in an order that changes from round to round: plain, plain
-again, and under the recorder. So what the machine does meanwhile strikes all three alike. Told are the ratio of the
-recorded run to the mean of the two plain ones and, for what such a figure can tell at all, plain again / plain: each as
-the median of the rounds with the interval that holds 95 % of the medians of resampled rounds; of the processor time of
-the program and its children (user and system), and of the time on the clock. With an interval wider than the bound the
-run proves nothing: give it more rounds.
+Runs the program plain, plain again, and under the recorder, in rounds and in a different order in each round, so that other
+load affects all three equally. Prints two ratios: recorded / mean of the two plain runs, and plain again / plain, which shows
+the accuracy of the first. Each is the median over the rounds with its 95 % bootstrap interval, of CPU time (user and system, with
+children) and of elapsed time. If the interval is wider than the bound, use more rounds.
 
-The time of `peakmark record` itself, which starts the program and waits, is in the recorded figure.
-Needs nothing but Python.
+The recorded time includes `peakmark record` itself, which starts the program and waits. Needs only Python.
 """
 
 import argparse
@@ -29,32 +26,32 @@ import time
 WAYS = ["plain", "again", "recorded"]
 
 
-def processor_of_children():
+def children_cpu_seconds():
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def spent(command):
-    """Processor seconds and seconds on the clock of a command that must succeed."""
-    before = processor_of_children()
+    """Returns CPU seconds and elapsed seconds of a command; exits if it fails."""
+    before = children_cpu_seconds()
     begin = time.perf_counter()
     done = subprocess.run(command, stdout=subprocess.DEVNULL)
     clock = time.perf_counter() - begin
-    processor = processor_of_children() - before
+    processor = children_cpu_seconds() - before
     if done.returncode != 0:
         sys.exit(f"record_overhead: {' '.join(command)}: exit code {done.returncode}")
     return {"processor": processor, "clock": clock}
 
 
 def interval(values, draws=2000):
-    """95 % of the medians of as many values drawn with replacement."""
+    """Returns the 95 % bootstrap interval of the median."""
     generator = random.Random(1)
     medians = sorted(statistics.median(generator.choices(values, k=len(values))) for _ in range(draws))
     return medians[int(0.025 * draws)], medians[int(0.975 * draws) - 1]
 
 
 def ratio(rounds, way, to, figure):
-    """Of a way to the geometric mean of others, round by round."""
+    """Returns the ratio of a way to the geometric mean of others, over the rounds."""
     logs = [
         math.log(one[way][figure]) - statistics.fmean(math.log(one[other][figure]) for other in to) for one in rounds
     ]
@@ -68,7 +65,7 @@ def ratio(rounds, way, to, figure):
 
 def main():
     parser = argparse.ArgumentParser(
-        description="What `peakmark record` costs a real program.",
+        description="Measures the overhead of `peakmark record` on a program.",
         usage="%(prog)s [--rounds N] [--record PEAKMARK] [--json] -- PROGRAM ARGS...",
     )
     parser.add_argument("--rounds", type=int, default=30)
@@ -86,15 +83,15 @@ def main():
             "again": options.program,
             "recorded": [options.record, "record", "-o", profile, "--", *options.program],
         }
-        for command in commands.values():  # caches of the disk and of compiled kernels
+        for command in commands.values():  # fills caches of the disk and of compiled kernels
             spent(command)
         shown = json.loads(subprocess.check_output([options.record, "show", "--json", profile]))
         rounds = []
         for number in range(options.rounds):
-            turn = WAYS[number % 3 :] + WAYS[: number % 3]
+            order = WAYS[number % 3 :] + WAYS[: number % 3]
             if number % 2:
-                turn.reverse()
-            rounds.append({way: spent(commands[way]) for way in turn})
+                order.reverse()
+            rounds.append({way: spent(commands[way]) for way in order})
             if sys.stderr.isatty():
                 print(f"\rround {number + 1} of {options.rounds}", end="", file=sys.stderr)
     if sys.stderr.isatty():

@@ -1,5 +1,5 @@
-"""A pyopencl program as people write them, for record_overhead.py: images are pushed, smoothed and pulled, each
-step into buffers made anew.
+"""A typical pyopencl program for record_overhead.py: copies images to the device, smooths them three times and copies them
+back, with new buffers for each step.
 
     record_overhead_program.py [IMAGES] [SIDE]
 """

@@ -1,10 +1,10 @@
-"""How long `peakmark report` takes, and how large its page is: many cases along a year of nights, made by seed.
+"""Measures how long `peakmark report` takes and how large its page is, for generated runs of many cases.
 
-    PYTHONPATH=reports build/venv/bin/python bench/report_bench.py [--cases 2000] [--nights 365] [--keep FOLDER]
+    PYTHONPATH=reports build/venv/bin/python bench/report_bench.py [--cases 2000] [--runs 365] [--keep FOLDER]
 
-The history, what trends would find in it, and the newest run are written as `peakmark history export` and `peakmark
-trends --json` write them; the report is made from these files by a process of its own, as a user makes it. Where there
-is a Chromium, the page is used in it too: what the console says of errors, and how long a reader waits.
+Writes a history, its trends and the newest run in the formats of `peakmark history export` and `peakmark trends --json`, and
+makes the report in a separate process. If there is a Chromium, it also measures how long the page takes to react, and counts
+the errors on its console.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHAPES = 50
 DEVICE = "simulated GPU"
 
 
-def _nights(count: int) -> list[dict]:
+def _runs(count: int) -> list[dict]:
     begin = datetime(2026, 1, 1, 2)
     return [
         {
@@ -52,31 +52,31 @@ def _shape(i: int) -> dict:
     return {"mode": ("edge", "wrap")[i % 2], "n": 20, "ny": 64 + 32 * (i // 2), "nx": 64 + 32 * (i // 2)}
 
 
-def _case(number: int, nights: int, random: np.random.Generator) -> tuple[dict, dict]:
-    """A line of the export, and the observation of the newest night."""
+def _case(number: int, run_count: int, random: np.random.Generator) -> tuple[dict, dict]:
+    """Returns a line of the export, and the observation of the newest run."""
     operation, rest = divmod(number, VARIANTS * SHAPES)
     variant = f"operation{operation:02d}/variant{rest // SHAPES}"
     axes = _shape(rest % SHAPES)
     name = f"{variant}/cuda/mode:{axes['mode']}/n:20/ny:{axes['ny']}/nx:{axes['nx']}"
     floor = 2 * 4 * 20 * axes["ny"] * axes["nx"]
-    peak = np.full(nights, floor + 4 * axes["ny"] * axes["nx"] * (1 + rest // SHAPES))
+    peak = np.full(run_count, floor + 4 * axes["ny"] * axes["nx"] * (1 + rest // SHAPES))
     if number % 17 == 0:
-        peak[nights * 2 // 3 :] += 4096
-    times = floor / 1e3 * (1 + 0.02 * random.standard_normal(nights))
+        peak[run_count * 2 // 3 :] += 4096
+    times = floor / 1e3 * (1 + 0.02 * random.standard_normal(run_count))
     if number % 23 == 0:
-        times[nights - nights // 10 :] *= 1.08
+        times[run_count - run_count // 10 :] *= 1.08
     estimate = int(peak[0] * 1.02)
-    missing = set(random.choice(nights, nights // 100, replace=False).tolist())
+    missing = set(random.choice(run_count, run_count // 100, replace=False).tolist())
     dense = {
         "requested_peak_bytes": [int(value) for value in peak],
         "gpu_time_ns": [float(value) for value in times],
-        "setup_bytes": [int(peak[0] - floor)] * nights,
+        "setup_bytes": [int(peak[0] - floor)] * run_count,
         "estimate_ratio": [float(value) / estimate for value in peak],
     }
     series = {key: [None if i in missing else value for i, value in enumerate(values)] for key, values in dense.items()}
     line = {
         "case": name, "variant": variant, "backend": "cuda", "device": DEVICE, "axes": axes, "series": series,
-        "outcomes": ["crashed" if i in missing else "ok" for i in range(nights)],
+        "outcomes": ["crashed" if i in missing else "ok" for i in range(run_count)],
     }
     observation = {
         "case": name,
@@ -97,10 +97,10 @@ def _case(number: int, nights: int, random: np.random.Generator) -> tuple[dict, 
     return line, observation
 
 
-def _changes(number: int, name: str, before: int, nights: list[dict]) -> list[dict]:
+def _changes(number: int, name: str, before: int, runs: list[dict]) -> list[dict]:
     found = []
     if number % 17 == 0:
-        at = nights[len(nights) * 2 // 3]
+        at = runs[len(runs) * 2 // 3]
         found.append(
             {
                 "case": name, "metric": "requested_peak_bytes", "date": at["date"], "raised": at["date"],
@@ -112,7 +112,7 @@ def _changes(number: int, name: str, before: int, nights: list[dict]) -> list[di
             }
         )
     if number % 23 == 0:
-        at = nights[len(nights) - len(nights) // 10]
+        at = runs[len(runs) - len(runs) // 10]
         found.append(
             {
                 "case": name, "metric": "gpu_time_ns", "date": at["date"], "raised": at["date"], "run": at["id"],
@@ -124,7 +124,7 @@ def _changes(number: int, name: str, before: int, nights: list[dict]) -> list[di
 
 
 def _states(changes: list[dict]) -> list[dict]:
-    """Of the cases that changed, the worst of their changes."""
+    """Returns the worst change of each case that changed."""
     found: dict[str, str] = {}
     for one in changes:
         if found.get(one["case"]) != "regression":
@@ -134,15 +134,15 @@ def _states(changes: list[dict]) -> list[dict]:
     ]
 
 
-def write_inputs(folder: Path, cases: int, nights: int, seed: int = 1) -> None:
-    """`series.jsonl`, `trends.json` and `run.json`."""
+def write_inputs(folder: Path, cases: int, run_count: int, seed: int = 1) -> None:
+    """Writes `series.jsonl`, `trends.json` and `run.json`."""
     random = np.random.default_rng(seed)
-    runs = _nights(nights)
+    runs = _runs(run_count)
     planned, rows, changes = [], [], []
     with (folder / "series.jsonl").open("w", encoding="utf-8") as file:
         file.write(json.dumps({"runs": runs}) + "\n")
         for number in range(cases):
-            line, observation = _case(number, nights, random)
+            line, observation = _case(number, run_count, random)
             file.write(json.dumps(line) + "\n")
             planned.append(
                 {
@@ -155,23 +155,24 @@ def write_inputs(folder: Path, cases: int, nights: int, seed: int = 1) -> None:
     context = {"version": 1, "device": DEVICE, "backend": "cuda", "driver": "555.42", "device_is_cpu": False}
     run = {"context": {"peakmark": context | {"planned": planned}}, "benchmarks": rows}
     (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
-    half = runs[nights // 2]
+    half = runs[run_count // 2]
     environment = {
         "device": DEVICE, "run": half["id"], "date": half["date"], "what": "driver", "before": "550.54",
         "after": "555.42",
     }
     states = _states(changes)
-    look = len(states)
+    changed = len(states)
     trends = {
-        "version": 1, "headline": f"{look} case{' needs' if look == 1 else 's need'} attention",
-        "tally": f"{cases} cases: {cases - look} pass", "cases": states, "changes": changes, "accepted": [], "nights": nights, "environment_changes": [environment], "vanished": [],
+        "version": 1, "headline": f"{changed} case{' needs' if changed == 1 else 's need'} attention",
+        "tally": f"{cases} cases: {cases - changed} pass", "cases": states, "changes": changes, "accepted": [], "nights": run_count,
+        "environment_changes": [environment], "vanished": [],
         "new": [], "not_enough_data": [],
     }
     (folder / "trends.json").write_text(json.dumps(trends), encoding="utf-8")
 
 
 def measure(folder: Path) -> dict[str, float]:
-    """Seconds, MiB at most of one process, and MB (10⁶ bytes) of the page set and of its first page."""
+    """Makes the report. Returns seconds, the peak memory of a process (MiB), and sizes of the pages (10⁶ bytes)."""
     output = folder / "report"
     begin = time.perf_counter()
     subprocess.run(
@@ -197,7 +198,7 @@ def measure(folder: Path) -> dict[str, float]:
     }
 
 
-# What a reader does, as scripts; each ends when the next frame is drawn.
+# Actions of a reader, as scripts; each ends when the next frame is drawn.
 ACTIONS = {
     "filter_ms": "type('variant1 ny:640')",
     "clear_ms": "type('')",
@@ -216,14 +217,14 @@ HELPERS = """
 
 
 def use(page_file: Path, folder: Path) -> dict[str, float]:
-    """Milliseconds of each action, and errors of the console; empty where there is no Chromium."""
+    """Returns the ms of each action and the number of errors on the console; empty if there is no Chromium."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "reports" / "tests"))
     from chromium import PROGRAM, Page
 
     if PROGRAM is None:
         return {}
     with Page(folder / "profile") as page:
-        page.look(1200, 900, dark=False)
+        page.set_view(1200, 900, dark=False)
         begin = time.perf_counter()
         page.open(page_file)
         page.wait_for("document.querySelectorAll('#cases a.open').length > 0")
@@ -243,16 +244,16 @@ def use(page_file: Path, folder: Path) -> dict[str, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=2000)
-    parser.add_argument("--nights", type=int, default=365)
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leaves inputs and report there")
+    parser.add_argument("--runs", type=int, default=365)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write inputs and report to FOLDER and keep them")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        write_inputs(folder, options.cases, options.nights)
+        write_inputs(folder, options.cases, options.runs)
         figures = measure(folder)
         figures |= use(folder / "report" / "index.html", folder)
-    print(f"{options.cases} cases, {options.nights} nights, {os.cpu_count()} cores")
+    print(f"{options.cases} cases, {options.runs} runs, {os.cpu_count()} cores")
     for name, value in figures.items():
         print(f"{name:>18}  {value:.2f}" if isinstance(value, float) else f"{name:>18}  {value}")
     return 0

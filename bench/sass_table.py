@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
-"""Prints, for every GPU kernel, what its machine code for sm_90 needs and the share of copy bandwidth that follows.
+"""Prints what the machine code (sm_90) of each GPU kernel needs, and the share of copy bandwidth that it can reach.
 
     bench/sass_table.py [PATTERN…] [--cuda ROOT] [--nvdisasm PATH] [--loops]
 
 PATTERN is a regular expression for kernel names; the default is every kernel that runs on a GPU. --loops lists every loop.
 No GPU is needed; nvdisasm is (`pip install nvidia-cuda-nvdisasm`, any 13.x).
 
-The hot loop is the one with the fewest instructions for each byte that it stores to global memory. Of the paths through it
-the one counts that stores most bytes with the fewest stores, which is that of whole vectors, and of several the longest.
-Instructions and bytes are for each element stored. A kernel without a loop that stores is counted from its first instruction
-to its last, or, where WORK says so, by the innermost loop that loads most.
+The hot loop has the fewest instructions per byte that it stores to global memory. Of the paths through it, the script takes the
+one that stores most bytes, then with the fewest stores (whole vectors), then the longest. For a kernel without a storing
+loop it takes the code from the first to the last instruction or, if WORK says so, the innermost loop that loads most.
 
-Columns: `issue slots`: share of all issue slots that the instructions take when memory runs at its full bandwidth. `loads
-in flight`: bytes that resident threads load before their next store, over those that full bandwidth needs in flight.
-`bound`: expected share of copy bandwidth, the smallest of 1, 1 / issue slots and loads in flight.
+Columns, per element stored: `instructions`, `bytes`. `issue slots`: share of all issue slots that the instructions take at full
+memory bandwidth. `loads in flight`: bytes that resident threads load before their next store, over the bytes that full
+bandwidth needs in flight. `bound`: expected share of copy bandwidth, min(1, 1 / issue slots, loads in flight).
 """
 
 import argparse
@@ -27,31 +26,29 @@ from dataclasses import dataclass, field
 
 from device_code import ELEMENT_BYTES, compile_all, find_tool, kernel_sources
 
-# An H200. Bandwidth, processors and schedulers are from NVIDIA's data sheet and Hopper whitepaper; the sustained clock and
-# the latency of a loaded memory are assumptions.
-BYTES_A_SECOND = 4.8e12
+# H200. Bandwidth, multiprocessors and schedulers are from NVIDIA's data sheet and the Hopper whitepaper; the sustained clock
+# and the memory latency under load are assumptions.
+BYTES_PER_SECOND = 4.8e12
 PROCESSORS = 132
-SLOTS_A_CLOCK = 4 * 32  # four schedulers, a warp instruction each
+SLOTS_PER_CLOCK = 4 * 32  # four schedulers, one warp instruction each
 CLOCK = 1.7e9
 LATENCY = 0.7e-6
-REGISTERS, MOST_WARPS, WARPS_A_GROUP = 65536, 64, 8
+REGISTERS, MAX_WARPS, WARPS_PER_GROUP = 65536, 64, 8
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a kernel does, where it is not a copy that stores in its hot loop."""
+    """Work of a kernel that is not a copy with a storing hot loop."""
 
-    bytes: object = None  # bytes moved for an element, of its element size; None: not bound by memory
+    bytes: object = None  # function of the element size: bytes moved per element; None: not bound by memory
     unit: str = "element"
-    units: float = 0  # units an iteration of the loop that loads most; 0: elements stored
+    units: float = 0  # units per iteration of the loop that loads most; 0: elements stored
 
 
 COPY = Work(lambda e: 2 * e)
 WORK = {
     "mul_add": Work(lambda e: 3 * e),
     "vertical_shift_add": Work(lambda e: 3 * e),
-    "pm_fill": Work(lambda e: e),
-    "fixed_arithmetic": Work(None),
     "pm_fill": Work(lambda e: e),
     "fixed_arithmetic": Work(None),
     "gather_images": Work(lambda e: 2 * e + 8),  # two int32 coordinates an element, for a stack of one slice
@@ -84,7 +81,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Path:
-    """One way through a loop: how many instructions, and its accesses in their order."""
+    """One path through a loop: the number of instructions, and its memory accesses in order."""
 
     count: int = 0
     accesses: tuple = ()
@@ -96,37 +93,37 @@ class Path:
         return sum(access.kind == kind for access in self.accesses)
 
     def bytes_in_flight(self):
-        """Returns the most bytes that are loaded without a store between; of predicated loads or the others, the most:
-        they are the two sides of a decision."""
-        most, sides = 0, [0, 0]
+        """Returns the max of bytes that are loaded without a store between them. Predicated and other loads are
+        summed separately, because they are the two sides of a branch."""
+        max_bytes, sides = 0, [0, 0]
         for access in self.accesses:
             if access.kind == "STG":
                 sides = [0, 0]
             elif access.kind == "LDG":
                 sides[access.predicated] += access.width
-                most = max(most, *sides)
-        return most
+                max_bytes = max(max_bytes, *sides)
+        return max_bytes
 
     def text(self, kind):
         widths = collections.Counter(access.width for access in self.accesses if access.kind == kind)
         return " + ".join(f"{n}×{width}" for width, n in sorted(widths.items(), reverse=True)) or "0"
 
 
-def width_of(operation):
+def access_width(operation):
     for mark, width in ((".128", 16), (".64", 8), (".U8", 1), (".S8", 1), (".U16", 2), (".S16", 2)):
         if re.search(re.escape(mark) + r"(\.|$)", operation):
             return width
     return 4
 
 
-def access_of(instruction):
+def memory_access(instruction):
     name = instruction.operation.split(".")[0]
     kind = {"LDG": "LDG", "LD": "LDG", "STG": "STG", "ST": "STG", "LDS": "LDS", "STS": "STS", "TEX": "TEX", "TLD": "TEX"}.get(name)
-    return Access(kind, width_of(instruction.operation), instruction.predicated) if kind else None
+    return Access(kind, access_width(instruction.operation), instruction.predicated) if kind else None
 
 
-def kernels_of(disassembly):
-    """Returns {kernel: [blocks]} of what `nvdisasm -c` printed."""
+def parse_kernels(disassembly):
+    """Parses the output of `nvdisasm -c`. Returns {kernel: [blocks]}."""
     kernels = {}
     for name, text in re.findall(r"^\.text\.(\w+):\n(.*?)(?=^//---|\Z)", disassembly, re.S | re.M):
         blocks, labels = [Block()], {}
@@ -156,8 +153,8 @@ def kernels_of(disassembly):
     return kernels
 
 
-def loops_of(blocks):
-    """Returns {header: set of blocks} of the natural loops, by branches to earlier code."""
+def find_loops(blocks):
+    """Returns {header: set of blocks} of the natural loops, found by backward branches."""
     predecessors = collections.defaultdict(set)
     for i, block in enumerate(blocks):
         for successor in block.successors:
@@ -180,26 +177,26 @@ def loops_of(blocks):
 
 
 def longest_path(blocks, first, body):
-    """The path from `first` through `body`: most bytes stored, then fewest stores, then most instructions."""
+    """Returns the path from `first` through `body` with most bytes stored, then fewest stores, then most instructions."""
     def rank(path):
         return path.bytes("STG"), -path.number("STG"), path.count
 
     best = {}
     for i in sorted(body, reverse=True):
         block = blocks[i]
-        accesses = tuple(a for a in (access_of(x) for x in block.instructions) if a)
+        accesses = tuple(a for a in (memory_access(x) for x in block.instructions) if a)
         ahead = [best[s] for s in block.successors if s in body and s > i and s in best]
         after = max(ahead, key=rank, default=Path())
         best[i] = Path(len(block.instructions) + after.count, accesses + after.accesses)
     return best[first]
 
 
-def work_of(kernel):
+def kernel_work(kernel):
     return next((work for prefix, work in WORK.items() if kernel.startswith(prefix)), COPY)
 
 
 def hot_path(blocks, work):
-    loops = loops_of(blocks)
+    loops = find_loops(blocks)
     paths = [(len(body), longest_path(blocks, header, body)) for header, body in loops.items()]
     if work.units:
         inner = [path for size, path in paths]
@@ -214,11 +211,11 @@ def hot_path(blocks, work):
 
 def resident_threads(registers):
     warps = REGISTERS // (-(-registers // 8) * 8 * 32)
-    return min(MOST_WARPS, warps // WARPS_A_GROUP * WARPS_A_GROUP) * 32
+    return min(MAX_WARPS, warps // WARPS_PER_GROUP * WARPS_PER_GROUP) * 32
 
 
-def row_of(kernel, source, usage, path):
-    work, element = work_of(kernel), ELEMENT_BYTES[source.dtype]
+def table_row(kernel, source, usage, path):
+    work, element = kernel_work(kernel), ELEMENT_BYTES[source.dtype]
     units = work.units or path.bytes("STG") / element
     row = {"kernel": kernel, "dtype": source.dtype, "registers": usage.registers, "spills": usage.spill_bytes,
            "stack": usage.stack_bytes, "instructions": None, "an": work.unit, "loads": path.text("LDG"), "stores": path.text("STG"),
@@ -230,12 +227,12 @@ def row_of(kernel, source, usage, path):
         return row
     moved = work.bytes(element)
     row["bytes"] = moved
-    seconds = moved / BYTES_A_SECOND  # an element's share of time at full bandwidth
-    row["slots"] = row["instructions"] / (seconds * PROCESSORS * SLOTS_A_CLOCK * CLOCK)
+    seconds = moved / BYTES_PER_SECOND  # time of one element at full bandwidth
+    row["slots"] = row["instructions"] / (seconds * PROCESSORS * SLOTS_PER_CLOCK * CLOCK)
     row["bound"] = min(1, 1 / row["slots"])
     if path.bytes("LDG"):
         loaded = path.bytes("LDG") / (path.bytes("LDG") + path.bytes("STG"))
-        needed = BYTES_A_SECOND * loaded * LATENCY / PROCESSORS
+        needed = BYTES_PER_SECOND * loaded * LATENCY / PROCESSORS
         row["flight"] = resident_threads(usage.registers) * path.bytes_in_flight() / needed
         row["bound"] = min(row["bound"], row["flight"])
     return row
@@ -257,7 +254,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("patterns", nargs="*", metavar="PATTERN")
     parser.add_argument("--cuda", metavar="ROOT", help="root of the CUDA toolkit")
-    parser.add_argument("--nvdisasm", metavar="PATH", help="the disassembler, where it is not in the toolkit or PATH")
+    parser.add_argument("--nvdisasm", metavar="PATH", help="the disassembler; default: in the toolkit or in PATH")
     parser.add_argument("--arch", default="sm_90")
     parser.add_argument("--loops", action="store_true", help="list every loop of each kernel")
     options = parser.parse_args()
@@ -265,20 +262,20 @@ def main():
     nvdisasm = options.nvdisasm or find_tool("nvdisasm", options.cuda)
     for name, path in (("nvcc", nvcc), ("nvdisasm", nvdisasm)):
         if path is None:
-            parser.error(f"{name} is not in PATH nor in /usr/local/cuda/bin: name the toolkit with --cuda"
+            parser.error(f"{name} not found in PATH or /usr/local/cuda/bin; give the toolkit with --cuda"
                          + (", or pip install nvidia-cuda-nvdisasm and use --nvdisasm" if name == "nvdisasm" else ""))
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for source, cubin, usages in compile_all(kernel_sources(), pathlib.Path(folder), nvcc, options.arch):
             text = subprocess.run([nvdisasm, "-c", str(cubin)], capture_output=True, text=True, check=True).stdout
-            for kernel, blocks in sorted(kernels_of(text).items()):
+            for kernel, blocks in sorted(parse_kernels(text).items()):
                 if options.patterns and not any(re.search(p, kernel) for p in options.patterns):
                     continue
                 if not options.patterns and source.budgets().get(kernel) is None:
                     continue
-                rows.append(row_of(kernel, source, usages[kernel], hot_path(blocks, work_of(kernel))))
+                rows.append(table_row(kernel, source, usages[kernel], hot_path(blocks, kernel_work(kernel))))
                 if options.loops:
-                    for header, body in sorted(loops_of(blocks).items()):
+                    for header, body in sorted(find_loops(blocks).items()):
                         path = longest_path(blocks, header, body)
                         print(f"{kernel} {source.dtype}: block {header}, {len(body)} blocks, {path.count} instructions, loads "
                               f"{path.text('LDG')}, shared {path.text('LDS')}, stores {path.text('STG')}", file=sys.stderr)

@@ -1,16 +1,15 @@
-// How much slower than a copy of the stack is a vertical shift? f32, on the first OpenCL device.
+// Measures the vertical shift relative to a copy of the stack. f32, first OpenCL device.
 //
 //   vertical_shift_bench [--benchmark_filter=fused]
 //
-// Over copies of the stack's bytes, the inputs restored outside the timer; over_copies.hpp says what the
-// counters mean. An answer is verified before it is timed.
+// time_over_copies() describes the counters. Inputs are restored outside the timer. An answer is verified
+// before it is timed.
 #include <string>
 
 #include "api/user_variant_adapter.hpp"
+#include "kernel_bench.hpp"
 #include "kernels/common/variants.hpp"
 #include "kernels/operations.hpp"
-#include "opencl_bench.hpp"
-#include "over_copies.hpp"
 #include "worker/variant.hpp"
 
 namespace {

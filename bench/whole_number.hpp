@@ -7,7 +7,7 @@
 
 namespace peakmark::bench {
 
-/// An argument that is a whole number and nothing else; what `--help` is not.
+/// Returns the number if `text` is a whole number and nothing else, for example not `--help`.
 inline std::optional<std::uint64_t> whole_number(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares what the CUDA recorder uses of CUPTI's headers between CUDA 12 and the toolkit that it is compiled with.
+"""Checks that the parts of CUPTI's headers that the CUDA recorder uses are equal in CUDA 12 and in the toolkit in use.
 
-    ci/compare_cupti.py FOLDER CUDA_ROOT    FOLDER keeps the headers of CUDA 12, which come from PyPI
+    ci/compare_cupti.py FOLDER CUDA_ROOT    FOLDER caches the headers of CUDA 12, installed from PyPI
 
-The recorder is compiled once and reads the callbacks of libcupti.so.12 and libcupti.so.13. So ids, enumerators and the layout
-of each structure must be the same in both. Names that CUDA 12 does not have are printed; no library of CUDA 12 uses them.
+The recorder is compiled once and reads the callbacks of libcupti.so.12 and libcupti.so.13. Therefore call ids, enumerators and
+the layout of each structure must be equal in both. Prints the names that CUDA 12 lacks; no library of CUDA 12 uses them.
 """
 
 import re
@@ -18,7 +18,7 @@ VERSIONS = ("12.1.105", "12.9.79")
 SOURCES = Path(__file__).resolve().parent.parent / "harness" / "recorders" / "cupti"
 # Activity records are read from one release of CUPTI only, so their layouts may differ.
 ACTIVITY = {"activity.cpp", "kernel_times.cpp", "memory_records.cpp"}
-# Structures that reach the recorder by a pointer in the parameters of a call, or by CUPTI.
+# Structures that the recorder reads through a pointer in the parameters of a call, or from CUPTI.
 STRUCTURES = {
     "CUpti_CallbackData": "callbackSite functionParams functionReturnValue context contextUid correlationData",
     "CUpti_StateData": "",
@@ -72,8 +72,11 @@ def fields_of(structure: str, meta: str) -> list[str]:
 
 
 def layout(headers: list[Path], calls: set[str], constants: set[str], scratch: Path, last: list[Path] | None = None) -> dict[str, str]:
-    """Returns value, or size and offsets, by name; names that these headers lack are not in it. What they include and do not
-    bring is found in `last`: the wheels of CUDA 12.1 lack crt/host_defines.h, which has macros of the compiler only."""
+    """Returns value, or size and offsets, by name; without names that these headers lack.
+
+    `last` are include folders for headers that they need but lack: the wheels of CUDA 12.1 have no crt/host_defines.h, which
+    only has macros of the compiler.
+    """
     ids = set(re.findall(r"CUPTI_DRIVER_TRACE_CBID_(\w+)", text_of(headers, "cupti_driver_cbid.h")))
     meta = text_of(headers, "generated_cuda_meta.h")
     calls = {name for call in calls for name in (call, call + "_ptsz", call + "_ptds")} & ids
@@ -115,7 +118,7 @@ def main() -> int:
     calls, constants = used_names()
     ours = layout(headers_of_13(root), calls, constants, folder / "layout13")
     if len(ours) < 150 or "id of cuMemAlloc_v2" not in ours:
-        print(f"compare_cupti: only {len(ours)} names are found in the recorder's sources", file=sys.stderr)
+        print(f"compare_cupti: found only {len(ours)} names in the recorder's sources", file=sys.stderr)
         return 1
     wrong = 0
     for version in VERSIONS:

@@ -1,7 +1,7 @@
-"""Compares what `dry` booked with what was recorded on a device, case by case: `compare_dry.py RECORDED DRY`.
+"""Compares the allocations of a run on `dry` with those of a recorded run, case by case: `compare_dry.py RECORDED DRY`.
 
-The same host code runs on both, so every allocation must be the same. Exit 1, naming the cases, where one is not, and
-where no case was compared. What is left out is counted with its reason.
+The same host code runs on both, so every allocation must be equal. Exit code 1 if one differs, or if no case was compared. Prints
+the number of omitted cases by reason.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from quantity import quantity
+from helpers import quantity
 
 COMPARED = [
     "requested_peak_bytes", "first_call_peak_bytes", "setup_bytes", "input_bytes", "output_bytes", "leaked_bytes",
@@ -20,7 +20,7 @@ COMPARED = [
 
 
 def observations(path: Path) -> dict[str, dict]:
-    """By case name without the backend, which is the third part of it."""
+    """Returns observations by case name without the backend, which is its third part."""
     rows = json.loads(path.read_text(encoding="utf-8"))["benchmarks"]
     found = {}
     for row in rows:
@@ -35,8 +35,8 @@ def contents(observation: dict) -> list[tuple[str, int]]:
     return sorted((entry["name"], entry["bytes"]) for entry in observation["at_peak"])
 
 
-def why_left_out(recorded: dict, dry: dict) -> str | None:
-    """Why there is nothing to compare; None for a pair that must be the same."""
+def skip_reason(recorded: dict, dry: dict) -> str | None:
+    """Returns why a pair cannot be compared; None if it must be equal."""
     if recorded["outcome"] == dry["outcome"] != "ok":
         return f"{dry['outcome']} on both sides"
     if recorded["outcome"] == "unsupported" and "does not run on" in recorded["message"]:
@@ -55,7 +55,7 @@ def main() -> int:
             different += 1
             continue
         one, other = recorded[name], dry[name]
-        if reason := why_left_out(one, other):
+        if reason := skip_reason(one, other):
             left_out[reason] += 1
             continue
         compared += 1

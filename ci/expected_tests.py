@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fails where ci/test would run fewer tests than ci/expected_tests.toml expects.
+"""Fails if ci/test would run fewer tests than ci/expected_tests.toml expects.
 
     ci/expected_tests.py programs              the required programs are installed
     ci/expected_tests.py imports               the required modules can be imported by the Python that runs this
-    ci/expected_tests.py counted KIND FILE     enough tests of a kind ran; FILE is pytest's JUnit XML or ctest's LastTest.log
+    ci/expected_tests.py count KIND FILE       enough tests of a kind ran; FILE is pytest's JUnit XML or ctest's LastTest.log
 
-Exit code: 1 when something is missing, with what to do; 2 for wrong arguments or a file that cannot be read.
+Exit code: 1 if something is missing, with what to do; 2 for wrong arguments or a file that cannot be read.
 """
 
 import argparse
@@ -19,14 +19,14 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from quantity import quantity
+from helpers import quantity
 
 EXPECTED = Path(__file__).with_suffix(".toml")
 
 
 @dataclass
 class Ran:
-    """Passed tests, and the reasons of those that were skipped."""
+    """The number of passed tests, and the reasons of skipped tests."""
 
     passed: int = 0
     skipped: list[str] = field(default_factory=list)
@@ -46,25 +46,25 @@ def missing_imports(names: list[str]) -> list[str]:
     return missing
 
 
-def ran_of_pytest(text: str) -> Ran:
+def parse_pytest(text: str) -> Ran:
     ran = Ran()
     for case in ElementTree.fromstring(text).iter("testcase"):
         skipped = case.find("skipped")
         if skipped is not None:
-            # Of a module that skips itself, only the text has the reason.
+            # If a module skips itself, only the text has the reason.
             ran.skipped.append(f"{case.get('classname')}.{case.get('name')}: {skipped.get('message')} {skipped.text or ''}".rstrip())
         elif case.find("failure") is None and case.find("error") is None:
             ran.passed += 1
     return ran
 
 
-def ran_of_ctest(text: str) -> Ran:
-    """Of a GoogleTest program each test counts; another program is one test."""
+def parse_ctest(text: str) -> Ran:
+    """Counts each test of a GoogleTest program; another program counts as one test."""
     ran = Ran()
     for output in re.split(r"^\d+/\d+ Testing: ", text, flags=re.MULTILINE)[1:]:
         ran.skipped += re.findall(r": Skipped\n(.*)", output)
         if "\n[==========] " in output:
-            # A program with GoogleTest inside may be run twice by one test of ctest.
+            # One test of ctest may run a GoogleTest program twice.
             ran.passed += sum(map(int, re.findall(r"^\[  PASSED  \] (\d+) test", output, flags=re.MULTILINE)))
         elif re.search(r"^Test Passed\.$", output, flags=re.MULTILINE):
             ran.passed += 1
@@ -73,21 +73,21 @@ def ran_of_ctest(text: str) -> Ran:
     return ran
 
 
-def ran_of(file: Path) -> Ran:
+def parse_results(file: Path) -> Ran:
     text = file.read_text(encoding="utf-8", errors="replace")
-    return ran_of_pytest(text) if file.suffix == ".xml" else ran_of_ctest(text)
+    return parse_pytest(text) if file.suffix == ".xml" else parse_ctest(text)
 
 
-def complaints(kind: str, ran: Ran, expected: dict) -> list[str]:
-    """What is wrong with the tests that ran, one line each."""
+def problems(kind: str, ran: Ran, expected: dict) -> list[str]:
+    """Returns one line for each unexpected skip, and one if too few tests ran."""
     refused = [reason for reason in ran.skipped if not any(part in reason for part in expected["allowed_skips"])]
     found = [f"{kind}: skipped: {reason}; install what the test needs, or add the reason to [allowed_skips]" for reason in refused]
-    least = expected["min_tests"][kind]
+    minimum = expected["min_tests"][kind]
     count = ran.passed + len(ran.skipped) - len(refused)
-    if count < least:
+    if count < minimum:
         found.append(
-            f"{kind}: {quantity(count, 'test')} passed or may be skipped, at least {least} must: find what leaves them out; "
-            f"where tests were deleted on purpose, set {kind} = {count} in [min_tests]"
+            f"{kind}: too few tests: {quantity(count, 'test')} passed or may be skipped, min {minimum}; find the missing ones or, "
+            f"if tests were deleted on purpose, set {kind} = {count} in [min_tests]"
         )
     return found
 
@@ -97,9 +97,9 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("programs")
     commands.add_parser("imports")
-    counted = commands.add_parser("counted")
-    counted.add_argument("kind")
-    counted.add_argument("file", type=Path)
+    count = commands.add_parser("count")
+    count.add_argument("kind")
+    count.add_argument("file", type=Path)
     asked = parser.parse_args()
     expected = tomllib.loads(EXPECTED.read_text(encoding="utf-8"))
     if asked.command == "programs":
@@ -110,11 +110,11 @@ def main() -> int:
         parser.error(f"unknown kind '{asked.kind}': [min_tests] of {EXPECTED.name} has {', '.join(expected['min_tests'])}")
     else:
         try:
-            ran = ran_of(asked.file)
+            ran = parse_results(asked.file)
         except (OSError, ElementTree.ParseError) as error:
             parser.error(f"cannot count the tests of {asked.file}: {error}")
         print(f"{asked.kind}: {quantity(ran.passed, 'test')} passed (min {expected['min_tests'][asked.kind]}), {len(ran.skipped)} skipped")
-        found = complaints(asked.kind, ran, expected)
+        found = problems(asked.kind, ran, expected)
     for line in found:
         print(f"expected_tests: {line}", file=sys.stderr)
     return 1 if found else 0

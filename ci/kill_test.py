@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Kills peakmark with SIGKILL at random moments, and checks that nothing is lost, nothing is twice, and all files are readable.
+"""Kills peakmark with SIGKILL at random moments, and checks that no result is lost or duplicated and all files are readable.
 
     ci/kill_test.py build/prefix/bin/peakmark                              # 100 kills of each kind
     ci/kill_test.py build/prefix/bin/peakmark --count 5 --kinds history    # fewer, of one kind
     ci/kill_test.py build/prefix/bin/peakmark --seed 7                     # the same moments again
 
-| kind | what is killed | what must hold |
+| kind | killed process | condition |
 |---|---|---|
 | supervisor | `run`, and again while it resumes | the resumed run has each case once, equal to an undisturbed run |
 | worker | a worker of `run` | as above, but the case that it measured may be `crashed` |
 | record | `record`, not its program | the program ends with 0, its profile is complete; the next recording works and leaves one file |
-| recorded | the program under `record` | exit code 137; the profile has each allocation whose return the program has seen |
-| history | `history add` | the database is sound; a second `history add` gives the same history as without a kill |
+| recorded | the program under `record` | exit code 137; the profile has each allocation that had returned to the program |
+| history | `history add` | the database is intact; a second `history add` gives the same history as without a kill |
 
-A moment is a number of bytes that the process has read and written (/proc/PID/io), or of lines that a program has printed; both
-are drawn between nothing and all of an undisturbed run. A process that ends before its moment counts as no kill.
-Exit code: 1 when a check fails, with the seed and the folder, which is kept; 2 for wrong arguments.
+A moment is a number of bytes that the process has read and written (/proc/PID/io), or of lines that a program has printed, drawn
+between 0 and the number of an undisturbed run. A process that ends before its moment does not count as a kill.
+Exit code: 1 if a check fails, with the seed and the folder, which is kept; 2 for wrong arguments.
 """
 
 import argparse
@@ -34,14 +34,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from process_end import has_ended
-from quantity import quantity
+from helpers import has_ended, quantity
 
 ROOT = Path(__file__).resolve().parents[1]
-LIMIT_S = 120  # for what must come to an end
+LIMIT_S = 120  # for each process
 ALLOCATIONS = 200
 
-# A line after each allocation, of a kilobyte: the pipe holds four of them, so that the program is never far ahead.
+# Prints a line of 1,000 bytes after each allocation. The pipe holds four of them, so the program is at most four lines ahead.
 PROGRAM = f"""
 import os
 from small_opencl import Context
@@ -55,7 +54,7 @@ for i in range({ALLOCATIONS}):
 
 
 class Failure(Exception):
-    """The message says what does not hold."""
+    """A condition does not hold."""
 
 
 def expect(holds: object, message: str) -> None:
@@ -64,12 +63,12 @@ def expect(holds: object, message: str) -> None:
 
 
 def ended(pid: int) -> None:
-    """Waits until a process, ours or not, has ended."""
+    """Waits until a process, which need not be a child, has ended."""
     expect(has_ended(pid, LIMIT_S), f"process {pid} has not ended within {LIMIT_S} s")
 
 
 def bytes_moved(pid: int) -> int:
-    """Bytes that a process has read and written; -1 when it has ended."""
+    """Returns the bytes that a process has read and written; -1 if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/io").read_text().split()
     except (FileNotFoundError, ProcessLookupError, PermissionError):
@@ -102,18 +101,18 @@ class KillTest:
         return subprocess.Popen([self.peakmark, *map(str, words)], env=self.environment, **({"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} | options))
 
     def length(self, *words: object) -> int:
-        """The bytes that an undisturbed process moves."""
+        """Returns the bytes that an undisturbed process reads and writes."""
         process = self.start(*words)
-        # A process that has ended keeps its figures until it is waited for.
+        # /proc/PID/io exists until the process is waited for.
         watched = os.pidfd_open(process.pid)
         expect(select.select([watched], [], [], LIMIT_S)[0], "an undisturbed process does not end")
         os.close(watched)
-        most = bytes_moved(process.pid)
+        moved = bytes_moved(process.pid)
         expect(process.wait() == 0, f"peakmark {' '.join(map(str, words))} ended with {process.returncode}")
-        return most
+        return moved
 
     def killed_after(self, moved: int, process: subprocess.Popen) -> bool:
-        """Kills a process once it has moved so many bytes; False when it ended first."""
+        """Kills a process once it has read and written `moved` bytes. Returns False if it ended first."""
         end = time.monotonic() + LIMIT_S
         while process.poll() is None and bytes_moved(process.pid) < moved:
             expect(time.monotonic() < end, f"peakmark has not moved {moved} bytes within {LIMIT_S} s")
@@ -126,7 +125,7 @@ class KillTest:
         return ["run", ROOT / "suites/nightly.toml", "--filter", "^(padding|mul_add)/", "--memory-only", "--backend", "dry", "-o", output]
 
     def observations(self, run_file: Path) -> dict[str, dict]:
-        """By case; a case that is there twice, or not planned, fails."""
+        """Returns observations by case. Fails if the cases are not the planned ones, each once."""
         run = json.loads(run_file.read_text())
         about = run["context"]["peakmark"]
         expect(about["complete"], f"{run_file}: not complete")
@@ -137,7 +136,7 @@ class KillTest:
         return {one["case"]: {fact: one.get(fact) for fact in facts} for one in measured}
 
     def partial_cases(self, run_file: Path) -> list[str]:
-        """Cases whose line is whole in the partial file."""
+        """Returns the cases with a complete line in the partial file."""
         partial = Path(f"{run_file}.partial")
         if not partial.exists():
             return []
@@ -152,7 +151,7 @@ class KillTest:
         self.run_file = self.folder / "run.json"
 
     def supervisor(self) -> int:
-        """One run, killed until it is complete: returns the kills."""
+        """Kills and resumes one run until it is complete. Returns the number of kills."""
         kills = 0
         measured: list[str] = []
         resume: list[object] = []
@@ -210,9 +209,9 @@ class KillTest:
                     pass
         errors = process.communicate(timeout=LIMIT_S)[1]
         if killed and not self.run_file.exists():
-            # Killed while it described itself or checked the cases, it has run no case yet: nothing can be measured.
+            # The worker was killed before its first case, while it described itself or checked the cases.
             expect(process.returncode != 0 and "SIGKILL" in errors, f"run ended with {process.returncode} and no run file: {errors}")
-            expect(not Path(f"{self.run_file}.partial").exists(), "a partial run is left of a run without a case")
+            expect(not Path(f"{self.run_file}.partial").exists(), "a run without a case left a partial file")
             return killed
         found = self.observations(self.run_file)
         crashed = [case for case, one in found.items() if one["outcome"] == "crashed"]
@@ -236,7 +235,7 @@ class KillTest:
         return sorted(self.folder.glob("p.profile*"))
 
     def recording(self) -> tuple[subprocess.Popen, int]:
-        """A recording whose program is never more than four lines ahead of us, and the program's process."""
+        """Starts a recording. Returns its process, and the id of the program's process, which is at most four lines ahead."""
         process = self.start("record", "-o", self.folder / "p.profile", "--", sys.executable, self.program, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
         return process, int(process.stdout.readline())
@@ -259,10 +258,10 @@ class KillTest:
         process.stdout.close()
         expect(lines + len(rest) == ALLOCATIONS, "the program did not go on")
         profile = self.folder / f"p.profile.{program}"
-        expect(profile.exists(), f"{profile}: the profile of a program that went on is gone")
+        expect(profile.exists(), f"{profile}: the profile is missing, although its program continued")
         shown = self.shown(profile)
         expect(shown["complete"] and shown["requested"]["allocations"] == ALLOCATIONS, f"{profile}: events are missing")
-        # The next recording of the name is as any other, and removes what the killed one has left.
+        # The next recording with the same name works, and removes the files of the killed one.
         process, _ = self.recording()
         _, errors = process.communicate(timeout=LIMIT_S)
         expect(process.returncode == 0, f"the next recording ended with {process.returncode}: {errors.decode()}")
@@ -284,7 +283,7 @@ class KillTest:
         shown = self.shown(self.folder / "p.profile")
         found = shown["requested"]["allocations"]
         expect(printed <= found <= ALLOCATIONS, f"{found} allocations are recorded of {printed}")
-        expect(shown["requested"]["peak_bytes"] == sum(1000 + i for i in range(found)), "the recorded bytes are others")
+        expect(shown["requested"]["peak_bytes"] == sum(1000 + i for i in range(found)), "recorded bytes differ")
         expect([one.name for one in self.profiles()] == ["p.profile"], f"left beside p.profile: {self.profiles()}")
         (self.folder / "p.profile").unlink()
         return 1
@@ -308,7 +307,7 @@ class KillTest:
                 sound = connection.execute("PRAGMA integrity_check").fetchall()
             connection.close()
             expect(sound == [("ok",)], f"{database}: {sound}")
-        # A second one takes what is missing, and nothing twice.
+        # A second `history add` adds the missing runs only.
         self.run("history", "add", "--history", database, *self.files)
         expect(self.run("history", "export", "--history", database, "--format", "jsonl") == self.exported, f"{database} differs from an undisturbed history")
         for file in self.folder.glob("history.db*"):
@@ -335,7 +334,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("peakmark", type=Path)
     parser.add_argument("--count", type=int, default=100, help="kills of each kind (default: 100)")
-    parser.add_argument("--seed", type=int, default=None, help="default: one by chance, printed")
+    parser.add_argument("--seed", type=int, default=None, help="default: random, printed")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     asked = parser.parse_args()
     if not asked.peakmark.exists():

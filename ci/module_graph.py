@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The modules of harness/, and who includes whom. Fails where a file includes a module that comes after its own.
+"""Checks the includes between the modules of harness/. Fails if a file includes a module that comes after its own.
 
     ci/module_graph.py [--graph]
 
@@ -18,7 +18,7 @@ ENDINGS = {".cpp", ".hpp", ".h", ".cu"}
 
 
 def module_order(harness: Path) -> list[str]:
-    """The modules in the order in which they may use each other."""
+    """Returns the modules in the order in which they may use each other."""
     found = re.search(r"foreach\(module\s([^)]*)\)", (harness / "CMakeLists.txt").read_text())
     if found is None:
         raise SystemExit(f"{harness}/CMakeLists.txt: no foreach(module …)")
@@ -26,7 +26,7 @@ def module_order(harness: Path) -> list[str]:
 
 
 def used_modules(harness: Path, module: str, order: list[str]) -> dict[str, list[str]]:
-    """The modules that a module's files include, each with those files."""
+    """Returns the modules that a module's files include, each with those files."""
     used: dict[str, list[str]] = {}
     for file in sorted((harness / module).rglob("*")):
         if file.suffix not in ENDINGS or TEST_FILE.search(file.as_posix()):
@@ -37,7 +37,7 @@ def used_modules(harness: Path, module: str, order: list[str]) -> dict[str, list
 
 
 def violations(harness: Path) -> list[str]:
-    """One line for each module that is included against the order."""
+    """Returns one line for each module that is included against the order."""
     order = module_order(harness)
     return [
         f"{module} must not include {other}, which comes after it in harness/CMakeLists.txt: {', '.join(files)}"

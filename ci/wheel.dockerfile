@@ -1,5 +1,5 @@
-# The image in which cibuildwheel builds the wheel: Debian 12 with what building needs, and a Python where cibuildwheel looks
-# for one. [tool.cibuildwheel] in pyproject.toml names it.
+# The image in which cibuildwheel builds the wheel ([tool.cibuildwheel] in pyproject.toml): Debian 12 with the build packages, and
+# Python in the folder where cibuildwheel expects it.
 #   docker build -t peakmark-wheel -f ci/wheel.dockerfile ci
 FROM debian:12
 COPY packages-build.txt requirements-wheel.txt /opt/
@@ -7,4 +7,4 @@ RUN apt-get update -qq && \
     apt-get install -y -qq --no-install-recommends $(sed 's/#.*//' /opt/packages-build.txt | xargs) && \
     python3 -m venv /opt/python/cp311-cp311 && \
     /opt/python/cp311-cp311/bin/pip install -q build virtualenv -r /opt/requirements-wheel.txt && \
-    ln -s cp311-cp311 /opt/python/cp39-cp39  # by which cibuildwheel runs its own few lines, whatever the wheel is for
+    ln -s cp311-cp311 /opt/python/cp39-cp39  # cibuildwheel runs its own scripts with this one

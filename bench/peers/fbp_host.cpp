@@ -1,12 +1,14 @@
-// Filtered back-projection of one sinogram from host memory to host memory, a call for each line of standard
-// input, for bench/peers/nabu_fbp.py, which lets it and another program take turns. First OpenCL device.
+// Reconstructs one sinogram with peakmark's filtered back-projection, from host memory to host memory, for
+// bench/peers/nabu_fbp.py. Uses the first OpenCL device.
 //
 //   fbp_host WAY N_A W MODE SINOGRAM
 //
 // WAY is whole, inplace or kept; MODE as in numpy.pad; SINOGRAM a file of N_A x W floats, little-endian. The
-// angles are N_A equal steps of half a turn from 0, the axis is in the middle, the filter ramlak. It answers
-// each line with a line of JSON: `call` with {"ns": …}, of upload, reconstruction and download; `save FILE`,
-// which writes the last slice (W x W floats), with {}. The first line, before any call, tells the device.
+// angles are N_A equal steps of half a turn from 0, the axis is in the middle, the filter is ramlak.
+//
+// Prints a line of JSON about the device, then one line of JSON for each line of standard input:
+//   call        reconstructs; {"ns": time of upload, reconstruction and download}
+//   save FILE   writes the last slice (W x W floats); {}
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -27,7 +29,7 @@ using namespace peakmark;
 FbpMethod parse_method(const std::string& name) {
   for (const FbpMethod method : {FbpMethod::whole, FbpMethod::inplace, FbpMethod::kept})
     if (name == to_string(method)) return method;
-  throw UsageError("fbp_host: no method '" + name + "'; write whole, inplace or kept");
+  throw UsageError("fbp_host: unknown method '" + name + "'; write whole, inplace or kept");
 }
 
 Size parse_size(const std::string& text) {
@@ -35,9 +37,9 @@ Size parse_size(const std::string& text) {
     std::size_t used = 0;
     const Size value = std::stoll(text, &used);
     if (used == text.size()) return value;
-  } catch (const std::logic_error&) {  // no digits, or too many: told below
+  } catch (const std::logic_error&) {  // no digits, or out of range
   }
-  throw UsageError("fbp_host: '" + text + "' is no size");
+  throw UsageError("fbp_host: invalid size '" + text + "'");
 }
 
 std::vector<float> read_floats(const std::string& path, Size count) {
@@ -93,7 +95,7 @@ void serve(const std::vector<std::string>& arguments) {
       write_floats(line.substr(5), slice);
       answer(nlohmann::json::object());
     } else {
-      throw UsageError("fbp_host: '" + line + "' is neither `call` nor `save FILE`");
+      throw UsageError("fbp_host: unknown request '" + line + "'; write `call` or `save FILE`");
     }
   }
 }

@@ -1,10 +1,10 @@
-// Plain Google Benchmark of peakmark's kernels, for bench/peers/google_benchmark.py, which interleaves it
-// with peakmark's own timing of the same work.
+// Measures peakmark's kernels with plain Google Benchmark, for bench/peers/google_benchmark.py, which
+// interleaves it with peakmark.
 //
 //   gbench_host CASE [--benchmark_…]
 //
-// It runs two benchmarks on the first device: `copy`, the copy that peakmark takes as its reference case (64
-// MiB on a CPU), and CASE. An iteration enqueues one call and waits for it; the time is the host's clock.
+// Runs two benchmarks on the first device: `copy`, which is peakmark's reference case (64 MiB on a CPU), and
+// CASE. An iteration enqueues one call and waits for it; the clock is that of the host.
 #include <benchmark/benchmark.h>
 
 #include <iostream>

@@ -3,9 +3,9 @@
 
     bench/peers/google_benchmark.py [BUILD FOLDER] [--case NAME]… [--rounds N]
 
-Each round measures the reference copy and each case once with either program, in an order that changes from round to round.
-A time is the median of a round: of Google Benchmark's repetitions, of peakmark's samples. The two agree where 1 lies within the
-95 % interval of the ratio's median over the rounds, or the median is within 2 % of 1. Exit code 1 where a pair does not agree, 2 where a program fails.
+Each round measures the reference copy and each case once with each program; the order alternates. A time is the median of Google
+Benchmark's repetitions, or of peakmark's samples, in a round. The two agree if the 95 % interval of the median ratio over the
+rounds contains 1, or the median ratio is within 2 % of 1. Exit code 1 if a pair does not agree, 2 if a program fails.
 """
 
 import argparse
@@ -21,7 +21,8 @@ TOLERANCE = 0.02
 REPETITIONS = 9
 
 
-def output_of(command: list[str], **more) -> str:
+def run_command(command: list[str], **more) -> str:
+    """Returns the output of a command; exits with code 2 if it fails."""
     answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
     if answer.returncode != 0:
         print(f"google_benchmark: {' '.join(command)} ended with {answer.returncode}:\n{answer.stderr}", file=sys.stderr)
@@ -30,12 +31,12 @@ def output_of(command: list[str], **more) -> str:
 
 
 def by_google_benchmark(build: Path, case: str, seconds: float) -> dict[str, float]:
-    """ns a call of the copy and of the case."""
+    """Returns ns per call of the copy and of the case."""
     command = [
-        str(build / "bench/peers/gbench_host"), case, "--benchmark_format=json", f"--benchmark_repetitions={REPETITIONS}",
+        str(build / "bench/gbench_host"), case, "--benchmark_format=json", f"--benchmark_repetitions={REPETITIONS}",
         f"--benchmark_min_time={seconds / REPETITIONS}", "--benchmark_min_warmup_time=0.05",
     ]
-    rows = [row for row in json.loads(output_of(command))["benchmarks"] if row["run_type"] == "iteration"]
+    rows = [row for row in json.loads(run_command(command))["benchmarks"] if row["run_type"] == "iteration"]
     scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
     return {
         name: statistics.median(
@@ -46,14 +47,14 @@ def by_google_benchmark(build: Path, case: str, seconds: float) -> dict[str, flo
 
 
 def peakmark_answers(build: Path, cases: list[str], options: list[str]) -> list[dict]:
-    """What the worker that `peakmark run` starts answers: references, then observations; exits where a case is not ok."""
+    """Runs a worker as `peakmark run` does. Returns references, then observations; exits with code 2 if a case is not ok."""
     read, write = os.pipe()
     command = [
         str(build / "bench/peakmark-bench"), "--cases", "-", "--reference", "--no-memory", "--observations-fd", str(write),
         *options,
     ]
     with os.fdopen(read) as lines:
-        # Longer than a pipe holds: the worker would wait for a reader.
+        # Read while the worker runs: its output can be larger than the buffer of a pipe.
         with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, pass_fds=[write]) as worker:
             os.close(write)
             worker.stdin.write("\n".join(cases) + "\n")
@@ -67,7 +68,7 @@ def peakmark_answers(build: Path, cases: list[str], options: list[str]) -> list[
 
 
 def by_peakmark(build: Path, case: str, seconds: float) -> dict[str, float]:
-    """The same, by peakmark."""
+    """Returns the same as by_google_benchmark(), measured by peakmark."""
     answers = peakmark_answers(build, [case], ["--cache", "hot", "--seconds", str(seconds)])
     reference = [one["reference_ns"] for one in answers if "reference_ns" in one][0]
     (observation,) = [one for one in answers if "outcome" in one]
@@ -75,7 +76,7 @@ def by_peakmark(build: Path, case: str, seconds: float) -> dict[str, float]:
 
 
 def median_interval(values: list[float]) -> tuple[float, float]:
-    """Of at least 95 % for the median, by order statistics: no assumption on the noise."""
+    """Returns an interval for the median with a confidence of at least 95 %, by order statistics, for any noise."""
     ordered, n = sorted(values), len(values)
     outside, low = 0.0, 0
     weights = [1.0]
@@ -95,7 +96,7 @@ def main() -> int:
     parser.add_argument("build", nargs="?", default="build/release", type=Path)
     parser.add_argument("--case", action="append", help="default: two of padding")
     parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of a case and program in a round")
+    parser.add_argument("--seconds", type=float, default=0.5, help="time per case, program and round")
     options = parser.parse_args()
     cases = options.case or CASES
     times: dict[str, list[tuple[float, float]]] = {}

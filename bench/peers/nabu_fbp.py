@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""peakmark's filtered back-projection beside nabu's, both through OpenCL on the same device, and one table (markdown).
+"""Compares peakmark's filtered back-projection with nabu's on one OpenCL device and prints one table (markdown).
 
     bench/peers/nabu_fbp.py [--build build/release] [--shapes 512x512,1440x1024] [--modes zeros,edges] [--rounds 5]
                             [-o FILE] [--json FILE]
 
-nabu comes from PyPI, into the environment that suites/clients/make-environments makes. Both get the same sinogram (noise),
-angles, axis, padding and filter, host memory to host memory. Memory first: each program runs one call under
-`peakmark record`, and the results are compared. Then time: all programs are started, call once to warm up, and take
-turns, one call each a round. A ratio is the median over the rounds of the ratio within a round. No exit code judges
-times: they depend on the machine and on what else it does. Results that differ are exit code 3.
+Installs nabu from PyPI with suites/clients/make-environments. Both programs get the same sinogram (noise), angles, axis, padding
+and filter, and work from host memory to host memory. First, each program runs one call under `peakmark record`, and the
+results are compared. Then all programs run, after one warm-up call, one call each per round, interleaved. A ratio is the median over the
+rounds of the ratio within a round. Exit code 3 if results differ; it does not depend on times.
 """
 
 import argparse
@@ -28,20 +27,20 @@ MAKE_ENVIRONMENTS = ROOT / "suites/clients/make-environments"
 ENVIRONMENTS = Path(os.environ.get("PEAKMARK_ENVIRONMENTS") or ROOT / "build/environments").absolute()
 ENVIRONMENT = ENVIRONMENTS / "nabu-2026.1.2"
 WAYS = ["whole", "inplace"]
-# nabu's word: numpy's.
+# nabu's name of a padding mode: numpy's.
 MODES = {"zeros": "constant", "edges": "edge"}
 SEED = 20260131
-# Both sum n_a single-precision terms, in another order and at coordinates rounded otherwise.
-MOST_DIFFERENCE = 1e-3
+# Both sum n_a single-precision terms, in different order and at differently rounded coordinates.
+MAX_DIFFERENCE = 1e-3
 EXIT_USAGE, EXIT_MEASUREMENT = 2, 3
 
 
 class PeerError(Exception):
-    """A program failed; the message says which, and how to see more."""
+    """A program failed."""
 
 
 def make_environment() -> Path:
-    """The Python of nabu's environment; SystemExit where it could not be made."""
+    """Returns the Python of nabu's environment. Exits if it cannot be made."""
     environment = dict(os.environ) | {"PEAKMARK_ENVIRONMENTS": str(ENVIRONMENTS)}
     made = subprocess.run([sys.executable, MAKE_ENVIRONMENTS, ENVIRONMENT.name], env=environment, check=False)
     if made.returncode != 0:
@@ -51,11 +50,11 @@ def make_environment() -> Path:
 
 @dataclass(frozen=True)
 class Task:
-    """What every program is to compute."""
+    """The reconstruction that every program computes."""
 
     n_a: int
     w: int
-    mode: str  # nabu's word
+    mode: str  # a key of MODES
     sinogram: Path
 
     @property
@@ -66,7 +65,7 @@ class Task:
 
 @dataclass
 class Program:
-    """One of those that are compared."""
+    """A program that is compared."""
 
     name: str
     command: list[str]
@@ -76,9 +75,9 @@ class Program:
 
 def programs_for(task: Task, build: Path, device: str) -> list[Program]:
     shape = [str(task.n_a), str(task.w)]
-    host = str(build / "bench/peers/fbp_host")
-    # pyvkfft is linked to the system's loader while pyopencl brings one of its own: with one for both, the recorder
-    # sees the tables of the FFT too.
+    host = str(build / "bench/fbp_host")
+    # pyvkfft is linked to the system's OpenCL loader, pyopencl ships another. The recorder sees the tables of the FFT
+    # only if both use the same loader.
     loader = ctypes.util.find_library("OpenCL")
     preload = {"LD_PRELOAD": loader} if loader else {}
     nabu = [sys.executable, str(HERE / "nabu_host.py"), *shape, task.mode, str(task.sinogram), device]
@@ -92,7 +91,7 @@ def programs_for(task: Task, build: Path, device: str) -> list[Program]:
 
 
 class Running:
-    """A program that was started, its first line read."""
+    """A running program. `about` is its first answer."""
 
     def __init__(self, program: Program, prefix: list[str], log: Path):
         self.program, self.log = program, log
@@ -124,21 +123,21 @@ class Running:
 
 
 def recorded_call(program: Program, peakmark: Path, folder: Path) -> tuple[dict, dict]:
-    """What `peakmark show` tells of one call, and what the program told; its slice lies in `folder` then."""
+    """Records one call. Returns the output of `peakmark show --json` and the program's first answer; saves its slice in `folder`."""
     profile = folder / f"{program.name}.profile"
     running = Running(program, [str(peakmark), "record", "-o", str(profile), "--"], folder / f"{program.name}.log")
     running.ask("call")
     running.ask(f"save {folder / program.name}.f32")
     running.end()
     shown = subprocess.run([peakmark, "show", profile, "--json"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    told = json.loads(shown)
-    if not told["complete"] or told["lost_events"]:
-        raise PeerError(f"the recording of {program.name} is not complete")
-    return told, running.about
+    summary = json.loads(shown)
+    if not summary["complete"] or summary["lost_events"]:
+        raise PeerError(f"incomplete recording of {program.name}: {profile}")
+    return summary, running.about
 
 
 def difference(one, other) -> float:
-    """The most by which two slices differ inside 0.48 of the width, relative to the greatest absolute value."""
+    """Returns the max difference of two slices within a radius of 0.48 of the width, relative to the max absolute value."""
     import numpy
 
     w = one.shape[0]
@@ -147,14 +146,13 @@ def difference(one, other) -> float:
     return float(numpy.abs(one[inside].astype(float) - other[inside]).max() / numpy.abs(other[inside]).max())
 
 
-
 def seconds(times_ns: list[int]) -> str:
     low, middle, high = (1e-9 * value for value in (min(times_ns), statistics.median(times_ns), max(times_ns)))
     return f"{middle:.3g} s ({low:.3g} to {high:.3g})"
 
 
 def measure(task: Task, build: Path, rounds: int, device: str, folder: Path) -> tuple[list[dict], dict]:
-    """Of each program: what `--json` tells; and what nabu says of itself."""
+    """Returns one entry per program for `--json`, and nabu's first answer."""
     import numpy
 
     programs = programs_for(task, build, device)
@@ -162,7 +160,7 @@ def measure(task: Task, build: Path, rounds: int, device: str, folder: Path) -> 
     for program in programs:
         recordings[program.name], about[program.name] = recorded_call(program, build / "harness/cli/peakmark", folder)
     if len({one["device"] for one in about.values()}) != 1:
-        raise PeerError(f"not one device: {about}")
+        raise PeerError(f"programs use different devices: {about}")
     slices = {
         program.name: numpy.fromfile(folder / f"{program.name}.f32", dtype=numpy.float32).reshape(task.w, task.w)
         for program in programs
@@ -217,9 +215,9 @@ def write_sinogram(n_a: int, w: int, path: Path) -> None:
 
 
 def device_name(build: Path, folder: Path) -> str:
-    """The device that peakmark takes."""
+    """Returns the name of the device that peakmark chooses."""
     write_sinogram(4, 4, folder / "small")
-    command = [str(build / "bench/peers/fbp_host"), "whole", "4", "4", "constant", str(folder / "small")]
+    command = [str(build / "bench/fbp_host"), "whole", "4", "4", "constant", str(folder / "small")]
     running = Running(Program("fbp_host", command, dict(os.environ)), [], folder / "fbp_host.log")
     running.end()
     return running.about["device"]
@@ -231,8 +229,8 @@ def header(nabu: dict, rounds: int, load: float) -> list[str]:
         f"{nabu['device']} ({nabu['platform']}, driver {nabu['driver']}), {os.cpu_count()} cores, load average"
         f" {load:.1f} before; {versions}; nabu with{'' if nabu['textures'] else 'out'} textures. One sinogram of noise"
         f" (seed {SEED}), n_a equal steps of half a turn, axis in the middle, ramlak, host to host. Times: median"
-        f" (least to most) of {rounds} calls, after one, the programs in turns. Floor: 4·n_a·w + 4·w² bytes."
-        " Difference: from nabu's slice, inside 0.48 w, relative to its greatest value.",
+        f" (min to max) of {rounds} calls after a warm-up call, programs interleaved. Floor: 4·n_a·w + 4·w² bytes."
+        " Difference: from nabu's slice, inside 0.48 w, relative to its max.",
         "",
         "| n_a × w | padding | program | time | over nabu's | requested peak, bytes | over the floor | difference |",
         "|---|---|---|---|---|---|---|---|",
@@ -255,13 +253,13 @@ def main() -> int:
     parser.add_argument("--modes", default="zeros,edges", help="zeros, edges or both (default)")
     parser.add_argument("--rounds", type=int, default=5, help="timed calls of each program (default 5)")
     parser.add_argument("-o", "--output", type=Path, help="file to write instead of standard output")
-    parser.add_argument("--json", type=Path, help="file to write the figures to, beside the table")
+    parser.add_argument("--json", type=Path, help="file to write the figures to, in addition to the table")
     arguments = parser.parse_args()
     modes = arguments.modes.split(",")
     build = arguments.build.resolve()
     if not set(modes) <= set(MODES) or arguments.rounds < 1:
-        parser.error("--modes are zeros and edges, --rounds 1 or more")
-    for program in ("bench/peers/fbp_host", "harness/cli/peakmark"):
+        parser.error("--modes must be zeros, edges or both; --rounds must be at least 1")
+    for program in ("bench/fbp_host", "harness/cli/peakmark"):
         if not (build / program).exists():
             parser.error(f"{build} has no {program}: build it first, as ci/test release does")
 
@@ -269,7 +267,7 @@ def main() -> int:
     if Path(sys.prefix).resolve() != ENVIRONMENT.resolve():
         os.execv(python, [str(python), *sys.argv])
 
-    # PoCL's limits follow the memory that happens to be free; pinned, both have the same.
+    # Without this, PoCL's limits depend on the memory that happens to be free, and differ between the programs.
     os.environ.setdefault("POCL_MEMORY_LIMIT", "4")
     load = os.getloadavg()[0]
     measured, about = [], {}
@@ -295,9 +293,9 @@ def main() -> int:
         arguments.output.write_text(table, encoding="utf-8")
     else:
         print(table, end="")
-    agree = all(one["difference"] <= MOST_DIFFERENCE for one in measured)
+    agree = all(one["difference"] <= MAX_DIFFERENCE for one in measured)
     if not agree:
-        print(f"nabu_fbp: results differ by more than {MOST_DIFFERENCE:g}", file=sys.stderr)
+        print(f"nabu_fbp: results differ by more than {MAX_DIFFERENCE:g}", file=sys.stderr)
     return 0 if agree else EXIT_MEASUREMENT
 
 

@@ -1,5 +1,4 @@
-"""nabu's filtered back-projection of one sinogram from host memory to host memory, a call for each line of standard
-input, for nabu_fbp.py. It answers as fbp_host does.
+"""Reconstructs one sinogram with nabu, from host memory to host memory, for nabu_fbp.py. Same protocol as fbp_host.
 
     nabu_host.py N_A W MODE SINOGRAM DEVICE
 """
@@ -20,7 +19,7 @@ def answer(line):
     print(json.dumps(line), flush=True)
 
 
-def device_of_name(name):
+def find_device(name):
     for platform in pyopencl.get_platforms():
         for device in platform.get_devices():
             if device.name.strip() == name:
@@ -31,7 +30,7 @@ def device_of_name(name):
 def main():
     n_a, w = int(sys.argv[1]), int(sys.argv[2])
     mode, sinogram_file, name = sys.argv[3:6]
-    device = device_of_name(name)
+    device = find_device(name)
     sinogram = np.fromfile(sinogram_file, dtype=np.float32).reshape(n_a, w)
     backprojector = OpenCLBackprojector(
         (n_a, w),
@@ -58,7 +57,7 @@ def main():
             slice_.tofile(line[5:])
             answer({})
         else:
-            sys.exit(f"nabu_host: '{line}' is neither `call` nor `save FILE`")
+            sys.exit(f"nabu_host: unknown request '{line}'; write `call` or `save FILE`")
 
 
 if __name__ == "__main__":

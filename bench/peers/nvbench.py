@@ -3,9 +3,9 @@
 
     bench/peers/nvbench.py NVBENCH [--build build/release] [--case NAME]… [--rounds N]
 
-NVBENCH is a build folder or an install prefix of nvbench, which must be there: nothing is downloaded. The script configures
-the build folder with it and builds bench/peers/nvbench_host there. A time is the median of a round's calls. Exit code 1 where
-the median ratio over the rounds is more than 2 % from 1, 2 where a program fails.
+NVBENCH is an existing build folder or install prefix of nvbench; the script downloads nothing. It configures the build folder
+with it and builds nvbench_host. A time is the median of a round's calls. Exit code 1 if the median ratio over the rounds
+is more than 2 % from 1, 2 if a program fails.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from google_benchmark import median_interval, output_of, peakmark_answers
+from google_benchmark import median_interval, peakmark_answers, run_command
 
 CASES = ["padding/computed/cuda/ny:2048/nx:2048", "padding/coords1d/cuda/mode:edge/ny:2048/nx:2048"]
 TOLERANCE = 0.02
@@ -27,8 +27,8 @@ def build_host(nvbench: Path, build: Path) -> None:
     subprocess.run(["cmake", "--build", str(build), "--target", "nvbench_host", "peakmark-bench"], check=True, stdout=sys.stderr)
 
 
-def times_of(document: dict) -> dict[str, float]:
-    """ns a call by case, of nvbench's JSON: the median where this nvbench has one, else the mean."""
+def parse_times(document: dict) -> dict[str, float]:
+    """Returns ns per call by case from nvbench's JSON: the median, or the mean if this version has no median."""
     times = {}
     for benchmark in document["benchmarks"]:
         for state in benchmark["states"]:
@@ -50,8 +50,8 @@ def by_nvbench(build: Path, cases: list[str]) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "nvbench.json"
         axis = f"case=[{','.join(['copy', *cases])}]"
-        output_of([str(build / "bench/peers/nvbench_host"), "--devices", "0", "--axis", axis, "--json", str(file)])
-        return times_of(json.loads(file.read_text(encoding="utf-8")))
+        run_command([str(build / "bench/nvbench_host"), "--devices", "0", "--axis", axis, "--json", str(file)])
+        return parse_times(json.loads(file.read_text(encoding="utf-8")))
 
 
 def by_peakmark(build: Path, cases: list[str]) -> dict[str, float]:

@@ -1,10 +1,9 @@
-// nvbench's cold measurement of peakmark's kernels, for bench/peers/nvbench.py, which compares it with
-// peakmark's own timing of the same calls. Only built where PEAKMARK_NVBENCH names a tree of nvbench
-// (bench/peers/CMakeLists.txt).
+// Measures peakmark's kernels with nvbench (cold), for bench/peers/nvbench.py, which compares it with
+// peakmark. Built only if the CMake variable PEAKMARK_NVBENCH is set.
 //
 //   nvbench_host --devices 0 --axis "case=[copy,padding/computed/…]" --json FILE
 //
-// The calls run on the stream of peakmark's device, which nvbench is given as its own.
+// Calls run on the stream of peakmark's device; measure() passes it to nvbench.
 #include <memory>
 #include <nvbench/nvbench.cuh>
 #include <string>
@@ -27,7 +26,7 @@ const Registry& registry() {
   return all;
 }
 
-// As peakmark's reference case on a GPU.
+// Size of peakmark's reference case on a GPU.
 constexpr Size kCopiedBytes = Size{512} << 20;
 
 void measure_copy(nvbench::state& state, Device& device) {

@@ -1,5 +1,6 @@
-// What the detector of trends finds and what it cries for nothing, on simulated nights; docs/statistics.md
-// shows what it prints. A table a word: false_alarms, finds, curve, cases, reference, open, series.
+// Simulates runs and measures which steps the trend detector and others find, and how many false alarms they
+// raise. Each argument prints one table of docs/statistics.md: false_alarms, finds, curve, cases, reference,
+// open. `series` prints the simulated times for other programs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,18 +16,18 @@
 namespace peakmark::bench {
 namespace {
 
-/// Seeds from this one on were used for nothing else. Constants were chosen on those below 10^9.
+/// Reported figures use seeds from here on. Constants were chosen on seeds below 10^9.
 constexpr std::uint64_t kReported = 7'000'000'000;
 std::uint64_t first_seed = kReported;
-constexpr std::size_t kBefore = 60;  ///< nights before alarms are counted
-constexpr std::size_t kCounted = 140;
-constexpr std::size_t kBaseline = 90;  ///< nights before a step
+constexpr std::size_t kBefore = 60;    ///< runs before those in which alarms count as false
+constexpr std::size_t kJudged = 140;   ///< runs in which alarms count as false
+constexpr std::size_t kBaseline = 90;  ///< runs before a step
 
 std::uint64_t seed_of(Family family, std::size_t experiment, std::size_t index) {
   return first_seed + static_cast<std::uint64_t>(family) * 100'000'000 + experiment * 10'000'000 + index;
 }
 
-/// Sum of `count` numbers, on all cores; the same whatever their number.
+/// Returns the sum of work(0) … work(count − 1), computed on all cores.
 template <typename Work>
 double sum_of(std::size_t count, Work work) {
   const std::size_t workers = std::max(1U, std::thread::hardware_concurrency());
@@ -46,7 +47,7 @@ double sum_of(std::size_t count, Work work) {
   return sum;
 }
 
-/// How a detector is asked: with the series, from which night on.
+/// Returns the alarms of a detector for a simulated series, from run `from` on.
 using Ask = std::function<std::vector<Alarm>(const Simulated&, std::size_t from)>;
 
 Ask ours(bool confirm, const trend::TrendOptions& options = {}) {
@@ -59,28 +60,29 @@ Ask theirs(const Detector& detector) {
   return [=](const Simulated& simulated, std::size_t from) { return detector(simulated.times, from); };
 }
 
-/// 1 where a slower level is told, else 0: for sums.
-double tells_slower(const std::vector<Alarm>& alarms) {
+/// Returns 1 if an alarm reports a slower level, else 0.
+double reports_slower(const std::vector<Alarm>& alarms) {
   return std::ranges::any_of(alarms, [](const Alarm& alarm) { return alarm.direction > 0; }) ? 1 : 0;
 }
 
-/// Per 1,000 case-nights, of either direction.
+/// Returns alarms of either direction per 1,000 case-runs of series without a step.
 double false_alarms(Family family, double shared, std::size_t series, const Ask& ask) {
   const double alarms = sum_of(series, [&](std::size_t i) {
-    const Simulated simulated = simulate(family, seed_of(family, 0, i), kBefore + kCounted, shared, {});
+    const Simulated simulated = simulate(family, seed_of(family, 0, i), kBefore + kJudged, shared, {});
     return static_cast<double>(ask(simulated, kBefore).size());
   });
-  return 1000 * alarms / static_cast<double>(series * kCounted);
+  return 1000 * alarms / static_cast<double>(series * kJudged);
 }
 
-/// The part of steps that is told as slower within so many nights, the first night of the step counted.
+/// Returns the share of steps that are reported as slower within `within` runs, the first run of the step
+/// included.
 double found(Family family, double shared, std::size_t series, const Ask& ask, double part,
              std::size_t within) {
   const double hits = sum_of(series, [&](std::size_t i) {
     const Simulated simulated =
         simulate(family, seed_of(family, 1, i), kBaseline + within, shared, step_level(part, kBaseline));
     const std::vector<Alarm> alarms = ask(simulated, kBaseline);
-    return tells_slower(alarms);
+    return reports_slower(alarms);
   });
   return hits / static_cast<double>(series);
 }
@@ -98,7 +100,7 @@ void tabulate_false_alarms(std::size_t series) {
   print_false_alarms("peakmark, re-run shares half of the noise", kShared, series, ours(true));
   print_false_alarms("peakmark, re-run shares nothing", 0, series, ours(true));
   print_false_alarms("peakmark, re-run shares all", 1, series, ours(true));
-  print_false_alarms("peakmark, no re-run: the next night confirms", kShared, series, ours(false));
+  print_false_alarms("peakmark, no re-run: the next run confirms", kShared, series, ours(false));
   for (const Peer& peer : peers()) {
     const bool is_slow = peer.name.starts_with("asv");
     print_false_alarms(peer.name, kShared, is_slow ? std::min<std::size_t>(series, 400) : series,
@@ -126,34 +128,33 @@ void tabulate_finds(std::size_t series) {
                          {"+10 %", Family::ar1, 0.10, 7},
                          {"+10 %", Family::outliers, 0.10, 3},
                          {"+10 %", Family::two_clocks, 0.10, 7}}) {
-    fmt::print("| {} | {} | {} nights | {:.3f} | {:.3f} |\n", row.step, to_string(row.family), row.within,
+    fmt::print("| {} | {} | {} runs | {:.3f} | {:.3f} |\n", row.step, to_string(row.family), row.within,
                found(row.family, kShared, series, ours(true), row.part, row.within),
                found(row.family, kShared, series, ours(false), row.part, row.within));
   }
   for (const Family family : {Family::gaussian_1, Family::gaussian_3}) {
     const double hits = sum_of(series / 4, [&](std::size_t i) {
-      const Level drift = [](std::size_t night) {
-        return night < kBaseline ? 1
-                                 : 1 + 0.1 * std::min(1.0, static_cast<double>(night - kBaseline + 1) / 30);
+      const Level drift = [](std::size_t run) {
+        return run < kBaseline ? 1 : 1 + 0.1 * std::min(1.0, static_cast<double>(run - kBaseline + 1) / 30);
       };
       const Simulated simulated = simulate(family, seed_of(family, 2, i), kBaseline + 30, kShared, drift);
       const auto alarms = ours(true)(simulated, kBaseline);
-      return tells_slower(alarms);
+      return reports_slower(alarms);
     });
-    fmt::print("| drift of 10 % over 30 nights | {} | 30 nights | {:.3f} | |\n", to_string(family),
+    fmt::print("| drift of 10 % over 30 runs | {} | 30 runs | {:.3f} | |\n", to_string(family),
                hits / static_cast<double>(series / 4));
   }
   for (const std::size_t gap : {5, 10, 20}) {
     const double hits = sum_of(series / 2, [&](std::size_t i) {
-      const Level level = [gap](std::size_t night) {
-        return night < kBaseline ? 1 : night < kBaseline + gap ? 1.1 : 1.21;
+      const Level level = [gap](std::size_t run) {
+        return run < kBaseline ? 1 : run < kBaseline + gap ? 1.1 : 1.21;
       };
       const Simulated simulated = simulate(Family::gaussian_3, seed_of(Family::gaussian_3, 3, i),
                                            kBaseline + gap + 7, kShared, level);
       const auto alarms = ours(true)(simulated, kBaseline + gap);
-      return tells_slower(alarms);
+      return reports_slower(alarms);
     });
-    fmt::print("| +10 %, {} nights after another | gaussian_3 | 7 nights | {:.3f} | |\n", gap,
+    fmt::print("| +10 %, {} runs after another | gaussian_3 | 7 runs | {:.3f} | |\n", gap,
                hits / static_cast<double>(series / 2));
   }
 }
@@ -165,7 +166,7 @@ void print_point(const char* name, double threshold, std::size_t series, const A
 }
 
 void draw_curve(std::size_t series) {
-  fmt::print("detector,threshold,false_alarms_per_1000,found_5_percent_in_7_nights\n");
+  fmt::print("detector,threshold,false_alarms_per_1000,found_5_percent_in_7_runs\n");
   for (const double threshold : {2.6, 2.8, 3.0, 3.18, 3.4, 3.6, 3.8}) {
     trend::TrendOptions options;
     options.detector.slower = threshold;
@@ -182,9 +183,10 @@ void draw_curve(std::size_t series) {
   }
 }
 
-/// Many cases of one night share its false discoveries.
-void tabulate_cases(std::size_t nights_of_a_trial) {
-  fmt::print("| cases | false alarms a night, all cases | +5 % in 7 nights | in 14 |\n|---|---|---|---|\n");
+/// Measures how the number of cases changes the figures: find_trends() limits false alarms per run, not per
+/// case.
+void tabulate_cases(std::size_t runs_of_a_trial) {
+  fmt::print("| cases | false alarms per run, all cases | +5 % in 7 runs | in 14 |\n|---|---|---|---|\n");
   for (const std::size_t cases : {1, 100, 2000}) {
     const std::size_t trials = cases == 1 ? 2000 : cases == 100 ? 200 : 12;
     double in_seven = 0;
@@ -195,8 +197,8 @@ void tabulate_cases(std::size_t nights_of_a_trial) {
       trend::DeviceHistory history;
       for (std::size_t i = 0; i < cases; ++i) {
         const Simulated simulated = simulate(
-            Family::gaussian_3, seed_of(Family::gaussian_3, 4, trial * 5000 + i),
-            kBaseline + nights_of_a_trial, kShared, i < changed ? step_level(0.05, kBaseline) : Level());
+            Family::gaussian_3, seed_of(Family::gaussian_3, 4, trial * 5000 + i), kBaseline + runs_of_a_trial,
+            kShared, i < changed ? step_level(0.05, kBaseline) : Level());
         trend::DeviceHistory one = make_history(simulated, true);
         one.series[0].case_name = fmt::format("{}", i);
         if (history.runs.empty()) history.runs = one.runs;
@@ -217,55 +219,58 @@ void tabulate_cases(std::size_t nights_of_a_trial) {
     }
     const auto all = static_cast<double>(trials * changed);
     fmt::print("| {}, {} of them changed | {:.4f} | {:.2f} | {:.2f} |\n", cases, changed,
-               others / static_cast<double>(trials * nights_of_a_trial), in_seven / all, in_fourteen / all);
+               others / static_cast<double>(trials * runs_of_a_trial), in_seven / all, in_fourteen / all);
     std::fflush(stdout);
   }
 }
 
-/// The machine of a night (3 %) is the same for the case and for the reference, which has 0.5 % of its own.
+/// Simulates noise of the machine (3 %) that the case and the reference share; the reference adds 0.5 %.
 void tabulate_reference(std::size_t series) {
   fmt::print(
       "| noise of the case, and of the machine | trends of | false alarms | +5 % in 3 | +5 % in 7 "
       "|\n|---|---|---|---|---|\n");
   for (const double machine_deviation : {0.03, 0.005}) {
     for (const bool with_reference : {false, true}) {
-      const auto run = [&](std::size_t i, std::size_t experiment, std::size_t nights, const Level& level) {
+      const auto simulated_history = [&](std::size_t i, std::size_t experiment, std::size_t runs,
+                                         const Level& level) {
         const std::uint64_t seed = seed_of(Family::gaussian_1, experiment, i);
-        Simulated simulated = simulate(Family::gaussian_1, seed, nights, kShared, level);
+        Simulated simulated = simulate(Family::gaussian_1, seed, runs, kShared, level);
         Random machine(seed + 5'000'000);
         std::vector<double> references;
-        for (std::size_t night = 0; night < nights; ++night) {
+        for (std::size_t run = 0; run < runs; ++run) {
           const double factor = 1 + machine_deviation * machine.normal();
-          simulated.times[night] *= factor;
-          simulated.again[night] *= factor;
+          simulated.times[run] *= factor;
+          simulated.again[run] *= factor;
           references.push_back(factor * (1 + 0.005 * machine.normal()));
         }
         trend::DeviceHistory history = make_history(simulated, true);
-        for (std::size_t night = 0; with_reference && night < nights; ++night) {
-          history.runs[night].reference_copy_ns = 1e5 * references[night];
+        for (std::size_t run = 0; with_reference && run < runs; ++run) {
+          history.runs[run].reference_copy_ns = 1e5 * references[run];
         }
         return history;
       };
       const double alarms = sum_of(series, [&](std::size_t i) {
-        return static_cast<double>(our_alarms(run(i, 5, kBefore + kCounted, {}), kBefore).size());
+        return static_cast<double>(
+            our_alarms(simulated_history(i, 5, kBefore + kJudged, {}), kBefore).size());
       });
       const auto found_in = [&](std::size_t within) {
         return sum_of(series,
                       [&](std::size_t i) {
-                        return tells_slower(our_alarms(
-                            run(i, 6, kBaseline + within, step_level(0.05, kBaseline)), kBaseline));
+                        return reports_slower(our_alarms(
+                            simulated_history(i, 6, kBaseline + within, step_level(0.05, kBaseline)),
+                            kBaseline));
                       }) /
                static_cast<double>(series);
       };
       fmt::print("| 1 %, {:g} % | {} | {:.2f} | {:.3f} | {:.3f} |\n", machine_deviation * 100,
                  with_reference ? "times or ratios, as find_trends() decides" : "times",
-                 1000 * alarms / static_cast<double>(series * kCounted), found_in(3), found_in(7));
+                 1000 * alarms / static_cast<double>(series * kJudged), found_in(3), found_in(7));
       std::fflush(stdout);
     }
   }
 }
 
-/// For other programs: a line a series, `family,step,night 0,night 1,…`.
+/// Prints one line per series for other programs: `family,step,time of run 0,time of run 1,…`.
 void print_series(std::size_t count) {
   const auto print = [](const std::string& head, const Simulated& simulated) {
     fmt::print("{},{:.6g}\n", head, fmt::join(simulated.times, ","));
@@ -273,7 +278,7 @@ void print_series(std::size_t count) {
   for (const Family family : kFamilies) {
     for (std::size_t i = 0; i < count; ++i) {
       print(fmt::format("{},0", to_string(family)),
-            simulate(family, seed_of(family, 0, i), kBefore + kCounted, kShared, {}));
+            simulate(family, seed_of(family, 0, i), kBefore + kJudged, kShared, {}));
     }
   }
   for (std::size_t i = 0; i < 5 * count; ++i) {
@@ -282,46 +287,46 @@ void print_series(std::size_t count) {
   }
 }
 
-/// Parts of the series in which a regression is told, and in which one is open after the last night.
+/// Share of the series in which a regression is reported, and in which one is open after the last run.
 struct OpenShare {
-  double told = 0;
+  double reported = 0;
   double open = 0;
 };
 
-OpenShare open_share(Family family, std::size_t experiment, std::size_t series, std::size_t nights,
+OpenShare open_share(Family family, std::size_t experiment, std::size_t series, std::size_t runs,
                      const Level& level) {
   const auto count = [&](auto&& holds) {
     return sum_of(series, [&](std::size_t i) {
-      const Simulated simulated = simulate(family, seed_of(family, experiment, i), nights, kShared, level);
+      const Simulated simulated = simulate(family, seed_of(family, experiment, i), runs, kShared, level);
       const trend::Trends trends = trend::find_trends(make_history(simulated, true));
       return std::ranges::any_of(trends.changes, holds) ? 1.0 : 0.0;
     });
   };
-  const auto is_told = [](const trend::Change& change) {
+  const auto is_reported = [](const trend::Change& change) {
     return change.verdict == trend::Verdict::regression && change.first >= kBefore;
   };
   const auto is_open = [&](const trend::Change& change) {
-    return is_told(change) && change.state == trend::State::open;
+    return is_reported(change) && change.state == trend::State::open;
   };
-  return {count(is_told) / static_cast<double>(series), count(is_open) / static_cast<double>(series)};
+  return {count(is_reported) / static_cast<double>(series), count(is_open) / static_cast<double>(series)};
 }
 
-/// What becomes of regressions that went by themselves, and of those that stay.
+/// Measures how many regressions are open at the end: temporary ones, and ones that stay.
 void tabulate_open(std::size_t series) {
-  fmt::print("| level | noise | told | open at the end |\n|---|---|---|---|\n");
-  const auto went = [](double part, std::size_t nights) -> Level {
-    return [=](std::size_t night) { return night >= kBaseline && night < kBaseline + nights ? 1 + part : 1; };
+  fmt::print("| level | noise | reported | open at the end |\n|---|---|---|---|\n");
+  const auto temporary = [](double part, std::size_t runs) -> Level {
+    return [=](std::size_t run) { return run >= kBaseline && run < kBaseline + runs ? 1 + part : 1; };
   };
-  const auto row = [&](const char* what, Family family, std::size_t experiment, std::size_t nights,
+  const auto row = [&](const char* what, Family family, std::size_t experiment, std::size_t runs,
                        const Level& level) {
-    const OpenShare share = open_share(family, experiment, series, nights, level);
-    fmt::print("| {} | {} | {:.3f} | {:.3f} |\n", what, to_string(family), share.told, share.open);
+    const OpenShare share = open_share(family, experiment, series, runs, level);
+    fmt::print("| {} | {} | {:.3f} | {:.3f} |\n", what, to_string(family), share.reported, share.open);
     std::fflush(stdout);
   };
   for (const Family family : kFamilies) {
-    row("never changed, 200 nights", family, 7, 200, Level());
-    row("+10 % for 14 nights, then 30 without", family, 8, kBaseline + 44, went(0.1, 14));
-    row("+10 %, for 200 nights", family, 9, kBaseline + 200, step_level(0.1, kBaseline));
+    row("never changed, 200 runs", family, 7, 200, Level());
+    row("+10 % for 14 runs, then 30 without", family, 8, kBaseline + 44, temporary(0.1, 14));
+    row("+10 %, for 200 runs", family, 9, kBaseline + 200, step_level(0.1, kBaseline));
   }
 }
 
@@ -361,7 +366,7 @@ int main(int argc, char** argv) {
   const auto count = whole_number(argc > 2 ? argv[2] : "0");
   const auto seed = argc > 3 ? whole_number(argv[3]) : first_seed;
   if (seed) first_seed = *seed;
-  // What a re-run shares, of `ours`.
+  // Percent of the noise that a re-run shares; for `ours`.
   const auto percent = argc > 4 ? whole_number(argv[4]) : static_cast<std::size_t>(100 * kShared);
   return run(argc > 1 && argc < 6 && count && seed && percent ? argv[1] : "", count.value_or(0),
              static_cast<double>(percent.value_or(0)) / 100);

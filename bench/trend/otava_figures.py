@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Apache Otava on the simulated series that the detector of peakmark is measured on.
+"""Measures Apache Otava on the same simulated series as peakmark's detector.
 
     trend_experiments series 10 > series.csv
     python3 -m venv otava && otava/bin/pip install apache-otava==0.8.0
     otava/bin/python otava_figures.py series.csv
 
-Each night Otava sees the nights so far, with its defaults (window 50, p < 0.001). A change point is new, and an alarm,
-where none was reported within 3 nights of it before. Prints, for each kind of noise, alarms per 1,000 case-nights, and
-the part of +5 % steps that is told as slower within 7 nights. It calls Otava's functions as its command does: the command
-itself would take a second for each of these thousands of nights.
+For each run, Otava gets the runs so far, with its defaults (window 50, p < 0.001). A change point is an alarm if no earlier
+one was within 3 runs of it. Prints for each kind of noise the alarms per 1,000 case-runs, and the share of +5 % steps that
+Otava reports as slower within 7 runs. Calls Otava's functions like its command does, because the command takes a second per run.
 """
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -24,16 +23,16 @@ def change_points(values):
 
 
 def alarms(values, first):
-    """(night, is slower) of every alarm from night `first` on."""
+    """Returns (run, is slower) of every alarm from run `first` on."""
     known = [point.index for point in change_points(values[:first])]
     raised = []
-    for night in range(first, len(values)):
-        for point in change_points(values[: night + 1]):
+    for run in range(first, len(values)):
+        for point in change_points(values[: run + 1]):
             if any(abs(point.index - one) <= SAME for one in known):
                 continue
             known.append(point.index)
             slower = point.stats.mean_2 > point.stats.mean_1
-            raised.append((night, slower))
+            raised.append((run, slower))
     return raised
 
 
@@ -55,7 +54,7 @@ def main():
         total[0] += count
         total[1] += of
         total[2] += 1
-    print("| noise | step | series | alarms per 1,000 nights, or part found |\n|---|---|---|---|")
+    print("| noise | step | series | alarms per 1,000 runs, or share found |\n|---|---|---|---|")
     for (family, step), (count, of, series) in sums.items():
         scale = 1000 if float(step) == 0 else 1
         print(f"| {family} | {step} | {series} | {scale * count / of:.2f} |")

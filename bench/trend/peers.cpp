@@ -16,15 +16,16 @@ double median(std::span<const double> values) {
   return trend::median_in_place(copy);
 }
 
-/// Alarms of a rule that says of each night which way it is off; a run of nights that are off is one alarm.
+/// Makes a detector of a rule that judges one run: +1 slower, −1 faster, 0 neither. Consecutive runs of the
+/// same direction are one alarm.
 template <typename Rule>
-Detector night_by_night(Rule rule) {
+Detector run_by_run(Rule rule) {
   return [rule](const std::vector<double>& times, std::size_t from) {
     std::vector<Alarm> alarms;
     int last = 0;
-    for (std::size_t night = from; night < times.size(); ++night) {
-      const int direction = rule(std::span(times).first(night + 1));
-      if (direction != 0 && direction != last) alarms.push_back({night, direction});
+    for (std::size_t run = from; run < times.size(); ++run) {
+      const int direction = rule(std::span(times).first(run + 1));
+      if (direction != 0 && direction != last) alarms.push_back({run, direction});
       last = direction;
     }
     return alarms;
@@ -60,7 +61,7 @@ class Intervals {
   std::vector<Cell> cells_;
 };
 
-/// First nights of the pieces of the best fit of nights 0 … last where a piece costs `gamma`.
+/// Returns the first run of each piece of the best fit of runs 0 … last, if each piece costs `gamma`.
 std::vector<std::size_t> potts(const Intervals& intervals, std::size_t last, double gamma) {
   std::vector<double> best(last + 2, std::numeric_limits<double>::infinity());
   std::vector<std::size_t> start(last + 2, 0);
@@ -110,11 +111,11 @@ Detector optimal_cusum(double deviation, double step, double threshold) {
   return [=](const std::vector<double>& times, std::size_t from) {
     std::vector<Alarm> alarms;
     double sum = 0;
-    for (std::size_t night = 0; night < times.size(); ++night) {
-      sum = std::max(0.0, sum + step * (times[night] - 1 - step / 2) / (deviation * deviation));
+    for (std::size_t run = 0; run < times.size(); ++run) {
+      sum = std::max(0.0, sum + step * (times[run] - 1 - step / 2) / (deviation * deviation));
       if (sum < threshold) continue;
       sum = 0;
-      if (night >= from) alarms.push_back({night, 1});
+      if (run >= from) alarms.push_back({run, 1});
     }
     return alarms;
   };
@@ -125,18 +126,18 @@ Detector asv(double threshold) {
     const Intervals intervals(times);
     std::vector<Alarm> alarms;
     bool is_regressed = false;
-    for (std::size_t night = from; night < times.size(); ++night) {
-      const std::vector<std::size_t> firsts = best_potts(intervals, night);
+    for (std::size_t run = from; run < times.size(); ++run) {
+      const std::vector<std::size_t> firsts = best_potts(intervals, run);
       double best = std::numeric_limits<double>::infinity();
       double level = 0;
       for (std::size_t piece = 0; piece < firsts.size(); ++piece) {
-        const std::size_t end = piece + 1 < firsts.size() ? firsts[piece + 1] - 1 : night;
+        const std::size_t end = piece + 1 < firsts.size() ? firsts[piece + 1] - 1 : run;
         if (end == firsts[piece]) continue;  // min_size 2
         level = intervals.of(firsts[piece], end).median;
         best = std::min(best, level);
       }
       const bool now = level > best * (1 + threshold);
-      if (now && !is_regressed) alarms.push_back({night, 1});
+      if (now && !is_regressed) alarms.push_back({run, 1});
       is_regressed = now;
     }
     return alarms;
@@ -148,18 +149,18 @@ Detector robust_cusum() {
     std::vector<Alarm> alarms;
     double up = 0;
     double down = 0;
-    for (std::size_t night = 20; night < times.size(); ++night) {
-      const std::size_t first = night > 60 ? night - 60 : 0;
-      const auto before = std::span(times).subspan(first, night - first);
+    for (std::size_t run = 20; run < times.size(); ++run) {
+      const std::size_t first = run > 60 ? run - 60 : 0;
+      const auto before = std::span(times).subspan(first, run - first);
       const double middle = median(before);
       std::vector<double> distances;
       for (const double value : before) distances.push_back(std::abs(value - middle));
-      const double z = (times[night] - middle) / std::max(1.4826 * trend::median_in_place(distances), 1e-3);
+      const double z = (times[run] - middle) / std::max(1.4826 * trend::median_in_place(distances), 1e-3);
       const double clipped = std::clamp(z, -4.0, 4.0);
       up = std::max(0.0, up + clipped - 0.75);
       down = std::max(0.0, down - clipped - 0.75);
       if (up < 5 && down < 5) continue;
-      if (night >= from) alarms.push_back({night, up >= 5 ? 1 : -1});
+      if (run >= from) alarms.push_back({run, up >= 5 ? 1 : -1});
       up = down = 0;
     }
     return alarms;
@@ -167,7 +168,7 @@ Detector robust_cusum() {
 }
 
 Detector last_hundred() {
-  return night_by_night([](std::span<const double> times) {
+  return run_by_run([](std::span<const double> times) {
     const std::span<const double> before =
         times.first(times.size() - 1).last(std::min<std::size_t>(100, times.size() - 1));
     const auto n = static_cast<double>(before.size());
@@ -180,14 +181,14 @@ Detector last_hundred() {
 }
 
 Detector ten_percent() {
-  return night_by_night([](std::span<const double> times) {
+  return run_by_run([](std::span<const double> times) {
     const double ratio = times.back() / median(times.first(times.size() - 1).last(14));
     return ratio > 1.1 ? 1 : ratio < 0.9 ? -1 : 0;
   });
 }
 
 Detector seven_against_thirty() {
-  return night_by_night([](std::span<const double> times) {
+  return run_by_run([](std::span<const double> times) {
     const auto last = times.last(7);
     const auto before = times.first(times.size() - 7).last(30);
     double u = 0;

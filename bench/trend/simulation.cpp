@@ -75,7 +75,7 @@ double outlier(Random& random) {
 
 }  // namespace
 
-double NoiseSource::night() {
+double NoiseSource::next_run() {
   common_ = std::sqrt(shared_) * random_.normal();
   if (family_ == Family::ar1) {
     const double step = first_ ? 1 : std::sqrt(1 - kArPersistence * kArPersistence);
@@ -94,7 +94,7 @@ double NoiseSource::night() {
 double NoiseSource::again() {
   double event = event_;
   if (family_ == Family::heavy_tail && random_.uniform() >= shared_) event = tail(random_);
-  // What struck the night strikes its second measurement too, or that draws its own.
+  // The second measurement has the outlier of the first, or draws its own.
   if (family_ == Family::outliers && random_.uniform() >= shared_) event = outlier(random_);
   return measured(event);
 }
@@ -104,12 +104,12 @@ double NoiseSource::measured(double event) {
   return 1 + gaussian_deviation(family_) * (common_ + own) + state_ + event;
 }
 
-Simulated simulate(Family family, std::uint64_t seed, std::size_t nights, double shared, const Level& level) {
+Simulated simulate(Family family, std::uint64_t seed, std::size_t runs, double shared, const Level& level) {
   NoiseSource source(family, seed, shared);
   Simulated simulated;
-  for (std::size_t night = 0; night < nights; ++night) {
-    const double factor = level ? level(night) : 1;
-    simulated.times.push_back(source.night() * factor);
+  for (std::size_t run = 0; run < runs; ++run) {
+    const double factor = level ? level(run) : 1;
+    simulated.times.push_back(source.next_run() * factor);
     simulated.again.push_back(source.again() * factor);
   }
   return simulated;
@@ -118,10 +118,10 @@ Simulated simulate(Family family, std::uint64_t seed, std::size_t nights, double
 trend::DeviceHistory make_history(const Simulated& simulated, bool confirm) {
   trend::DeviceHistory history;
   trend::Series series{"simulated", std::string(trend::metric::gpu_time_ns), {}, {}};
-  for (std::size_t night = 0; night < simulated.times.size(); ++night) {
-    history.runs.emplace_back().id = std::to_string(night);
-    series.values.emplace_back(1e6 * simulated.times[night]);
-    if (confirm) series.confirmations.emplace_back(1e6 * simulated.again[night]);
+  for (std::size_t run = 0; run < simulated.times.size(); ++run) {
+    history.runs.emplace_back().id = std::to_string(run);
+    series.values.emplace_back(1e6 * simulated.times[run]);
+    if (confirm) series.confirmations.emplace_back(1e6 * simulated.again[run]);
   }
   history.series.push_back(std::move(series));
   return history;
@@ -138,7 +138,7 @@ std::vector<Alarm> our_alarms(const trend::DeviceHistory& history, std::size_t f
 }
 
 Level step_level(double part, std::size_t at) {
-  return [=](std::size_t night) { return night < at ? 1 : 1 + part; };
+  return [=](std::size_t run) { return run < at ? 1 : 1 + part; };
 }
 
 }  // namespace peakmark::bench

@@ -1,4 +1,4 @@
-// How long find_trends() takes for 2,000 cases × 365 nights × 3 metrics, and in how much memory.
+// Measures the time and peak memory (RSS) of find_trends() for 2,000 cases × 365 runs × 3 metrics.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -12,24 +12,24 @@
 int main() {
   using namespace peakmark;
   constexpr std::size_t kCases = 2000;
-  constexpr std::size_t kNights = 365;
+  constexpr std::size_t kRuns = 365;
   trend::DeviceHistory history;
-  for (std::size_t night = 0; night < kNights; ++night) {
+  for (std::size_t index = 0; index < kRuns; ++index) {
     trend::HistoryRun& run = history.runs.emplace_back();
-    run.id = fmt::format("run{}", night);
-    run.date = fmt::format("2026-01-01T{:05}", night);
-    run.reference_copy_ns = 1e5 + static_cast<double>(night % 7);
+    run.id = fmt::format("run{}", index);
+    run.date = fmt::format("2026-01-01T{:05}", index);
+    run.reference_copy_ns = 1e5 + static_cast<double>(index % 7);
   }
   for (std::size_t index = 0; index < kCases; ++index) {
     const std::string name = fmt::format("operation/variant/opencl/n:{}", index);
     bench::NoiseSource source(bench::kFamilies[index % 6], 9'000'000'000 + index);
     trend::Series times{name, std::string(trend::metric::gpu_time_ns), {}, {}};
     trend::Series bytes{name, std::string(trend::metric::requested_peak_bytes), {}, {}};
-    for (std::size_t night = 0; night < kNights; ++night) {
-      const bool is_slower = index % 50 == 0 && night >= 200;
-      times.values.emplace_back(1e6 * source.night() * (is_slower ? 1.1 : 1));
+    for (std::size_t run = 0; run < kRuns; ++run) {
+      const bool is_slower = index % 50 == 0 && run >= 200;
+      times.values.emplace_back(1e6 * source.next_run() * (is_slower ? 1.1 : 1));
       times.confirmations.emplace_back(1e6 * source.again() * (is_slower ? 1.1 : 1));
-      bytes.values.emplace_back(1e9 + (index % 100 == 0 && night >= 300 ? 256 : 0));
+      bytes.values.emplace_back(1e9 + (index % 100 == 0 && run >= 300 ? 256 : 0));
     }
     trend::Series setup = bytes;
     setup.metric = trend::metric::setup_bytes;
@@ -42,6 +42,6 @@ int main() {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  fmt::print("{} cases, {} nights, 3 metrics: {:.2f} s, {} MiB at most, {} changes\n", kCases, kNights,
-             seconds, usage.ru_maxrss / 1024, trends.changes.size());
+  fmt::print("{} cases, {} runs, 3 metrics: {:.2f} s, peak {} MiB, {} changes\n", kCases, kRuns, seconds,
+             usage.ru_maxrss / 1024, trends.changes.size());
 }

@@ -1,11 +1,11 @@
 """Judges the times of a run file made on a GPU: `check_times.py RUN VERDICTS`.
 
-Kernel records and events: the rule `kernel_time` of `peakmark check RUN --json` (VERDICTS). `check` only warns of a case that
-disagrees; here, where the recorder itself is on trial, it fails.
-Bandwidth: the newest variants move their bytes at 0.9 or more of what a copy on the device moves, where they are too many
-(256 MB) for a cache. The others are printed. Throttled blocks are counted.
+Kernel records against events: the rule `kernel_time` of `peakmark check RUN --json` (VERDICTS). `check` only warns if they
+disagree; this check, which tests the recorder, fails.
+Bandwidth: the newest variants must move their bytes at 0.9 or more of the rate of a copy, if they move too many bytes
+(256 MB) for a cache. Prints the others, and the number of throttled blocks.
 
-Exit code: 0; 1 when a time is outside its bound; 77 when no case is long or large enough to be compared.
+Exit code: 0; 1 if a time is outside its bound; 77 if no case is long or large enough to be compared.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def main() -> int:
     reference = run["context"]["peakmark"]["reference"]
     ends = [reference[end] for end in ("first_ns", "last_ns") if reference[end]]
     copy = (reference.get("copy_bytes") or REFERENCE_BYTES) / min(ends) if ends else None
-    print(f"reference copy: {copy:.0f} GB/s" if copy else "there is no reference copy: bandwidth cannot be judged")
+    print(f"reference copy: {copy:.0f} GB/s" if copy else "no reference copy: bandwidth cannot be judged")
     verdicts = json.loads(arguments.verdicts.read_text(encoding="utf-8"))["verdicts"]
     records = [one for one in verdicts if one["rule"] == "kernel_time"]
-    apart = [one for one in records if one["judgement"] != "pass"]
-    for one in apart:
+    failed = [one for one in records if one["judgement"] != "pass"]
+    for one in failed:
         print(f"{one['case']}: {one['advice']}")
     shares = []
     throttled = 0
@@ -54,9 +54,9 @@ def main() -> int:
         print("no case is long enough for kernel records, or large enough for bandwidth")
         return EXIT_SKIPPED
     lowest = f", the lowest at {min(shares):.2f} of a copy" if shares else ""
-    judged = f"{len(records)} cases by kernel records, {len(apart)} apart; {len(shares)} cases by bandwidth{lowest}"
+    judged = f"{len(records)} cases by kernel records, {len(failed)} disagree; {len(shares)} cases by bandwidth{lowest}"
     print(f"{judged}; {throttled} throttled blocks")
-    return EXIT_FAILED if apart or any(share < MIN_SHARE for share in shares) else 0
+    return EXIT_FAILED if failed or any(share < MIN_SHARE for share in shares) else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One lease on a machine with a GPU: runs programs within a time limit, and keeps what they showed in one archive."""
+"""A lease of a machine with a GPU: runs programs within a time limit, and collects their output in one archive."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ ARCHIVE = "gpu-check.tar.gz"
 RESULTS = "results.tsv"
 MAX_ARCHIVE_BYTES = 16 << 20
 MAX_DETAIL = 400  # characters
-# Seconds at the end of the limit that no check gets: to kill what still runs, and to pack.
+# Seconds at the end of the limit, for killing a running program and packing.
 RESERVE = 15.0
 KILL_AFTER = 2.0  # seconds between SIGTERM and SIGKILL
-MIN_SECONDS = 0.2  # below which a check is not started
-# Exit code of our own scripts for "cannot be checked here": the last line of their output is the reason.
+MIN_SECONDS = 0.2  # a check is not started with less
+# Exit code of our scripts if they cannot check here; the last line of their output is the reason.
 SKIPPED = 77
-# What reading a program's output raises where it is not as it should be.
+# Exceptions of parsing unexpected output.
 UNREADABLE = (ValueError, KeyError, TypeError, IndexError, OSError)
 
 
 class Wrong(Exception):
-    """The program ended well, but its numbers are outside their bounds."""
+    """The program succeeded, but its numbers are outside their bounds."""
 
 
 class Skip(Exception):
-    """The check could not be made here; the message is the reason."""
+    """The check is not possible here; the message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ HEADER = "check\tstage\tstate\tseconds\texit code\tdetail"
 
 
 class Lease:
-    """Runs checks one after the other. Their files are in a folder of its own until pack() puts them into OUT."""
+    """Runs checks one after the other. Keeps their files in a temporary folder until pack() archives them in OUT."""
 
     def __init__(self, bundle: Path, out: Path, limit: float, environment: Mapping[str, str]):
         self.bundle = bundle
@@ -80,7 +80,7 @@ class Lease:
     # ---- time ----
 
     def stop_at_signals(self) -> None:
-        """From now on SIGTERM and SIGINT end the running program; what is left is skipped."""
+        """Makes SIGTERM and SIGINT end the running program; the remaining checks are skipped."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
 
@@ -92,9 +92,9 @@ class Lease:
         return self._stopped
 
     def begin_stage(self, name: str, seconds: float, later_seconds: float) -> bool:
-        """Gives a stage the time that it and the stages before it left, but not what later stages plan with.
+        """Starts a stage. It gets its planned time and what earlier stages left, but not the time of later stages.
 
-        False, with a result, when no time is left.
+        Records a result and returns False if no time is left.
         """
         now = time.monotonic()
         self._stage = name
@@ -104,7 +104,7 @@ class Lease:
         return not reason
 
     def seconds_left(self) -> float:
-        """Of the stage."""
+        """Returns the seconds that the stage has left."""
         return max(0.0, self._stage_end - time.monotonic())
 
     def _no_time(self) -> str:
@@ -122,7 +122,7 @@ class Lease:
         plain = " ".join(detail.split())[:MAX_DETAIL]
         self.results.append(Result(check, self._stage, state, seconds, exit_code, plain))
         self._write_results()
-        with contextlib.suppress(OSError):  # whoever reads it may be gone
+        with contextlib.suppress(OSError):  # the reader of standard output may have ended
             print(self.results[-1].line(), flush=True)
 
     def run(
@@ -138,13 +138,12 @@ class Lease:
         skip_codes: tuple[int, ...] = (SKIPPED,),
         state: str = "verified",
     ) -> bool:
-        """Runs a program and records one result. True when its numbers were good.
+        """Runs a program and records one result. Returns True if its numbers are good.
 
-        `needs` is a program that the command starts: when one of the two is missing, the check is skipped.
+        The check is skipped if the program, or the program `needs` that it starts, is missing.
 
-        `numbers` gets what the program wrote to standard output (and to standard error, without `output`), and
-        returns the numbers that verify the check. It may raise Wrong or Skip. A program that ends well without
-        numbers has verified nothing: that is a failure.
+        `numbers` gets the program's standard output (with standard error if `output` is None) and returns the numbers that
+        verify the check. It may raise Wrong or Skip. A program without numbers fails.
         """
         environment = self.environment if environment is None else environment
         words = [str(word) for word in command]
@@ -170,7 +169,7 @@ class Lease:
                 said = said or f"ended with {code}"
                 try:
                     numbers(text)
-                except Wrong as error:  # it knows more than the last line
+                except Wrong as error:  # more precise than the last line
                     raise Wrong(f"{error}; {said}") from None
                 except (Skip, *UNREADABLE):
                     pass
@@ -191,7 +190,7 @@ class Lease:
     def _execute(
         self, words: list[str], log: Path, output: Path | None, environment: Mapping[str, str]
     ) -> tuple[int, bool]:
-        """The exit code, and whether the time was over."""
+        """Returns the exit code, and whether the time limit was reached."""
         with contextlib.ExitStack() as files:
             errors = files.enter_context(log.open("wb"))
             stdout = files.enter_context(output.open("wb")) if output else errors
@@ -212,7 +211,7 @@ class Lease:
                 _signal_group(process.pid, signal.SIGTERM)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(KILL_AFTER)
-            _signal_group(process.pid, signal.SIGKILL)  # what it started and left behind, too
+            _signal_group(process.pid, signal.SIGKILL)  # ends its child processes, too
             return process.wait(), over
 
     # ---- what is left in OUT ----
@@ -221,7 +220,7 @@ class Lease:
         lines = [HEADER, *(result.line() for result in self.results)]
         if self._left_out:
             names = ", ".join(str(path.relative_to(self.folder)) for path in self._left_out)
-            reason = f"left out, since {ARCHIVE} may have {MAX_ARCHIVE_BYTES >> 20} MiB: {names}"
+            reason = f"left out to keep {ARCHIVE} within {MAX_ARCHIVE_BYTES >> 20} MiB: {names}"
             lines.append(Result("archive", "", "skipped", 0.0, None, reason[:MAX_DETAIL]).line())
         text = "\n".join(lines) + "\n"
         for folder in (self.folder, self.out):
@@ -230,12 +229,12 @@ class Lease:
             temporary.replace(folder / RESULTS)
 
     def pack(self) -> None:
-        """Writes the archive anew: after every stage, so that a kill without a warning loses one stage."""
+        """Rewrites the archive. Called after every stage, so that a kill loses at most one stage."""
         files = sorted(path for path in self.folder.rglob("*") if path.is_file() and not path.is_symlink())
         sizes = {path: self._compressed_bytes(path) for path in files}
         total = sum(sizes.values())
         self._left_out = []
-        # The largest logs go first, then the largest others; results and environment stay.
+        # Omits the largest logs first, then other large files; results and environment stay.
         largest = sorted(files, key=lambda path: (path.parent == self.logs, sizes[path]))
         while total > MAX_ARCHIVE_BYTES - (512 << 10) and largest:
             path = largest.pop()
@@ -251,7 +250,7 @@ class Lease:
         temporary.replace(self.out / ARCHIVE)
 
     def _compressed_bytes(self, path: Path) -> int:
-        """What it takes in the archive, with its header. A large file counts whole, so that it is not read twice."""
+        """Returns the size of a file in the archive, with its header. Does not compress large files to find out."""
         facts = path.stat()
         if facts.st_size > 64 << 20:
             return facts.st_size

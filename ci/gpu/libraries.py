@@ -1,4 +1,4 @@
-"""Finds the libraries and tools of CUDA that peakmark opens at run time: in a toolkit, or in pip packages."""
+"""Finds the CUDA libraries and tools that peakmark opens at run time, in a toolkit or in pip packages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SANITIZER = "compute-sanitizer"
-# In a toolkit; a pip package has `lib` and, for CUPTI, nothing else.
+# Folders of a toolkit; a pip package has only `lib`.
 LIBRARY_FOLDERS = ("lib64", "lib", "targets/x86_64-linux/lib", "extras/CUPTI/lib64")
 USUAL_ROOTS = ("usr/local/cuda", "usr/local/cuda-*", "usr/lib/cuda", "opt/cuda")
 SANITIZER_FOLDERS = ("bin", "compute-sanitizer", "extras/compute-sanitizer")
@@ -22,7 +22,7 @@ PACKAGES_PROGRAM = "import json, sys; print(json.dumps([path for path in sys.pat
 
 @dataclass(frozen=True)
 class Found:
-    """`files` has the path of each name, or None; `folders` are those that LD_LIBRARY_PATH must have."""
+    """`files` has the path of each name, or None; `folders` must be added to LD_LIBRARY_PATH."""
 
     files: dict[str, Path | None]
     folders: list[Path]
@@ -30,7 +30,7 @@ class Found:
 
 
 def output_of(command: list[str], environment: Mapping[str, str]) -> str:
-    """What it prints; empty where it cannot be run, fails, or takes longer than 10 s."""
+    """Returns the output of a command; empty if it cannot be run, fails, or takes longer than 10 s."""
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         answer = subprocess.run(command, capture_output=True, text=True, timeout=10, env=dict(environment))
         return answer.stdout.strip() if answer.returncode == 0 else ""
@@ -45,7 +45,7 @@ def toolkit_roots(environment: Mapping[str, str]) -> list[Path]:
 
 
 def package_folders(environment: Mapping[str, str]) -> list[Path]:
-    """site-packages and dist-packages of this Python and of the `python3` on the PATH."""
+    """Returns site-packages and dist-packages of this Python and of the `python3` in PATH."""
     pythons = [sys.executable, shutil.which("python3", path=environment.get("PATH"))]
     folders = []
     for python in dict.fromkeys(pythons):
@@ -57,12 +57,12 @@ def package_folders(environment: Mapping[str, str]) -> list[Path]:
 
 
 def wheel_roots(environment: Mapping[str, str]) -> list[Path]:
-    """nvidia/cu13, nvidia/cufft, nvidia/cuda_cupti, … of the pip packages."""
+    """Returns nvidia/cu13, nvidia/cufft, nvidia/cuda_cupti, … of the pip packages."""
     return [root for folder in package_folders(environment) for root in sorted(folder.glob("nvidia/*")) if root.is_dir()]
 
 
 def loader_folders(environment: Mapping[str, str]) -> list[Path]:
-    """Where the loader looks by itself."""
+    """Returns the folders that the dynamic loader searches."""
     folders = [Path(path) for path in environment.get("LD_LIBRARY_PATH", "").split(":") if path]
     if ldconfig := shutil.which("ldconfig", path=environment.get("PATH", "") + ":/sbin:/usr/sbin"):
         listing = output_of([ldconfig, "-p"], environment)
@@ -72,7 +72,7 @@ def loader_folders(environment: Mapping[str, str]) -> list[Path]:
 
 
 def find(names: Iterable[str], environment: Mapping[str, str] = os.environ) -> Found:
-    """Looks for libraries by their file names (libcufft.so.12) and for compute-sanitizer."""
+    """Searches for libraries by file name (libcufft.so.12) and for compute-sanitizer."""
     known = _unique(loader_folders(environment))
     roots = _unique([*toolkit_roots(environment), *wheel_roots(environment)])
     others = [root / folder for root in roots for folder in LIBRARY_FOLDERS]
@@ -82,8 +82,8 @@ def find(names: Iterable[str], environment: Mapping[str, str] = os.environ) -> F
     sanitizer = shutil.which(SANITIZER, path=environment.get("PATH"))
     tools = [root / folder / SANITIZER for root in roots for folder in SANITIZER_FOLDERS]
     files[SANITIZER] = Path(sanitizer) if sanitizer else next((tool for tool in tools if os.access(tool, os.X_OK)), None)
-    told = [path.parent for name, path in files.items() if path and name != SANITIZER and path.parent not in known]
-    return Found(files, _unique(told), roots)
+    unknown = [path.parent for name, path in files.items() if path and name != SANITIZER and path.parent not in known]
+    return Found(files, _unique(unknown), roots)
 
 
 def _unique(paths: Iterable[Path]) -> list[Path]:

@@ -1,8 +1,8 @@
-"""The pytest plugin and peakmark.record() with a package that holds memory in a pool: `plugin_check.py cupy|torch FOLDER`.
+"""Checks the pytest plugin and peakmark.record() with a package that has a memory pool: `plugin_check.py cupy|torch FOLDER`.
 
-An array of 64 MiB, for which each pool asks the driver for exactly as much. A limit of these bytes must pass, one byte less
-must fail, each in a process of its own, since a pool keeps what it has; the reported peak must be these bytes, and the pool
-must be named. peakmark.record() must report the same peak. Prints what it compared; exits 77 without the package or pytest.
+Allocates an array of 64 MiB, for which each pool allocates exactly as much from the driver. A limit of these bytes must pass, one
+byte less must fail, each in a separate process, since a pool keeps its memory. The report must have this peak and name the
+pool; peakmark.record() must report the same peak. Exit code 77 if the package or pytest is not installed.
 """
 
 import importlib
@@ -39,7 +39,7 @@ def run(command: list) -> subprocess.CompletedProcess:
 
 
 def plugin_difference(package: str, folder: Path, limit: int, exit_code: int) -> str:
-    """What is not as it must be; empty when all is."""
+    """Returns what differs from the expected result; empty if nothing does."""
     test, report = folder / f"test_limit_{limit}.py", folder / f"limit_{limit}.json"
     test.write_text(TEST.format(package=package, limit=limit, allocate=ALLOCATE[package]), encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "peakmark.pytest_plugin", "-p", "no:cacheprovider"]

@@ -1,4 +1,7 @@
-"""Numbers out of what programs print: what verifies a check. Each returns a text, empty without numbers, or raises."""
+"""Extracts the numbers that verify a check from the output of programs.
+
+Each function returns them as text, empty if there are none, and raises Wrong or Skip.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,13 @@ def gtest_numbers(text: str) -> str:
 
 
 def last_line(text: str) -> str:
-    """Of a program of ours that prints its numbers last and whose exit code judges them."""
+    """Returns the last line with a digit, for programs that judge their numbers by the exit code."""
     lines = [line for line in text.splitlines() if re.search(r"\d", line)]
     return lines[-1] if lines else ""
 
 
 def requested_numbers(expected: dict) -> Callable[[str], str]:
-    """Compares `peakmark show --json` with what the program itself knows: {"peak_bytes": …, …}."""
+    """Compares the output of `peakmark show --json` with the program's own figures: {"peak_bytes": …, …}."""
 
     def numbers(text: str) -> str:
         requested = json.loads(text)["requested"]
@@ -43,7 +46,7 @@ def requested_numbers(expected: dict) -> Callable[[str], str]:
 
 
 def run_numbers(run_file: Path) -> str:
-    """Outcomes of a run file."""
+    """Counts the outcomes of a run file."""
     run = json.loads(run_file.read_text(encoding="utf-8"))
     cases = [row["peakmark"] for row in run["benchmarks"] if row.get("peakmark")]
     outcomes = collections.Counter(case["outcome"] for case in cases)

@@ -1,4 +1,4 @@
-"""What gpu-check checks: stages with their planned seconds, in groups of at most 540 s."""
+"""The stages of gpu-check with their planned seconds, in groups of at most 540 s."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Stage:
 
 
 def environment(lease: Lease) -> None:
-    """environment.txt, and a skipped result for each library or tool that is not here. Sets the search paths."""
+    """Writes environment.txt, records a skipped result for each missing library or tool, and sets the search paths."""
     names = (lease.bundle / "cuda-libraries").read_text(encoding="utf-8").split()
     found = libraries.find(names, lease.environment)
     text = [f"commit: {(lease.bundle / 'commit').read_text().strip()}", f"python: {sys.version.split()[0]} {sys.executable}"]
@@ -50,7 +50,7 @@ def environment(lease: Lease) -> None:
     for name, path in found.files.items():
         if path is None:
             roots = ", ".join(map(str, found.searched)) or "no toolkit, no pip package"
-            lease.record(f"find-{name}", "skipped", f"{name} is not found: not on the loader's path, nor in {roots}")
+            lease.record(f"find-{name}", "skipped", f"{name} not found on the loader's path or in {roots}")
     bundled = [lease.bundle / "lib/peakmark", lease.bundle / "lib"]
     user = [path for path in [lease.environment.get("LD_LIBRARY_PATH")] if path]
     lease.environment["LD_LIBRARY_PATH"] = ":".join([*map(str, bundled), *user, *map(str, found.folders)])
@@ -64,7 +64,7 @@ def devices(lease: Lease) -> None:
         if not cuda:
             raise Wrong("peakmark lists no CUDA device")
         if cuda[0]["name"] != smi(lease, "name"):
-            raise Wrong(f"peakmark says {cuda[0]['name']}, nvidia-smi {smi(lease, 'name')}")
+            raise Wrong(f"peakmark reports {cuda[0]['name']}, nvidia-smi {smi(lease, 'name')}")
         facts = ", ".join(f"{key} {cuda[0][key]}" for key in ("name", "driver", "memory_bytes", "free_bytes"))
         return f"{facts}; nvidia-smi: {smi(lease, 'memory.total')} MiB"
 
@@ -87,7 +87,7 @@ def tests(lease: Lease) -> None:
 
 
 def compare_record(lease: Lease, check: str, command: list[str | Path], *, options: tuple[str, ...] = ()) -> bool:
-    """Records a program that prints what it knows of its memory, and compares. Two results."""
+    """Records a program that prints its own figures of its memory, and compares them. Records two results."""
     profile, known, shown = lease.folder / check, lease.runs / f"{check}.known.json", lease.runs / f"{check}.json"
 
     def known_numbers(text: str) -> str:
@@ -133,14 +133,14 @@ def cost(lease: Lease) -> None:
     for file in lease.folder.glob("cost*"):
         file.unlink()  # 200,000 events, of which only the time matters
     if good:
-        # No bound: nobody has measured it yet.
+        # No bound, because it has never been measured.
         lease.record("cost-ns-an-event", "measured", f"{ns(recorded) - ns(plain):.0f} ns added to a call by the recorder")
     else:
-        lease.record("cost-ns-an-event", "skipped", "cost-plain or cost-recorded did not end well")
+        lease.record("cost-ns-an-event", "skipped", "cost-plain or cost-recorded failed")
 
 
 def profiles(lease: Lease) -> None:
-    """Small cases whose profiles become test data under suites/recorded/."""
+    """Records the small cases that become test data in suites/recorded/."""
     folder, expected = lease.folder / "profiles", lease.bundle / "suites/recorded/expected.toml"
     cases = len(re.findall(r"^file = ", expected.read_text(encoding="utf-8"), re.MULTILINE))
 
@@ -160,9 +160,9 @@ def smoke(lease: Lease) -> None:
 
 
 def examples(lease: Lease) -> None:
-    """A user's worker with memory of cudaMalloc, a stream of its own and CUB; a Google Benchmark with its memory."""
+    """Runs a user's worker with cudaMalloc, its own stream and CUB, and a Google Benchmark that reports its memory."""
     suite(lease, "cuda-sum", "examples/sum.toml", worker=("--worker", str(lease.bundle / "examples/sum")))
-    # It allocates 1000 bytes, and 4096 and 3 in each of 4 iterations; 500 are left behind.
+    # The benchmark allocates 1000 bytes, and 4096 and 3 in each of 4 iterations; it leaks 500.
     expected = {"max_bytes_used": 5099, "total_allocated_bytes": 17396, "net_heap_growth": 500}
 
     def numbers(text: str) -> str:
@@ -200,8 +200,8 @@ def sanitizer(lease: Lease) -> None:
             raise Wrong(f"{len(failed)} of {len(rows)} cases failed: {failed[0]}")
         return f"{len(rows)} cases" if rows else ""
 
-    # Tests ask for more memory than there is, and for kernels without an image, to see that the error is reported. With
-    # its default, `explicit`, memcheck counts each such refused call as an error; our own code checks every call's result.
+    # Some tests make calls that fail on purpose: too much memory, kernels without an image. With its default, `explicit`,
+    # memcheck reports each failed call as an error. Our code checks the result of every call itself.
     no_api_errors = ["--report-api-errors", "no"]
     program = [lease.bundle / "tests/cuda_device_test", "--gtest_brief=1", "--gtest_filter=-*Beyond32*"]
     for tool, options in (("memcheck", no_api_errors), ("racecheck", []), ("initcheck", [])):
@@ -223,7 +223,7 @@ def sanitizer(lease: Lease) -> None:
 
 
 def python_environment(lease: Lease) -> dict[str, str]:
-    """Without our folders on the loader's path: Python's packages bring their own libraries of CUDA."""
+    """Returns the environment without our library folders, because Python packages bring their own CUDA libraries."""
     module = str(lease.bundle / "share/peakmark/python")
     paths = [module, os.environ.get("PYTHONPATH", "")]
     changes = {
@@ -235,14 +235,14 @@ def python_environment(lease: Lease) -> dict[str, str]:
 
 
 def python_memory(lease: Lease, package: str, modes: tuple[str, ...]) -> bool:
-    """Records gpu/PACKAGE_memory.py in each of its modes, and compares with what the package itself says.
+    """Records package_memory.py in each mode and compares the peak with the package's own figure.
 
-    Returns whether the package is here.
+    Returns False if the package is not installed.
     """
     lease.environment = python_environment(lease)
-    script = Path(__file__).with_name(f"{package}_memory.py")
+    script = Path(__file__).with_name("package_memory.py")
     for mode in modes:
-        compare_record(lease, f"{package}-{mode}", [sys.executable, script, mode])
+        compare_record(lease, f"{package}-{mode}", [sys.executable, script, package, mode])
     return lease.results[-1].state != "skipped"
 
 
@@ -254,7 +254,7 @@ def cupy(lease: Lease) -> None:
         rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in text.splitlines()[2:]]
         return "recorded − CuPy was asked for: " + ", ".join(f"{row[0]} {int(row[1]) - int(row[2])}" for row in rows)
 
-    # Libraries under CuPy (cuFFT, cuBLAS) take memory that CuPy is not asked for.
+    # Libraries that CuPy uses (cuFFT, cuBLAS) also allocate memory by themselves.
     command = [sys.executable, lease.bundle / "suites/clients/cupy_pool.py", "--python", sys.executable]
     lease.run("cupy-functions", command, numbers, output=lease.runs / "cupy-functions.md", state="measured")
 
@@ -287,7 +287,7 @@ def plugin(lease: Lease) -> None:
         lease.run(f"plugin-{package}", command, last_line, environment=python_environment(lease))
 
 
-# The rows of docs/gpu-status.md, the oldest first. Planned seconds are worked out, not measured.
+# In the order of the rows of docs/gpu-status.md. Planned seconds are estimates, not measurements.
 STAGES = (
     Stage("devices", "core", 15, devices),
     Stage("tests", "core", 150, tests),
@@ -312,7 +312,7 @@ GROUPS = tuple(dict.fromkeys(stage.group for stage in STAGES))
 
 
 def chosen(names: list[str]) -> list[Stage]:
-    """The stages of groups and stages, each once. Throws KeyError with a name that is neither."""
+    """Returns the stages that names of groups and stages select, each once. Raises KeyError for an unknown name."""
     known = {stage.name: [stage] for stage in STAGES}
     for group in GROUPS:
         known[group] = [stage for stage in STAGES if stage.group == group]

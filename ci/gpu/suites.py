@@ -13,21 +13,21 @@ import libraries
 from lease import Lease, Wrong
 from program_numbers import last_line, run_numbers
 
-# Bytes of a device that no case can have: contexts, modules, what the driver keeps.
+# Device memory that cases cannot use: contexts, modules, reserves of the driver.
 DRIVER_BYTES = 2 << 30
 NOTHING_MEASURED = 4  # exit code of `peakmark run`
-SUITE_MARGIN = 15  # seconds in which `peakmark run` ends and its run file is judged
+SUITE_MARGIN = 15  # seconds for the end of `peakmark run` and for judging its run file
 
 
 def smi(lease: Lease, field: str) -> str:
-    """A fact of the first GPU."""
+    """Returns a field of nvidia-smi for the first GPU."""
     command = ["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader,nounits"]
     lines = libraries.output_of(command, lease.environment).splitlines()
     return lines[0].strip() if lines else ""
 
 
 def suite(lease: Lease, check: str, name: str, *options: str | Path, worker: tuple[str, ...] = ("--backend", "cuda")) -> bool:
-    """Runs a suite on CUDA, judges the run with window 1:1. Results run-CHECK and check-CHECK."""
+    """Runs a suite on CUDA and judges the run with window 1:1. Records results run-CHECK and check-CHECK."""
     run, seconds = lease.runs / f"run-{check}.json", max(10, int(lease.seconds_left()) - SUITE_MARGIN)
     command = ["peakmark", "run", lease.bundle / name, *worker, "--require", "cuda", "--deadline", str(seconds), *options]
     lease.run(f"run-{check}", [*command, "-o", run], lambda _text: run_numbers(run), skip_codes=(NOTHING_MEASURED,))
@@ -48,11 +48,11 @@ def judge_run(lease: Lease, check: str, run: Path, complete: bool) -> bool:
 
     def numbers(text: str) -> str:
         verdicts = json.loads(text)["verdicts"]
-        if not complete:  # cases that the deadline left out have a result of their own
+        if not complete:  # the check rest-CHECK reports cases that were not measured before the deadline
             verdicts = [one for one in verdicts if (one["rule"], one["judgement"]) != ("present", "failed_measurement")]
         counts = collections.Counter(verdict["judgement"] for verdict in verdicts)
         wrong = [one for one in verdicts if one["judgement"] in ("fail", "failed_measurement")]
-        # The device was chosen to hold every case that is run: check only warns of this outcome.
+        # `check` only warns of out_of_memory. Here only cases that fit the device are run.
         wrong += [one for one in verdicts if one["judgement"] == "skipped" and str(one["advice"]).startswith("out_of_memory")]
         if wrong:
             raise Wrong(f"{len(wrong)} verdicts fail; {wrong[0]['case']}: {wrong[0]['rule']}: {wrong[0]['advice']}")
@@ -82,7 +82,7 @@ def times(lease: Lease, check: str) -> None:
 
 def fbp(check: str, cases: str, *options: str) -> Callable[[Lease], None]:
     def stage(lease: Lease) -> None:
-        # A slice of 43200 x 16384 is 1.2e13 interpolations, whatever its bytes: a case may take all the time there is.
+        # A slice of 43200 x 16384 takes 1.2e13 interpolations: a single case may use all of the time.
         timeout = str(max(10, int(lease.seconds_left()) - SUITE_MARGIN))
         suite(lease, check, "suites/fbp-large.toml", "--timeout", timeout, "--filter", cases, *options)
 
@@ -90,12 +90,12 @@ def fbp(check: str, cases: str, *options: str) -> Callable[[Lease], None]:
 
 
 def large(lease: Lease) -> None:
-    """Every case that the device can hold; the others are skipped, by what `dry` says that they need."""
+    """Runs the cases that fit into the device's memory, by their peaks on `dry`; skips the others."""
     dry = lease.runs / "large-dry.json"
     suite_file = lease.bundle / "suites/large.toml"
     command = ["peakmark", "run", suite_file, "--backend", "dry", "-o", dry]
     if not lease.run("large-dry", command, lambda _text: run_numbers(dry), state="measured"):
-        lease.record("run-large", "skipped", "large-dry did not end well: what fits is unknown")
+        lease.record("run-large", "skipped", "large-dry failed, so it is unknown which cases fit")
         return
     total, used = int(smi(lease, "memory.total")) << 20, int(smi(lease, "memory.used")) << 20
     free = total - used - DRIVER_BYTES
@@ -104,8 +104,8 @@ def large(lease: Lease) -> None:
     too_large = {case: peak for case, peak in peaks.items() if peak is not None and peak > free}
     options = []
     if too_large:
-        most = max(too_large, key=lambda case: too_large[case])
-        reason = f"{len(too_large)} of {len(peaks)} cases need more than the free {free} bytes; {most}: {too_large[most]}"
+        largest = max(too_large, key=lambda case: too_large[case])
+        reason = f"{len(too_large)} of {len(peaks)} cases need more than the free {free} bytes; {largest}: {too_large[largest]}"
         lease.record("large-memory", "skipped", reason)
         if len(too_large) == len(peaks):
             return

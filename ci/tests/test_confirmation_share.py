@@ -1,4 +1,4 @@
-"""bench/confirmation_share.py against noise whose share is known."""
+"""Tests bench/confirmation_share.py with simulated noise of a known share."""
 
 import math
 import random
@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
-from confirmation_share import earlier, figures_of, table, time_of  # noqa: E402
+from confirmation_share import earlier, case_figures, table, median_time  # noqa: E402
 
 
 def pairs_that_share(share, runs=4000, persistence=0.0):
@@ -24,7 +24,7 @@ def pairs_that_share(share, runs=4000, persistence=0.0):
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.9])
 def test_the_share_is_found(share):
-    found = figures_of(pairs_that_share(share))
+    found = case_figures(pairs_that_share(share))
     assert found["share"] == pytest.approx(share, abs=0.05)
     assert found["share of ranks"] == pytest.approx(share, abs=0.05)
     assert found["noise"] == pytest.approx(0.03, rel=0.05)
@@ -32,16 +32,16 @@ def test_the_share_is_found(share):
 
 
 def test_the_autocorrelation_is_found():
-    found = figures_of(pairs_that_share(0.999, persistence=0.6))
+    found = case_figures(pairs_that_share(0.999, persistence=0.6))
     assert found["lag 1"] == pytest.approx(0.6, abs=0.06)
     assert found["lag 5"] == pytest.approx(0.6**5, abs=0.08)
 
 
-def test_runs_without_a_second_time_count_for_nothing():
+def test_runs_without_a_second_time_are_ignored():
     pairs = pairs_that_share(0.5, runs=10)
-    assert figures_of(pairs + [[5.0, None], [None, None]])["runs"] == 10
-    assert figures_of(pairs[:4]) is None
-    assert table({"runs": 4, "loads": [1.0], "times": {"a": pairs[:4]}}).startswith("no case was timed twice")
+    assert case_figures(pairs + [[5.0, None], [None, None]])["runs"] == 10
+    assert case_figures(pairs[:4]) is None
+    assert table({"runs": 4, "loads": [1.0], "times": {"a": pairs[:4]}}).startswith("too few data: ")
     assert "| a | 10 |" in table({"runs": 10, "loads": [1.0], "times": {"a": pairs}})
 
 
@@ -50,6 +50,6 @@ def test_the_history_took_half_as_long():
     run = {"context": {"date": "", "peakmark": {"date": "2026-11-22T02:00:00Z"}}, "benchmarks": [{}, {"peakmark": {"gpu_time_ns": time}}]}
     other = earlier(run, 0, random.Random(1))
     assert other["context"]["peakmark"]["date"] == "2026-10-23T02:00:00Z"
-    assert time_of(other["benchmarks"][1]["peakmark"], "gpu_time_ns") == pytest.approx(50, rel=0.05)
-    assert time_of(run["benchmarks"][1]["peakmark"], "gpu_time_ns") == 100
-    assert time_of(run["benchmarks"][1]["peakmark"], "gpu_time_again_ns") is None
+    assert median_time(other["benchmarks"][1]["peakmark"], "gpu_time_ns") == pytest.approx(50, rel=0.05)
+    assert median_time(run["benchmarks"][1]["peakmark"], "gpu_time_ns") == 100
+    assert median_time(run["benchmarks"][1]["peakmark"], "gpu_time_again_ns") is None

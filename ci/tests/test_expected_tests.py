@@ -11,7 +11,8 @@ CI = Path(__file__).resolve().parents[1]
 ROOT = CI.parent
 sys.path.insert(0, str(CI))
 
-from expected_tests import EXPECTED, Ran, complaints, missing_imports, missing_programs, ran_of_ctest, ran_of_pytest, tomllib  # noqa: E402
+from expected_tests import EXPECTED, Ran, missing_imports, missing_programs, parse_ctest, parse_pytest, problems, tomllib  # noqa: E402
+from helpers import quantity  # noqa: E402
 
 SPOKEN = {"min_tests": {"a": 3}, "allowed_skips": {"no wheel": "a reason"}}
 
@@ -43,7 +44,7 @@ Unable to find executable
 
 
 def test_ctest_counts_tests_of_programs_and_programs_without_googletest():
-    ran = ran_of_ctest(CTEST)
+    ran = parse_ctest(CTEST)
     assert ran.passed == 9
     assert ran.skipped == ["there is no fish here", "another: ctest did not run it"]
 
@@ -57,28 +58,28 @@ def test_pytest_counts_what_passed(tmp_path):
     )
     (tmp_path / "test_y.py").write_text("import pytest\npytest.importorskip('no_such_module_x')\ndef test_d(): pass\n")
     subprocess.run([sys.executable, "-m", "pytest", "-q", "--junitxml=r.xml", "-p", "no:cacheprovider"], cwd=tmp_path, capture_output=True, check=False)
-    ran = ran_of_pytest((tmp_path / "r.xml").read_text())
+    ran = parse_pytest((tmp_path / "r.xml").read_text())
     assert ran.passed == 3
     assert len(ran.skipped) == 2 and any("no browser" in one for one in ran.skipped)
     assert any("no_such_module_x" in one for one in ran.skipped)
 
 
-def test_fewer_tests_and_other_skips_are_complaints():
-    assert complaints("a", Ran(3, ["x: no wheel here"]), SPOKEN) == []
-    assert complaints("a", Ran(2, ["x: no wheel here"]), SPOKEN) == []
-    (fewer,) = complaints("a", Ran(2), SPOKEN)
-    assert fewer.startswith("a: 2 tests passed or may be skipped, at least 3 must") and "set a = 2" in fewer
-    (skipped,) = complaints("a", Ran(3, ["x: there is no fish here"]), SPOKEN)
+def test_fewer_tests_and_other_skips_are_problems():
+    assert problems("a", Ran(3, ["x: no wheel here"]), SPOKEN) == []
+    assert problems("a", Ran(2, ["x: no wheel here"]), SPOKEN) == []
+    (fewer,) = problems("a", Ran(2), SPOKEN)
+    assert fewer.startswith("a: too few tests: 2 tests passed or may be skipped, min 3") and "set a = 2" in fewer
+    (skipped,) = problems("a", Ran(3, ["x: there is no fish here"]), SPOKEN)
     assert "no fish" in skipped and "allowed_skips" in skipped
 
 
 def test_the_command_fails_where_tests_are_left_out(tmp_path):
     log = tmp_path / "LastTest.log"
     log.write_text(CTEST)
-    done = subprocess.run([sys.executable, CI / "expected_tests.py", "counted", "release", log], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, CI / "expected_tests.py", "count", "release", log], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "there is no fish here" in done.stderr and "release: 9 tests passed or may be skipped, at least" in done.stderr
-    unknown = subprocess.run([sys.executable, CI / "expected_tests.py", "counted", "relese", log], capture_output=True, text=True, check=False)
+    assert "there is no fish here" in done.stderr and "release: too few tests: 9 tests passed or may be skipped, min" in done.stderr
+    unknown = subprocess.run([sys.executable, CI / "expected_tests.py", "count", "relese", log], capture_output=True, text=True, check=False)
     assert unknown.returncode == 2 and "unknown kind 'relese'" in unknown.stderr
 
 
@@ -101,3 +102,8 @@ def test_what_a_test_may_skip_for_is_required(what):
         for name in re.findall(rf'{what}\("([^"]+)"', (ROOT / one).read_text(encoding="utf-8"))
     }
     assert asked and asked <= listed
+
+
+def test_a_quantity_of_one_is_singular():
+    assert [quantity(count, "case") for count in (0, 1, 2)] == ["0 cases", "1 case", "2 cases"]
+    assert [quantity(count, "try", "tries") for count in (1, 2)] == ["1 try", "2 tries"]

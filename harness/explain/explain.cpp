@@ -328,18 +328,6 @@ std::optional<Expression> Explanation::peak() const {
   return formula;
 }
 
-Size peak_bytes(const AllocationSequence& sequence) {
-  std::map<Size, Size> steps;
-  for (const SequencedAllocation& allocation : sequence) {
-    steps[allocation.allocated_at] = allocation.bytes;
-    if (allocation.released_at) steps[*allocation.released_at] = -allocation.bytes;
-  }
-  Size live = 0;
-  Size peak = 0;
-  for (const auto& [step, change] : steps) peak = std::max(peak, live = checked_add(live, change));
-  return peak;
-}
-
 Explanation explain(const Shapes& shapes, const std::vector<AllocationSequence>& sequences) {
   if (shapes.count() != sequences.size())
     throw UsageError(fmt::format("{} sequences for {} shapes: give one sequence a shape", sequences.size(),

@@ -6,20 +6,9 @@
 #include <vector>
 
 #include "explain/fit.hpp"
+#include "ledger/allocation_sequence.hpp"
 
 namespace peakmark {
-
-/// One allocation of a recorded case: what it is and how long it was live. Steps count the allocations and
-/// releases of the case from 0.
-struct SequencedAllocation {
-  std::string name;   ///< as the program named it; empty where it did not
-  std::string phase;  ///< in which it was made
-  std::string where;  ///< call site, `FILE:LINE`; empty where stacks were not recorded
-  Size bytes = 0;
-  Size allocated_at = 0;            ///< step
-  std::optional<Size> released_at;  ///< step; nothing: live at the end
-};
-using AllocationSequence = std::vector<SequencedAllocation>;
 
 /// A bytes figure as a formula, or as the recorded numbers where none was found.
 struct Figure {
@@ -66,8 +55,5 @@ struct Explanation {
 /// recorded at shape i. Every fourth shape is held out. Pure; throws UsageError where the numbers of shapes
 /// and sequences differ.
 Explanation explain(const Shapes& shapes, const std::vector<AllocationSequence>& sequences);
-
-/// Returns the most bytes that are live at one time.
-Size peak_bytes(const AllocationSequence& sequence);
 
 }  // namespace peakmark

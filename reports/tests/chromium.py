@@ -131,7 +131,7 @@ class Page:
                 windowsVirtualKeyCode=codes.get(key, 0), **{k: v for k, v in text.items() if v},
             )
 
-    def look(self, width: int, height: int, dark: bool) -> None:
+    def set_view(self, width: int, height: int, dark: bool) -> None:
         """The size of the window, in CSS pixels, and the theme."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
         theme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]

@@ -1,4 +1,4 @@
-"""bench/sass_table.py and ci/kernel_budgets.py on texts of ptxas and nvdisasm."""
+"""Tests bench/sass_table.py and ci/kernel_budgets.py with output of ptxas and nvdisasm."""
 
 import device_code
 import kernel_budgets
@@ -15,7 +15,7 @@ ptxas info    : Function properties for heap
 ptxas info    : Used 255 registers, used 1 barriers, 64 bytes cumulative stack size
 """
 
-# Two loads and a 16-byte store an iteration; or, past .L_x_1, one load and a 4-byte store.
+# An iteration has two loads and a 16-byte store or, from .L_x_1 on, one load and a 4-byte store.
 NVDISASM = """//--------------------- .text.add   --------------------------
 \t.section\t.text.add,"ax",@progbits
 .text.add:
@@ -44,11 +44,11 @@ def copy_path(instructions, width):
     return sass_table.Path(instructions, (sass_table.Access("LDG", width), sass_table.Access("STG", width)))
 
 
-def test_what_ptxas_reports_is_read():
+def test_output_of_ptxas_is_parsed():
     assert device_code.parse_usage(PTXAS) == {"add": device_code.Usage(30, 0, 0), "heap": device_code.Usage(255, 64, 20)}
 
 
-def test_a_kernel_within_its_budget_is_no_error():
+def test_a_kernel_within_its_budget_is_not_an_error():
     assert kernel_budgets.excesses({"add": 30, "heap": None}, device_code.parse_usage(PTXAS)) == []
 
 
@@ -58,8 +58,8 @@ def test_registers_stack_and_spills_beyond_a_budget_are_errors():
 
 
 def test_a_kernel_without_a_budget_and_a_budget_without_a_kernel_are_errors():
-    lines = kernel_budgets.excesses({"heap": None, "gone": 8}, device_code.parse_usage(PTXAS))
-    assert lines == ["gone: has a budget and is no kernel; remove the line", "add: no budget; write PM_REGISTERS(add, 30) above it"]
+    lines = kernel_budgets.excesses({"heap": None, "removed": 8}, device_code.parse_usage(PTXAS))
+    assert lines == ["removed: has a budget, but is not a kernel; remove the line", "add: no budget; write PM_REGISTERS(add, 30) above it"]
 
 
 def test_every_kernel_of_the_tree_has_a_budget():
@@ -67,19 +67,19 @@ def test_every_kernel_of_the_tree_has_a_budget():
         assert source.budgets(), source.path
 
 
-def test_budgets_are_those_of_included_files_too(tmp_path):
+def test_budgets_include_those_of_included_files(tmp_path):
     (tmp_path / "add.kernel.h").write_text('PM_REGISTERS(add, 16)\n#include "heap.kernel.h"\n')
     (tmp_path / "heap.kernel.h").write_text("PM_CPU_ONLY(heap)\n")
     assert device_code.Source("add", tmp_path / "add.kernel.h", "u8").budgets() == {"add": 16, "heap": None}
 
 
-def test_the_path_of_whole_vectors_is_counted():
-    blocks = sass_table.kernels_of(NVDISASM)["add"]
+def test_the_hot_path_is_the_one_with_whole_vectors():
+    blocks = sass_table.parse_kernels(NVDISASM)["add"]
     path = sass_table.hot_path(blocks, sass_table.COPY)
     assert (path.count, path.text("LDG"), path.text("STG"), path.bytes_in_flight()) == (8, "1×16 + 1×8", "1×16", 24)
 
 
-def test_of_the_two_sides_of_a_decision_one_is_in_flight():
+def test_only_one_side_of_a_branch_is_in_flight():
     loads = [sass_table.Access("LDG", 16, True)] + [sass_table.Access("LDG", 4)] * 4
     path = sass_table.Path(9, (*loads, sass_table.Access("STG", 16), sass_table.Access("LDG", 8)))
     assert (path.bytes_in_flight(), path.text("LDG")) == (16, "1×16 + 1×8 + 4×4")
@@ -88,10 +88,10 @@ def test_of_the_two_sides_of_a_decision_one_is_in_flight():
 def test_the_bound_is_of_issue_slots_and_of_loads_in_flight():
     source = device_code.Source("add", device_code.ROOT / "add.kernel.h", "u8")
     path = copy_path(800, 16)
-    row = sass_table.row_of("add", source, device_code.Usage(32, 0, 0), path)
+    row = sass_table.table_row("add", source, device_code.Usage(32, 0, 0), path)
     assert row["instructions"] == 50
     # 4.8 TB/s are 2.4e12 copied elements of one byte; 132 processors with 128 slots at 1.7 GHz issue 11.97 for each.
     assert abs(row["slots"] - 50 / 11.97) < 0.01 and abs(row["bound"] - 11.97 / 50) < 0.001
-    few = sass_table.row_of("add", source, device_code.Usage(255, 0, 0), copy_path(16, 1))
+    few = sass_table.table_row("add", source, device_code.Usage(255, 0, 0), copy_path(16, 1))
     # 256 threads with a byte each, of 2.4e12 B/s * 0.7 us / 132 that must be in flight.
     assert abs(few["flight"] - 256 / 12727) < 0.001

@@ -2,17 +2,20 @@ import json
 
 import pytest
 from fbp_lines import (
+    Limits,
     Line,
+    bench_lines,
     estimate_lines,
     filter_line,
     largest_line,
+    nabu_lines,
     peak_lines,
     published_formula_line,
+    run_time_lines,
     stack_lines,
     table,
 )
-from fbp_runs import REFERENCE_BYTES, WrongRun, observations_of, read_run, title_of, together
-from fbp_times import Limits, bench_lines, nabu_lines, run_time_lines
+from fbp_table import REFERENCE_BYTES, RunError, fbp_observations, merged_observations, read_run, runs_title
 
 FLOOR = 4 * 43200 * 16384 + 4 * 16384**2
 
@@ -33,13 +36,13 @@ def observation(way, peak, *, shape=(43200, 16384), mode="constant", n_z=1, filt
     }
 
 
-def test_other_operations_and_what_was_not_measured_is_left_out():
+def test_other_operations_and_unmeasured_cases_are_omitted():
     rows = [observation("whole", 1), observation("whole", 1) | {"outcome": "unsupported"}]
     rows.append(observation("whole", 1) | {"variant": "padding/whole"})
-    assert len(observations_of({"benchmarks": [{"peakmark": one} for one in rows] + [{"name": "a time"}]})) == 1
+    assert len(fbp_observations({"benchmarks": [{"peakmark": one} for one in rows] + [{"name": "a time"}]})) == 1
 
 
-def test_modes_with_the_same_peaks_are_one_line_and_the_bound_is_held_unrounded():
+def test_modes_with_equal_peaks_are_one_line_and_the_bound_applies_to_unrounded_values():
     modes = ("constant", "edge")
     observations = [observation(way, 2 * FLOOR, mode=mode) for mode in modes for way in ("whole", "kept")]
     observations += [observation("inplace", FLOOR * 101 // 100, mode=mode) for mode in modes]
@@ -51,7 +54,7 @@ def test_modes_with_the_same_peaks_are_one_line_and_the_bound_is_held_unrounded(
     assert first.holds and second.figure.endswith(", edge") and second.values["inplace"] == "1.0100" and not second.holds
 
 
-def test_stacks_and_other_filters_have_lines_of_their_own():
+def test_stacks_and_other_filters_have_separate_lines():
     observations = [
         observation("inplace", 2 * FLOOR, filter="hann"),
         observation("inplace", 3 * FLOOR, n_z=3),
@@ -71,7 +74,7 @@ def test_the_largest_shape_in_bytes():
     assert line.values == {"inplace": "3943000001"} and not line.holds
 
 
-def test_estimates_are_held_by_bytes_and_by_slices():
+def test_estimates_are_judged_by_bytes_and_by_slices():
     good, off = observation("whole", 1000), observation("whole", 1000)
     off["estimate"]["bytes_estimated"] = 1001
     bytes_line, window = estimate_lines([good, off], "dry")
@@ -84,7 +87,7 @@ def test_estimates_are_held_by_bytes_and_by_slices():
     assert not estimate_lines([few], "dry")[1].holds
 
 
-def test_the_published_formula_is_seen_to_leave_the_window():
+def test_the_published_formula_leaves_the_window():
     assert published_formula_line([observation("whole", 10)]).values == {"whole": "0.50 to 0.50"}
     assert published_formula_line([observation("whole", 10)]).holds
 
@@ -117,32 +120,32 @@ def run_of(observations, suite="fbp-large", device="a GPU", first_ns=None):
     return {"context": {"peakmark": context}, "benchmarks": [{"peakmark": one} for one in observations]}
 
 
-def test_runs_of_peaks_and_of_times_are_put_together():
+def test_runs_of_peaks_and_of_times_are_merged():
     large, small = observation("inplace", 7), observation("inplace", 5, shape=(720, 512))
     timed = run_of([small | {"gpu_time_ns": {"median": 8.0}}], "smoke", first_ns=REFERENCE_BYTES / 2000)
     runs = {"peaks.json": run_of([large, small]), "times.json": timed}
-    first, second = together(runs)
+    first, second = merged_observations(runs)
     assert first["requested_peak_bytes"] == 7 and first["gpu_time_ns"] is None
     assert second["gpu_time_ns"] == {"median": 8.0} and second["copied_gb_s"] == 2000
-    assert title_of(list(runs.values())) == "`fbp-large` and `smoke` on a GPU"
-    assert title_of([timed]) == "`smoke` on a GPU"
-    with pytest.raises(WrongRun, match="a GPU .cuda. and another"):
-        together(runs | {"other.json": run_of([], device="another")})
+    assert runs_title(list(runs.values())) == "`fbp-large` and `smoke` on a GPU"
+    assert runs_title([timed]) == "`smoke` on a GPU"
+    with pytest.raises(RunError, match="a GPU .cuda. and another"):
+        merged_observations(runs | {"other.json": run_of([], device="another")})
     small["requested_peak_bytes"] = 6
-    with pytest.raises(WrongRun, match="took 6 bytes in peaks.json and 5 in times.json"):
-        together(runs)
+    with pytest.raises(RunError, match="took 6 bytes in peaks.json and 5 in times.json"):
+        merged_observations(runs)
 
 
-def test_what_is_no_run_is_told_by_its_name(tmp_path):
-    with pytest.raises(WrongRun, match="nosuch.json: No such file"):
+def test_a_file_that_is_not_a_run_is_reported_by_name(tmp_path):
+    with pytest.raises(RunError, match="nosuch.json: No such file"):
         read_run(tmp_path / "nosuch.json")
     for text in ("{", "[]", json.dumps({"context": {}, "benchmarks": []})):
         (tmp_path / "other.json").write_text(text)
-        with pytest.raises(WrongRun, match="other.json is no run file"):
+        with pytest.raises(RunError, match="not a run file of peakmark: .*other.json"):
             read_run(tmp_path / "other.json")
 
 
-def test_times_beside_nabu():
+def test_times_over_those_of_nabu():
     task = {"n_a": 8, "w": 8, "padding": "zeros", "floor_bytes": 10, "requested_peak_bytes": 50}
     ratios = {"nabu": 1, "whole": 0.3, "inplace": 0.3}
     times = {"times_ns": [1e9, 2e9, 9e9]}
@@ -151,7 +154,7 @@ def test_times_beside_nabu():
     assert line.values == {"whole": "0.300", "inplace": "0.300"} and not line.holds
 
 
-def test_what_nothing_tells_is_no_number():
+def test_an_unmeasured_figure_is_not_a_number():
     text = table([Line("a", {"inplace": "1"}, "inplace ≤ 2", True), Line("b", {}, "inplace ≤ 2")])
     assert "| a |  | 1 |  | inplace ≤ 2 | yes |" in text
     assert "| b | not measured here | not measured here | not measured here | inplace ≤ 2 |  |" in text

@@ -45,7 +45,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def page(browser, report):
-    browser.look(*SIZES["desk"], dark=False)
+    browser.set_view(*SIZES["desk"], dark=False)
     browser.errors.clear()  # after a call, whose answer comes behind what the page before still had to say
     browser.open(report)
     yield browser
@@ -153,7 +153,7 @@ def test_an_address_names_its_device(browser, tmp_path):
         one["outcomes"] = ["ok" if run["device"] == one["device"] else None for run in runs]
     options = write_files(tmp_path, series_text(runs, cases), trends_text([change("padding/a", 1, device="b device", run="run1@b device")]))
     assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
-    browser.look(*SIZES["desk"], dark=False)
+    browser.set_view(*SIZES["desk"], dark=False)
     browser.open(tmp_path / "report" / "index.html")
     address = browser.evaluate("document.querySelector('.findings a.case').hash")
     assert address == "#case=padding%2Fa&device=b+device+%28opencl%29"
@@ -214,7 +214,7 @@ def test_texts_of_the_history_run_nothing(page, report):
 def test_a_missing_file_is_said(browser, report, tmp_path):
     alone = tmp_path / "index.html"
     alone.write_bytes(report.read_bytes())
-    browser.look(*SIZES["desk"], dark=False)
+    browser.set_view(*SIZES["desk"], dark=False)
     browser.open(alone, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
     said = browser.wait_for("document.querySelector('.detail [role=alert]')?.textContent")
     assert said == "data/cases-0.js cannot be read: it belongs to this page; keep the folder together."
@@ -223,7 +223,7 @@ def test_a_missing_file_is_said(browser, report, tmp_path):
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("size", SIZES)
 def test_nothing_is_wider_than_the_window(page, report, size, dark):
-    page.look(*SIZES[size], dark)
+    page.set_view(*SIZES[size], dark)
     open_case(page, report, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
     width = SIZES[size][0]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -237,7 +237,7 @@ def test_nothing_is_wider_than_the_window(page, report, size, dark):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_texts_can_be_read_on_their_grounds(page, dark):
-    page.look(*SIZES["desk"], dark)
+    page.set_view(*SIZES["desk"], dark)
     grounds = {"--ink": "--card", "--quiet": "--page", "--accent": "--card", "--bad": "--bad-fill", "--warn": "--warn-fill", "--good": "--good-fill"}
     for colour, ground in grounds.items():
         assert page.contrast(f"var({colour})", f"var({ground})") >= 4.5, (colour, ground)

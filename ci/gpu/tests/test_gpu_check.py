@@ -14,7 +14,7 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[up]) for up in (1, 2)]
 import libraries  # noqa: E402
 import stages  # noqa: E402
-from process_end import has_ended  # noqa: E402
+from helpers import has_ended  # noqa: E402
 from stub_bundle import DATA, GPU_CHECK, GTEST, LIBRARY, Stubs, run_file, verdict  # noqa: E402
 
 HANG_LIMIT = "8"  # seconds, of which a busy machine needs some before the first check
@@ -265,7 +265,7 @@ def test_a_library_that_is_nowhere_is_skipped_with_its_name(stubs):
     (stubs.folder / "bundle/cuda-libraries").write_text("libnowhere.so.12\n")
     assert stubs.run("tests")[0] == 0
     result = stubs.results()["find-libnowhere.so.12"]
-    assert (result["state"], result["detail"].startswith("libnowhere.so.12 is not found")) == ("skipped", True)
+    assert (result["state"], result["detail"].startswith("libnowhere.so.12 not found")) == ("skipped", True)
     assert "libnowhere.so.12: not found" in stubs.archived("environment.txt")
 
 
@@ -290,7 +290,7 @@ def test_an_error_of_gpu_check_itself_fails_that_part_only(stubs):
     assert stubs.run("profiles", "tests")[0] == 1
     results = stubs.results()
     assert {results[check]["state"] for check in ("environment", "profiles")} == {"failed"}
-    assert results["profiles"]["detail"].startswith("gpu-check itself: FileNotFoundError")
+    assert results["profiles"]["detail"].startswith("error in gpu-check: FileNotFoundError")
     assert results["test-cuda_device_test"]["state"] == "verified"
 
 

@@ -8,7 +8,7 @@ from peakmark.estimator_check import EstimatorQuestion, ask
 from project import Project
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "ci"))
-from process_end import has_ended  # noqa: E402
+from helpers import has_ended  # noqa: E402
 
 pytest.importorskip("pyopencl", reason="it is in ci/requirements-test.txt")
 

@@ -128,7 +128,7 @@ def test_a_worker_is_built_measured_and_drawn_with_it(installed, tmp_path):
     folder = tmp_path / "own-kernels"
     folder.mkdir()
     installed.run(
-        sys.executable, ROOT / "ci/follow_page.py", ROOT / "docs/own-kernels.md", folder,
+        sys.executable, ROOT / "ci/follow.py", "page", ROOT / "docs/own-kernels.md", folder,
         HOME=str(tmp_path), CMAKE_GENERATOR="Ninja",
     )  # fmt: skip
     assert list(folder.glob("plots/*.png"))
