@@ -107,7 +107,7 @@ def test_the_figures_are_what_the_program_allocated(page):
 
 
 def test_tables_are_sorted_by_their_columns(page):
-    table = "document.querySelector('[aria-label=\\"Live at the peak\\"]')"
+    table = "document.querySelector('[aria-label=\"Live at the peak\"]')"
 
     def click(column):
         return page.evaluate(f"(() => {{ const header = {table}.querySelectorAll('th')[{column}]; header.querySelector('button').click();"
