@@ -157,7 +157,7 @@ void Measurement::run(const Sides& sides, const Conclude& conclude) {
       device, lock_options(options_),
       [](const std::string& holder) { say("  waiting for the device: " + holder); },
       [this] { check_time(); });
-  const RecordingEnvironment recording(device, environment_);
+  const RecordingEnvironment recording(device, environment_, options_.sequences);
   recording_ = &recording;
   const auto begin = Clock::now();
   try {
@@ -330,6 +330,7 @@ SupervisorOptions Measurement::supervisor_options(const MeasuredSide& side, cons
   if (call.cache) add({"--cache", *call.cache});
   if (call.reports_steps) add({"--report-steps"});
   if (options.memory_only) add({"--memory-only"});
+  if (options.sequences) add({"--sequences"});
   if (options.repetitions) add({"--repetitions", std::to_string(*options.repetitions)});
   supervisor.case_limit = options.case_limit;
   supervisor.start_limit = std::max(supervisor.start_limit, options.case_limit.base);
