@@ -68,7 +68,7 @@ void add_variant(Worker& worker, const std::string& name, std::string help, Make
       {.name = name,
        .backends = {"opencl", "cuda", "dry"},
        .axes = {{"mode", "edge", padding_mode_names(),
-                 fmt::format("what stands outside the image, as in numpy.pad; custom: at most {} padded "
+                 fmt::format("what is outside the image, as in numpy.pad; custom: at most {} padded "
                              "rows and as many columns",
                              kMaxCustomCoordinates)},
                 {"n", 20, "slices"},
