@@ -83,7 +83,8 @@ install_nightly() {
   make_environment build/venv reports/requirements.txt
 
   say "building"
-  configure build/nightly-build -DCMAKE_BUILD_TYPE=Release -DPEAKMARK_TESTS=OFF -DPEAKMARK_WERROR=ON -DPEAKMARK_BENCHMARKS=OFF -DPEAKMARK_CUDA=AUTO \
+  # All sources of a module in one compilation: half of the time.
+  configure build/nightly-build -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -DPEAKMARK_TESTS=OFF -DPEAKMARK_WERROR=ON -DPEAKMARK_BENCHMARKS=OFF -DPEAKMARK_CUDA=AUTO \
     -DCMAKE_INSTALL_PREFIX="$PWD/build/prefix" || exit 2
   build build/nightly-build || exit 2
   cmake --install build/nightly-build >/dev/null || die "peakmark could not be installed into build/prefix"

@@ -109,7 +109,7 @@ function(peakmark_cuda_test name)
   file(APPEND ${PEAKMARK_CUDA_TEST_LIST} "${name}\n")  # for ci/gpu-bundle
 endfunction()
 
-# peakmark_device_test(NAME SOURCES … LINK …): tests that open a device by open_tested() of kernels/common/tested_device.hpp.
+# peakmark_device_test(NAME SOURCES … LINK …): tests that open a device by open_tested() of kernels/common/variant_testing.hpp.
 # NAME_test runs them on OpenCL, NAME_cuda_test on CUDA.
 function(peakmark_device_test name)
   if(PEAKMARK_OPENCL)

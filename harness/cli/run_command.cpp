@@ -60,6 +60,7 @@ void run(RunOptions& options, Result& result) {
         "--rounds and --shard exclude each other: interleaved rounds need all cases on one device; leave one "
         "out, or select cases with --filter");
   }
+  options.sweep.memory_only = options.sweep.memory_only || options.sweep.sequences;
   set_workers(options.sweep, options.workers);
   if (options.confirm) {
     options.sweep.check_first = [&options] { check_history(*options.confirm); };
@@ -90,6 +91,9 @@ void add_run_command(CLI::App& app, Result& result) {
   add_shard_option(*command, selection);
   command->add_flag("--resume", sweep.resume, "Continue the stopped run of this run file");
   CLI::Option* const memory_only = command->add_flag("--memory-only", sweep.memory_only, "Measure no times");
+  CLI::Option* const sequences = command->add_flag(
+      "--sequences", sweep.sequences,
+      "Record every allocation of each case in order, with its call site; measure no times");
   CLI::Option* const rounds =
       command
           ->add_option(
@@ -97,7 +101,8 @@ void add_run_command(CLI::App& app, Result& result) {
               "Time in this many A/B rounds, 9 or more: a block of each case in each round, in another "
               "order and process")
           ->check(CLI::Range(1, kMaxRounds))
-          ->excludes(memory_only);
+          ->excludes(memory_only)
+          ->excludes(sequences);
   command->add_option("--repetitions", sweep.repetitions, "Time each case this many times")
       ->check(CLI::Range(1, 1000))
       ->excludes(rounds);
@@ -107,7 +112,8 @@ void add_run_command(CLI::App& app, Result& result) {
           "Time with a cold last-level cache (flushed before each call), a hot one (calls in a row), or "
           "both. Default: cold on a GPU, hot on a CPU")
       ->check(CLI::IsMember({"cold", "hot", "both"}))
-      ->excludes(memory_only);
+      ->excludes(memory_only)
+      ->excludes(sequences);
   command
       ->add_option("--seed", sweep.seed,
                    "Order the rounds by this seed. Default: a random seed, which is recorded")
@@ -131,7 +137,8 @@ void add_run_command(CLI::App& app, Result& result) {
                    "Time cases that look suspicious against this history (file or URL) again at the end")
       ->type_name(value_name::kHistory)
       ->excludes(memory_only)
-      ->excludes(rounds);
+      ->excludes(rounds)
+      ->excludes(sequences);
   command->add_flag("--host-name", sweep.host_name,
                     "Write the host name into the run file. Default: a hash of it");
   command->add_flag("--json", options->json, "Print the run file on standard output as well");

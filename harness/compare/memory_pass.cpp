@@ -1,8 +1,31 @@
 #include "compare/memory_pass.hpp"
 
+#include <string>
+
 #include "compare/moved_allocations.hpp"
 
 namespace peakmark {
+namespace {
+
+void add_note(Observation& observation, const std::string& note) {
+  if (!note.empty()) observation.message += (observation.message.empty() ? "" : "; ") + note;
+}
+
+void note_sequence(const MemoryPass& first, const std::optional<MemoryPass>& second,
+                   Observation& observation) {
+  if (first.is_sequence_too_long) {
+    add_note(observation, "no allocation sequence: " + std::to_string(first.allocations) +
+                              " allocations are more than " + std::to_string(kMaxSequencedAllocations));
+  }
+  if (!first.sequence) return;
+  observation.allocation_sequence = first.sequence;
+  if (second && second->is_sequence_too_long)
+    add_note(observation, "the memory passes differ: the sequence of the second is too long");
+  if (second && second->sequence)
+    add_note(observation, compare_passes(*observation.allocation_sequence, *second->sequence));
+}
+
+}  // namespace
 
 MemoryPass to_memory_pass(const LedgerSummary& summary) {
   MemoryPass pass;
@@ -12,6 +35,11 @@ MemoryPass to_memory_pass(const LedgerSummary& summary) {
   pass.by_kind = summary.by_kind;
   if (summary.pool_seen) pass.pool_reserved_peak_bytes = summary.pool_reserved_peak_bytes;
   return pass;
+}
+
+void add_sequence(MemoryPass& pass, std::span<const Event> events, const CallChain& call_chain) {
+  pass.sequence = allocation_sequence(events, call_chain);
+  pass.is_sequence_too_long = !pass.sequence;
 }
 
 void note_memory(const MemoryPass& first, const std::optional<MemoryPass>& second, Observation& observation) {
@@ -26,6 +54,7 @@ void note_memory(const MemoryPass& first, const std::optional<MemoryPass>& secon
   }
   for (const auto& [kind, of_kind] : first.by_kind) observation.by_kind[to_string(kind)] = of_kind.peak_bytes;
   observation.pool_reserved_peak_bytes = first.pool_reserved_peak_bytes;
+  note_sequence(first, second, observation);
   if (!second) return;
   observation.second_pass_peak_bytes = second->peak_bytes;
   if (second->peak_bytes != first.peak_bytes) {

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "ledger/allocation_sequence.hpp"
 #include "ledger/ledger.hpp"
 #include "runfile/observation.hpp"
 
@@ -21,13 +23,18 @@ struct MemoryPass {
   std::vector<Allocation> at_peak;
   std::map<MemoryKind, KindSummary> by_kind;
   std::optional<Size> pool_reserved_peak_bytes;
+  std::optional<AllocationSequence> sequence;  ///< null where it was not asked for, or is too long
+  bool is_sequence_too_long = false;
 };
 
 /// Returns the figures that do not depend on calls: peak, allocations at the peak, kinds, pools.
 MemoryPass to_memory_pass(const LedgerSummary& summary);
 
+/// Adds the allocations of the events that the peak was counted from.
+void add_sequence(MemoryPass& pass, std::span<const Event> events, const CallChain& call_chain);
+
 /// Sets the figures of the first pass, the peak of the second, and the allocations that differ if the peaks
-/// do.
+/// do. Adds a note to the message where a sequence is too long, or differs between the passes.
 void note_memory(const MemoryPass& first, const std::optional<MemoryPass>& second, Observation& observation);
 
 }  // namespace peakmark

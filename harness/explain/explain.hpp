@@ -3,29 +3,23 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "explain/fit.hpp"
+#include "ledger/allocation_sequence.hpp"
 
 namespace peakmark {
-
-/// One allocation of a recorded case: what it is and how long it was live. Steps count the allocations and
-/// releases of the case from 0.
-struct SequencedAllocation {
-  std::string name;   ///< as the program named it; empty where it did not
-  std::string phase;  ///< in which it was made
-  std::string where;  ///< call site, `FILE:LINE`; empty where stacks were not recorded
-  Size bytes = 0;
-  Size allocated_at = 0;            ///< step
-  std::optional<Size> released_at;  ///< step; nothing: live at the end
-};
-using AllocationSequence = std::vector<SequencedAllocation>;
 
 /// A bytes figure as a formula, or as the recorded numbers where none was found.
 struct Figure {
   std::optional<Expression> formula;
-  std::vector<Size> recorded;  ///< one a shape that has it
+  std::vector<Size> recorded;       ///< one a shape that has it
+  std::vector<std::size_t> shapes;  ///< of each recorded value
   Size max_recorded = 0;
+  /// Another formula that is exact as well, and a shape that decides between the two (Fit).
+  std::optional<Expression> rival;
+  std::vector<std::pair<std::string, Size>> deciding_shape;
 };
 
 /// Allocations of one name, phase and call site that play the same part at every shape.
@@ -41,6 +35,8 @@ struct ExplainedAllocation {
 struct PeakMoment {
   Expression bytes;
   std::vector<std::size_t> allocations;  ///< live then: indices into Explanation::allocations
+  std::vector<Expression> terms;         ///< the bytes of each, all that are live together
+  bool is_sum_of_terms = true;           ///< false: the moment does not occur at every shape, and is 0 there
   std::vector<std::size_t> shapes;       ///< of which it is the peak
 };
 
@@ -66,8 +62,5 @@ struct Explanation {
 /// recorded at shape i. Every fourth shape is held out. Pure; throws UsageError where the numbers of shapes
 /// and sequences differ.
 Explanation explain(const Shapes& shapes, const std::vector<AllocationSequence>& sequences);
-
-/// Returns the most bytes that are live at one time.
-Size peak_bytes(const AllocationSequence& sequence);
 
 }  // namespace peakmark

@@ -231,6 +231,7 @@ ProgramRecord record_of_program(std::span<const Event> events, const LedgerSumma
   std::size_t end = marks.calls.empty() ? events.size() : 0;
   for (const Call& call : marks.calls) end = std::max(end, call.end);
   ProgramRecord record;
+  record.counted_events = end;
   record.summary = summarise(events.first(end));
   const std::size_t prepared_at = marks.calls.empty() ? marks.prepared : marks.calls.front().begin;
   const Prepared prepared = prepared_by(events.first(prepared_at));

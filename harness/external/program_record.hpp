@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -37,6 +38,8 @@ struct ProgramRecord {
   /// The last failed allocation of one of its processes failed for want of memory.
   bool out_of_memory = false;
   std::optional<std::int32_t> last_failure;  ///< error code of the last failed allocation; null without one
+
+  std::size_t counted_events = 0;  ///< to the end of the last call: those of `summary`
 
   [[nodiscard]] MemoryPass memory_pass() const;
 };

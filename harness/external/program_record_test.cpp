@@ -75,6 +75,14 @@ TEST(ProgramRecord, WithoutMarksIsOfTheWholeProgram) {
   EXPECT_THAT(record.calls_ns, IsEmpty());
 }
 
+TEST(ProgramRecord, WhatIsCountedEndsWithTheLastCall) {
+  // Events: allocate, phase, allocate, phase; then what does not count.
+  const ProgramRecord record =
+      Program().allocate(1, 7).phase("call").allocate(2, 30).phase("").allocate(3, 1000).record();
+  EXPECT_EQ(3, record.counted_events);
+  EXPECT_EQ(37, record.summary.peak_bytes);
+}
+
 TEST(ProgramRecord, PhasesAreSetUpInputsOutputsAndCalls) {
   const ProgramRecord record = Program()
                                    .allocate(1, 7)  // before any mark: set-up

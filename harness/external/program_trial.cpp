@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/error.hpp"
@@ -19,6 +20,7 @@
 #include "profile/profile_files.hpp"
 #include "recorders/error_file.hpp"
 #include "show/process_tree.hpp"
+#include "show/recorded_sequence.hpp"
 #include "supervise/process_environment.hpp"
 
 namespace peakmark {
@@ -62,6 +64,7 @@ std::string with_last_words(const std::string& what, const ProgramEnd& end) {
 struct ProgramTrial::Pass {
   ProgramEnd end;
   std::optional<ProgramRecord> record;  ///< null where nothing was recorded
+  MemoryPass memory;                    ///< of the record
   std::string failure;                  ///< why the recording is incomplete; else empty
   std::string note_on_marks;            ///< what is to be said of the phases that it marked
   std::string no_device_time;           ///< why the work in the profiles is not all; empty where it is
@@ -97,7 +100,8 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
   places.device = options_.device;
   places.scratch_folder = scratch.path().string();
   std::vector<std::string> environment = environment_for(parameters, places);
-  add_recorders(environment, libraries_, profile, kind == PassKind::synced_peak);
+  const bool is_sequence = kind == PassKind::sequence;
+  add_recorders(environment, libraries_, profile, kind == PassKind::synced_peak || is_sequence, is_sequence);
   set_variable(environment, "PEAKMARK_WORK", kind == PassKind::device_time ? "1" : "0");
   add_ranges(environment, libraries_);
   set_variable(environment, "PEAKMARK_RANGES", "words");
@@ -126,7 +130,15 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
     if (const std::string why = why_not_whole(process, invalid_note(process.events)); !why.empty())
       pass.failure = why;
   }
-  pass.record = record_of_program(merge_by_time(tree), summarise_together(tree));
+  const std::vector<Event> events = merge_by_time(tree);
+  pass.record = record_of_program(events, summarise_together(tree));
+  pass.memory = pass.record->memory_pass();
+  if (is_sequence) {
+    CallChains chains(tree.processes.back().header.start_realtime_ns);
+    chains.add(events);
+    add_sequence(pass.memory, std::span(events).first(pass.record->counted_events),
+                 [&](std::uint64_t stack) { return chains.chain(stack); });
+  }
   pass.no_device_time = why_work_is_lost(tree);
   pass.note_on_marks = note_on_marks(pass.record->phases, errors.ranges_left_out());
   return pass;
@@ -170,14 +182,15 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
 }
 
 bool ProgramTrial::measure_memory(Observation& observation) {
-  const PassKind kind = program_.sync ? PassKind::synced_peak : PassKind::peak;
+  PassKind kind = program_.sync ? PassKind::synced_peak : PassKind::peak;
+  if (options_.sequences) kind = PassKind::sequence;
   const Pass first = run(observation.axes, kind, "first");
   if (!judge(first, observation)) return false;
   const Pass second = run(observation.axes, kind, "second");
   if (!judge(second, observation)) return false;
-  note_memory(first.record->memory_pass(), second.record->memory_pass(), observation);
-  observation.leaked_bytes = first.record->leaked_bytes;
   observation.message = first.note_on_marks;
+  note_memory(first.memory, second.memory, observation);
+  observation.leaked_bytes = first.record->leaked_bytes;
   return true;
 }
 

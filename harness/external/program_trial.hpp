@@ -16,6 +16,9 @@ struct ProgramTrialOptions {
   bool memory_only = false;
   int repetitions = 1;      ///< runs that are timed
   bool times_only = false;  ///< memory was measured before
+  /// Record every allocation of the memory pass with its call stack. Each command is then finished before the
+  /// next (`sync`), so that the sequence repeats.
+  bool sequences = false;
 };
 
 /// Exit codes by which a program reports its outcome (peakmark.UNSUPPORTED, peakmark.WRONG_ANSWER).
@@ -34,7 +37,7 @@ class ProgramTrial {
 
  private:
   struct Pass;
-  enum class PassKind { peak, synced_peak, host_time, device_time };
+  enum class PassKind { peak, synced_peak, sequence, host_time, device_time };
   Pass run(const Parameters& parameters, PassKind kind, const std::string& label);
   /// Returns false for a pass that failed; the observation then has the outcome.
   static bool judge(const Pass& pass, Observation& observation);

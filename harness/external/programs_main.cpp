@@ -46,6 +46,8 @@ void add_options(CLI::App& app, Options& options) {
   CLI::Option* const memory_only = app.add_flag("--memory-only", options.trial.memory_only, "No timings");
   app.add_flag("--times-only", options.trial.times_only, "Only timings: the memory was measured before")
       ->excludes(memory_only);
+  app.add_flag("--sequences", options.trial.sequences,
+               "Observations have every allocation of the memory pass in order, with its call site");
   app.add_flag("--require-recorder", options.require_recorder, "Exit 5 when there is no recorder to load");
   app.add_option("--repetitions", options.trial.repetitions, "Runs that are timed")
       ->check(CLI::Range(1, 1000));

@@ -130,6 +130,66 @@ std::string call_site(std::string_view stack) {
   return site == frames.end() ? "" : text_of(*site);
 }
 
+namespace {
+
+/// Returns the name of a function without return type, parameters and template arguments:
+/// `plan::Filter::make` of `void plan::Filter<float>::make(int) const`.
+std::string short_name(std::string_view function) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  constexpr std::string_view kCallOperator = "operator()";
+  function = function.substr(0, function.find(" [clone"));
+  if (function.ends_with(" const")) function.remove_suffix(6);
+  std::string name;
+  int depth = 0;
+  while (!function.empty()) {
+    if (function.starts_with(kAnonymous)) {
+      function.remove_prefix(kAnonymous.size());
+      continue;
+    }
+    if (depth == 0 && function.starts_with(kCallOperator)) {
+      name += kCallOperator;
+      function.remove_prefix(kCallOperator.size());
+      continue;
+    }
+    const char letter = function.front();
+    function.remove_prefix(1);
+    if (letter == '<' || letter == '(' || letter == '[') {
+      ++depth;
+    } else if (letter == '>' || letter == ')' || letter == ']') {
+      --depth;
+    } else if (letter == ' ' && depth == 0) {
+      name.clear();  // it was the return type
+    } else if (depth == 0) {
+      name += letter;
+    }
+  }
+  return name;
+}
+
+std::string frame_in_chain(const CallFrame& frame) {
+  if (frame.kind == CallFrame::Kind::python) return fmt::format("{}:{}", base_name(frame.file), frame.place);
+  const std::string name = short_name(frame.function);
+  return name.empty() ? text_of(frame) : name;
+}
+
+}  // namespace
+
+std::string call_chain(std::string_view stack, const Symbols& symbols) {
+  constexpr int kMaxFrames = 8;
+  const std::vector<CallFrame> frames = caller_frames(parse_stack(stack, symbols));
+  const bool has_python =
+      std::ranges::find(frames, CallFrame::Kind::python, &CallFrame::kind) != frames.end();
+  const CallFrame::Kind kind = has_python ? CallFrame::Kind::python : CallFrame::Kind::native;
+  std::string chain;
+  int count = 0;
+  for (const CallFrame& frame : frames) {
+    if (frame.kind != kind || count == kMaxFrames) continue;
+    if (count++ > 0) chain += kCallerSign;
+    chain += frame_in_chain(frame);
+  }
+  return chain;
+}
+
 std::string text_of(const CallFrame& frame) {
   const std::string_view name = base_name(frame.file);
   switch (frame.kind) {

@@ -35,6 +35,15 @@ std::vector<CallFrame> caller_frames(const std::vector<CallFrame>& frames);
 /// empty if there is none.
 std::string call_site(std::string_view stack);
 
+/// Separates the frames of call_chain().
+inline constexpr std::string_view kCallerSign = " < ";
+
+/// Returns the innermost frames of a stack's text, innermost first, without folders:
+/// `padding.py:88 < nabu_padding.py:64`. Python's frames if there are any, else native ones: the function's
+/// name without parameters, or `library+0x1f`; not those of the recorder, the loader and the driver. At most
+/// 8 frames.
+std::string call_chain(std::string_view stack, const Symbols& symbols);
+
 /// Returns `function (library)`, `library+0x1f`, `function file.py:12` or `[remark]`.
 std::string text_of(const CallFrame& frame);
 

@@ -51,6 +51,7 @@ void for_each_field(T& description, Fields& fields) {
   fields.younger("takes_blocks", description.takes_blocks);
   fields.younger("tells_steps", description.reports_steps);
   fields.younger("takes_cache", description.takes_cache);
+  fields.younger("takes_sequences", description.takes_sequences);
   fields("variants", description.variants);
 }
 

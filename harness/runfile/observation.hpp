@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/size.hpp"
+#include "ledger/allocation_sequence.hpp"
 #include "runfile/field_list.hpp"
 #include "sweep/description.hpp"
 
@@ -167,6 +168,8 @@ struct Observation {
   /// The memory pass is made twice. Where the passes differ: the other peak, and the allocations that moved.
   std::optional<Size> second_pass_peak_bytes;
   std::vector<std::string> moved_allocations;
+  /// Of the first memory pass. Null where it was not asked for (`run --sequences`), or is too long.
+  std::optional<AllocationSequence> allocation_sequence;
   bool destroys_input = false;
   std::optional<GpuTime> gpu_time;
   /// Of a case that looked suspicious against a history: timed again at the end of the same run.
@@ -207,6 +210,8 @@ void for_each_field(T& observation, Fields& fields) {
   fields.bytes("pool_reserved_peak_bytes", observation.pool_reserved_peak_bytes);
   fields.bytes("second_pass_peak_bytes", observation.second_pass_peak_bytes);
   fields("moved_allocations", observation.moved_allocations);
+  fields.written_if("allocation_sequence", observation.allocation_sequence,
+                    observation.allocation_sequence.has_value());
   fields("destroys_input", observation.destroys_input);
   fields("gpu_time_ns", observation.gpu_time);
   fields.younger("gpu_time_again_ns", observation.gpu_time_again);

@@ -1,5 +1,8 @@
 #include "runfile/observation_json.hpp"
 
+#include <compare>
+#include <map>
+
 #include "base/error.hpp"
 #include "runfile/run_file.hpp"
 
@@ -31,6 +34,87 @@ void read(const Json& json, EstimateObservation& estimate) {
   // Before 1.3 run files had no key for it.
   if (estimate.error && !json.contains("asked")) {
     estimate.is_asked = !estimate.error->starts_with("not_asked: ");
+  }
+}
+
+/// What allocations have in common that are made again and again.
+struct AllocationKind {
+  std::string name;
+  std::string phase;
+  std::string where;
+  auto operator<=>(const AllocationKind&) const = default;
+};
+
+template <EitherConst<AllocationKind> T, typename Fields>
+void for_each_field(T& kind, Fields& fields) {
+  fields("name", kind.name);
+  fields("phase", kind.phase);
+  fields("where", kind.where);
+}
+
+/// An AllocationSequence by columns, each text once: 100,000 allocations are a few megabytes.
+struct AllocationTable {
+  std::vector<AllocationKind> kinds;
+  std::vector<Size> kind;  ///< of each allocation: a place in `kinds`
+  std::vector<Size> bytes;
+  std::vector<Size> allocated_at;
+  std::vector<std::optional<Size>> released_at;
+  std::vector<Size> not_repeated;  ///< places of these allocations
+};
+
+template <EitherConst<AllocationTable> T, typename Fields>
+void for_each_field(T& table, Fields& fields) {
+  fields("kinds", table.kinds);
+  fields("kind", table.kind);
+  fields("bytes", table.bytes);
+  fields("allocated_at", table.allocated_at);
+  fields("released_at", table.released_at);
+  fields("not_repeated", table.not_repeated);
+}
+
+Json to_json(const AllocationSequence& sequence) {
+  AllocationTable table;
+  std::map<AllocationKind, Size> places;
+  for (const SequencedAllocation& one : sequence) {
+    AllocationKind kind{one.name, one.phase, one.where};
+    const auto [place, is_new] = places.try_emplace(kind, static_cast<Size>(table.kinds.size()));
+    if (is_new) table.kinds.push_back(std::move(kind));
+    if (!one.is_repeated) table.not_repeated.push_back(static_cast<Size>(table.kind.size()));
+    table.kind.push_back(place->second);
+    table.bytes.push_back(one.bytes);
+    table.allocated_at.push_back(one.allocated_at);
+    table.released_at.push_back(one.released_at);
+  }
+  return fields_json(table);
+}
+
+void read(const Json& json, AllocationSequence& sequence) {
+  AllocationTable table;
+  read_fields(json, table);
+  const std::size_t count = table.kind.size();
+  const auto check_length = [&](const char* key, std::size_t length) {
+    if (length != count) wrong_type(json.at(key), "as long as kind");
+  };
+  check_length("bytes", table.bytes.size());
+  check_length("allocated_at", table.allocated_at.size());
+  check_length("released_at", table.released_at.size());
+  const auto is_place = [](Size place, std::size_t length) {
+    return place >= 0 && static_cast<std::size_t>(place) < length;
+  };
+  sequence.clear();
+  sequence.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!is_place(table.kind[i], table.kinds.size())) wrong_type(json.at("kind"), "places in kinds");
+    if (table.bytes[i] < 0) wrong_type(json.at("bytes"), "0 or more");
+    if (table.released_at[i] && *table.released_at[i] <= table.allocated_at[i])
+      wrong_type(json.at("released_at"), "later than allocated_at");
+    const AllocationKind& kind = table.kinds[static_cast<std::size_t>(table.kind[i])];
+    sequence.push_back(
+        {kind.name, kind.phase, kind.where, table.bytes[i], table.allocated_at[i], table.released_at[i]});
+  }
+  for (const Size place : table.not_repeated) {
+    if (!is_place(place, count)) wrong_type(json.at("not_repeated"), "places of allocations");
+    sequence[static_cast<std::size_t>(place)].is_repeated = false;
   }
 }
 

@@ -34,6 +34,16 @@ TEST(ObservationLine, ComesBackAsItWas) {
   EXPECT_EQ(json.at("by_kind"), Json({{"buffer", 20}, {"host_pointer", 4}}));
   EXPECT_EQ(json.at("pool_reserved_peak_bytes"), 21);
   EXPECT_FALSE(json.contains("resident_peak_bytes"));
+  EXPECT_EQ(json.at("allocation_sequence"),
+            Json({{"kinds",
+                   {{{"name", "input"}, {"phase", "inputs"}, {"where", "pad.cpp:61"}},
+                    {{"name", ""}, {"phase", "call 1"}, {"where", ""}}}},
+                  {"kind", {0, 1, 1}},
+                  {"bytes", {7, 3, 2}},
+                  {"allocated_at", {0, 1, 3}},
+                  {"released_at", {4, 2, nullptr}},
+                  {"not_repeated", {2}}}));
+  EXPECT_EQ(observation_from_json_line(line).allocation_sequence, observation.allocation_sequence);
   EXPECT_EQ(json.at("destroys_input"), true);
   EXPECT_EQ(json.at("gpu_time_ns").at("median"), 105.0);
   EXPECT_EQ(json.at("gpu_time_ns").at("blocks"), Json({{100.0, 90.0, 110.0}, {130.0, 100.0}}));
@@ -56,7 +66,9 @@ TEST(ObservationLine, WhatIsUnknownIsNull) {
                           "gpu_time_hot_ns", "throttled_blocks", "bytes_moved", "flops", "estimate"}) {
     EXPECT_TRUE(json.at(key).is_null()) << key;
   }
+  EXPECT_FALSE(json.contains("allocation_sequence"));
   const Observation back = observation_from_json_line(json.dump());
+  EXPECT_FALSE(back.allocation_sequence);
   EXPECT_FALSE(back.requested_peak_bytes);
   EXPECT_FALSE(back.gpu_time);
   EXPECT_FALSE(back.estimate);
@@ -75,6 +87,40 @@ TEST(ObservationLine, SaysWhichEstimatorWasNotAsked) {
   EXPECT_TRUE(observation_from_json_line(to_json_line(observation)).estimate->is_asked);
   observation.estimate->error.reset();
   EXPECT_FALSE(Json::parse(to_json_line(observation))["estimate"].contains("asked"));
+}
+
+TEST(ObservationLine, RefusesASequenceThatIsNoTable) {
+  const Json good = Json::parse(to_json_line(example_observation("a")));
+  const auto is_refused = [&](const char* key, const Json& value) {
+    Json json = good;
+    json["allocation_sequence"][key] = value;
+    try {
+      observation_from_json_line(json.dump());
+    } catch (const UsageError& error) {
+      return std::string(error.what()).find(std::string("/allocation_sequence/") + key) != std::string::npos;
+    }
+    return false;
+  };
+  EXPECT_TRUE(is_refused("kind", {0, 1, 2}));
+  EXPECT_TRUE(is_refused("kind", {0, 1, -1}));
+  EXPECT_TRUE(is_refused("bytes", {7, 3}));
+  EXPECT_TRUE(is_refused("bytes", {7, 3, -1}));
+  EXPECT_TRUE(is_refused("allocated_at", {0, 1, 3, 5}));
+  EXPECT_TRUE(is_refused("released_at", {0, 2, 4}));
+  EXPECT_TRUE(is_refused("not_repeated", Json::array({3})));
+}
+
+// One run of `run --sequences` may have thousands of such cases.
+TEST(ObservationLine, ALongSequenceIsAFewMegabytes) {
+  Observation observation;
+  observation.allocation_sequence.emplace();
+  for (Size i = 0; i < static_cast<Size>(kMaxSequencedAllocations); ++i) {
+    observation.allocation_sequence->push_back(
+        {"temporary of a name that is long", "call 1", "file.cpp:7", 1 << 20, 2 * i, 2 * i + 1});
+  }
+  const std::string line = to_json_line(observation);
+  EXPECT_LT(line.size(), 3'000'000);
+  EXPECT_EQ(observation_from_json_line(line).allocation_sequence, observation.allocation_sequence);
 }
 
 TEST(ObservationLine, NamesWhatIsWrong) {

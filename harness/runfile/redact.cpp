@@ -248,6 +248,12 @@ std::string redacted_profile(std::string bytes, const PrivateTexts& given) {
 void publish_texts(Observation& observation, const PrivateTexts& texts) {
   publish(observation.message, texts);
   for (std::string& moved : observation.moved_allocations) publish(moved, texts);
+  if (observation.allocation_sequence) {
+    for (SequencedAllocation& one : *observation.allocation_sequence) {
+      publish(one.phase, texts);
+      publish(one.where, texts);
+    }
+  }
   if (observation.estimate) publish(*observation.estimate, texts);
   for (EstimateObservation& estimate : observation.other_estimates) publish(estimate, texts);
 }

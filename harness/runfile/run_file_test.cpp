@@ -196,17 +196,17 @@ peakmark::Run large_run(int cases) {
   return run;
 }
 
-// Of a file that is larger than what is read of it at once.
+// The file is larger than two of the pieces of 256 KiB in which it is read.
 TEST_F(RunFile, ALargeOneComesBackAsItWas) {
-  const peakmark::Run run = large_run(500);
+  const peakmark::Run run = large_run(300);
   write_run(run, path_);
   const std::string text = read_text_file(path_);
-  ASSERT_GT(text.size(), 1'000'000u);
+  ASSERT_GT(text.size(), 2u << 18);
   EXPECT_TRUE(text == run_file_text(run, 1) + "\n");
   const peakmark::Run back = read_run(path_);
   EXPECT_TRUE(run_file_text(back, 1) == run_file_text(run, 1));
-  ASSERT_EQ(back.observations.size(), 500u);
-  for (std::size_t i = 0; i < 500; ++i) {  // the axes are in memory once
+  ASSERT_EQ(back.observations.size(), 300u);
+  for (std::size_t i = 0; i < 300; ++i) {  // the axes are in memory once
     EXPECT_EQ(&back.observations[i].axes.values(), &back.context.planned[i].sweep_case.parameters.values());
   }
   const std::string line = run_file_text(run, -1);
@@ -214,11 +214,11 @@ TEST_F(RunFile, ALargeOneComesBackAsItWas) {
 }
 
 TEST_F(RunFile, AMistakeInALargeOneIsNamedWithItsLine) {
-  const std::string good = run_file_text(large_run(500), 1);
+  const std::string good = run_file_text(large_run(300), 1);
   std::size_t line = 1;
   std::size_t start = 0;
   for (std::size_t end = good.find('\n'); end != std::string::npos; end = good.find('\n', start)) {
-    if (line % 3001 == 0) {
+    if (line % 2503 == 0) {
       EXPECT_THAT(message_of_reading(good.substr(0, start) + "oops" + good.substr(start)),
                   HasSubstr("not JSON: line " + std::to_string(line) + ", column 1"));
       EXPECT_THAT(message_of_reading(good.substr(0, end)),
@@ -228,12 +228,12 @@ TEST_F(RunFile, AMistakeInALargeOneIsNamedWithItsLine) {
     ++line;
     start = end + 1;
   }
-  EXPECT_GT(line, 10'000u);
+  EXPECT_GT(line, 5'006u);
 }
 
-TEST_F(RunFile, EveryStartOfOneIsCutShort) {
+TEST_F(RunFile, AStartOfOneIsCutShort) {
   const std::string good = run_file_text(example_run(), 1);
-  for (std::size_t size = 1; size < good.size(); ++size) {
+  for (std::size_t size = 1; size < good.size(); size += 5) {
     ASSERT_THAT(message_of_reading(good.substr(0, size)), HasSubstr("cut short: it ends at line")) << size;
   }
 }

@@ -7,8 +7,8 @@
 
 #include "base/private_text.hpp"
 #include "base/program.hpp"
+#include "embedded_files.hpp"
 #include "ledger/timeline.hpp"
-#include "page_template.hpp"
 #include "show/flame.hpp"
 #include "show/profile_reports.hpp"
 #include "show/sites.hpp"
@@ -112,16 +112,20 @@ void write_page(const RecordedTree& tree, const ReportOptions& options, std::ost
   Json profile = Json::parse(profile_json(tree, short_options));
   publish(profile, texts);
   publish(views, texts);
-  constexpr std::string_view kMark = "@DATA@";
-  const std::string_view page = page_template();
-  const std::size_t mark = page.find(kMark);
-  out << page.substr(0, mark) << "{\"profile\":";
+  constexpr std::string_view kData = "@DATA@";
+  constexpr std::string_view kChart = "@CHART@";
+  const std::string_view page = embedded::page_template();
+  const std::size_t data = page.find(kData);
+  const std::size_t after_data = data + kData.size();
+  const std::size_t chart = page.find(kChart, after_data);
+  out << page.substr(0, data) << "{\"profile\":";
   write_json(profile.dump(-1, ' ', false, Json::error_handler_t::replace), out);
   out << ",\"views\":";
   write_json(views.dump(-1, ' ', false, Json::error_handler_t::replace), out);
   out << ",\"tree\":";
   write_json(tree_json(tree).dump(), out);
-  out << "}" << page.substr(mark + kMark.size());
+  out << "}" << page.substr(after_data, chart - after_data) << embedded::chart_js()
+      << page.substr(chart + kChart.size());
 }
 
 }  // namespace peakmark

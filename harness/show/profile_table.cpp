@@ -25,7 +25,8 @@ std::string line_of(const std::vector<std::string>& command) {
 }
 
 std::string both(Size bytes) {
-  return fmt::format("{} ({} B)", format_size(bytes), bytes);
+  const std::string text = format_size(bytes);
+  return text.ends_with(" B") && !text.ends_with("iB") ? text : fmt::format("{} ({} B)", text, bytes);
 }
 
 std::string groups_text(const std::vector<Allocation>& allocations) {
@@ -97,9 +98,11 @@ std::string refused_text(const std::vector<RefusedAllocation>& refused) {
                     });
 }
 
-/// The largest peak first; equals in the order in which they first appear.
+/// The largest peak first; equals in the order in which they first appear. What was outside of phases, to
+/// which what lives on counts, is last.
 std::string phases_text(std::vector<PhaseGroup> phases) {
-  std::ranges::stable_sort(phases, std::ranges::greater(), &PhaseGroup::peak_bytes);
+  std::ranges::stable_sort(
+      phases, {}, [](const PhaseGroup& phase) { return std::pair(phase.name.empty(), -phase.peak_bytes); });
   TextTable table({{"  phase"},
                    {"times", Align::right},
                    {"peak", Align::right},

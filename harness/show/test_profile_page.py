@@ -106,6 +106,26 @@ def test_the_figures_are_what_the_program_allocated(page):
     assert rows == ["work", "<b>late</b>", "data"]
 
 
+def test_tables_are_sorted_by_their_columns(page):
+    table = "document.querySelector('[aria-label=\\"Live at the peak\\"]')"
+
+    def click(column):
+        return page.evaluate(f"(() => {{ const header = {table}.querySelectorAll('th')[{column}]; header.querySelector('button').click();"
+                             f" return [header.getAttribute('aria-sort'), [...{table}.querySelectorAll('tbody tr')].map((row) => row.cells[0].textContent)]; }})()")
+
+    assert click(0) == ["ascending", ["<b>late</b>", "data", "work"]]
+    assert click(1) == ["descending", ["work", "<b>late</b>", "data"]], "4, 2 and 1 MiB, not by their text"
+    assert click(1) == ["ascending", ["data", "<b>late</b>", "work"]]
+    assert click(1) == [None, ["work", "<b>late</b>", "data"]]
+    assert page.evaluate(f"{table}.querySelectorAll('[aria-sort]').length") == 0
+
+
+def test_phases_are_in_order_of_their_peaks(page):
+    rows = page.evaluate("[...document.querySelectorAll('[aria-label=Phases] tbody tr')].map((row) => row.cells[0].textContent)")
+    assert rows == ["solve", "prepare", "(no phase)"]
+    assert page.evaluate("cutInMiddle('python reconstruct.py --slices 20', 15)") == "python …ices 20"
+
+
 def test_the_timeline_is_walked_by_keys(page):
     page.evaluate(f"{TIMELINE}.querySelector('svg').focus()")
     page.press("End")

@@ -22,6 +22,7 @@ namespace {
 int observations = -1;
 bool one_block = false;
 bool times_only = false;
+bool sequences = false;
 
 const std::vector<std::string> kDeeds{"ok",
                                       "null_write",
@@ -61,6 +62,7 @@ Description description() {
   description.build = "Release";
   description.checks_cases = std::getenv("FAKE_WORKER_CHECKS") != nullptr;
   description.takes_blocks = std::getenv("FAKE_WORKER_OLD") == nullptr;
+  description.takes_sequences = std::getenv("FAKE_WORKER_OLD") == nullptr;
   VariantDescription variant;
   variant.name = "fake/case";
   variant.help = "does what it is told";
@@ -100,6 +102,11 @@ double number_of(const char* variable, double otherwise) {
   return text == nullptr ? otherwise : std::atof(text);
 }
 
+bool is_multiple(Size n, const char* variable) {
+  const auto factor = static_cast<Size>(number_of(variable, 0));
+  return factor > 0 && n % factor == 0;
+}
+
 /// 1 ms for each n, a fifth more of fake/slow, and half a per cent of noise that a process has to itself.
 GpuTime time_of(const Observation& observation, Size n) {
   double ns = 1e6 * static_cast<double>(n) * number_of("FAKE_WORKER_SLOWDOWN", 1);
@@ -125,6 +132,8 @@ Observation observation_of(const std::string& name) {
   observation.requested_peak_bytes = 1000 * n;
   observation.leaked_bytes = 0;
   observation.at_peak = {{"input", "buffer", 1000 * n}};
+  if (sequences) observation.allocation_sequence = {{"input", "inputs", "", 1000 * n, 0, std::nullopt}};
+  if (is_multiple(n, "FAKE_WORKER_UNSUPPORTED_MULTIPLES")) observation.outcome = Outcome::unsupported;
   if (const Size extra = static_cast<Size>(number_of("FAKE_WORKER_EXTRA_BYTES", 0)); extra > 0) {
     *observation.requested_peak_bytes += extra;
     observation.at_peak.push_back({"cache", "buffer", extra});
@@ -221,6 +230,8 @@ int check_cases() {
       std::abort();
     }
     const char* error = "null";
+    if (is_multiple(std::stoll(value_of(name, "n", "1")), "FAKE_WORKER_MISTAKEN_MULTIPLES"))
+      error = "\"n must be odd\"";
     if (deed == "overflow") error = "\"n * 4 does not fit 64 bits\"";
     if (deed == "mistaken") error = "\"variant fake/case is wrong\", \"of_worker\": true";
     std::cout << "{\"case\": \"" << name << "\", \"error\": " << error << "}\n" << std::flush;
@@ -279,6 +290,7 @@ int run(const std::map<std::string, std::string>& options) {
   observations = std::stoi(options.at("--observations-fd"));
   one_block = options.contains("--blocks");
   times_only = options.contains("--times-only");
+  sequences = options.contains("--sequences");
   if (options.contains("--reference")) {
     const char* const ns = std::getenv("FAKE_WORKER_REFERENCE_NS");
     write_text(observations, "{\"reference_ns\": " + std::string(ns == nullptr ? "1000" : ns) +

@@ -157,7 +157,7 @@ void Measurement::run(const Sides& sides, const Conclude& conclude) {
       device, lock_options(options_),
       [](const std::string& holder) { say("  waiting for the device: " + holder); },
       [this] { check_time(); });
-  const RecordingEnvironment recording(device, environment_);
+  const RecordingEnvironment recording(device, environment_, options_.sequences);
   recording_ = &recording;
   const auto begin = Clock::now();
   try {
@@ -230,7 +230,7 @@ Stop Measurement::measure_rounds(const Sides& sides) {
   };
   if (!std::ranges::all_of(sides, is_chosen)) {
     const std::vector<std::vector<std::string>> names = choose_candidates(sides);
-    say(fmt::format("first look: {} of {} {} measured again", names.back().size(),
+    say(fmt::format("screening pass: {} of {} {} measured again", names.back().size(),
                     quantity(sides.back().journal.run().context.planned.size(), "case"),
                     names.back().size() == 1 ? "is" : "are"));
     for (std::size_t i = 0; i < sides.size(); ++i) {
@@ -330,6 +330,7 @@ SupervisorOptions Measurement::supervisor_options(const MeasuredSide& side, cons
   if (call.cache) add({"--cache", *call.cache});
   if (call.reports_steps) add({"--report-steps"});
   if (options.memory_only) add({"--memory-only"});
+  if (options.sequences) add({"--sequences"});
   if (options.repetitions) add({"--repetitions", std::to_string(*options.repetitions)});
   supervisor.case_limit = options.case_limit;
   supervisor.start_limit = std::max(supervisor.start_limit, options.case_limit.base);

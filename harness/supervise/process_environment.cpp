@@ -30,7 +30,8 @@ fs::path folder_of(const std::string& name, const fs::path& suite_folder) {
 
 }  // namespace
 
-RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment)
+RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment,
+                                           bool stacks)
     : variables_(std::move(environment)) {
   // Its URL may have a password, and no worker needs it.
   std::erase_if(variables_, [](const std::string& entry) { return entry.starts_with("PEAKMARK_HISTORY="); });
@@ -38,7 +39,7 @@ RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector
   const RecorderLibraries libraries = find_recorder_libraries();
   const std::filesystem::path recorder = recorder_for(device, libraries);
   folder_.emplace();
-  add_recorders(variables_, libraries, folder_->path() / "worker.profile", false);
+  add_recorders(variables_, libraries, folder_->path() / "worker.profile", false, stacks);
   set_variable(variables_, "PEAKMARK_RECORDER_LIBRARY", recorder.string());
   // PoCL caches compiled kernels in the user's cache folder; without one it would compile for every case.
   if (!find_variable(variables_, "POCL_CACHE_DIR") && !find_variable(variables_, "XDG_CACHE_HOME") &&

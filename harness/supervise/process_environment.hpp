@@ -16,7 +16,8 @@ namespace peakmark {
 class RecordingEnvironment {
  public:
   /// Throws RecorderError if there is no recorder for this device. `dry` has its own allocation log.
-  RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment);
+  /// `stacks`: the recorder keeps the call stack of every allocation.
+  RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment, bool stacks = false);
 
   /// Returns the variables, each NAME=value.
   [[nodiscard]] const std::vector<std::string>& variables() const { return variables_; }

@@ -39,6 +39,15 @@ void set_cache(const std::vector<std::pair<WorkerCall*, const Description*>>& wo
   }
 }
 
+void check_takes_sequences(const std::vector<std::pair<WorkerCall*, const Description*>>& workers) {
+  for (const auto& [call, description] : workers) {
+    if (description->takes_sequences) continue;
+    throw UsageError(fmt::format(
+        "--sequences: {} was built with an older peakmark and records no allocation sequences; rebuild it",
+        call->program.string()));
+  }
+}
+
 WorkerCall WorkerCall::for_times_only() const {
   WorkerCall call = *this;
   call.arguments.emplace_back("--times-only");
@@ -52,12 +61,14 @@ RunWorkers::RunWorkers(const SweepOptions& options, int interrupt) {
     description_ = descriptions_[0];
     calls_[0].reports_steps = description_.reports_steps;
     set_cache({{&calls_[0], &descriptions_[0]}}, options.cache);
+    if (options.sequences) check_takes_sequences({{&calls_[0], &descriptions_[0]}});
     return;
   }
   for (const LabelledWorker& worker : options.labelled_workers) add(worker, interrupt);
   std::vector<std::pair<WorkerCall*, const Description*>> workers;
   for (std::size_t i = 0; i < calls_.size(); ++i) workers.emplace_back(&calls_[i], &descriptions_[i]);
   set_cache(workers, options.cache);
+  if (options.sequences) check_takes_sequences(workers);
   const auto alike = [&](std::string Description::*text) {
     return std::ranges::all_of(descriptions_,
                                [&](const Description& one) { return one.*text == description_.*text; });
@@ -120,6 +131,16 @@ void RunWorkers::check(const std::vector<PlannedCase>& cases, int interrupt) con
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     check_cases(calls_[i].program, descriptions_[i], cases, interrupt, calls_[i].arguments);
   }
+}
+
+std::vector<std::string> RunWorkers::mistakes(const std::vector<PlannedCase>& cases, int interrupt) const {
+  std::vector<std::string> all(cases.size());
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    const std::vector<std::string> found =
+        case_mistakes(calls_[i].program, descriptions_[i], cases, interrupt, calls_[i].arguments);
+    for (std::size_t place = 0; place < found.size(); ++place) all[place] += found[place];
+  }
+  return all;
 }
 
 std::size_t RunWorkers::index_of(const PlannedCase& planned) const {

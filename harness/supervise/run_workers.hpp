@@ -29,6 +29,9 @@ struct WorkerCall {
 void set_cache(const std::vector<std::pair<WorkerCall*, const Description*>>& workers,
                const std::optional<std::string>& asked);
 
+/// Throws UsageError for a worker that is too old to record sequences.
+void check_takes_sequences(const std::vector<std::pair<WorkerCall*, const Description*>>& workers);
+
 /// The workers of one run: one, or several with a label each, such as the builds of two commits. The names of
 /// a labelled worker's variants end with its label. So one run file can hold the same variant of both, and
 /// `compare RUN --variants sum/fast.old sum/fast.new` compares them.
@@ -45,6 +48,9 @@ class RunWorkers {
   [[nodiscard]] std::string warning() const;
   /// Has each worker check its cases: check_cases().
   void check(const std::vector<PlannedCase>& cases, int interrupt) const;
+
+  /// Returns for each case what its worker's `--check` reports; empty if nothing, or it is of a program.
+  [[nodiscard]] std::vector<std::string> mistakes(const std::vector<PlannedCase>& cases, int interrupt) const;
 
   [[nodiscard]] const std::vector<WorkerCall>& calls() const { return calls_; }
   /// Returns the index of the call that measures a case. Not for cases of programs.

@@ -57,6 +57,21 @@ TEST(RunWorkers, ALabelHasAProgramAndNoPoint) {
   EXPECT_EQ(workers({"./build.d=fast/bench"}).worker, "./build.d=fast/bench");
 }
 
+TEST(CheckTakesSequences, NamesAWorkerThatIsTooOld) {
+  Description newer;
+  newer.takes_sequences = true;
+  const Description older;
+  WorkerCall old_call{"old", {}};
+  WorkerCall new_call{"new", {}};
+  check_takes_sequences({{&new_call, &newer}});
+  EXPECT_THAT(
+      [&] {
+        check_takes_sequences({{&new_call, &newer}, {&old_call, &older}});
+      },
+      testing::ThrowsMessage<UsageError>(
+          testing::HasSubstr("--sequences: old was built with an older peakmark")));
+}
+
 TEST(SetCache, IsWhatWasAskedFor) {
   Description newer;
   newer.takes_cache = true;

@@ -34,6 +34,7 @@ struct SweepOptions {
   std::vector<LabelledWorker> labelled_workers = {};
   bool resume = false;
   bool memory_only = false;
+  bool sequences = false;  ///< record every allocation in order; needs `memory_only`: call stacks take time
   bool no_wait = false;    ///< fail if another run uses the device
   bool host_name = false;  ///< the run file names this machine
   std::optional<int> repetitions;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <sstream>
 
@@ -118,24 +119,20 @@ struct CaseErrors {
   int more = 0;
 };
 
-void read_answers(CaseBatch cases, const std::string& output, const std::filesystem::path& worker,
-                  CaseErrors& found) {
+/// Returns the answers for a batch, one a case and any that follow. Throws ProtocolError for one that is not
+/// about the next case.
+std::vector<CheckAnswer> parse_answers(CaseBatch cases, const std::string& output,
+                                       const std::filesystem::path& worker) {
   std::istringstream lines(output);
-  auto planned = cases.begin();
-  for (std::string line; std::getline(lines, line); ++planned) {
+  std::vector<CheckAnswer> answers;
+  for (std::string line; std::getline(lines, line);) {
     try {
       CheckAnswer one = parse_answer(line);
-      if (planned == cases.end() || one.name != (*planned)->name) {
+      if (answers.size() == cases.size() || one.name != cases[answers.size()]->name) {
         throw ProtocolError(worker.string() + " --check answers for '" + one.name +
                             "', which is not the next case");
       }
-      if (!one.error) continue;
-      if (found.first != nullptr) {
-        ++found.more;
-        continue;
-      }
-      found.first = *planned;
-      found.mistake = std::move(one);
+      answers.push_back(std::move(one));
     } catch (const Json::exception& error) {
       throw ProtocolError(
           fmt::format("{} --check answers '{}', which is not an answer ({}); a worker must print nothing to "
@@ -145,6 +142,34 @@ void read_answers(CaseBatch cases, const std::string& output, const std::filesys
                       json_fields::message_of(error)));
     }
   }
+  return answers;
+}
+
+/// Calls `take` with each case of the worker and its answer.
+void each_answer(const WorkerCommand& command, const std::vector<const PlannedCase*>& cases, int interrupt,
+                 const std::function<void(const PlannedCase&, CheckAnswer&)>& take) {
+  for (std::size_t begin = 0; begin < cases.size(); begin += kMaxBatchCases) {
+    const CaseBatch batch = CaseBatch(cases).subspan(begin, std::min(kMaxBatchCases, cases.size() - begin));
+    std::vector<CheckAnswer> answers =
+        parse_answers(batch, ask_about(batch, command, interrupt).output, command.program);
+    for (std::size_t i = 0; i < answers.size(); ++i) take(*batch[i], answers[i]);
+  }
+}
+
+/// Returns the cases of the worker's variants.
+std::vector<const PlannedCase*> cases_of_worker(const Description& description,
+                                                const std::vector<PlannedCase>& cases) {
+  std::vector<const PlannedCase*> own;
+  for (const PlannedCase& planned : cases) {
+    if (description.variant(planned.sweep_case.variant) != nullptr) own.push_back(&planned);
+  }
+  return own;
+}
+
+WorkerCommand check_command(const std::filesystem::path& worker, const std::vector<std::string>& arguments) {
+  WorkerCommand command{worker, arguments, {}, ""};
+  command.arguments.emplace_back("--check");
+  return command;
 }
 
 /// Names the suite, or the worker where the error is in the worker.
@@ -220,16 +245,19 @@ std::filesystem::path find_worker_of(const std::filesystem::path& other, const s
     places.insert(places.end(), {"bench/peakmark-bench", "bin/peakmark-bench", "peakmark-bench",
                                  "build/prefix/bin/peakmark-bench", "build/release/bench/peakmark-bench"});
   }
-  std::string looked;
   for (const std::filesystem::path& place : places) {
     const std::filesystem::path worker = other / place;
     if (std::filesystem::is_regular_file(worker, error)) return checked_worker(other, worker);
-    looked += (looked.empty() ? "" : ", ") + place.string();
   }
+  if (!std::filesystem::is_directory(other, error))
+    throw UsageError(fmt::format("--build {}: no such file or folder", other.string()));
+  const std::string where =
+      named.empty() ? "a checkout has peakmark-bench in build/prefix/bin, an install prefix in bin, a build "
+                      "folder in bench; build it there"
+                    : fmt::format("neither {} nor {} is in this folder; build it there", named.string(),
+                                  named.filename().string());
   throw UsageError(
-      fmt::format("--build {}: no worker found; give a checkout, a build tree, an install prefix "
-                  "or a worker itself (looked for {})",
-                  other.string(), looked));
+      fmt::format("--build {}: no worker found: {}, or name the worker itself", other.string(), where));
 }
 
 Description describe_worker(const fs::path& program, int interrupt, const std::vector<std::string>& arguments,
@@ -254,21 +282,33 @@ void check_cases(const std::filesystem::path& worker, const Description& descrip
                  const std::vector<PlannedCase>& all_cases, int interrupt,
                  const std::vector<std::string>& arguments) {
   if (!description.checks_cases) return;
-  std::vector<const PlannedCase*> cases;
-  for (const PlannedCase& planned : all_cases) {
-    if (description.variant(planned.sweep_case.variant) != nullptr) cases.push_back(&planned);
-  }
-  if (cases.empty()) return;
-  WorkerCommand command{worker, arguments, {}, ""};
-  command.arguments.emplace_back("--check");
+  const std::vector<const PlannedCase*> cases = cases_of_worker(description, all_cases);
+  const WorkerCommand command = check_command(worker, arguments);
   CaseErrors found;
-  for (std::size_t begin = 0; begin < cases.size(); begin += kMaxBatchCases) {
-    const CaseBatch batch = CaseBatch(cases).subspan(begin, std::min(kMaxBatchCases, cases.size() - begin));
-    read_answers(batch, ask_about(batch, command, interrupt).output, worker, found);
-  }
+  each_answer(command, cases, interrupt, [&](const PlannedCase& planned, CheckAnswer& answer) {
+    if (!answer.error) return;
+    if (found.first != nullptr) {
+      ++found.more;
+      return;
+    }
+    found.first = &planned;
+    found.mistake = std::move(answer);
+  });
   if (found.first != nullptr) {
     throw UsageError(mistake_text(command, *found.first, found.mistake, found.more));
   }
+}
+
+std::vector<std::string> case_mistakes(const std::filesystem::path& worker, const Description& description,
+                                       const std::vector<PlannedCase>& cases, int interrupt,
+                                       const std::vector<std::string>& arguments) {
+  std::vector<std::string> mistakes(cases.size());
+  if (!description.checks_cases) return mistakes;
+  each_answer(check_command(worker, arguments), cases_of_worker(description, cases), interrupt,
+              [&](const PlannedCase& planned, CheckAnswer& answer) {
+                if (answer.error) mistakes[static_cast<std::size_t>(&planned - cases.data())] = *answer.error;
+              });
+  return mistakes;
 }
 
 }  // namespace peakmark

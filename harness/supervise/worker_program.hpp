@@ -47,6 +47,12 @@ void check_cases(const std::filesystem::path& worker, const Description& descrip
                  const std::vector<PlannedCase>& cases, int interrupt = -1,
                  const std::vector<std::string>& arguments = {});
 
+/// Returns for each case what the worker's `--check` reports; empty if nothing. As check_cases(), but an
+/// error of a case is not thrown.
+std::vector<std::string> case_mistakes(const std::filesystem::path& worker, const Description& description,
+                                       const std::vector<PlannedCase>& cases, int interrupt = -1,
+                                       const std::vector<std::string>& arguments = {});
+
 /// A check of the cases of a suite, such as check_cases().
 using CaseCheck = std::function<void(const std::vector<PlannedCase>&)>;
 

@@ -82,7 +82,7 @@ Size grown_in(const LedgerSummary& summary, std::string_view phase_name) {
 
 }  // namespace
 
-MemoryPass record_of_pass(std::span<const Event> events) {
+MemoryPass record_of_pass(std::span<const Event> events, const CallChain* call_chain) {
   const std::vector<Event> window = peak_window(events);
   const LedgerSummary summary = summarise(window);
   MemoryPass record = to_memory_pass(summary);
@@ -95,6 +95,7 @@ MemoryPass record_of_pass(std::span<const Event> events) {
   record.setup_bytes = grown_in(summary, phase::set_up);
   record.input_bytes = grown_in(summary, phase::inputs);
   record.output_bytes = grown_in(summary, phase::outputs);
+  if (call_chain != nullptr) add_sequence(record, window, *call_chain);
   return record;
 }
 

@@ -25,7 +25,8 @@ inline constexpr std::string_view end = "end";
 /// the time from the start of set-up to the end of the second call, `restore` left out.
 ///
 /// `events`: one pass, from before its mark `set-up` to its mark `end`, with nothing live before.
-MemoryPass record_of_pass(std::span<const Event> events);
+/// `call_chain`: where the sequence of allocations is asked for; else null.
+MemoryPass record_of_pass(std::span<const Event> events, const CallChain* call_chain = nullptr);
 
 /// Bytes live after all `events`, which began with nothing live: after the end of a pass, what it leaked.
 Size live_after(std::span<const Event> events);

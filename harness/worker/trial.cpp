@@ -143,7 +143,11 @@ std::optional<MemoryPass> Trial::memory_pass(bool verify) {
   if (events_ == nullptr) return std::nullopt;
   settle_leak(first_event);
   if (!passed) return std::nullopt;
-  return record_of_pass(events_->events(first_event));
+  const CallChain call_chain = [this](std::uint64_t stack) {
+    return options_.call_chains != nullptr ? options_.call_chains->chain(stack) : "";
+  };
+  if (options_.call_chains != nullptr) options_.call_chains->add_new(*events_);
+  return record_of_pass(events_->events(first_event), options_.sequences ? &call_chain : nullptr);
 }
 
 void Trial::measure_memory() {

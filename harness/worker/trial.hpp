@@ -10,6 +10,7 @@
 #include "device/device.hpp"
 #include "profile/event_source.hpp"
 #include "runfile/observation.hpp"
+#include "show/recorded_sequence.hpp"
 #include "worker/pass_record.hpp"
 #include "worker/timing.hpp"
 #include "worker/variant.hpp"
@@ -32,6 +33,8 @@ struct TrialOptions {
   ClockSource* clocks = nullptr;  ///< null: nothing is known of the device's clocks
   /// How long late destructors may keep memory before it counts as leaked. Only late cases wait.
   std::chrono::milliseconds late_release{100};
+  bool sequences = false;             ///< keep the allocations of the memory pass
+  CallChains* call_chains = nullptr;  ///< of the event source; null: it records no call stacks
   /// Is told of each step before it begins: what this process ended in, if it ends in it. May be empty.
   std::function<void(std::string_view)> report_step = nullptr;
 };

@@ -103,6 +103,52 @@ TEST_F(TrialTest, AFakeOf42000BytesIsObservedAsThat) {
   EXPECT_FALSE(spoiled_);
 }
 
+TEST_F(TrialTest, TheSequenceOfAllocationsIsKeptWhereItIsAskedFor) {
+  EXPECT_FALSE(measure(fake_variant("a/b", known_bytes())).allocation_sequence);
+  TrialOptions options;
+  options.sequences = true;
+  const Observation observation = measure(fake_variant("a/b", known_bytes()), options);
+  const AllocationSequence expected{{"plan", "set-up", "", 2000, 0, {}},
+                                    {"input", "inputs", "", 10000, 1, {}},
+                                    {"output", "outputs", "", 20000, 2, {}},
+                                    {"temporary", "call 1", "", 10000, 3, 4},
+                                    {"temporary", "call 2", "", 10000, 5, 6}};
+  EXPECT_EQ(observation.allocation_sequence, expected);
+  EXPECT_EQ(peak_bytes(expected), 42000);
+  EXPECT_EQ(observation.message, "");
+}
+
+TEST_F(TrialTest, ASequenceThatDiffersBetweenThePassesIsReported) {
+  TrialOptions options;
+  options.sequences = true;
+  Steps steps = known_bytes();
+  int made = 0;
+  steps.set_up = [&](FakeComputation& fake) { fake.hold("plan", 2000 + made++); };
+  const Observation observation = measure(fake_variant("a/b", steps), options);
+  ASSERT_TRUE(observation.allocation_sequence);
+  EXPECT_THAT(
+      observation.message,
+      HasSubstr("4 of 5 allocations repeat; the first that does not is plan of 2000 bytes in set-up"));
+  for (const SequencedAllocation& one : *observation.allocation_sequence)
+    EXPECT_EQ(one.is_repeated, one.name != "plan") << one.name;
+}
+
+TEST_F(TrialTest, ASequenceThatIsTooLongIsLeftOutWithANote) {
+  TrialOptions options;
+  options.sequences = true;
+  Steps steps = known_bytes();
+  steps.call = [](FakeComputation& fake) {
+    for (std::size_t i = 0; i <= kMaxSequencedAllocations / 2; ++i) {
+      fake.hold("temporary", 8);
+      fake.drop("temporary");
+    }
+  };
+  const Observation observation = measure(fake_variant("a/b", steps), options);
+  EXPECT_FALSE(observation.allocation_sequence);
+  EXPECT_EQ(observation.requested_peak_bytes, 32008);
+  EXPECT_EQ(observation.message, "no allocation sequence: 100005 allocations are more than 100000");
+}
+
 TEST_F(TrialTest, OnDryNothingIsTimed) {
   const Observation observation = measure(fake_variant("a/b", known_bytes()));
   EXPECT_FALSE(timed_);

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
@@ -111,6 +112,11 @@ void WorkerDevices::open(DeviceInUse& use, Backend backend) {
   }
   if (!options_.memory_only) use.clocks = open_clock_source(use.device->info());
   if (!options_.no_memory) attach(use, options_.require_recorder);
+  if (use.events != nullptr && options_.sequences) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    use.call_chains =
+        std::make_unique<CallChains>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  }
 }
 
 std::unique_ptr<KernelTracer> find_kernel_tracer(const std::filesystem::path& library) {

@@ -8,6 +8,7 @@
 
 #include "device/device.hpp"
 #include "profile/event_source.hpp"
+#include "show/recorded_sequence.hpp"
 #include "worker/timing.hpp"
 #include "worker/worker_options.hpp"
 
@@ -19,8 +20,9 @@ struct DeviceInUse {
   std::string missing;             ///< why there is no device
   EventSource* events = nullptr;   ///< null: memory is not recorded
   std::unique_ptr<EventSource> recorder;
-  std::unique_ptr<KernelTracer> tracer;  ///< null: single kernels are not timed
-  std::unique_ptr<ClockSource> clocks;   ///< null: nothing is known of its clocks
+  std::unique_ptr<CallChains> call_chains;  ///< of the recorder, where sequences are asked for; else null
+  std::unique_ptr<KernelTracer> tracer;     ///< null: single kernels are not timed
+  std::unique_ptr<ClockSource> clocks;      ///< null: nothing is known of its clocks
 };
 
 /// The devices of one worker, opened once: one a backend that its cases name.

@@ -39,6 +39,7 @@ Description describe(const Registry& registry, const WorkerProgram& program) {
   description.takes_blocks = true;
   description.reports_steps = true;
   description.takes_cache = true;
+  description.takes_sequences = true;
   return description;
 }
 

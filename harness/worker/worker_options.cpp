@@ -56,6 +56,8 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
   CLI::Option* memory_only = app.add_flag("--memory-only", options.memory_only, "No timings");
   app.add_flag("--no-memory", options.no_memory, "No memory figures: nothing but verification and timings")
       ->excludes(memory_only);
+  app.add_flag("--sequences", options.sequences,
+               "Observations have every allocation of the memory pass in order");
   app.add_flag("--require-recorder", options.require_recorder, "Exit 5 when memory cannot be recorded");
   app.add_option("--repetitions", options.repetitions, "Timings of each case")->check(CLI::Range(1, 1000));
   app.add_option("--blocks", options.blocks, "Exactly so many blocks a timing, not until they agree")

@@ -22,6 +22,7 @@ struct WorkerOptions {
   std::string device;
   bool memory_only = false;
   bool no_memory = false;
+  bool sequences = false;  ///< observations have the sequence of the case's allocations
   bool require_recorder = false;
   bool report_steps = false;  ///< to whoever reads observations: the step of a case before it begins
   int repetitions = 1;

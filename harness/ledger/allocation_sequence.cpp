@@ -1,0 +1,169 @@
+#include "ledger/allocation_sequence.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.hpp"
+#include "profile/call_frames.hpp"
+
+namespace peakmark {
+namespace {
+
+/// Follows events as the ledger does.
+class Sequencer {
+ public:
+  Sequencer(std::span<const Event> events, const CallChain& call_chain)
+      : events_(events), call_chain_(call_chain) {}
+
+  std::optional<AllocationSequence> run() {
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+      const Event& event = events_[i];
+      switch (event.type) {
+        case EventType::allocation:
+          release(event.address);  // its release was lost
+          if (!counts_into_peak(event.kind)) break;
+          if (sequence_.size() == kMaxSequencedAllocations) return std::nullopt;
+          live_[event.address] = sequence_.size();
+          sequence_.push_back({"", phase_, where(event.amounts.stack), event.amounts.bytes, step_++, {}});
+          break;
+        case EventType::release:
+          release(event.address);
+          break;
+        case EventType::name:
+          if (const auto named = live_.find(event.address); named != live_.end())
+            sequence_[named->second].name = text_of(events_, i);
+          break;
+        case EventType::phase:
+          phase_ = text_of(events_, i);
+          break;
+        case EventType::live:
+        case EventType::folded:
+          throw UsageError("`record --compact` removed allocations from the profile; record without it");
+        default:
+          break;
+      }
+    }
+    return std::move(sequence_);
+  }
+
+ private:
+  void release(std::uint64_t address) {
+    const auto released = live_.find(address);
+    if (released == live_.end()) return;
+    sequence_[released->second].released_at = step_++;
+    live_.erase(released);
+  }
+
+  const std::string& where(std::uint64_t stack) {
+    const auto [known, is_new] = chains_.try_emplace(stack);
+    if (is_new && stack != 0 && call_chain_) known->second = call_chain_(stack);
+    return known->second;
+  }
+
+  std::span<const Event> events_;
+  const CallChain& call_chain_;
+  AllocationSequence sequence_;
+  std::unordered_map<std::uint64_t, std::size_t> live_;  ///< address → place in the sequence
+  std::unordered_map<std::uint64_t, std::string> chains_;
+  std::string phase_;
+  Size step_ = 0;
+};
+
+std::vector<std::string> frames_of(std::string_view chain) {
+  std::vector<std::string> frames;
+  while (!chain.empty()) {
+    const std::size_t end = std::min(chain.find(kCallerSign), chain.size());
+    frames.emplace_back(chain.substr(0, end));
+    chain.remove_prefix(std::min(end + kCallerSign.size(), chain.size()));
+  }
+  return frames;
+}
+
+}  // namespace
+
+std::optional<AllocationSequence> allocation_sequence(std::span<const Event> events,
+                                                      const CallChain& call_chain) {
+  return Sequencer(events, call_chain).run();
+}
+
+Size peak_bytes(const AllocationSequence& sequence) {
+  std::vector<std::pair<Size, Size>> changes;  // step, bytes
+  changes.reserve(2 * sequence.size());
+  for (const SequencedAllocation& allocation : sequence) {
+    changes.emplace_back(allocation.allocated_at, allocation.bytes);
+    if (allocation.released_at) changes.emplace_back(*allocation.released_at, -allocation.bytes);
+  }
+  std::ranges::sort(changes);
+  Size live = 0;
+  Size peak = 0;
+  for (const auto& [step, change] : changes) peak = std::max(peak, live = checked_add(live, change));
+  return peak;
+}
+
+std::string compare_passes(AllocationSequence& first, const AllocationSequence& second) {
+  if (first == second) return "";
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view, Size>;
+  const auto key = [](const SequencedAllocation& one) {
+    return Key{one.phase, one.name, one.where, one.bytes};
+  };
+  std::map<Key, std::size_t> left;
+  for (const SequencedAllocation& one : second) ++left[key(one)];
+  std::size_t missing = 0;
+  const SequencedAllocation* example = nullptr;
+  for (SequencedAllocation& one : first) {
+    const auto same = left.find(key(one));
+    one.is_repeated = same != left.end() && same->second > 0;
+    if (one.is_repeated) {
+      --same->second;
+    } else {
+      ++missing;
+      if (example == nullptr) example = &one;
+    }
+  }
+  const std::size_t repeated = first.size() - missing;
+  std::string text = "the memory passes differ: ";
+  if (missing == 0 && second.size() == first.size())
+    return text + "they make the same allocations, but not in the same order";
+  text += std::to_string(repeated) + " of " + std::to_string(first.size()) + " allocations repeat";
+  if (example != nullptr) {
+    text += "; the first that does not is " + (example->name.empty() ? "an allocation" : example->name) +
+            " of " + std::to_string(example->bytes) + " bytes";
+    if (!example->phase.empty()) text += " in " + example->phase;
+  } else {
+    text += ", and the second pass makes " + std::to_string(second.size() - repeated) + " more";
+  }
+  return text;
+}
+
+std::map<std::string, std::string> short_call_sites(const std::vector<AllocationSequence>& sequences) {
+  std::map<std::string, std::vector<std::string>> chains;
+  for (const AllocationSequence& sequence : sequences) {
+    for (const SequencedAllocation& one : sequence) {
+      if (!chains.contains(one.where)) chains.emplace(one.where, frames_of(one.where));
+    }
+  }
+  constexpr int kMaxSkippedFrames = 16;
+  for (int skipped = 0; skipped < kMaxSkippedFrames; ++skipped) {
+    std::map<std::string, std::set<std::vector<std::string>>> by_innermost;
+    for (const auto& [where, frames] : chains) {
+      if (!frames.empty()) by_innermost[frames.front()].insert(frames);
+    }
+    std::size_t all = 0;
+    for (const auto& [frame, different] : by_innermost) all += different.size();
+    const auto wrapper = std::ranges::find_if(
+        by_innermost, [&](const auto& one) { return one.second.size() > 1 && 2 * one.second.size() > all; });
+    if (wrapper == by_innermost.end()) break;
+    for (auto& [where, frames] : chains) {
+      if (frames.size() > 1 && frames.front() == wrapper->first) frames.erase(frames.begin());
+    }
+  }
+  std::map<std::string, std::string> sites;
+  for (auto& [where, frames] : chains) sites[where] = frames.empty() ? "" : std::move(frames.front());
+  return sites;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/size.hpp"
+#include "profile/event.hpp"
+
+namespace peakmark {
+
+/// One allocation of a recorded case that counts into the peak: what it is and how long it was live. Steps
+/// count the allocations and releases of the case from 0.
+struct SequencedAllocation {
+  std::string name;   ///< as the program named it; empty where it did not
+  std::string phase;  ///< in which it was made
+  std::string where;  ///< call chain (call_chain() of profile/call_frames.hpp); empty without call stacks
+  Size bytes = 0;
+  Size allocated_at = 0;            ///< step
+  std::optional<Size> released_at;  ///< step; nothing: live at the end
+  bool is_repeated = true;          ///< the second memory pass made the same allocation
+  bool operator==(const SequencedAllocation&) const = default;
+};
+/// The allocations of a case in the order in which they were made.
+using AllocationSequence = std::vector<SequencedAllocation>;
+
+/// Longer sequences are left out, with a note: they would fill run files.
+inline constexpr std::size_t kMaxSequencedAllocations = 100'000;
+
+/// Returns the call chain of a call stack by its id; empty if it is not known.
+using CallChain = std::function<std::string(std::uint64_t stack)>;
+
+/// Returns the allocations of events that began with nothing live, as summarise() counts them: the most bytes
+/// that are live are LedgerSummary::peak_bytes. Returns nothing if there are more than
+/// kMaxSequencedAllocations. Throws UsageError if events were folded (`record --compact`).
+std::optional<AllocationSequence> allocation_sequence(std::span<const Event> events,
+                                                      const CallChain& call_chain = nullptr);
+
+/// Returns the most bytes that are live at one time.
+Size peak_bytes(const AllocationSequence& sequence);
+
+/// Sets `is_repeated` of the allocations of the first memory pass by those of the second. Returns how the
+/// passes differ, for people; empty if they do not.
+std::string compare_passes(AllocationSequence& first, const AllocationSequence& second);
+
+/// Returns for each `where` of the sequences its call site without wrappers, so that sites differ:
+/// `padding.py:88`. A wrapper is an innermost frame that more than half of the call chains share, such as
+/// `Array.__init__` of pyopencl. Depends on all sequences: pass those of all shapes together.
+std::map<std::string, std::string> short_call_sites(const std::vector<AllocationSequence>& sequences);
+
+}  // namespace peakmark

@@ -1,0 +1,204 @@
+#include "supervise/record_shapes.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/error.hpp"
+#include "supervise/run_context.hpp"
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark {
+namespace {
+
+/// A variant whose shapes are being chosen.
+struct Choosing {
+  explicit Choosing(const ShapeRequest& request, const VariantDescription& description, bool of_program)
+      : chooser(description, request.words, request.bounds),
+        counts(shape_counts(description, of_program)),
+        is_program(of_program) {
+    recorded.variant = request.variant;
+    recorded.words = request.words;
+  }
+
+  ShapeChooser chooser;
+  ShapeCounts counts;
+  bool is_program;
+  std::size_t tried_bases = 0;
+  bool has_base = false;
+  std::vector<Observation> fitted;
+  std::vector<Observation> held_out;
+  RecordedShapes recorded;
+};
+
+/// A shape that is recorded next.
+struct NextShape {
+  std::size_t choosing;
+  Parameters shape;
+  bool is_base;
+  bool is_held_out;
+};
+
+// Programs take a second or more for a shape.
+constexpr std::size_t kMaxRefusedOfProgram = 8;
+constexpr std::size_t kMaxRefused = 60;
+
+std::vector<NextShape> next_shapes(std::vector<Choosing>& all) {
+  std::vector<NextShape> next;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Choosing& one = all[i];
+    if (!one.has_base) {
+      if (one.tried_bases < one.chooser.bases().size())
+        next.push_back({i, one.chooser.bases()[one.tried_bases++], true, false});
+      continue;
+    }
+    const std::size_t refused = one.recorded.refused.size();
+    if (refused > (one.is_program ? kMaxRefusedOfProgram : kMaxRefused)) continue;
+    for (std::size_t have = one.fitted.size(); have < one.counts.fitted; ++have) {
+      if (auto shape = one.chooser.next_fitted()) next.push_back({i, std::move(*shape), false, false});
+    }
+    for (std::size_t have = one.held_out.size(); have < one.counts.held_out; ++have) {
+      if (auto shape = one.chooser.next_held_out()) next.push_back({i, std::move(*shape), false, true});
+    }
+  }
+  return next;
+}
+
+void take(Choosing& choosing, const NextShape& next, Observation observation) {
+  if (observation.outcome != Outcome::ok || !observation.allocation_sequence) {
+    choosing.recorded.refused.push_back(std::move(observation));
+    return;
+  }
+  if (next.is_base) {
+    choosing.chooser.set_base(next.shape);
+    choosing.has_base = true;
+  }
+  (next.is_held_out ? choosing.held_out : choosing.fitted).push_back(std::move(observation));
+}
+
+}  // namespace
+
+ShapeRecorder::ShapeRecorder(SweepOptions options) : options_(std::move(options)) {
+  options_.run_file = folder_.path() / "run.json";
+  options_.memory_only = true;
+  options_.sequences = true;
+  workers_ = std::make_unique<RunWorkers>(options_, -1);
+  const DeviceList devices = list_devices();
+  const Description& description = workers_->description();
+  if (!options_.selection.suites.empty()) {
+    selection_ = select(options_.selection, description, devices);
+    planned_ = std::exchange(selection_.planned, {});
+    return;
+  }
+  DeviceChoice choice;
+  choice.device = options_.selection.device;
+  if (options_.selection.backend) choice.backend = parse_backend(*options_.selection.backend);
+  selection_.device = choose_device(choice, devices);
+  selection_.suite.vocabulary.description = description;
+  selection_.suite.name = "shapes";
+}
+
+std::vector<Observation> ShapeRecorder::record(const std::string& variant,
+                                               const std::vector<Parameters>& shapes) {
+  std::vector<std::pair<std::string, Parameters>> all;
+  all.reserve(shapes.size());
+  for (const Parameters& shape : shapes) all.emplace_back(variant, shape);
+  return record(all);
+}
+
+std::vector<Observation> ShapeRecorder::record(
+    const std::vector<std::pair<std::string, Parameters>>& shapes) {
+  const Description& description = vocabulary().description;
+  std::vector<std::string> names;
+  std::vector<PlannedCase> cases;
+  std::map<std::string, Observation> found;
+  for (const auto& [name, shape] : shapes) {
+    const VariantDescription* const variant = description.variant(name);
+    if (variant == nullptr) {
+      throw UsageError("no variant '" + name + "'" + suggest_word(name, description.variant_names()));
+    }
+    Parameters parameters = variant->defaults();
+    for (const auto& [axis, value] : shape.values()) {
+      const AxisDescription* const known = variant->axis(axis);
+      if (known == nullptr) {
+        throw UsageError(name + " has no axis '" + axis + "'" + suggest_word(axis, variant->axis_names()));
+      }
+      check_axis_value(*known, value);
+      parameters.set(axis, value);
+    }
+    PlannedCase planned;
+    planned.sweep_case = {name, std::string(to_string(selection_.device.backend)), parameters};
+    planned.name = case_name(planned.sweep_case, *variant);
+    planned.place = "the shapes that were chosen";
+    names.push_back(planned.name);
+    if (found.contains(planned.name)) continue;
+    Observation& refused = found[planned.name];
+    refused.case_name = planned.name;
+    refused.axes = parameters;
+    refused.variant = name;
+    refused.backend = planned.sweep_case.backend;
+    refused.outcome = Outcome::unsupported;
+    cases.push_back(std::move(planned));
+  }
+  const std::vector<std::string> mistakes = workers_->mistakes(cases, -1);
+  std::vector<PlannedCase> accepted;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    found[cases[i].name].message = mistakes[i];
+    if (mistakes[i].empty()) accepted.push_back(std::move(cases[i]));
+  }
+  if (!accepted.empty()) measure(std::move(accepted), found);
+  std::vector<Observation> observations;
+  observations.reserve(names.size());
+  for (const std::string& name : names) observations.push_back(found.at(name));
+  return observations;
+}
+
+void ShapeRecorder::measure(std::vector<PlannedCase> cases, std::map<std::string, Observation>& found) {
+  selection_.planned = std::move(cases);
+  RunJournal journal(options_.run_file);
+  Measurement measurement(options_);
+  const Description& description = workers_->description();
+  journal.start(make_run_context(selection_, description, true));
+  selection_.planned.clear();
+  MeasuredSide side{"", options_, journal, selection_, workers_->calls(), {}, description.takes_blocks};
+  side.worker_of = [this](const PlannedCase& planned) { return workers_->index_of(planned); };
+  measurement.run({side}, [&](Stop stop, std::chrono::seconds /*spent*/) {
+    context_ = journal.run().context;
+    for (const Observation& one : journal.run().observations) found[one.case_name] = one;
+    journal.finish();
+    if (stop == Stop::interrupted) throw Interrupted("interrupted while shapes were recorded");
+    if (stop == Stop::deadline) throw DeadlineError("the deadline came while shapes were recorded");
+  });
+}
+
+std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<ShapeRequest>& requests) {
+  std::vector<Choosing> all;
+  for (const ShapeRequest& request : requests) {
+    const VariantDescription* const variant = vocabulary().description.variant(request.variant);
+    if (variant == nullptr) {
+      throw UsageError("no variant '" + request.variant + "'" +
+                       suggest_word(request.variant, vocabulary().description.variant_names()));
+    }
+    all.emplace_back(request, *variant, vocabulary().program(request.variant) != nullptr);
+  }
+  for (std::vector<NextShape> next = next_shapes(all); !next.empty(); next = next_shapes(all)) {
+    std::vector<std::pair<std::string, Parameters>> shapes;
+    for (const NextShape& one : next) shapes.emplace_back(all[one.choosing].recorded.variant, one.shape);
+    std::vector<Observation> observations = record(shapes);
+    for (std::size_t i = 0; i < next.size(); ++i)
+      take(all[next[i].choosing], next[i], std::move(observations[i]));
+  }
+  std::vector<RecordedShapes> recorded;
+  for (Choosing& one : all) {
+    // Where shapes to be held out were refused, others are.
+    while (3 * one.held_out.size() + 2 < one.fitted.size()) {
+      one.held_out.push_back(std::move(one.fitted.back()));
+      one.fitted.pop_back();
+    }
+    one.recorded.observations = every_fourth_held_out(one.fitted, one.held_out);
+    recorded.push_back(std::move(one.recorded));
+  }
+  return recorded;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/files.hpp"
+#include "runfile/run_file.hpp"
+#include "supervise/measurement.hpp"
+#include "sweep/choose_shapes.hpp"
+
+namespace peakmark {
+
+/// The shapes that were recorded of one variant with one set of words.
+struct RecordedShapes {
+  std::string variant;
+  Parameters words;
+  /// Each `ok` with an allocation sequence. Every fourth is held out, as explain() takes them.
+  std::vector<Observation> observations;
+  /// Shapes that the variant refused or failed on, with the reason. Others were recorded in their place.
+  std::vector<Observation> refused;
+};
+
+/// A variant and the shapes of it that are recorded. `words`: see word_sets(). `bounds`: of integer axes.
+struct ShapeRequest {
+  std::string variant;
+  Parameters words;
+  std::map<std::string, AxisBounds> bounds;
+};
+
+/// Records allocation sequences of shapes of variants of a worker, or of programs of suites: memory passes
+/// only, in a temporary run file. Each call starts the worker once for all its shapes.
+class ShapeRecorder {
+ public:
+  /// `options`: the suites (none: the variants of the worker only), backend, device, worker and time limits.
+  /// Finds worker and device. Throws as run_sweep().
+  explicit ShapeRecorder(SweepOptions options);
+
+  /// The variants and programs that can be recorded.
+  [[nodiscard]] const Vocabulary& vocabulary() const { return selection_.suite.vocabulary; }
+  [[nodiscard]] const DeviceInfo& device() const { return selection_.device; }
+  /// The cases of the suites, after the filter; empty without suites.
+  [[nodiscard]] const std::vector<PlannedCase>& planned() const { return planned_; }
+  /// The run of the last record(): device, driver, worker and versions.
+  [[nodiscard]] const RunContext& context() const { return context_; }
+
+  /// Records cases of shapes; axes that a shape leaves out are at their default. Returns an observation for
+  /// each, in order: of a shape that the worker refuses the outcome `unsupported`, with the reason. Throws
+  /// Interrupted, and UsageError for an unknown variant or axis.
+  std::vector<Observation> record(const std::string& variant, const std::vector<Parameters>& shapes);
+  /// The same for several variants at once.
+  std::vector<Observation> record(const std::vector<std::pair<std::string, Parameters>>& shapes);
+
+  /// Chooses shapes (ShapeChooser) and records them. Replaces those that fail. May return fewer shapes than
+  /// shape_counts() where a variant refuses most.
+  std::vector<RecordedShapes> record_chosen(const std::vector<ShapeRequest>& requests);
+
+ private:
+  void measure(std::vector<PlannedCase> cases, std::map<std::string, Observation>& found);
+
+  ScratchFolder folder_;
+  SweepOptions options_;
+  std::unique_ptr<RunWorkers> workers_;
+  Selection selection_;
+  std::vector<PlannedCase> planned_;
+  RunContext context_;
+};
+
+}  // namespace peakmark

@@ -1,0 +1,196 @@
+#include "sweep/choose_shapes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+namespace peakmark {
+namespace {
+
+// Added to the base's length, one after the other: odd and even, across powers of two, and beyond 512, to
+// which allocators round.
+constexpr std::array<Size, 24> kSteps{1, 60, 4,  257, -3, 11, 29, 131,  3,  700, 17, -1,
+                                      8, 2,  37, 401, 5,  97, 53, 1000, 23, 14,  73, 190};
+// After so many of them, two axes are changed at once.
+constexpr std::size_t kStepsBeforePairs = 3;
+constexpr std::size_t kMaxPairs = 12;
+constexpr std::array<Size, 2> kPairSteps{13, 22};
+// Where many shapes are refused: further steps, odd and even.
+constexpr Size kFurtherSteps = 40;
+constexpr Size kFurtherStep = 19;
+constexpr int kMaxDraws = 1000;
+
+std::vector<Size> primes_from(Size first, std::size_t count) {
+  std::vector<Size> primes;
+  for (Size n = first; primes.size() < count; ++n) {
+    bool is_prime = n > 1;
+    for (Size d = 2; d * d <= n; ++d) is_prime = is_prime && n % d != 0;
+    if (is_prime) primes.push_back(n);
+  }
+  return primes;
+}
+
+std::size_t integer_axes(const VariantDescription& variant) {
+  return static_cast<std::size_t>(std::ranges::count_if(variant.axes, [](const AxisDescription& axis) {
+    return std::holds_alternative<Size>(axis.default_value);
+  }));
+}
+
+}  // namespace
+
+std::vector<Parameters> word_sets(const VariantDescription& variant) {
+  std::vector<Parameters::Values> sets{{}};
+  for (const AxisDescription& axis : variant.axes) {
+    const auto* const word = std::get_if<std::string>(&axis.default_value);
+    if (word == nullptr) continue;
+    std::vector<std::string> words{*word};
+    for (const std::string& choice : axis.choices) {
+      if (choice != *word) words.push_back(choice);
+    }
+    std::vector<Parameters::Values> longer;
+    for (const std::string& one : words) {
+      for (Parameters::Values set : sets) {
+        set.emplace_back(axis.name, one);
+        longer.push_back(std::move(set));
+      }
+    }
+    sets = std::move(longer);
+  }
+  std::vector<Parameters> result;
+  for (Parameters::Values& set : sets) result.emplace_back(std::move(set));
+  return result;
+}
+
+ShapeCounts shape_counts(const VariantDescription& variant, bool is_program) {
+  const std::size_t wanted = 12 + 6 * integer_axes(variant);
+  const std::size_t blocks =
+      is_program ? std::min<std::size_t>(wanted / 4 + 1, 7) : std::clamp<std::size_t>(wanted / 4 + 1, 6, 12);
+  return {3 * blocks, blocks};
+}
+
+ShapeChooser::ShapeChooser(const VariantDescription& variant, const Parameters& words,
+                           const std::map<std::string, AxisBounds>& bounds)
+    : defaults_(variant.defaults()) {
+  for (const auto& [name, word] : words.values()) defaults_.set(name, word);
+  for (const AxisDescription& axis : variant.axes) {
+    const Size* const length = std::get_if<Size>(&axis.default_value);
+    if (length == nullptr) continue;
+    Axis one{axis.name, *length, axis.least, std::nullopt};
+    if (const auto bound = bounds.find(axis.name); bound != bounds.end()) {
+      one.min = std::max(one.min, bound->second.min);
+      one.max = std::max(one.min, bound->second.max);
+    }
+    axes_.push_back(std::move(one));
+  }
+  add_bases();
+}
+
+Parameters ShapeChooser::shape(const Lengths& lengths) const {
+  Parameters parameters = defaults_;
+  for (std::size_t i = 0; i < axes_.size(); ++i) parameters.set(axes_[i].name, lengths[i]);
+  return parameters;
+}
+
+Size ShapeChooser::within(const Axis& axis, Size length) const {
+  length = std::max(length, axis.min);
+  return axis.max ? std::min(length, *axis.max) : length;
+}
+
+void ShapeChooser::add_bases() {
+  // Small primes in the order of the defaults: pads stay smaller than images.
+  std::vector<std::size_t> order(axes_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [this](std::size_t i) { return axes_[i].default_value; });
+  const auto add = [this](const Lengths& lengths) {
+    Parameters one = shape(lengths);
+    if (std::ranges::find(bases_, one) == bases_.end()) bases_.push_back(std::move(one));
+  };
+  for (const Size first : {5, 2}) {
+    const std::vector<Size> primes = primes_from(first, axes_.size());
+    Lengths lengths(axes_.size());
+    for (std::size_t place = 0; place < order.size(); ++place)
+      lengths[order[place]] = within(axes_[order[place]], primes[place]);
+    add(lengths);
+  }
+  // The defaults, divided so that the largest is small; then as they are.
+  Size largest = 1;
+  for (const Axis& axis : axes_) largest = std::max(largest, axis.default_value);
+  for (const Size divisor : {std::max<Size>(1, largest / 48), std::max<Size>(1, largest / 128), Size{1}}) {
+    Lengths lengths;
+    for (const Axis& axis : axes_) lengths.push_back(within(axis, axis.default_value / divisor));
+    add(lengths);
+  }
+}
+
+void ShapeChooser::set_base(const Parameters& base) {
+  base_.clear();
+  for (const Axis& axis : axes_) base_.push_back(base.integer(axis.name));
+  taken_.insert(base_);
+  candidates_.clear();
+  next_candidate_ = 0;
+  add_candidates();
+}
+
+void ShapeChooser::add_candidates() {
+  const auto add_pairs = [this] {
+    std::size_t pairs = 0;
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      for (std::size_t b = a + 1; b < axes_.size() && pairs < kMaxPairs; ++b, ++pairs) {
+        Lengths lengths = base_;
+        lengths[a] = within(axes_[a], lengths[a] + kPairSteps[0]);
+        lengths[b] = within(axes_[b], lengths[b] + kPairSteps[1]);
+        candidates_.push_back(std::move(lengths));
+      }
+    }
+  };
+  const auto add_step = [this](Size step) {
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      Lengths lengths = base_;
+      lengths[a] = within(axes_[a], lengths[a] + step);
+      candidates_.push_back(std::move(lengths));
+    }
+  };
+  for (std::size_t step = 0; step < kSteps.size(); ++step) {
+    if (step == kStepsBeforePairs) add_pairs();
+    add_step(kSteps[step]);
+  }
+  for (Size step = 1; step <= kFurtherSteps; ++step) add_step(kFurtherStep * step);
+}
+
+std::optional<Parameters> ShapeChooser::take(const Lengths& lengths) {
+  if (!taken_.insert(lengths).second) return std::nullopt;
+  return shape(lengths);
+}
+
+std::optional<Parameters> ShapeChooser::next_fitted() {
+  while (next_candidate_ < candidates_.size()) {
+    if (auto one = take(candidates_[next_candidate_++])) return one;
+  }
+  return std::nullopt;
+}
+
+std::optional<Parameters> ShapeChooser::next_held_out() {
+  if (base_.empty()) return std::nullopt;
+  // xorshift64*: the same on every platform, unlike the distributions of <random>.
+  const auto draw = [this](Size count) {
+    random_ ^= random_ >> 12U;
+    random_ ^= random_ << 25U;
+    random_ ^= random_ >> 27U;
+    return static_cast<Size>((random_ * 0x2545F4914F6CDD1DU >> 33U) % static_cast<std::uint64_t>(count));
+  };
+  if (random_ == 0) random_ = 0x9E3779B97F4A7C15U;
+  for (int i = 0; i < kMaxDraws; ++i) {
+    // All axes grow by one factor, and a little by themselves: most constraints between axes are kept.
+    // The range grows with the draws, so that a short axis has enough of them.
+    const Size factor = 1 + draw(5);
+    Lengths lengths;
+    for (std::size_t a = 0; a < axes_.size(); ++a)
+      lengths.push_back(within(axes_[a], base_[a] * factor + draw(base_[a] / 2 + 3 + draws_ / 2)));
+    ++draws_;
+    if (auto one = take(lengths)) return one;
+  }
+  return std::nullopt;
+}
+
+}  // namespace peakmark
