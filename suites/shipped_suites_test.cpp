@@ -64,7 +64,7 @@ TEST(ShippedSuites, HaveTheSizesThatTheyPromise) {
   EXPECT_LE(load("fbp-large").cases.size(), 80U);
 }
 
-/// Neither a device nor the programs' environments are needed to list what clients are asked.
+/// Listing the cases of clients needs no device and no environment.
 TEST(ShippedSuites, OfClientsExpand) {
   const std::map<std::string, std::size_t> cases{{"nabu", 92},          {"nabu-own-estimators", 12},
                                                  {"pyclesperanto", 52}, {"httomolibgpu", 54},
@@ -209,8 +209,9 @@ TEST(ShippedSuites, CasesOfLargeNeedMoreThan32Bits) {
   }
 }
 
-/// The numbers of the README's picture, from the sizes of the arrays: an f32 image, one padded to four times
-/// as many pixels, and the coordinates of each of those (int32 rows and columns: images, vectors, or none).
+/// Computes the numbers of the README's picture from the sizes of the arrays: an f32 image, the padded image
+/// with four times as many pixels, and the coordinates of its pixels (int32 rows and columns: images,
+/// vectors, or none).
 TEST(ShippedSuites, OneImageNeeds52Or20BytesAPixel) {
   const std::unique_ptr<DryDevice> device = open_dry({});
   device->set_event_source(&device->allocation_log());
@@ -229,7 +230,7 @@ TEST(ShippedSuites, OneImageNeeds52Or20BytesAPixel) {
   }
 }
 
-// Every case is one that its variant accepts, and every estimate is exact: 0 bytes off what is booked.
+// Every variant accepts its cases, and every estimate equals the bytes on `dry`.
 class ShippedSuiteOnDry : public testing::TestWithParam<std::tuple<const char*, bool>> {};
 
 TEST_P(ShippedSuiteOnDry, IsEstimatedExactly) {
@@ -264,13 +265,13 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedSuiteOnDry,
                            return name + (std::get<1>(info.param) ? "_cpu" : "_gpu");
                          });
 
-/// Whoever writes a suite hears of a size that no machine can count from its `list`, not from a trial.
+/// `peakmark list` reports sizes that overflow 64 bits, before a trial does.
 TEST(ShippedOperations, EverySizeThatDoesNotFitIsAMistakeOfItsCase) {
   const std::unique_ptr<DryDevice> dry = open_dry();
   for (const Variant& variant : operations().variants()) {
     for (const AxisDescription& axis : variant.description.axes) {
       if (!std::holds_alternative<Size>(axis.default_value)) continue;
-      if (axis.name == "chunk") continue;  // at the most so many at a time: more than there are is all
+      if (axis.name == "chunk") continue;  // a max number of slices; more slices than exist are allowed
       Parameters parameters = variant.description.defaults();
       EXPECT_EQ(mistake_in(variant, parameters, *dry), std::nullopt);
       parameters.set(axis.name, Size{1} << 60);

@@ -26,9 +26,7 @@ class Collector {
     std::vector<Size> values(shapes_.count());
     try {
       for (std::size_t shape = 0; shape < values.size(); ++shape) {
-        values[shape] = expression.evaluate([&](const std::string& name) {
-          return std::ranges::find(shapes_.axes, name, &Shapes::Axis::name)->values[shape];
-        });
+        values[shape] = evaluate(expression, shapes_, shape);
       }
     } catch (const Error&) {
       return false;

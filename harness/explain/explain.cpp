@@ -85,7 +85,7 @@ class Fitters {
   explicit Fitters(const Shapes& shapes) : shapes_(shapes) {}
 
   Figure fit(const std::vector<std::size_t>& at, const std::vector<Size>& sizes) {
-    Figure figure{std::nullopt, sizes, sizes.empty() ? 0 : std::ranges::max(sizes)};
+    Figure figure{std::nullopt, sizes, at, sizes.empty() ? 0 : std::ranges::max(sizes), {}, {}};
     if (at.size() < kMinShapes) return figure;
     auto& entry = fitters_[at];
     if (!entry.fitter) {
@@ -98,7 +98,11 @@ class Fitters {
     }
     const auto [found, is_new] = entry.known.try_emplace(sizes);
     if (is_new) found->second = entry.fitter->fit(sizes);
-    if (found->second) figure.formula = found->second->formula;
+    if (!found->second) return figure;
+    figure.formula = found->second->formula;
+    figure.rival = found->second->rival;
+    for (std::size_t axis = 0; axis < found->second->deciding_shape.size(); ++axis)
+      figure.deciding_shape.emplace_back(shapes_.axes[axis].name, found->second->deciding_shape[axis]);
     return figure;
   }
 
@@ -153,6 +157,13 @@ std::vector<bool> pattern(const Live& live) {
   std::vector<bool> result;
   for (const Size count : live) result.push_back(count > 0);
   return result;
+}
+
+// min(count, 1), which a remainder by 2 already is.
+Expression at_most_one(const Expression& count) {
+  using Operation = Expression::Operation;
+  if (count.operation() == Operation::remainder && count.operands()[1].is_integer(2)) return count;
+  return Expression::apply(Operation::min, {count, Expression(Size{1})});
 }
 
 class Explainer {
@@ -264,7 +275,7 @@ class Explainer {
       if (std::ranges::any_of(groups_[g].members, [](const auto& one) { return one.empty(); })) {
         const auto& how_many = result.allocations[g].count.formula;
         if (!how_many) return std::nullopt;
-        Expression guard = Expression::apply(Expression::Operation::min, {*how_many, Expression(Size{1})});
+        Expression guard = at_most_one(*how_many);
         if (std::ranges::find(guards, guard) == guards.end()) guards.push_back(std::move(guard));
       }
       std::vector<Size> counts;
@@ -277,6 +288,8 @@ class Explainer {
           {is_once ? Expression(Size{1}) : *count.formula, *result.allocations[g].bytes.formula}));
       moment.allocations.push_back(g);
     }
+    moment.terms = terms;
+    moment.is_sum_of_terms = guards.empty();
     guards.push_back(Expression::add(std::move(terms)));
     moment.bytes = Expression::multiply(std::move(guards));
     return moment;
@@ -291,9 +304,7 @@ class Explainer {
   }
 
   [[nodiscard]] Size at(const Expression& formula, std::size_t shape) const {
-    return formula.evaluate([&](const std::string& name) {
-      return std::ranges::find(shapes_.axes, name, &Shapes::Axis::name)->values[shape];
-    });
+    return evaluate(formula, shapes_, shape);
   }
 
   void add_notes(Explanation& result) const {
@@ -301,6 +312,14 @@ class Explainer {
       result.notes.push_back(fmt::format(
           "{} recorded: at least {} are needed for formulas",
           shapes_.count() == 1 ? "1 shape" : fmt::format("{} shapes", shapes_.count()), kMinShapes));
+    }
+    for (const ExplainedAllocation& one : result.allocations) {
+      if (!one.bytes.rival) continue;
+      std::string shape;
+      for (const auto& [axis, value] : one.bytes.deciding_shape)
+        shape += fmt::format("{}{}={}", shape.empty() ? "" : " ", axis, value);
+      result.notes.push_back(fmt::format("{}: {} gives the same bytes at all shapes; record {} to decide",
+                                         one.name, to_text(*one.bytes.rival), shape));
     }
     for (const Shapes::Axis& axis : shapes_.axes) {
       if (!axis.values.empty() &&

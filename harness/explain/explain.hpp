@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "explain/fit.hpp"
@@ -13,8 +14,12 @@ namespace peakmark {
 /// A bytes figure as a formula, or as the recorded numbers where none was found.
 struct Figure {
   std::optional<Expression> formula;
-  std::vector<Size> recorded;  ///< one a shape that has it
+  std::vector<Size> recorded;       ///< one a shape that has it
+  std::vector<std::size_t> shapes;  ///< of each recorded value
   Size max_recorded = 0;
+  /// Another formula that is exact as well, and a shape that decides between the two (Fit).
+  std::optional<Expression> rival;
+  std::vector<std::pair<std::string, Size>> deciding_shape;
 };
 
 /// Allocations of one name, phase and call site that play the same part at every shape.
@@ -30,6 +35,8 @@ struct ExplainedAllocation {
 struct PeakMoment {
   Expression bytes;
   std::vector<std::size_t> allocations;  ///< live then: indices into Explanation::allocations
+  std::vector<Expression> terms;         ///< the bytes of each, all that are live together
+  bool is_sum_of_terms = true;           ///< false: the moment does not occur at every shape, and is 0 there
   std::vector<std::size_t> shapes;       ///< of which it is the peak
 };
 

@@ -63,6 +63,60 @@ Expression Expression::axis(std::string name) {
   return Expression(std::make_shared<Node>(Node{Operation::axis, 0, std::move(name), {}}));
 }
 
+namespace {
+
+ExpressionTerm single_term(const Expression& term) {
+  if (term.operation() == Operation::integer) return {term.integer(), {}};
+  if (term.operation() != Operation::multiply) return {1, {term}};
+  ExpressionTerm part{1, term.operands()};
+  if (part.factors.front().operation() == Operation::integer) {
+    part.coefficient = part.factors.front().integer();
+    part.factors.erase(part.factors.begin());
+  }
+  return part;
+}
+
+std::vector<Expression> collected(std::vector<Expression> terms) {
+  std::vector<ExpressionTerm> parts;
+  bool has_like_terms = false;
+  for (const Expression& term : terms) {
+    ExpressionTerm part = single_term(term);
+    const auto like = std::ranges::find_if(parts, [&](const auto& one) { return one.is_like(part); });
+    if (like == parts.end()) {
+      parts.push_back(std::move(part));
+    } else {
+      like->coefficient = checked_add(like->coefficient, part.coefficient);
+      has_like_terms = true;
+    }
+  }
+  if (!has_like_terms) return terms;
+  terms.clear();
+  for (const ExpressionTerm& part : parts) {
+    if (part.coefficient != 0) terms.push_back(part.expression());
+  }
+  return terms;
+}
+
+}  // namespace
+
+bool ExpressionTerm::is_like(const ExpressionTerm& other) const {
+  return factors.size() == other.factors.size() &&
+         std::is_permutation(factors.begin(), factors.end(), other.factors.begin());
+}
+
+Expression ExpressionTerm::expression() const {
+  std::vector<Expression> operands{Expression(coefficient)};
+  operands.insert(operands.end(), factors.begin(), factors.end());
+  return Expression::multiply(std::move(operands));
+}
+
+std::vector<ExpressionTerm> terms(const Expression& expression) {
+  if (expression.operation() != Operation::add) return {single_term(expression)};
+  std::vector<ExpressionTerm> all;
+  for (const Expression& term : expression.operands()) all.push_back(single_term(term));
+  return all;
+}
+
 Expression Expression::add(std::vector<Expression> operands) {
   std::vector<Expression> terms;
   Size constant = 0;
@@ -76,6 +130,7 @@ Expression Expression::add(std::vector<Expression> operands) {
     }
   };
   for (const Expression& operand : operands) take(operand);
+  terms = collected(std::move(terms));
   if (constant != 0 || terms.empty()) terms.emplace_back(constant);
   if (terms.size() == 1) return terms.front();
   return Expression(std::make_shared<Node>(Node{Operation::add, 0, {}, std::move(terms)}));
@@ -196,7 +251,8 @@ class Writer {
                    ? parentheses(write(expression.operands()[0], Binding::single) + " \\bmod " +
                                      write(expression.operands()[1], Binding::single),
                                  place != Binding::sum)
-                   : parentheses(write(expression.operands()[0], Binding::single) + " % " +
+                   : parentheses(write(expression.operands()[0], Binding::single) +
+                                     (style_ == ExpressionStyle::display ? " mod " : " % ") +
                                      write(expression.operands()[1], Binding::single),
                                  place != Binding::sum);
       case Operation::next_pow2:
@@ -205,9 +261,9 @@ class Writer {
         return call("next_smooth", {write(expression.operands()[0], Binding::sum),
                                     write(expression.operands()[1], Binding::sum)});
       case Operation::min:
-        return call(style_ == ExpressionStyle::cpp ? "std::min" : "min", both(expression));
+        return call(style_ == ExpressionStyle::cpp ? "std::min<Size>" : "min", both(expression));
       case Operation::max:
-        return call(style_ == ExpressionStyle::cpp ? "std::max" : "max", both(expression));
+        return call(style_ == ExpressionStyle::cpp ? "std::max<Size>" : "max", both(expression));
     }
     return {};
   }
@@ -245,7 +301,9 @@ class Writer {
     return text;
   }
   [[nodiscard]] std::string product(const Expression& expression) const {
-    const std::string_view between = style_ == ExpressionStyle::latex ? " \\cdot " : " * ";
+    const std::string_view between = style_ == ExpressionStyle::latex     ? " \\cdot "
+                                     : style_ == ExpressionStyle::display ? "·"
+                                                                          : " * ";
     std::string text;
     for (const Expression& factor : expression.operands()) {
       if (!text.empty()) text += between;
@@ -265,6 +323,9 @@ class Writer {
         return fmt::format("{} \\frac{{{}}}{{{}}} {}", up ? "\\left\\lceil" : "\\left\\lfloor",
                            write(above, Binding::sum), write(below, Binding::sum),
                            up ? "\\right\\rceil" : "\\right\\rfloor");
+      case ExpressionStyle::display:
+        return fmt::format("{}{}/{}{}", up ? "⌈" : "⌊", write(above, Binding::product),
+                           write(below, Binding::single), up ? "⌉" : "⌋");
       case ExpressionStyle::python: {
         // A minus turns the rounding round: -(-a // b) rounds up.
         const std::string text =

@@ -36,7 +36,8 @@ class Expression {
   Expression() : Expression(Size{0}) {}
   explicit Expression(Size integer);
   static Expression axis(std::string name);
-  /// Sums and products of any number of operands; integers are folded, nested sums and products flattened.
+  /// Sums and products of any number of operands. Integers are folded, nested sums and products flattened,
+  /// like terms of a sum collected: `4 * a + 8 * a` is `12 * a`.
   static Expression add(std::vector<Expression> operands);
   static Expression multiply(std::vector<Expression> operands);
   /// All others. `next_pow2` has one operand, the rest two.
@@ -74,12 +75,26 @@ class Expression {
   std::shared_ptr<const Node> node_;
 };
 
+/// A term of a sum: 4 * ny * nx is 4 and {ny, nx}.
+struct ExpressionTerm {
+  Size coefficient = 1;
+  std::vector<Expression> factors;
+
+  /// Returns whether the two differ in the coefficient only.
+  [[nodiscard]] bool is_like(const ExpressionTerm& other) const;
+  [[nodiscard]] Expression expression() const;
+};
+
+/// Returns the terms of a sum; one for any other expression.
+std::vector<ExpressionTerm> terms(const Expression& expression);
+
 /// Least integer ≥ `length` without a prime factor above `largest_prime` (2 to 13); 1 where `length` ≤ 1.
 /// Throws OverflowError where it does not fit 64 bits.
 Size next_smooth(Size length, Size largest_prime);
 
-/// How an expression is written: `plain` as suites and people write it, `python` and `cpp` as code, `latex`.
-enum class ExpressionStyle : unsigned char { plain, python, cpp, latex };
+/// How an expression is written: `plain` as in suites, `python` and `cpp` as code, `latex`, and `display` for
+/// tables: `4·ny·⌈nx/2⌉`.
+enum class ExpressionStyle : unsigned char { plain, python, cpp, latex, display };
 std::string to_text(const Expression& expression, ExpressionStyle style = ExpressionStyle::plain);
 
 }  // namespace peakmark

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -13,102 +15,12 @@
 
 #include "base/error.hpp"
 #include "explain/atoms.hpp"
+#include "explain/modular.hpp"
 #include "explain/polynomial.hpp"
 
 namespace peakmark {
 // Named: Fitter::Search has members of these types.
 namespace fitting {
-
-// Equations are solved modulo this prime, 2^61 - 1, which is fast and loses nothing: whatever is found is
-// then verified with integers at every shape.
-constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
-
-std::uint64_t multiply(std::uint64_t a, std::uint64_t b) {
-  __extension__ using Wide = unsigned __int128;
-  const Wide product = static_cast<Wide>(a) * b;
-  const auto sum = static_cast<std::uint64_t>(product & kPrime) + static_cast<std::uint64_t>(product >> 61);
-  return sum >= kPrime ? sum - kPrime : sum;
-}
-std::uint64_t subtract(std::uint64_t a, std::uint64_t b) {
-  return a >= b ? a - b : a + kPrime - b;
-}
-std::uint64_t residue(Size value) {
-  const auto rest = value % static_cast<Size>(kPrime);
-  return static_cast<std::uint64_t>(rest < 0 ? rest + static_cast<Size>(kPrime) : rest);
-}
-std::uint64_t inverse(std::uint64_t value) {
-  std::uint64_t result = 1;
-  for (std::uint64_t exponent = kPrime - 2; exponent != 0; exponent >>= 1) {
-    if ((exponent & 1) != 0) result = multiply(result, value);
-    value = multiply(value, value);
-  }
-  return result;
-}
-// The integer of least magnitude with this residue; nothing where it is too large to be a coefficient.
-std::optional<Size> small_integer(std::uint64_t value) {
-  constexpr std::uint64_t kMax = std::uint64_t{1} << 50;
-  if (value <= kMax) return static_cast<Size>(value);
-  if (kPrime - value <= kMax) return -static_cast<Size>(kPrime - value);
-  return std::nullopt;
-}
-
-using Residues = std::vector<std::uint64_t>;
-
-struct ResiduesHash {
-  std::size_t operator()(const Residues& values) const {
-    std::uint64_t hash = 0x9e3779b97f4a7c15;
-    for (const std::uint64_t value : values) hash = (hash ^ value) * 0xbf58476d1ce4e5b9 + (hash >> 29);
-    return hash;
-  }
-};
-
-// Solves columns · x = right side exactly. Columns that depend on earlier ones get 0, so that simple columns
-// belong first. Nothing where there is no solution.
-class Elimination {
- public:
-  // Returns false where the column depends on those before it.
-  bool add_column(Residues column) {
-    Residues combination(columns_ + 1, 0);
-    combination[columns_++] = 1;
-    reduce(column, combination);
-    const auto pivot = std::ranges::find_if(column, [](std::uint64_t value) { return value != 0; });
-    if (pivot == column.end()) return false;
-    const std::uint64_t scale = inverse(*pivot);
-    for (auto& value : column) value = multiply(value, scale);
-    for (auto& value : combination) value = multiply(value, scale);
-    basis_.push_back(
-        {static_cast<std::size_t>(pivot - column.begin()), std::move(column), std::move(combination)});
-    return true;
-  }
-
-  [[nodiscard]] std::optional<Residues> solve(Residues right) const {
-    Residues combination(columns_, 0);
-    reduce(right, combination);
-    if (std::ranges::any_of(right, [](std::uint64_t value) { return value != 0; })) return std::nullopt;
-    for (auto& value : combination) value = subtract(0, value);
-    return combination;
-  }
-
- private:
-  void reduce(Residues& values, Residues& combination) const {
-    for (const Row& row : basis_) {
-      const std::uint64_t factor = values[row.pivot];
-      if (factor == 0) continue;
-      for (std::size_t i = row.pivot; i < values.size(); ++i)
-        values[i] = subtract(values[i], multiply(factor, row.values[i]));
-      for (std::size_t i = 0; i < row.combination.size(); ++i)
-        combination[i] = subtract(combination[i], multiply(factor, row.combination[i]));
-    }
-  }
-
-  struct Row {
-    std::size_t pivot;
-    Residues values;
-    Residues combination;
-  };
-  std::size_t columns_ = 0;
-  std::vector<Row> basis_;
-};
 
 // A product of variables with its values: a column of the equations.
 struct Monomial {
@@ -172,13 +84,157 @@ class Fitter::Search {
 
   std::optional<Fit> search(int depth) {
     if (auto found = constant()) return found;
-    if (auto found = product_of_two()) return found;
-    if (auto found = polynomial({})) return found;
-    if (auto found = without_factor(depth)) return found;
-    if (auto found = product_of_three()) return found;
-    if (auto found = without_constant(depth)) return found;
-    return rounded_polynomial();
+    auto product = product_of_two();
+    if (product && !has_rounding(product->formula)) return product;
+    bool is_ambiguous = false;
+    auto found = simpler(std::move(product), polynomial({}, &is_ambiguous));
+    // Where shapes do not decide between polynomials, the one that was found may be a coincidence of large
+    // coefficients: a product is simpler.
+    if (found && !is_ambiguous) return found;
+    found = simpler(std::move(found), without_factor(depth));
+    if (found && !is_ambiguous) return found;
+    found = simpler(std::move(found), product_of_three());
+    if (found) return found;
+    if (auto aligned = aligned_product()) return aligned;
+    if (auto rest = without_constant(depth)) return rest;
+    return is_without_constant_ ? std::nullopt : rounded_polynomial();
   }
+
+  static bool has_rounding(const Expression& formula) {
+    using Operation = Expression::Operation;
+    return (formula.operation() != Operation::integer && formula.operation() != Operation::axis &&
+            formula.operation() != Operation::add && formula.operation() != Operation::multiply) ||
+           std::ranges::any_of(formula.operands(), has_rounding);
+  }
+
+  // The complexity, where an integer counts as many operations as its odd part has bits: 4096 is simpler than
+  // 6355.
+  static Size weight(const Expression& formula) {
+    Size sum = 1;
+    if (formula.operation() == Expression::Operation::integer && formula.integer() != 0) {
+      auto odd = static_cast<std::uint64_t>(std::abs(formula.integer()));
+      odd >>= std::countr_zero(odd);
+      sum += std::bit_width(odd) - 1;
+    }
+    for (const Expression& operand : formula.operands()) sum += weight(operand);
+    return sum;
+  }
+
+  // The simpler of two fits; the other is its rival if it is about as simple and differs somewhere.
+  std::optional<Fit> simpler(std::optional<Fit> one, std::optional<Fit> other) const {
+    if (!one) return other;
+    if (!other) return one;
+    if (weight(other->formula) < weight(one->formula)) std::swap(one, other);
+    if (weight(other->formula) > weight(one->formula) + kMaxRivalWeight) return one;
+    auto shape = deciding_shape(one->formula, other->formula);
+    if (!shape.empty()) {
+      one->rival = std::move(other->formula);
+      one->deciding_shape = std::move(shape);
+    }
+    return one;
+  }
+  static constexpr Size kMaxRivalWeight = 8;
+
+  // A shape made of recorded values, at most two of them not those of the first shape, at which two formulas
+  // differ; empty if there is none.
+  [[nodiscard]] std::vector<Size> deciding_shape(const Expression& one, const Expression& other) const {
+    Shapes tried;
+    for (const Shapes::Axis& axis : shapes_.axes) tried.axes.push_back({axis.name, {axis.values.front()}});
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      for (std::size_t b = a; b < axes_.size(); ++b) {
+        Shapes shape = tried;
+        for (const std::size_t axis : {a, b})
+          shape.axes[axis].values[0] = std::ranges::max(shapes_.axes[axis].values);
+        try {
+          if (evaluate(one, shape, 0) == evaluate(other, shape, 0)) continue;
+        } catch (const Error&) {
+          continue;
+        }
+        std::vector<Size> values;
+        for (const Shapes::Axis& axis : shape.axes) values.push_back(axis.values[0]);
+        return values;
+      }
+    }
+    return {};
+  }
+
+  // A product in the order in which people write it: simple factors first, then by axis.
+  [[nodiscard]] Expression product_in_order(std::vector<Expression> factors) const {
+    std::vector<Expression> flat;
+    for (const Expression& factor : factors) {
+      const ExpressionTerm term =
+          terms(factor).size() == 1 ? terms(factor).front() : ExpressionTerm{1, {factor}};
+      flat.insert(flat.end(), term.factors.begin(), term.factors.end());
+      flat.emplace_back(term.coefficient);
+    }
+    std::ranges::stable_sort(flat, {}, [&](const Expression& factor) {
+      const auto axes = factor.axes();
+      const auto first = axes.empty() ? shapes_.axes.end()
+                                      : std::ranges::find(shapes_.axes, axes.front(), &Shapes::Axis::name);
+      return std::pair{factor.complexity(), first - shapes_.axes.begin()};
+    });
+    return Expression::multiply(std::move(flat));
+  }
+
+  // A product that is rounded up to a multiple of a power of two: 512 · ⌈12·ny·nx / 512⌉. Of each product the
+  // sizes bound the coefficient from both sides.
+  std::optional<Fit> aligned_product() {
+    Size common = 0;
+    for (const std::size_t shape : fitted_) common = std::gcd(common, sizes_[shape]);
+    if (common < kMinAlignment) return std::nullopt;
+    const auto largest = Size{1} << std::countr_zero(static_cast<std::uint64_t>(common));
+    for (Size alignment = std::min(largest, kMaxAlignment); alignment >= kMinAlignment; alignment /= 2) {
+      for (std::size_t a = 0; a < linear_.size(); ++a) {
+        const Atom& one = *factors_[linear_[a]].atom;
+        if (reads_idle_axis(one)) continue;
+        if (auto found = aligned({&one}, alignment)) return found;
+        for (std::size_t b = a; b < linear_.size(); ++b) {
+          const Atom& two = *factors_[linear_[b]].atom;
+          if (reads_idle_axis(two)) continue;
+          if (auto found = aligned({&one, &two}, alignment)) return found;
+          for (std::size_t axis = 0; axis < axes_.size() && two.complexity == 1 && one.complexity == 1;
+               ++axis) {
+            const auto third = std::ranges::find_if(
+                atoms_, [&](const Atom& atom) { return atom.expression == axes_[axis]; });
+            if (third == atoms_.end() || idle_[axis]) continue;
+            if (auto found = aligned({&one, &two, &*third}, alignment)) return found;
+          }
+        }
+      }
+    }
+    return std::nullopt;
+  }
+  static constexpr Size kMinAlignment = 16;
+  static constexpr Size kMaxAlignment = 1 << 21;
+
+  [[nodiscard]] std::optional<Fit> aligned(const std::vector<const Atom*>& factors, Size alignment) const {
+    Size min = 1;
+    Size max = kMaxElement;
+    for (const std::size_t shape : fitted_) {
+      Size product = 1;
+      for (const Atom* const factor : factors)
+        product = product > (Size{1} << 40) ? 0 : product * factor->values[shape];
+      if (product <= 0) return std::nullopt;
+      const Size size = sizes_[shape];
+      min = std::max(min, size < alignment ? 0 : (size - alignment) / product + 1);
+      max = std::min(max, size / product);
+      if (min > max) return std::nullopt;
+    }
+    std::vector<Expression> parts;
+    for (const Atom* const factor : factors) parts.push_back(factor->expression);
+    for (Size coefficient = min; coefficient <= std::min(max, min + 8); ++coefficient) {
+      std::vector<Expression> rounded = parts;
+      rounded.emplace_back(coefficient);
+      Expression formula = Expression::multiply(
+          {Expression(alignment),
+           Expression::apply(Expression::Operation::divide_up,
+                             {product_in_order(std::move(rounded)), Expression(alignment)})});
+      if (is_exact(formula)) return Fit{std::move(formula), {}, {}};
+    }
+    return std::nullopt;
+  }
+  // An element of a vector of 16 complex numbers of 16 bytes each.
+  static constexpr Size kMaxElement = 256;
 
   // Of a product and a constant, the constant is what is left along each line where the length is 0.
   std::optional<Fit> without_constant(int depth) {
@@ -192,8 +248,11 @@ class Fitter::Search {
       if (tried.size() > kMaxConstants) break;
       std::vector<Size> rest(sizes_.begin(), sizes_.end());
       for (Size& size : rest) size -= *constant;
-      if (auto found = fit_within(rest, depth - 1))
-        return Fit{Expression::add({found->formula, Expression(*constant)}), {}, {}};
+      // A polynomial has the constant itself, so that it is not searched for again without.
+      is_without_constant_ = true;
+      auto found = fit_within(rest, depth - 1);
+      is_without_constant_ = false;
+      if (found) return Fit{Expression::add({found->formula, Expression(*constant)}), {}, {}};
     }
     return std::nullopt;
   }
@@ -236,7 +295,7 @@ class Fitter::Search {
       }
       if (!divides || !are_idle(atom.axes, rest)) continue;
       if (auto found = fit_within(rest, depth - 1))
-        return Fit{Expression::multiply({found->formula, atom.expression}), {}, {}};
+        return Fit{product_in_order({found->formula, atom.expression}), {}, {}};
     }
     return std::nullopt;
   }
@@ -262,17 +321,12 @@ class Fitter::Search {
   [[nodiscard]] bool is_exact(const Expression& formula) const {
     try {
       for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
-        if (at(formula, shape) != sizes_[shape]) return false;
+        if (evaluate(formula, shapes_, shape) != sizes_[shape]) return false;
       }
     } catch (const Error&) {
       return false;
     }
     return true;
-  }
-  [[nodiscard]] Size at(const Expression& formula, std::size_t shape) const {
-    return formula.evaluate([&](const std::string& name) {
-      return std::ranges::find(shapes_.axes, name, &Shapes::Axis::name)->values[shape];
-    });
   }
 
   // ---- constant
@@ -388,9 +442,8 @@ class Fitter::Search {
     const auto coefficient = small_integer(scale);
     if (!coefficient) return;
     parts.push_back(factors_[found->second].atom->expression);
-    std::ranges::stable_sort(parts, {}, &Expression::complexity);
-    parts.insert(parts.begin(), Expression(*coefficient));
-    Expression formula = Expression::multiply(std::move(parts));
+    parts.emplace_back(*coefficient);
+    Expression formula = product_in_order(std::move(parts));
     if (best && formula.complexity() >= best->formula.complexity()) return;
     if (is_exact(formula)) best = Fit{std::move(formula), {}, {}};
   }
@@ -424,7 +477,8 @@ class Fitter::Search {
     return all;
   }
 
-  [[nodiscard]] std::optional<Fit> polynomial(const std::vector<const Atom*>& lengths) const {
+  [[nodiscard]] std::optional<Fit> polynomial(const std::vector<const Atom*>& lengths,
+                                              bool* is_ambiguous = nullptr) const {
     std::vector<Expression> variables;
     std::vector<Residues> values;
     const auto take = [&](const Expression& expression, std::span<const Size> at_shapes) {
@@ -447,7 +501,7 @@ class Fitter::Search {
       tried = columns.size();
       const std::size_t few = columns.size() + kMinSpareShapes;
       if (few * 2 < fitted_.size() && !solve(columns, fitted_.size() / few)) continue;
-      const auto solution = solve(columns, 1);
+      const auto solution = solve(columns, 1, is_ambiguous);
       if (!solution) continue;
       Polynomial terms;
       bool is_integer = true;
@@ -462,9 +516,10 @@ class Fitter::Search {
     }
     return std::nullopt;
   }
-  // Coefficients of the columns for the sizes at every `stride`-th shape.
-  [[nodiscard]] std::optional<Residues> solve(const std::vector<Monomial>& columns,
-                                              std::size_t stride) const {
+  // Coefficients of the columns for the sizes at every `stride`-th shape. Sets `is_ambiguous` to whether
+  // other coefficients give the same sizes.
+  [[nodiscard]] std::optional<Residues> solve(const std::vector<Monomial>& columns, std::size_t stride,
+                                              bool* is_ambiguous = nullptr) const {
     const auto some = [&](const Residues& values) {
       if (stride == 1) return values;
       Residues result;
@@ -472,7 +527,10 @@ class Fitter::Search {
       return result;
     };
     Elimination equations;
-    for (const Monomial& column : columns) equations.add_column(some(column.values));
+    bool is_dependent = false;
+    for (const Monomial& column : columns)
+      is_dependent = !equations.add_column(some(column.values)) || is_dependent;
+    if (is_ambiguous != nullptr) *is_ambiguous = is_dependent;
     return equations.solve(some(right_));
   }
   // Total degree, and the largest exponent of one variable.
@@ -540,6 +598,34 @@ class Fitter::Search {
     return true;
   }
 
+  // Axes along which the sizes are no polynomial: a rounded length must read each.
+  [[nodiscard]] std::vector<std::size_t> rough_axes() const {
+    constexpr std::size_t kMaxDegree = 3;
+    std::vector<std::size_t> found;
+    for (const Line& line : lines_) {
+      if (line.rows.size() < 4 || std::ranges::find(found, line.axis) != found.end()) continue;
+      Elimination equations;
+      Residues power(line.rows.size(), 1);
+      Residues right;
+      for (const std::size_t row : line.rows) right.push_back(right_[row]);
+      for (std::size_t degree = 0; degree <= std::min(kMaxDegree, line.rows.size() - 2); ++degree) {
+        equations.add_column(power);
+        for (std::size_t i = 0; i < power.size(); ++i)
+          power[i] = multiply(power[i], residue(shapes_.axes[line.axis].values[fitted_[line.rows[i]]]));
+      }
+      if (!equations.solve(std::move(right))) found.push_back(line.axis);
+    }
+    return found;
+  }
+
+  static bool are_read(const std::vector<std::size_t>& axes, const std::vector<const Atom*>& lengths) {
+    return std::ranges::all_of(axes, [&](std::size_t axis) {
+      return std::ranges::any_of(lengths, [&](const Atom* length) {
+        return std::ranges::find(length->axes, axis) != length->axes.end();
+      });
+    });
+  }
+
   [[nodiscard]] std::optional<Fit> rounded_polynomial() const {
     if (auto found = rounded_polynomial(false)) return found;
     return rounded_polynomial(true);
@@ -548,14 +634,16 @@ class Fitter::Search {
   [[nodiscard]] std::optional<Fit> rounded_polynomial(bool with_axis) const {
     std::vector<const Atom*> fitting;
     std::optional<Fit> best;
+    const std::vector<std::size_t> rough = rough_axes();
     for (const Atom& atom : atoms_) {
       // The formula has the length and more: it is not simpler than one that is known.
       if (best && atom.complexity >= best->formula.complexity()) break;
       if (atom.is_linear || reads_idle_axis(atom) || !fits_lines(atom, with_axis)) continue;
+      fitting.push_back(&atom);
+      if (!are_read(rough, {&atom})) continue;
       auto found = polynomial({&atom});
       if (found && (!best || found->formula.complexity() < best->formula.complexity()))
         best = std::move(found);
-      fitting.push_back(&atom);
     }
     if (best) return best;
     // Two rounded lengths: all pairs would be millions, the simple ones of those that fit along lines are
@@ -564,6 +652,7 @@ class Fitter::Search {
     fitting.resize(std::min(fitting.size(), kMaxPaired));
     for (std::size_t a = 0; a < fitting.size(); ++a) {
       for (std::size_t b = a + 1; b < fitting.size(); ++b) {
+        if (!are_read(rough, {fitting[a], fitting[b]})) continue;
         if (auto found = polynomial({fitting[a], fitting[b]})) return found;
       }
     }
@@ -579,9 +668,18 @@ class Fitter::Search {
   Ratios by_ratio_;
   std::vector<Line> lines_;
   std::vector<bool> idle_;  // of each axis: the sizes are known not to depend on it
+  bool is_without_constant_ = false;
   std::span<const Size> sizes_;
   Residues right_;
 };
+
+Size evaluate(const Expression& formula, const Shapes& shapes, std::size_t shape) {
+  return formula.evaluate([&](const std::string& name) {
+    const auto axis = std::ranges::find(shapes.axes, name, &Shapes::Axis::name);
+    if (axis == shapes.axes.end()) throw UsageError("no shape has the axis '" + name + "'");
+    return axis->values[shape];
+  });
+}
 
 Fitter::Fitter(Shapes shapes, std::vector<std::size_t> held_out)
     : search_(std::make_unique<Search>(std::move(shapes), held_out)) {}

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,10 @@ struct Shapes {
   std::vector<Axis> axes;
   [[nodiscard]] std::size_t count() const { return axes.empty() ? 0 : axes.front().values.size(); }
 };
+
+/// Returns the value of a formula at a shape. Throws as Expression::evaluate(), UsageError for an axis that
+/// the shapes do not have.
+Size evaluate(const Expression& formula, const Shapes& shapes, std::size_t shape);
 
 /// A formula that gives every recorded size exactly.
 struct Fit {

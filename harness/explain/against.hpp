@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explain/run_formulas.hpp"
+
+namespace peakmark {
+
+/// What an estimator answered about the shapes of some cases.
+struct EstimatedCases {
+  std::vector<std::optional<Size>> bytes;  ///< one a shape; null: no answer
+  /// Bytes of each named term, one a shape; empty where the estimator does not name its terms.
+  std::map<std::string, std::vector<Size>> terms;
+};
+
+/// Why an estimator is wrong.
+struct EstimateCause {
+  enum class Kind : std::uint8_t {
+    missing,  ///< an allocation that it leaves out
+    extra,    ///< bytes that no allocation has
+    wrong,    ///< an allocation with another size
+  };
+  Kind kind = Kind::missing;
+  std::string allocation;  ///< its name; for `extra` the term's; empty if no allocation has these bytes
+  std::string phase;
+  std::string where;
+  /// By how much the estimator is wrong: bytes that it lacks; for `extra` bytes that it has too many, and for
+  /// `wrong` either, which `is_too_high` says. Null where the difference has no formula: then `recorded`.
+  std::optional<Expression> bytes;
+  bool is_too_high = false;
+  std::vector<Size> recorded;  ///< the difference at each shape
+  std::string condition;       ///< `nx is odd`; empty: at every shape
+  std::string reason;          ///< `counted once instead of n times`; empty where the kind says all
+};
+
+std::string_view to_string(EstimateCause::Kind kind);
+
+/// Returns the causes of the difference between the recorded peaks and an estimator, one for each allocation
+/// or term; none if the estimator is exact at every shape that it answered. The causes add up to the whole
+/// difference: what no allocation explains is a cause without a name.
+std::vector<EstimateCause> find_causes(const Explanation& explanation, const RecordedCases& cases,
+                                       const EstimatedCases& estimated);
+
+/// Returns what the run file holds of an estimator's answers; `name` empty: of each variant's own estimator.
+/// No shape has an answer if the run did not ask it.
+EstimatedCases recorded_estimates(const RecordedCases& cases, const std::string& name);
+
+/// What is reported of an estimator, for formulas of one variant.
+struct EstimatorFindings {
+  std::string estimator;
+  std::string error;         ///< why it was not compared; else empty
+  std::size_t compared = 0;  ///< shapes that it answered
+  std::size_t wrong = 0;     ///< of these: bytes that differ from the peak
+  std::vector<EstimateCause> causes;
+};
+
+/// Compares an estimator with the formulas of a variant. `estimated`: one for each of `variant.cases`. Causes
+/// that not all combinations of words have name theirs in the condition.
+EstimatorFindings compare_estimator(const VariantFormulas& variant, const std::string& estimator,
+                                    const std::vector<EstimatedCases>& estimated);
+
+}  // namespace peakmark

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explain/run_formulas.hpp"
+
+namespace peakmark {
+
+/// Forms in which formulas are written.
+enum class EmitForm : std::uint8_t { python, cpp, latex, markdown };
+
+/// Throws UsageError that lists the forms.
+EmitForm parse_emit_form(const std::string& name);
+
+struct EmitOptions {
+  EmitForm form = EmitForm::python;
+  int margin_percent = 0;  ///< added to the bytes
+  std::string slice_axis;  ///< along which calc_max_slices counts; empty: `n` if there is such an axis
+  std::string source;      ///< the run file, for the text that says where formulas come from
+};
+
+/// Writes an estimator, or a page, from formulas that explain every byte. Throws UsageError, with the
+/// variant, if a peak has no formula, or the formula misses a recorded peak: nothing wrong is written.
+std::string emit(const std::vector<VariantFormulas>& variants, const RunContext& context,
+                 const EmitOptions& options);
+
+}  // namespace peakmark

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/size.hpp"
+
+// Linear equations modulo a prime, for the search of formulas.
+namespace peakmark::fitting {
+
+// Equations are solved modulo this prime, 2^61 - 1, which is fast and loses nothing: whatever is found is
+// then verified with integers at every shape.
+constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
+
+inline std::uint64_t multiply(std::uint64_t a, std::uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  const auto sum = static_cast<std::uint64_t>(product & kPrime) + static_cast<std::uint64_t>(product >> 61);
+  return sum >= kPrime ? sum - kPrime : sum;
+}
+inline std::uint64_t subtract(std::uint64_t a, std::uint64_t b) {
+  return a >= b ? a - b : a + kPrime - b;
+}
+inline std::uint64_t residue(Size value) {
+  const auto rest = value % static_cast<Size>(kPrime);
+  return static_cast<std::uint64_t>(rest < 0 ? rest + static_cast<Size>(kPrime) : rest);
+}
+inline std::uint64_t inverse(std::uint64_t value) {
+  std::uint64_t result = 1;
+  for (std::uint64_t exponent = kPrime - 2; exponent != 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) result = multiply(result, value);
+    value = multiply(value, value);
+  }
+  return result;
+}
+// The integer of least magnitude with this residue; nothing where it is too large to be a coefficient.
+inline std::optional<Size> small_integer(std::uint64_t value) {
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 50;
+  if (value <= kMax) return static_cast<Size>(value);
+  if (kPrime - value <= kMax) return -static_cast<Size>(kPrime - value);
+  return std::nullopt;
+}
+
+using Residues = std::vector<std::uint64_t>;
+
+// Of some of the values: vectors are long, and those that are equal there are few.
+struct ResiduesHash {
+  std::size_t operator()(const Residues& values) const {
+    constexpr std::size_t kMaxHashed = 12;
+    const std::size_t step = std::max<std::size_t>(values.size() / kMaxHashed, 1);
+    std::uint64_t hash = 0x9e3779b97f4a7c15;
+    for (std::size_t i = 0; i < values.size(); i += step)
+      hash = (hash ^ values[i]) * 0xbf58476d1ce4e5b9 + (hash >> 29);
+    return hash;
+  }
+};
+
+// Solves columns · x = right side exactly. Columns that depend on earlier ones get 0, so that simple columns
+// belong first. Nothing where there is no solution.
+class Elimination {
+ public:
+  // Returns false where the column depends on those before it.
+  bool add_column(Residues column) {
+    Residues combination(columns_ + 1, 0);
+    combination[columns_++] = 1;
+    reduce(column, combination);
+    const auto pivot = std::ranges::find_if(column, [](std::uint64_t value) { return value != 0; });
+    if (pivot == column.end()) return false;
+    const std::uint64_t scale = inverse(*pivot);
+    for (auto& value : column) value = multiply(value, scale);
+    for (auto& value : combination) value = multiply(value, scale);
+    basis_.push_back(
+        {static_cast<std::size_t>(pivot - column.begin()), std::move(column), std::move(combination)});
+    return true;
+  }
+
+  [[nodiscard]] std::optional<Residues> solve(Residues right) const {
+    Residues combination(columns_, 0);
+    reduce(right, combination);
+    if (std::ranges::any_of(right, [](std::uint64_t value) { return value != 0; })) return std::nullopt;
+    for (auto& value : combination) value = subtract(0, value);
+    return combination;
+  }
+
+ private:
+  void reduce(Residues& values, Residues& combination) const {
+    for (const Row& row : basis_) {
+      const std::uint64_t factor = values[row.pivot];
+      if (factor == 0) continue;
+      for (std::size_t i = row.pivot; i < values.size(); ++i)
+        values[i] = subtract(values[i], multiply(factor, row.values[i]));
+      for (std::size_t i = 0; i < row.combination.size(); ++i)
+        combination[i] = subtract(combination[i], multiply(factor, row.combination[i]));
+    }
+  }
+
+  struct Row {
+    std::size_t pivot;
+    Residues values;
+    Residues combination;
+  };
+  std::size_t columns_ = 0;
+  std::vector<Row> basis_;
+};
+
+}  // namespace peakmark::fitting

@@ -1,0 +1,326 @@
+#include "explain/reports.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "base/text_table.hpp"
+#include "explain/conditions.hpp"
+#include "explain/named_lengths.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr std::size_t kMaxSizesShown = 8;
+
+std::string display(const Expression& formula) {
+  return to_text(formula, ExpressionStyle::display);
+}
+
+std::string named_text(const std::vector<NamedLength>& lengths) {
+  if (lengths.empty()) return "";
+  std::vector<std::string> texts;
+  for (const NamedLength& one : lengths) texts.push_back(one.name + " = " + display(one.length));
+  return fmt::format("with {}", fmt::join(texts, ", "));
+}
+
+// The shape at which bytes are shown.
+Shapes shown_shape(const RecordedCases& cases, const FixedAxes& at) {
+  const std::size_t largest = largest_shape(cases);
+  Shapes shape;
+  for (const Shapes::Axis& axis : cases.shapes.axes) {
+    Size value = axis.values[largest];
+    for (const auto& [name, wanted] : at) {
+      if (name == axis.name) {
+        if (const Size* const integer = std::get_if<Size>(&wanted)) value = *integer;
+      }
+    }
+    shape.axes.push_back({axis.name, {value}});
+  }
+  return shape;
+}
+
+std::string shape_text(const Shapes& shapes, std::size_t shape) {
+  std::vector<std::string> texts;
+  for (const Shapes::Axis& axis : shapes.axes)
+    texts.push_back(fmt::format("{}={}", axis.name, axis.values[shape]));
+  return fmt::format("{}", fmt::join(texts, " "));
+}
+
+std::string bytes_at(const std::optional<Expression>& formula, const Shapes& shape) {
+  if (!formula) return "–";
+  try {
+    return format_size(evaluate(*formula, shape, 0));
+  } catch (const Error&) {
+    return "–";
+  }
+}
+
+// All bytes of a group: how many times how much.
+std::optional<Expression> product(const ExplainedAllocation& one) {
+  if (!one.count.formula || !one.bytes.formula) return std::nullopt;
+  return Expression::multiply({*one.count.formula, *one.bytes.formula});
+}
+
+std::string bytes_text(const ExplainedAllocation& one, const std::vector<NamedLength>& lengths) {
+  const auto text = [&](const Figure& figure, std::string_view what) {
+    if (figure.formula) return display(with_names(*figure.formula, lengths));
+    const Size min = figure.recorded.empty() ? 0 : std::ranges::min(figure.recorded);
+    return fmt::format("not explained: {} to {}{}", min, figure.max_recorded, what);
+  };
+  const std::string bytes = text(one.bytes, " bytes");
+  if (one.count.formula && one.count.formula->is_integer(1)) return bytes;
+  const std::string count = text(one.count, " times");
+  const bool is_simple = one.count.formula && one.count.formula->operation() != Expression::Operation::add;
+  return (is_simple ? count : "(" + count + ")") + " × " + bytes;
+}
+
+struct Row {
+  std::string name, where, phases, bytes, at;
+};
+
+// A row for each allocation; those that calls repeat are one row with several phases.
+std::vector<Row> rows(const VariantFormulas& variant, const std::vector<NamedLength>& lengths,
+                      const Shapes& shape) {
+  std::vector<Row> all;
+  for (const ExplainedAllocation& one : variant.explanation.allocations) {
+    const std::string phase = one.phase == "set-up" ? "setup" : one.phase;
+    Row row{one.name.empty() ? "–" : one.name, one.where, phase, bytes_text(one, lengths),
+            bytes_at(product(one), shape)};
+    const auto same = std::ranges::find_if(all, [&](const Row& other) {
+      return other.name == row.name && other.where == row.where && other.bytes == row.bytes &&
+             other.phases.starts_with("call") && row.phases.starts_with("call") && other.phases != row.phases;
+    });
+    if (same != all.end()) {
+      same->phases += ", " + row.phases;
+    } else {
+      all.push_back(std::move(row));
+    }
+  }
+  return all;
+}
+
+std::string allocation_table(const VariantFormulas& variant, const std::vector<NamedLength>& lengths,
+                             const Shapes& shape) {
+  const std::vector<Row> all = rows(variant, lengths, shape);
+  const bool has_places = std::ranges::any_of(all, [](const Row& row) { return !row.where.empty(); });
+  std::vector<TextTable::Column> columns{{"  allocation"}};
+  if (has_places) columns.push_back({"where"});
+  columns.push_back({"phase"});
+  columns.push_back({"bytes"});
+  columns.push_back({"at " + shape_text(shape, 0), TextTable::Align::right});
+  TextTable table(std::move(columns));
+  for (const Row& row : all) {
+    std::vector<std::string> cells{"  " + row.name};
+    if (has_places) cells.push_back(row.where);
+    cells.insert(cells.end(), {row.phases, row.bytes, row.at});
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+// When a moment is the peak: by a condition on axes, else by what it has more than the other moment.
+std::string when(const VariantFormulas& variant, std::size_t index) {
+  const std::vector<PeakMoment>& moments = variant.explanation.moments;
+  const std::size_t shapes = variant.shapes().count();
+  std::vector<bool> is_peak(shapes, false);
+  for (const std::size_t shape : moments[index].shapes) is_peak[shape] = true;
+  if (const auto condition = find_condition(variant.shapes(), is_peak)) return *condition;
+  if (moments.size() == 2) {
+    const auto [more, less] = without_common_parts(moments[index].bytes, moments[1 - index].bytes);
+    return fmt::format("{} > {}", display(more), display(less));
+  }
+  return fmt::format("at {} of {} shapes", moments[index].shapes.size(), shapes);
+}
+
+std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLength>& lengths,
+                      const Shapes& shape) {
+  const Explanation& explanation = variant.explanation;
+  const auto peak = explanation.peak();
+  if (!peak) {
+    const RecordedCases& cases = variant.cases.front();
+    const std::size_t largest = largest_shape(cases);
+    return fmt::format("  peak: not explained; at most {} bytes were recorded, at {}\n",
+                       peak_bytes(cases.sequences[largest]), shape_text(cases.shapes, largest));
+  }
+  const std::string names = named_text(lengths);
+  const std::string at = fmt::format("= {}", bytes_at(peak, shape));
+  if (explanation.moments.size() == 1) {
+    return fmt::format("  peak = {}  {}{}{}\n", display(with_names(*peak, lengths)), at,
+                       names.empty() ? "" : "  ", names);
+  }
+  std::vector<std::string> letters;
+  std::string lines;
+  for (std::size_t i = 0; i < explanation.moments.size(); ++i) {
+    letters.push_back(i < 26 ? std::string(1, static_cast<char>('A' + i)) : "M" + std::to_string(i + 1));
+    const PeakMoment& moment = explanation.moments[i];
+    const std::string condition = when(variant, i);
+    // What says when the moment occurs is in the condition.
+    const Expression bytes = moment.is_sum_of_terms ? moment.bytes : Expression::add(moment.terms);
+    lines += fmt::format("    {} = {}{}{}\n", letters.back(), display(with_names(bytes, lengths)),
+                         condition.empty() ? "" : ", the peak when ", condition);
+  }
+  return fmt::format("  peak = max({})  {}{}{}\n{}", fmt::join(letters, ", "), at, names.empty() ? "" : "  ",
+                     names, lines);
+}
+
+// The sizes of what has no formula.
+std::string unexplained_text(const VariantFormulas& variant) {
+  std::string text;
+  const RecordedCases& cases = variant.cases.front();
+  for (const ExplainedAllocation& one : variant.explanation.allocations) {
+    if (one.bytes.formula) continue;
+    text += fmt::format("  {} has no formula; its sizes, at most {} bytes:\n",
+                        one.name.empty() ? "an allocation of phase " + one.phase : one.name,
+                        one.bytes.max_recorded);
+    std::size_t shown = 0;
+    for (std::size_t i = 0; i < one.bytes.recorded.size() && shown < kMaxSizesShown; ++i, ++shown) {
+      text += fmt::format("    {:>14}  at {}\n", one.bytes.recorded[i],
+                          shape_text(cases.shapes, one.bytes.shapes[i]));
+    }
+    const std::string more = more_than(kMaxSizesShown, one.bytes.recorded.size());
+    if (!more.empty()) text += "  " + more;
+  }
+  return text;
+}
+
+std::string cause_text(const EstimateCause& cause) {
+  std::string bytes;
+  if (cause.bytes) {
+    bytes = display(*cause.bytes);
+  } else {
+    const auto [min, max] = std::ranges::minmax(cause.recorded);
+    bytes = fmt::format("{} to {} bytes (no formula)", min, max);
+  }
+  std::string text = fmt::format("  {}: {}", to_string(cause.kind), bytes);
+  if (cause.kind == EstimateCause::Kind::wrong) text += cause.is_too_high ? " too many" : " too few";
+  if (!cause.condition.empty()) {
+    text += cause.condition.starts_with("at ") ? " " : " when ";
+    text += cause.condition;
+  }
+  if (!cause.allocation.empty()) text += ", " + cause.allocation;
+  if (!cause.where.empty()) text += ", " + cause.where;
+  if (!cause.reason.empty()) text += ": " + cause.reason;
+  return text + "\n";
+}
+
+std::string findings_text(const EstimatorFindings& findings) {
+  if (!findings.error.empty())
+    return fmt::format("  {}: not compared: {}\n", findings.estimator, findings.error);
+  if (findings.wrong == 0)
+    return fmt::format("  {}: exact at all {}\n", findings.estimator, quantity(findings.compared, "shape"));
+  std::string text = fmt::format("  {}: wrong at {} of {}\n", findings.estimator, findings.wrong,
+                                 quantity(findings.compared, "shape"));
+  for (const EstimateCause& cause : findings.causes) text += "  " + cause_text(cause);
+  return text;
+}
+
+std::vector<Expression> all_formulas(const VariantFormulas& variant) {
+  std::vector<Expression> all;
+  for (const ExplainedAllocation& one : variant.explanation.allocations) {
+    if (one.bytes.formula) all.push_back(*one.bytes.formula);
+  }
+  for (const PeakMoment& moment : variant.explanation.moments) all.push_back(moment.bytes);
+  return all;
+}
+
+std::string title(const VariantFormulas& variant) {
+  const std::string words = variant.words_text();
+  return variant.variant + (words.empty() ? "" : "  " + words);
+}
+
+std::string variant_text(const VariantFormulas& variant, const FixedAxes& at) {
+  const Explanation& explanation = variant.explanation;
+  const std::vector<Expression> formulas = all_formulas(variant);
+  const auto lengths = used_lengths(find_named_lengths(formulas), formulas);
+  const Shapes shape = shown_shape(variant.cases.front(), at);
+  std::string text = fmt::format("{}  {} fitted, {} held out", title(variant),
+                                 quantity(explanation.fitted, "shape"), explanation.held_out);
+  if (variant.is_explained()) {
+    text += fmt::format(": {} bytes off\n", *explanation.worst_bytes_off);
+  } else if (explanation.unexplained_bytes > 0) {
+    text += fmt::format(": up to {} have no formula\n", quantity(explanation.unexplained_bytes, "byte"));
+  } else {
+    text += ": the peak has no formula\n";
+  }
+  text += allocation_table(variant, lengths, shape);
+  text += peak_text(variant, lengths, shape);
+  text += unexplained_text(variant);
+  for (const std::string& note : explanation.notes) text += "  note: " + one_line(note) + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string formulas_text(const FormulaReport& report) {
+  std::string text;
+  for (std::size_t i = 0; i < report.variants.size(); ++i) {
+    if (i > 0) text += "\n";
+    text += variant_text(report.variants[i], report.at);
+    if (i < report.findings.size()) text += findings_text(report.findings[i]);
+  }
+  return text;
+}
+
+std::string changed_formulas_text(const std::vector<VariantFormulas>& base,
+                                  const std::vector<VariantFormulas>& next, bool& is_changed) {
+  // One entry for each combination of words: merges may differ between the runs.
+  using Key = std::tuple<std::string, std::string, std::vector<std::pair<std::string, std::string>>>;
+  std::map<Key, const VariantFormulas*> before;
+  for (const VariantFormulas& variant : base) {
+    for (const RecordedCases& cases : variant.cases)
+      before[{variant.variant, variant.backend, cases.words}] = &variant;
+  }
+  const auto peak = [](const VariantFormulas& variant) {
+    const auto formula = variant.explanation.peak();
+    return formula ? display(*formula) : std::string("not explained");
+  };
+  // By phase, name and place. Allocations of one key are in order.
+  const auto lines = [](const VariantFormulas& variant) {
+    std::map<std::tuple<std::string, std::string>, std::vector<std::string>> found;
+    for (const ExplainedAllocation& one : variant.explanation.allocations)
+      found[{one.phase, one.name}].push_back(bytes_text(one, {}));
+    return found;
+  };
+  std::string text;
+  is_changed = false;
+  for (const VariantFormulas& variant : next) {
+    const auto same = before.find({variant.variant, variant.backend, variant.cases.front().words});
+    if (same == before.end()) {
+      text += fmt::format("{}  only in the new run\n", title(variant));
+      continue;
+    }
+    const auto old_lines = lines(*same->second);
+    const auto new_lines = lines(variant);
+    TextTable table({{"  allocation"}, {"phase"}, {"base"}, {"new"}});
+    bool differs = false;
+    const auto add = [&](const std::tuple<std::string, std::string>& key, const std::string& one,
+                         const std::string& other) {
+      if (one == other) return;
+      differs = true;
+      const auto& [phase, name] = key;
+      table.add({"  " + (name.empty() ? std::string("–") : name), phase == "set-up" ? "setup" : phase,
+                 one.empty() ? "–" : one, other.empty() ? "–" : other});
+    };
+    const auto joined = [](const auto& all, const auto& key) {
+      const auto found = all.find(key);
+      return found == all.end() ? std::string() : fmt::format("{}", fmt::join(found->second, " + "));
+    };
+    for (const auto& [key, unused] : old_lines) add(key, joined(old_lines, key), joined(new_lines, key));
+    for (const auto& [key, unused] : new_lines) {
+      if (!old_lines.contains(key)) add(key, "", joined(new_lines, key));
+    }
+    add({"", "peak"}, peak(*same->second), peak(variant));
+    if (!differs) continue;
+    is_changed = true;
+    text += title(variant) + "\n" + table.text();
+  }
+  if (text.empty()) text = "no formula changed\n";
+  return text;
+}
+
+}  // namespace peakmark

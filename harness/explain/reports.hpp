@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explain/against.hpp"
+#include "explain/run_formulas.hpp"
+
+namespace peakmark {
+
+struct FormulaReport {
+  std::vector<VariantFormulas> variants;
+  /// One for each entry of `variants`; empty without `--against`.
+  std::vector<EstimatorFindings> findings;
+  /// Values of axes at which bytes are shown; others are those of the largest recorded shape.
+  FixedAxes at;
+};
+
+/// Returns the tables for the console.
+std::string formulas_text(const FormulaReport& report);
+
+/// Returns the output of `explain --json` (docs/explain.md).
+std::string formulas_json(const FormulaReport& report);
+
+/// Returns the formulas that differ between two runs, side by side; a line that says so if none does. Sets
+/// `is_changed` to whether there is one.
+std::string changed_formulas_text(const std::vector<VariantFormulas>& base,
+                                  const std::vector<VariantFormulas>& next, bool& is_changed);
+
+}  // namespace peakmark

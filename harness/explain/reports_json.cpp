@@ -1,0 +1,107 @@
+#include "explain/reports.hpp"
+#include "runfile/json_fields.hpp"
+
+namespace peakmark {
+namespace {
+
+using json_fields::Json;
+
+Json formula_json(const std::optional<Expression>& expression) {
+  return expression ? Json(to_text(*expression)) : Json();
+}
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+std::string phase_name(const std::string& phase) {
+  return phase == "set-up" ? "setup" : phase;
+}
+
+Json axes(const Shapes& shapes, std::size_t shape) {
+  Json values = Json::object();
+  for (const Shapes::Axis& axis : shapes.axes) values[axis.name] = axis.values[shape];
+  return values;
+}
+
+Json recorded_sizes(const Figure& figure, const Shapes& shapes) {
+  Json sizes = Json::array();
+  for (std::size_t i = 0; i < figure.recorded.size(); ++i)
+    sizes.push_back({{"axes", axes(shapes, figure.shapes[i])}, {"bytes", figure.recorded[i]}});
+  return sizes;
+}
+
+Json allocation_json(const ExplainedAllocation& one, const Shapes& shapes) {
+  Json json{{"name", text_or_null(one.name)},
+            {"where", text_or_null(one.where)},
+            {"phase", phase_name(one.phase)},
+            {"count", formula_json(one.count.formula)},
+            {"bytes", formula_json(one.bytes.formula)}};
+  if (!one.bytes.formula) json["recorded"] = recorded_sizes(one.bytes, shapes);
+  return json;
+}
+
+Json words_json(const std::vector<WordSet>& sets) {
+  Json words = Json::object();
+  for (const WordSet& set : sets) words[set.axis] = set.words;
+  return words;
+}
+
+Json variant_json(const VariantFormulas& variant) {
+  const Explanation& explanation = variant.explanation;
+  Json allocations = Json::array();
+  for (const ExplainedAllocation& one : explanation.allocations)
+    allocations.push_back(allocation_json(one, variant.shapes()));
+  Json json{{"variant", variant.variant},
+            {"backend", variant.backend},
+            {"words", words_json(variant.words)},
+            {"fitted", explanation.fitted},
+            {"held_out", explanation.held_out},
+            {"worst_bytes_off", variant.is_explained() ? Json(*explanation.worst_bytes_off) : Json()},
+            {"peak", formula_json(explanation.peak())},
+            {"allocations", std::move(allocations)},
+            {"unexplained_bytes", explanation.unexplained_bytes},
+            {"notes", explanation.notes}};
+  return json;
+}
+
+Json cause_json(const VariantFormulas& variant, const EstimatorFindings& findings,
+                const EstimateCause& cause) {
+  return {{"variant", variant.variant},
+          {"words", words_json(variant.words)},
+          {"estimator", findings.estimator},
+          {"kind", to_string(cause.kind)},
+          {"allocation", text_or_null(cause.allocation)},
+          {"where", text_or_null(cause.where)},
+          {"bytes", formula_json(cause.bytes)},
+          {"too_high", cause.is_too_high},
+          {"condition", text_or_null(cause.condition)},
+          {"reason", text_or_null(cause.reason)}};
+}
+
+}  // namespace
+
+std::string formulas_json(const FormulaReport& report) {
+  Json variants = Json::array();
+  for (const VariantFormulas& variant : report.variants) variants.push_back(variant_json(variant));
+  Json json{{"variants", std::move(variants)}};
+  if (!report.findings.empty()) {
+    Json causes = Json::array();
+    Json errors = Json::array();
+    for (std::size_t i = 0; i < report.findings.size(); ++i) {
+      const EstimatorFindings& findings = report.findings[i];
+      for (const EstimateCause& cause : findings.causes)
+        causes.push_back(cause_json(report.variants[i], findings, cause));
+      if (!findings.error.empty())
+        errors.push_back({{"variant", report.variants[i].variant},
+                          {"words", words_json(report.variants[i].words)},
+                          {"estimator", findings.estimator},
+                          {"error", findings.error}});
+    }
+    json["causes"] = std::move(causes);
+    json["estimator_errors"] = std::move(errors);
+  }
+  return json.dump(2, ' ', false, nlohmann::detail::error_handler_t::replace) + "\n";
+}
+
+}  // namespace peakmark

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "explain/explain.hpp"
+#include "runfile/run_file.hpp"
+
+namespace peakmark {
+
+/// Cases of a run that may have the same formulas: of one variant, backend and combination of words. They
+/// differ in integer axes, and in `dtype`, which becomes the axis `itemsize` where a run has several.
+struct RecordedCases {
+  std::string variant;
+  std::string backend;
+  std::vector<std::pair<std::string, std::string>> words;  ///< axis and word, in the order of the axes
+  Shapes shapes;
+  std::vector<AllocationSequence> sequences;     ///< one a shape
+  std::vector<const Observation*> observations;  ///< one a shape; of the run
+  std::vector<std::string> notes;
+};
+
+/// Values of axes that cases must have to be explained.
+using FixedAxes = std::vector<std::pair<std::string, AxisValue>>;
+
+/// Groups the cases of a run that have an allocation sequence. The result refers to `run`. Throws UsageError
+/// if no case has one, or none has the fixed values.
+std::vector<RecordedCases> group_cases(const Run& run, const FixedAxes& fixed = {});
+
+/// A word axis, and the words with which the formulas are the same.
+struct WordSet {
+  std::string axis;
+  std::vector<std::string> words;
+};
+
+/// The formulas of a variant for some combinations of words.
+struct VariantFormulas {
+  std::string variant;
+  std::string backend;
+  std::vector<WordSet> words;
+  Explanation explanation;
+  std::vector<RecordedCases> cases;  ///< one for each combination of words; the first was explained
+
+  [[nodiscard]] const Shapes& shapes() const { return cases.front().shapes; }
+  /// Returns whether all bytes, of each allocation and of the peak, have a formula.
+  [[nodiscard]] bool is_explained() const {
+    return explanation.unexplained_bytes == 0 && explanation.peak().has_value();
+  }
+  /// Returns `mode=edge,reflect dtype=f32`; empty without word axes.
+  [[nodiscard]] std::string words_text() const;
+};
+
+/// Explains each group of cases, and merges those that differ in words only and have the same formulas.
+std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups);
+
+/// Returns the index of the shape with the largest recorded peak.
+std::size_t largest_shape(const RecordedCases& cases);
+
+}  // namespace peakmark
